@@ -1,0 +1,2 @@
+//! Decides what a model sees of a long conversation.
+#![forbid(unsafe_code)]

@@ -1,0 +1,11 @@
+//! Token counts.
+//!
+//! [`TokenCounter`] is what the rest of palimpsest counts with. Implementations: an exact one
+//! with the model's own vocabulary, and a calibrated [`Estimator`] for when there is none.
+#![forbid(unsafe_code)]
+
+mod counter;
+mod estimator;
+
+pub use counter::{Count, CountRole, Overhead, Source, TokenCounter};
+pub use estimator::Estimator;
