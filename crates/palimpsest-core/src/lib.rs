@@ -1,2 +1,4 @@
 //! Decides what a model sees of a long conversation.
 #![forbid(unsafe_code)]
+pub mod message;
+pub mod tool;

@@ -1,0 +1,229 @@
+//! What is said: messages and their parts. A message never changes once it is stored (I1).
+
+use palimpsest_tokens::{CountRole, TokenCounter};
+use serde::{Deserialize, Serialize};
+
+/// Position of a message in its session. Given by the store, orders everything; never a clock.
+pub type Seq = u32;
+
+/// Tokens an image costs when the provider's own rule is not known (P2).
+pub const IMAGE_TOKENS: u32 = 768;
+
+/// Tokens that chat templates put around one tool call besides its name and arguments.
+const CALL_TOKENS: u32 = 8;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The host's instructions. In a session they live in the records; in an imported list they
+    /// may stand anywhere.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's answer.
+    Tool,
+}
+
+impl From<Role> for CountRole {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::System => Self::System,
+            Role::User => Self::User,
+            Role::Assistant => Self::Assistant,
+            Role::Tool => Self::Tool,
+        }
+    }
+}
+
+/// Where the words of a message come from. Trust never rises by compaction (I8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Typed by the user, or given by the program that embeds palimpsest.
+    Host,
+    /// Written by a model.
+    Model,
+    /// Returned by a tool.
+    Tool,
+    /// Read from a file; nobody vouches for it.
+    Import,
+}
+
+/// One piece of a message, as in the provider APIs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    /// Plain text.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// The model's reasoning. Kept in the history, never sent back, never summarised (P2).
+    Thinking {
+        /// The words.
+        text: String,
+    },
+    /// The model asks for a tool.
+    ToolCall {
+        /// Matches the result. Unique only between a call and its result; ids are reused in the wild.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// The arguments, as JSON text.
+        arguments: String,
+    },
+    /// A tool's answer.
+    ToolResult {
+        /// The id of the call it answers.
+        call: String,
+        /// The tool's name, where the provider repeats it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// What the tool returned.
+        text: String,
+        /// Whether the tool failed.
+        #[serde(default, skip_serializing_if = "is_false")]
+        error: bool,
+    },
+    /// A picture. Never compressed; past the tail it becomes `[image: name, size]` (P2).
+    Image {
+        /// A name to show.
+        name: String,
+        /// MIME type, such as `image/png`.
+        media_type: String,
+        /// Base64 data or a URL, as the provider takes it.
+        data: String,
+        /// Tokens by the provider's rule, where known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens: Option<u32>,
+    },
+    /// A text file that the user attached.
+    File {
+        /// The file's name.
+        name: String,
+        /// Its text.
+        text: String,
+    },
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+impl Part {
+    /// A text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// The words of the part that a reader (or a summariser) would read. Not those of images.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Text { text } | Self::Thinking { text } | Self::ToolResult { text, .. } | Self::File { text, .. } => text,
+            Self::ToolCall { arguments, .. } => arguments,
+            Self::Image { .. } => "",
+        }
+    }
+
+    /// Tokens this part costs in a prompt, without the message around it. Thinking costs nothing: it
+    /// is not sent.
+    pub fn tokens(&self, counter: &dyn TokenCounter) -> u32 {
+        match self {
+            Self::Thinking { .. } => 0,
+            Self::Text { text } => counter.count(text),
+            Self::ToolCall { name, arguments, .. } => {
+                CALL_TOKENS + counter.count(name) + counter.count(arguments)
+            }
+            Self::ToolResult { text, .. } => counter.count(text),
+            Self::Image { tokens, .. } => tokens.unwrap_or(IMAGE_TOKENS),
+            Self::File { name, text } => CALL_TOKENS + counter.count(name) + counter.count(text),
+        }
+    }
+
+    /// Nothing a model could see: empty text, or thinking.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Text { text } => text.trim().is_empty(),
+            Self::Thinking { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+/// One message of a session. Immutable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its position in the session.
+    pub seq: Seq,
+    /// The message it follows; `None` for the first. Regenerating and editing add a message with
+    /// the same parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Seq>,
+    /// Who speaks.
+    pub role: Role,
+    /// Where the words come from.
+    pub origin: Origin,
+    /// What is said.
+    pub parts: Vec<Part>,
+    /// Milliseconds since 1970 for display only; 0 if unknown.
+    #[serde(default)]
+    pub at: f64,
+}
+
+impl Message {
+    /// A message of one text part.
+    pub fn text(seq: Seq, role: Role, text: impl Into<String>) -> Self {
+        let origin = match role {
+            Role::Assistant => Origin::Model,
+            Role::Tool => Origin::Tool,
+            Role::System | Role::User => Origin::Host,
+        };
+        Self { seq, parent: seq.checked_sub(1), role, origin, parts: vec![Part::text(text)], at: 0.0 }
+    }
+
+    /// All words of the message without its thinking, parts separated by a line break.
+    pub fn words(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            if matches!(part, Part::Thinking { .. }) || part.words().is_empty() {
+                continue;
+            }
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            out.push_str(part.words());
+        }
+        out
+    }
+
+    /// The ids of the tool calls it makes, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|p| match p {
+            Part::ToolCall { id, .. } => Some(id.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The ids of the tool calls it answers, in order.
+    pub fn results(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|p| match p {
+            Part::ToolResult { call, .. } => Some(call.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether a tool reported a failure in it.
+    pub fn is_error(&self) -> bool {
+        self.parts.iter().any(|p| matches!(p, Part::ToolResult { error: true, .. }))
+    }
+}
+
+/// Tokens of a message with these parts, template included.
+pub fn message_tokens(role: Role, parts: &[Part], counter: &dyn TokenCounter) -> u32 {
+    let texts: u32 = parts.iter().map(|p| p.tokens(counter)).fold(0, u32::saturating_add);
+    texts.saturating_add(counter.overhead().of(role.into()))
+}
