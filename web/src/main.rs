@@ -1,0 +1,2 @@
+//! The chat app.
+fn main() {}
