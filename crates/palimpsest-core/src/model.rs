@@ -1,0 +1,17 @@
+//! What is known about a model: its size, the windows it can be run with, and how far its
+//! summaries can be trusted.
+
+mod profile;
+mod reliability;
+mod size;
+mod tier;
+
+pub use profile::{
+    ASSUMED_WINDOW, ContextSize, ModelProfile, WindowAsk, WindowError, WindowSize, resolve_window,
+};
+pub use reliability::{
+    CompactionWarning, Level, Penalty, Reliability, SizeClass, WARNING_RETENTION, WarningCheck,
+    check_warning, model_factor, reliability, warning_threshold,
+};
+pub use size::ModelSize;
+pub use tier::{Tier, TierBudgets, checkpoint_budget};

@@ -1,0 +1,310 @@
+//! The windows a model can be run with: named sizes, and the number really sent as `num_ctx`.
+
+use super::{ModelSize, Tier};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The window of a model nothing is known about, in tokens.
+pub const ASSUMED_WINDOW: u32 = 4_096;
+
+/// Share of a named size that is used, in percent (seeds 1 and 2).
+const USED_PERCENT: u64 = 85;
+
+/// The sizes every model is offered up to its own limit, in thousands of tokens.
+const STANDARD_SIZES: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
+
+/// The size used when none is asked for, if the model has it.
+const USUAL_SIZE: u32 = 8_000;
+
+/// A named window size of a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextSize {
+    /// As the user chooses it: `"16K"`.
+    pub name: String,
+    /// What the name says, in tokens; K = 1,000.
+    pub nominal: u32,
+    /// The window that is shown, sent as `num_ctx` and divided by, in tokens.
+    pub ollama_context_size: u32,
+}
+
+impl ContextSize {
+    /// A size of `thousands` K: `16` is named `16K` and uses 13,600 tokens.
+    pub fn thousands(thousands: u32) -> Self {
+        let nominal = thousands.saturating_mul(1_000);
+        Self {
+            name: format!("{thousands}K"),
+            nominal,
+            ollama_context_size: (u64::from(nominal) * USED_PERCENT / 100) as u32,
+        }
+    }
+}
+
+/// What is known about one model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelProfile {
+    /// The model's name at its provider.
+    pub model: String,
+    /// Its parameters, if known.
+    pub size: Option<ModelSize>,
+    /// The longest context it was made for, in tokens, if known.
+    pub max_context: Option<u32>,
+    /// The sizes on offer, smallest first.
+    pub sizes: Vec<ContextSize>,
+}
+
+impl ModelProfile {
+    /// The profile of a model whose longest context is `max_context` tokens: the standard sizes
+    /// up to it. A model made for 8,192 is offered 8K.
+    pub fn new(model: &str, parameter_size: Option<&str>, max_context: Option<u32>) -> Self {
+        let limit = max_context.unwrap_or(u32::MAX);
+        let sizes = STANDARD_SIZES.map(ContextSize::thousands).into_iter();
+        Self {
+            model: model.to_owned(),
+            size: ModelSize::detect(parameter_size, model),
+            max_context,
+            sizes: sizes.filter(|size| size.nominal <= limit).collect(),
+        }
+    }
+
+    /// The size used when none is asked for: 8K, or the largest below it.
+    fn usual(&self) -> Option<&ContextSize> {
+        self.sizes
+            .iter()
+            .rev()
+            .find(|size| size.nominal <= USUAL_SIZE)
+            .or(self.sizes.first())
+    }
+}
+
+/// The window somebody asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum WindowAsk {
+    /// A number of tokens, used as given.
+    Tokens(u32),
+    /// A size of the model's profile, such as `"16K"`; case does not matter.
+    Named(String),
+}
+
+impl WindowAsk {
+    /// A number from outside, where every number is floating point.
+    ///
+    /// Whole positive numbers are taken, from 2^32 on the largest window that can be counted.
+    pub fn from_number(tokens: f64) -> Result<Self, WindowError> {
+        if tokens.is_finite() && tokens >= 1.0 && tokens.fract() == 0.0 {
+            // `as` saturates
+            Ok(Self::Tokens(tokens as u32))
+        } else {
+            Err(WindowError::InvalidLimit {
+                given: tokens.to_string(),
+            })
+        }
+    }
+}
+
+/// The window to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowSize {
+    /// Shown, sent as `num_ctx` and divided by, in tokens.
+    pub tokens: u32,
+    /// The size it was asked for by, in tokens: the tier goes by it.
+    pub nominal: u32,
+    /// Nobody asked for it and nothing is known about the model.
+    pub assumed: bool,
+    /// It is above the longest context the model was made for.
+    pub above_model: bool,
+}
+
+impl WindowSize {
+    /// The tier of this window.
+    pub const fn tier(&self) -> Tier {
+        Tier::of(self.nominal)
+    }
+}
+
+/// Why there is no window.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum WindowError {
+    /// The profile has no size of this name. Choose one of `known`, or give a number.
+    #[error("there is no size {asked:?}; known sizes: {}", known.join(", "))]
+    UnknownSize {
+        /// What was asked for.
+        asked: String,
+        /// The names the model has.
+        known: Vec<String>,
+    },
+    /// Not a whole number of tokens above zero.
+    #[error("a window must be a whole number of tokens above 0, not {given}")]
+    InvalidLimit {
+        /// What was given.
+        given: String,
+    },
+}
+
+impl WindowError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownSize { .. } => "unknown_size",
+            Self::InvalidLimit { .. } => "invalid_limit",
+        }
+    }
+}
+
+/// The window to use for a model.
+///
+/// A number is used as given, a name by the model's profile (or by the standard sizes when the
+/// model is unknown). Without either it is the profile's usual size, or [`ASSUMED_WINDOW`]
+/// flagged `assumed` for an unknown model.
+pub fn resolve_window(
+    profile: Option<&ModelProfile>,
+    ask: Option<&WindowAsk>,
+) -> Result<WindowSize, WindowError> {
+    let most = profile.and_then(|p| p.max_context).unwrap_or(u32::MAX);
+    let window = |tokens, nominal| WindowSize {
+        tokens,
+        nominal,
+        assumed: false,
+        above_model: tokens > most,
+    };
+    match ask {
+        Some(WindowAsk::Tokens(0)) => Err(WindowError::InvalidLimit { given: "0".into() }),
+        Some(WindowAsk::Tokens(tokens)) => Ok(window(*tokens, *tokens)),
+        Some(WindowAsk::Named(name)) => {
+            let sizes = profile.map_or_else(
+                || STANDARD_SIZES.map(ContextSize::thousands).to_vec(),
+                |profile| profile.sizes.clone(),
+            );
+            let same = |size: &&ContextSize| size.name.eq_ignore_ascii_case(name.trim());
+            let found = sizes
+                .iter()
+                .find(same)
+                .ok_or_else(|| WindowError::UnknownSize {
+                    asked: name.clone(),
+                    known: sizes.iter().map(|size| size.name.clone()).collect(),
+                })?;
+            Ok(window(found.ollama_context_size, found.nominal))
+        }
+        None => Ok(match (profile.and_then(ModelProfile::usual), profile) {
+            (
+                Some(size),
+                Some(ModelProfile {
+                    max_context: Some(_),
+                    ..
+                }),
+            ) => window(size.ollama_context_size, size.nominal),
+            // a model made for less than the smallest size
+            (
+                None,
+                Some(ModelProfile {
+                    max_context: Some(most),
+                    ..
+                }),
+            ) if *most > 0 => window(*most, *most),
+            _ => WindowSize {
+                assumed: true,
+                ..window(ASSUMED_WINDOW, ASSUMED_WINDOW)
+            },
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(max: u32) -> ModelProfile {
+        ModelProfile::new("llama3.2:3b", Some("3.2B"), Some(max))
+    }
+
+    fn named(name: &str) -> WindowAsk {
+        WindowAsk::Named(name.into())
+    }
+
+    /// B1: 16K is 13,600 and 8K is 6,800; K = 1,000.
+    #[test]
+    fn named_sizes() {
+        let profile = known(131_072);
+        let check = |name: &str, tokens, nominal| {
+            let window = resolve_window(Some(&profile), Some(&named(name))).unwrap();
+            assert_eq!(
+                (window.tokens, window.nominal, window.assumed),
+                (tokens, nominal, false)
+            );
+        };
+        check("4K", 3_400, 4_000);
+        check("8K", 6_800, 8_000);
+        check("16K", 13_600, 16_000);
+        check(" 16k ", 13_600, 16_000);
+        check("32K", 27_200, 32_000);
+        check("128K", 108_800, 128_000);
+    }
+
+    /// B1, B2: a plain number is used as given, and is its own nominal size.
+    #[test]
+    fn numbers_as_given() {
+        let window = resolve_window(None, Some(&WindowAsk::Tokens(8_192))).unwrap();
+        assert_eq!(
+            (window.tokens, window.tier(), window.assumed),
+            (8_192, Tier::Basic, false)
+        );
+        let window = resolve_window(Some(&known(131_072)), Some(&named("16K"))).unwrap();
+        assert_eq!(window.tier(), Tier::Standard);
+    }
+
+    /// B1: an unknown size is an error that names the sizes there are.
+    #[test]
+    fn unknown_size() {
+        let error = resolve_window(Some(&known(8_192)), Some(&named("16K"))).unwrap_err();
+        assert_eq!(error.code(), "unknown_size");
+        assert_eq!(
+            error.to_string(),
+            "there is no size \"16K\"; known sizes: 4K, 8K"
+        );
+        assert!(resolve_window(None, Some(&named("8192"))).is_err());
+    }
+
+    /// B1, F 40: an unknown model gets 4,096 and says that it is assumed.
+    #[test]
+    fn unknown_model() {
+        let window = resolve_window(None, None).unwrap();
+        assert_eq!((window.tokens, window.assumed), (4_096, true));
+        let bare = ModelProfile::new("custom", None, None);
+        let window = resolve_window(Some(&bare), None).unwrap();
+        assert_eq!((window.tokens, window.assumed), (4_096, true));
+        let window = resolve_window(None, Some(&named("16K"))).unwrap();
+        assert_eq!((window.tokens, window.assumed), (13_600, false));
+    }
+
+    /// B1: a known model without a wish gets 8K, or what it has.
+    #[test]
+    fn usual_size() {
+        let check = |max, tokens| {
+            let window = resolve_window(Some(&known(max)), None).unwrap();
+            assert_eq!((window.tokens, window.assumed), (tokens, false), "{max}");
+        };
+        check(131_072, 6_800);
+        check(4_096, 3_400);
+        check(2_048, 2_048);
+    }
+
+    /// F 33–35: zero, negative, fractional and endless limits are refused; huge ones saturate
+    /// and are flagged as above the model.
+    #[test]
+    fn limits() {
+        for bad in [0.0, -1.0, 1.5, f64::NAN, f64::INFINITY] {
+            assert_eq!(
+                WindowAsk::from_number(bad).unwrap_err().code(),
+                "invalid_limit",
+                "{bad}"
+            );
+        }
+        assert!(resolve_window(None, Some(&WindowAsk::Tokens(0))).is_err());
+        let huge = WindowAsk::from_number(9_007_199_254_740_992.0).unwrap();
+        let window = resolve_window(Some(&known(8_192)), Some(&huge)).unwrap();
+        assert_eq!((window.tokens, window.above_model), (u32::MAX, true));
+        let window = resolve_window(Some(&known(8_192)), Some(&WindowAsk::Tokens(8_192))).unwrap();
+        assert!(!window.above_model);
+    }
+}
