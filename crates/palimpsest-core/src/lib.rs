@@ -2,3 +2,5 @@
 #![forbid(unsafe_code)]
 pub mod message;
 pub mod tool;
+pub mod mode;
+pub mod model;
