@@ -36,6 +36,7 @@ import { defaultModels, findModel, ps, show, tags, withTag } from "./fake/models
 export { HOSTILE, defaultModels };
 
 const INTEGER_OPTIONS = ["num_ctx", "num_predict", "num_keep", "num_thread", "num_batch", "seed", "top_k"];
+const NO_IMAGES = { error: { code: 400, message: "Multimodal data provided, but model does not support multimodal requests.", type: "invalid_request_error" } };
 const LONGEST_BODY = 256 * 1024 * 1024;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -163,7 +164,8 @@ class Fake {
     const name = json.model || json.name;
     const found = findModel(this.models, name);
     if (!found) return sendJson(res, 404, { error: `model '${withTag(String(name))}' not found` });
-    return sendJson(res, 200, show(found, json.verbose === true));
+    // The real one does not escape angle brackets here.
+    return sendChunkedJson(res, 200, show(found, json.verbose === true), { type: "application/json; charset=utf-8", encode: JSON.stringify });
   }
 
   /** Models whose keep-alive has not run out. */
@@ -192,6 +194,10 @@ class Fake {
     if (think && !model.capabilities.includes("thinking")) return refuse(400, `"${json.model}" does not support thinking`);
     const thinks = model.capabilities.includes("thinking") && think !== false;
 
+    if (dialect.messages.some((m) => m.images?.length > 0) && !model.capabilities.includes("vision")) {
+      return sendChunkedJson(res, 400, { error: goJson(NO_IMAGES) });
+    }
+
     const numCtx = dialect.numCtx ?? this.script.default_ctx ?? 4096;
     const messages = dialect.messages;
     if (messages.length === 0) return this.loadOrUnload(res, json, model, numCtx, dialect);
@@ -208,7 +214,7 @@ class Fake {
       return sendChunkedJson(res, 200, {
         model: json.model, created_at: goTime(), message: { role: "", content: "" }, done: false,
         _debug_info: { rendered_template: render(fitted.messages) },
-      }, "application/json; charset=utf-8");
+      }, { type: "application/json; charset=utf-8" });
     }
     this.load(json, model, numCtx);
 
@@ -390,7 +396,7 @@ class Stream {
       this.res.once("close", gone);
       this.res.write(bytes, (error) => {
         this.res.off("close", gone);
-        resolve(!error);
+        setImmediate(resolve, !error); // a client in the same process gets its turn
       });
     });
   }

@@ -27,15 +27,15 @@ export function makeCounter(spec = "rule") {
 
 /** ChatML as measured: per prompt, per message by role; other roles cost what their longer name costs. */
 const BASE = 4;
-const PER_MESSAGE = { user: 5, system: 5, tool: 5, assistant: 6 };
-/** A blank line between two merged messages. */
-const SEPARATOR = 1;
+const PER_MESSAGE = { user: 5, system: 5, tool: 5, assistant: 6, "": 4 };
+/** A blank line between two merged messages: two line feeds. */
+const SEPARATOR = 2;
 
 /** Runs of one role (not tool) become one message, joined by a blank line, before the template sees them. */
 export function collate(messages) {
   const runs = [];
   for (const message of messages) {
-    const role = message.role;
+    const role = message.role ?? "";
     const last = runs.at(-1);
     if (last && last.role === role && role !== "tool") last.contents.push(message.content ?? "");
     else runs.push({ role, contents: [message.content ?? ""] });

@@ -1,5 +1,7 @@
 // The models the fake pretends to have, and what it says about them.
 
+import { goTime } from "./wire.mjs";
+
 /** A byte-level alphabet: one printable character per byte, as GPT-2 style vocabularies write them. */
 export function byteAlphabet() {
   const printable = [...range(33, 126), ...range(161, 172), ...range(174, 255)];
@@ -116,7 +118,7 @@ export function ps(models, loaded) {
       if (!m) return [];
       return [{
         name: withTag(m.name), model: withTag(m.name), size: m.loaded_size ?? m.size, digest: m.digest, details: m.details,
-        expires_at: new Date(expires).toISOString(), size_vram: 0, context_length: window,
+        expires_at: goTime(expires), size_vram: 0, context_length: window,
       }];
     }),
   };

@@ -8,9 +8,9 @@ export function goJson(value) {
   );
 }
 
-/** Now, with nine digits of fraction as the real server prints it. */
-export function goTime(offsetMs = 0) {
-  return new Date(Date.now() + offsetMs).toISOString().replace("Z", "000000Z");
+/** A time, with nine digits of fraction as the real server prints it. */
+export function goTime(atMs = Date.now()) {
+  return new Date(atMs).toISOString().replace("Z", "000000Z");
 }
 
 /** A JSON answer with a Content-Length, as gin sends it. */
@@ -20,10 +20,10 @@ export function sendJson(res, status, value, type = "application/json; charset=u
   res.end(body);
 }
 
-/** A JSON answer in chunks without a Content-Length, as errors of a started generation come. */
-export function sendChunkedJson(res, status, value, type = "application/json") {
+/** A JSON answer in chunks without a Content-Length, as errors of a started generation and long answers come. */
+export function sendChunkedJson(res, status, value, { type = "application/json", encode = goJson } = {}) {
   res.writeHead(status, { "Content-Type": type });
-  res.write(goJson(value));
+  res.write(encode(value));
   res.end();
 }
 
