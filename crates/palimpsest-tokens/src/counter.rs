@@ -28,7 +28,11 @@ pub struct Count {
 impl Count {
     /// An exact count.
     pub const fn exact(tokens: u32) -> Self {
-        Self { tokens, source: Source::Exact, bound: 0 }
+        Self {
+            tokens,
+            source: Source::Exact,
+            bound: 0,
+        }
     }
 }
 
@@ -76,7 +80,13 @@ impl Overhead {
 impl Default for Overhead {
     /// ChatML as measured through a real server: 4 per prompt, 5 per message, 6 per reply.
     fn default() -> Self {
-        Self { base: 4, system: 5, user: 5, assistant: 6, tool: 5 }
+        Self {
+            base: 4,
+            system: 5,
+            user: 5,
+            assistant: 6,
+            tool: 5,
+        }
     }
 }
 

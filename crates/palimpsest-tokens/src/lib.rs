@@ -6,6 +6,12 @@
 
 mod counter;
 mod estimator;
+mod family;
+mod features;
+mod weights;
 
 pub use counter::{Count, CountRole, Overhead, Source, TokenCounter};
 pub use estimator::Estimator;
+#[doc(hidden)]
+pub use estimator::feature_counts;
+pub use family::Family;
