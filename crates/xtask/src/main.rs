@@ -1,1 +1,125 @@
-fn main() {}
+//! `cargo xtask …`: sets up, builds, serves and tests palimpsest. One file per command.
+#![allow(clippy::print_stdout, reason = "this is a command-line program")]
+
+mod places;
+mod process;
+mod setup;
+mod test;
+
+use std::collections::VecDeque;
+use std::env;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use places::Places;
+use setup::Part;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  serve      build the chat app and serve it at http://localhost:8080
+  test       everything CI holds: format, lints, tests, browsers
+               --all          also what is too slow for every run
+               --vscode       also the extension in a real VS Code
+               --only NAME    just this step (can be repeated); --list names them
+  setup      bring what is missing: wasm toolchain, wasm-bindgen, npm tools, browsers
+               [PART…]        just these: wasm bindgen npm browsers python
+  doctor     say what is there and what is missing; change nothing
+  help       this
+
+Downloads, tools and cargo's target folder live in palimpsest/ in your cache folder
+($XDG_CACHE_HOME or ~/.cache). Nothing is installed into the checkout.
+WASM_SKIP_RUSTUP=1 makes the wasm toolchain from Debian's packages instead of rustup.";
+
+fn main() -> ExitCode {
+    let arguments = env::args().skip(1).collect();
+    match run(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut arguments: VecDeque<String>) -> Result<ExitCode> {
+    let command = arguments.pop_front().unwrap_or_else(|| "help".into());
+    let places = Places::find()?;
+    match command.as_str() {
+        "setup" => {
+            let parts = parts(&mut arguments)?;
+            setup::prepare(&places, &parts)?;
+        }
+        "doctor" => {
+            finish(&arguments)?;
+            setup::doctor(&places);
+        }
+        "test" => {
+            let choice = test::Choice {
+                all: flag(&mut arguments, "--all"),
+                vscode: flag(&mut arguments, "--vscode"),
+                only: values(&mut arguments, "--only")?,
+            };
+            let list = flag(&mut arguments, "--list");
+            finish(&arguments)?;
+            if list {
+                test::list();
+            } else {
+                return Ok(test::run(&places, &choice));
+            }
+        }
+        "help" | "--help" | "-h" => println!("{HELP}"),
+        unknown => bail!("no command {unknown:?}; `cargo xtask help` lists them"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parts(arguments: &mut VecDeque<String>) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    for name in arguments.drain(..) {
+        match Part::named(&name) {
+            Some(part) => parts.push(part),
+            None => bail!(
+                "no part {name:?} of the set-up; there are wasm, bindgen, npm, browsers, python"
+            ),
+        }
+    }
+    if parts.is_empty() {
+        parts.extend(Part::USUAL);
+    }
+    // the tools are built with the toolchain
+    if parts.contains(&Part::Bindgen) && !parts.contains(&Part::Wasm) {
+        parts.push(Part::Wasm);
+    }
+    parts.sort();
+    Ok(parts)
+}
+
+/// Takes `name` out of the arguments and says whether it was there.
+fn flag(arguments: &mut VecDeque<String>, name: &str) -> bool {
+    let before = arguments.len();
+    arguments.retain(|argument| argument != name);
+    arguments.len() < before
+}
+
+/// Takes every `name VALUE` out of the arguments.
+fn values(arguments: &mut VecDeque<String>, name: &str) -> Result<Vec<String>> {
+    let mut values = Vec::new();
+    while let Some(at) = arguments.iter().position(|argument| argument == name) {
+        arguments.remove(at);
+        match arguments.remove(at) {
+            Some(value) => values.push(value),
+            None => bail!("{name} wants a value"),
+        }
+    }
+    Ok(values)
+}
+
+/// Refuses what no option took.
+fn finish(arguments: &VecDeque<String>) -> Result<()> {
+    match arguments.front() {
+        Some(unknown) => bail!("no option {unknown:?} here; `cargo xtask help` lists them"),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,224 @@
+//! Makes the machine ready: looks for each part, brings what is missing, does nothing twice.
+//!
+//! Nothing is installed into the checkout and no setting of the user's is changed. What is made goes
+//! into the cache ([`Places::cache`]); browsers and Python come from the system's packages.
+
+pub(crate) mod bindgen;
+pub(crate) mod browsers;
+pub(crate) mod npm;
+pub(crate) mod python;
+pub(crate) mod wasm;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::places::{Places, on_path};
+use crate::process::{self, Stopwatch};
+
+/// A part of the set-up; a command names those it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// A Rust toolchain that builds and links `wasm32-unknown-unknown`.
+    Wasm,
+    /// wasm-bindgen and its test runner, at the crate's version.
+    Bindgen,
+    /// The JavaScript tools of `tests/package.json`.
+    Npm,
+    /// Chromium, chromedriver and Firefox.
+    Browsers,
+    /// The Python packages of `tests/requirements.txt`: a small real model and its server.
+    Python,
+}
+
+impl Part {
+    const ALL: [Self; 5] = [
+        Self::Wasm,
+        Self::Bindgen,
+        Self::Npm,
+        Self::Browsers,
+        Self::Python,
+    ];
+
+    /// What `cargo xtask setup` brings when asked for nothing in particular.
+    pub(crate) const USUAL: [Self; 4] = [Self::Wasm, Self::Bindgen, Self::Npm, Self::Browsers];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wasm => "wasm",
+            Self::Bindgen => "bindgen",
+            Self::Npm => "npm",
+            Self::Browsers => "browsers",
+            Self::Python => "python",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|part| part.name() == name)
+    }
+}
+
+/// A machine that is ready, and the surroundings in which every child process runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Machine {
+    pub(crate) places: Places,
+    /// Variables set for children.
+    variables: BTreeMap<OsString, OsString>,
+    /// Folders put before the search path of children, last added first.
+    folders: Vec<PathBuf>,
+}
+
+impl Machine {
+    fn new(places: Places) -> Self {
+        let mut machine = Self {
+            places,
+            variables: BTreeMap::new(),
+            folders: Vec::new(),
+        };
+        let target = machine.places.target();
+        machine.set("CARGO_TARGET_DIR", target);
+        let cache = machine.places.cache.clone();
+        machine.set("PALIMPSEST_CACHE", cache);
+        machine
+    }
+
+    /// Sets a variable for every later child.
+    pub(crate) fn set(&mut self, name: &str, value: impl AsRef<OsStr>) {
+        self.variables
+            .insert(name.into(), value.as_ref().to_owned());
+    }
+
+    /// The value a child will see.
+    pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables
+            .get(OsStr::new(name))
+            .map(OsString::as_os_str)
+    }
+
+    fn put_first(&mut self, folder: PathBuf) {
+        self.folders.push(folder);
+    }
+
+    /// A program with the set-up's variables and search path, started in the checkout's root.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.places.root);
+        // What cargo told *us* about ourselves must not reach the cargo we start.
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy();
+            if text == "CARGO"
+                || text == "RUST_RECURSION_COUNT"
+                || text.starts_with("CARGO_PKG_")
+                || text.starts_with("CARGO_MANIFEST_")
+            {
+                command.env_remove(&name);
+            }
+        }
+        let inherited = env::var_os("PATH").unwrap_or_default();
+        let path = self
+            .folders
+            .iter()
+            .rev()
+            .cloned()
+            .chain(env::split_paths(&inherited));
+        if let Ok(path) = env::join_paths(path) {
+            command.env("PATH", path);
+        }
+        command.envs(&self.variables);
+        command
+    }
+
+    pub(crate) fn cargo(&self) -> Command {
+        self.command("cargo")
+    }
+
+    pub(crate) fn node(&self) -> Command {
+        self.command("node")
+    }
+}
+
+/// Makes `parts` ready and says how long that took where it took long.
+pub(crate) fn prepare(places: &Places, parts: &[Part]) -> Result<Machine> {
+    let all = Stopwatch::start();
+    let mut machine = Machine::new(places.clone());
+    for part in parts {
+        let watch = Stopwatch::start();
+        let found = match part {
+            Part::Wasm => wasm::prepare(&mut machine),
+            Part::Bindgen => bindgen::prepare(&mut machine),
+            Part::Npm => npm::prepare(&mut machine),
+            Part::Browsers => browsers::prepare(&mut machine),
+            Part::Python => python::prepare(&mut machine),
+        }
+        .with_context(|| format!("setting up {} failed", part.name()))?;
+        say(part.name(), &format!("{found}  ({:.1} s)", watch.seconds()));
+    }
+    say("ready", &format!("in {:.1} s", all.seconds()));
+    Ok(machine)
+}
+
+/// Prints what is there and what is not, and changes nothing.
+pub(crate) fn doctor(places: &Places) {
+    let mut machine = Machine::new(places.clone());
+    for part in Part::ALL {
+        let state = match part {
+            Part::Wasm => wasm::find(&mut machine),
+            Part::Bindgen => bindgen::find(&mut machine),
+            Part::Npm => npm::find(&mut machine),
+            Part::Browsers => browsers::find(&mut machine),
+            Part::Python => python::find(&mut machine),
+        };
+        say(
+            part.name(),
+            state
+                .as_deref()
+                .unwrap_or("missing: `cargo xtask setup` brings it"),
+        );
+    }
+}
+
+/// One line of progress.
+pub(crate) fn say(part: &str, what: &str) {
+    eprintln!("[setup] {part:<9}{what}");
+}
+
+/// Holds a lock file until dropped, so that two runs do not build the same thing at once.
+pub(crate) fn lock(places: &Places, name: &str) -> Result<File> {
+    let path = places.cache.join(format!("{name}.lock"));
+    let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+    if file.try_lock().is_err() {
+        say(name, "another run is at it; waiting");
+        file.lock()?;
+    }
+    Ok(file)
+}
+
+/// An empty folder, whatever was there.
+pub(crate) fn fresh_folder(path: &Path) -> Result<()> {
+    if path.exists() {
+        fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))
+}
+
+/// Whether Debian's package tools are here and may be used by us.
+pub(crate) fn may_install() -> bool {
+    on_path("apt-get").is_some()
+        && process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+/// Installs packages of the system. Refreshes the package lists first.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    process::quiet(Command::new("apt-get").args(["update", "-qq"]))?;
+    process::quiet(
+        Command::new("apt-get")
+            .args(["install", "-qq", "-y", "--no-install-recommends"])
+            .args(packages)
+            .env("DEBIAN_FRONTEND", "noninteractive"),
+    )
+}

@@ -1,0 +1,255 @@
+//! `cargo xtask test`: named steps in order, each timed, all run even when one fails, totals at the end.
+
+mod totals;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::places::Places;
+use crate::process::{self, Stopwatch};
+use crate::setup::{self, Machine, Part};
+use totals::{Read, Totals};
+
+/// Which steps to run.
+#[derive(Debug, Default)]
+pub(crate) struct Choice {
+    /// Also what is too slow for every run.
+    pub(crate) all: bool,
+    /// Also the extension in a real VS Code.
+    pub(crate) vscode: bool,
+    /// If not empty: only the steps of these names, whenever they usually run.
+    pub(crate) only: Vec<String>,
+}
+
+impl Choice {
+    fn takes(&self, step: &Step) -> bool {
+        if !self.only.is_empty() {
+            return self.only.iter().any(|name| name == step.name);
+        }
+        match step.when {
+            When::Always => true,
+            When::All => self.all,
+            When::VsCode => self.vscode,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    All,
+    VsCode,
+}
+
+/// What a step does.
+enum Does {
+    /// Starts programs, one after the other, until one fails.
+    Run(fn(&Machine) -> Vec<Command>),
+    /// Calls another command of ours.
+    Call(fn(&Machine) -> Result<()>),
+}
+
+struct Step {
+    name: &'static str,
+    when: When,
+    /// How its output tells what passed.
+    read: Read,
+    /// Longer than this and it is ended, so that a hanging browser cannot hold CI.
+    minutes: u64,
+    does: Does,
+}
+
+/// Crates that only make sense in a JavaScript host: linted and tested for wasm.
+const FOR_JAVASCRIPT: [(&str, &str); 3] = [
+    ("palimpsest-browser", "crates/palimpsest-browser"),
+    ("palimpsest-wasm", "crates/palimpsest-wasm"),
+    ("palimpsest-web", "web"),
+];
+
+/// All steps, in the order they run. A new one is a line here.
+#[rustfmt::skip]
+const STEPS: &[Step] = &[
+    Step { name: "format",      when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Run(|m| vec![cargo(m, "fmt --all --check")]) },
+    Step { name: "clippy",      when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
+    Step { name: "clippy-wasm", when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },
+    Step { name: "host",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![host(m, "test", "")]) },
+    Step { name: "ollama-fake", when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node(m, "--test tests/ollama/")]) },
+];
+
+fn line(mut command: Command, arguments: &str) -> Command {
+    command.args(arguments.split_whitespace());
+    command
+}
+
+fn cargo(machine: &Machine, arguments: &str) -> Command {
+    line(machine.cargo(), arguments)
+}
+
+fn node(machine: &Machine, arguments: &str) -> Command {
+    line(machine.node(), arguments)
+}
+
+/// Cargo over every crate that runs on the host.
+fn host(machine: &Machine, before: &str, after: &str) -> Command {
+    let mut packages = String::from(" --workspace --exclude wasm-bindgen-bins");
+    if exists(machine, "web/Cargo.toml") {
+        packages.push_str(" --exclude palimpsest-web");
+    }
+    cargo(machine, &format!("{before}{packages}{after}"))
+}
+
+/// Cargo over the crates that run in a JavaScript host.
+fn wasm(machine: &Machine, before: &str, after: &str) -> Command {
+    let mut packages = String::new();
+    for (name, folder) in FOR_JAVASCRIPT {
+        if exists(machine, &format!("{folder}/Cargo.toml")) {
+            packages.push_str(" --package ");
+            packages.push_str(name);
+        }
+    }
+    cargo(
+        machine,
+        &format!("{before} --target wasm32-unknown-unknown{packages}{after}"),
+    )
+}
+
+fn exists(machine: &Machine, path: &str) -> bool {
+    machine.places.root.join(Path::new(path)).exists()
+}
+
+/// Prints the steps' names.
+pub(crate) fn list() {
+    for step in STEPS {
+        let when = match step.when {
+            When::Always => "",
+            When::All => "  (--all)",
+            When::VsCode => "  (--vscode)",
+        };
+        println!("{}{when}", step.name);
+    }
+}
+
+/// One step's outcome.
+struct Row {
+    name: &'static str,
+    totals: Totals,
+    seconds: f64,
+}
+
+/// Sets up, runs the chosen steps and prints the table. The last line is `N passed, N failed`.
+pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
+    let watch = Stopwatch::start();
+    let mut rows = Vec::new();
+    let mut parts = Part::USUAL.to_vec();
+    if choice.all
+        || choice.only.iter().any(|name| {
+            STEPS
+                .iter()
+                .any(|step| step.name == name && step.when == When::All)
+        })
+    {
+        parts.push(Part::Python);
+    }
+    let chosen: Vec<&Step> = STEPS.iter().filter(|step| choice.takes(step)).collect();
+    for unknown in choice
+        .only
+        .iter()
+        .filter(|name| !STEPS.iter().any(|step| step.name == name.as_str()))
+    {
+        eprintln!("no step {unknown:?}; `cargo xtask test --list` names them");
+        rows.push(Row {
+            name: "unknown step",
+            totals: Totals::FAILED,
+            seconds: 0.0,
+        });
+    }
+    match setup::prepare(places, &parts) {
+        Ok(machine) => rows.extend(chosen.into_iter().map(|step| run_step(&machine, step))),
+        Err(error) => {
+            eprintln!("{error:#}");
+            rows.push(Row {
+                name: "setup",
+                totals: Totals::FAILED,
+                seconds: watch.seconds(),
+            });
+        }
+    }
+    summarise(&rows, watch)
+}
+
+fn run_step(machine: &Machine, step: &Step) -> Row {
+    let watch = Stopwatch::start();
+    println!("\n── {} ──", step.name);
+    let mut success = true;
+    let mut text = String::new();
+    match step.does {
+        Does::Run(commands) => {
+            for mut command in commands(machine) {
+                println!("$ {}", process::shown(&command));
+                match process::watch(&mut command, Duration::from_secs(step.minutes * 60)) {
+                    Ok(finished) => {
+                        success &= finished.success;
+                        text.push_str(&finished.text);
+                    }
+                    Err(error) => {
+                        println!("{error:#}");
+                        success = false;
+                    }
+                }
+                if !success {
+                    break;
+                }
+            }
+        }
+        Does::Call(function) => {
+            if let Err(error) = function(machine) {
+                println!("{error:#}");
+                success = false;
+            }
+        }
+    }
+    let totals = step.read.totals(&text, success);
+    let seconds = watch.seconds();
+    let word = if totals.failed == 0 { "ok" } else { "FAILED" };
+    println!(
+        "── {}: {word}, {} passed, {} failed, {seconds:.1} s ──",
+        step.name, totals.passed, totals.failed
+    );
+    Row {
+        name: step.name,
+        totals,
+        seconds,
+    }
+}
+
+fn summarise(rows: &[Row], watch: Stopwatch) -> ExitCode {
+    println!(
+        "\n{:<20}{:>9}{:>9}{:>10}",
+        "step", "passed", "failed", "seconds"
+    );
+    let mut sum = Totals::default();
+    for row in rows {
+        let mark = if row.totals.failed == 0 { "" } else { "  ←" };
+        println!(
+            "{:<20}{:>9}{:>9}{:>10.1}{mark}",
+            row.name, row.totals.passed, row.totals.failed, row.seconds
+        );
+        sum = sum + row.totals;
+    }
+    println!(
+        "{:<20}{:>9}{:>9}{:>10.1}\n",
+        "all",
+        sum.passed,
+        sum.failed,
+        watch.seconds()
+    );
+    println!("{} passed, {} failed", sum.passed, sum.failed);
+    if sum.failed == 0 && sum.passed > 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
