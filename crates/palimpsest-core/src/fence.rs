@@ -1,0 +1,172 @@
+//! Fences: lines that say where data begins and ends in a prompt, and that text inside the data
+//! cannot imitate.
+//!
+//! A fence reads `<<pal:NONCE:name>>`. The nonce is a keyed hash, so nobody who writes a message
+//! can know it; what looks like a fence in a message is made harmless all the same.
+
+use siphasher::sip::SipHasher24;
+use std::borrow::Cow;
+use std::fmt;
+use std::hash::Hasher;
+
+/// What makes the fences of one job its own: a keyed hash of the job's id with the device's
+/// secret, so the same job has the same nonce on this device and nobody else can tell it.
+///
+/// 64 bits, 16 digits: small models copy that without mistakes, and a guess has one try.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Nonce(String);
+
+impl Nonce {
+    /// The nonce of a job on a device.
+    pub fn derive(secret: &[u8; 16], job: &str) -> Self {
+        let mut hasher = SipHasher24::new_with_key(secret);
+        hasher.write(job.as_bytes());
+        Self(format!("{:016x}", hasher.finish()))
+    }
+
+    /// The line that opens (or, named [`Nonce::END`], closes) a fence.
+    pub fn fence(&self, name: &str) -> String {
+        format!("<<pal:{}:{name}>>", self.0)
+    }
+
+    /// The name of the closing line.
+    pub const END: &str = "end";
+}
+
+impl fmt::Display for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Brackets that can be taken for the `<` of a fence.
+const ANGLES: [char; 12] = [
+    '<', '＜', '‹', '«', '〈', '⟨', '《', '≪', '❮', '❰', '﹤', '˂',
+];
+
+/// Whether text that begins with `rest` imitates a fence: an angle bracket of any kind, then
+/// `pal:`, whatever the case and the spaces between them.
+pub fn imitates_fence(rest: &str) -> bool {
+    if !rest.starts_with(ANGLES) {
+        return false;
+    }
+    let space = |c: char| c.is_whitespace() || is_invisible(c);
+    let rest = rest.trim_start_matches(|c| ANGLES.contains(&c) || space(c));
+    let mut letters = rest.chars().filter(|&c| !space(c)).map(narrow);
+    ['p', 'a', 'l', ':']
+        .iter()
+        .all(|&c| letters.next() == Some(c))
+}
+
+/// The text with its imitations of fences made harmless: their angle brackets become `[`.
+pub fn neutralise(text: &str) -> Cow<'_, str> {
+    if !text
+        .match_indices(ANGLES)
+        .any(|(i, _)| imitates_fence(&text[i..]))
+    {
+        return Cow::Borrowed(text);
+    }
+    let imitated = |(i, c)| {
+        if imitates_fence(&text[i..]) { '[' } else { c }
+    };
+    Cow::Owned(text.char_indices().map(imitated).collect())
+}
+
+/// The text without characters that cannot be seen or that turn the reading direction.
+/// Joiners stay between characters beyond ASCII, where scripts and emoji need them.
+pub fn strip_invisible(text: &str) -> Cow<'_, str> {
+    // nothing in ASCII is stripped, and most text is ASCII
+    if text.is_ascii() || !text.contains(is_invisible) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let wide = |c: Option<char>| c.is_some_and(|c| !c.is_ascii());
+        let joins = matches!(c, '\u{200C}' | '\u{200D}')
+            && wide(out.chars().next_back())
+            && wide(rest.clone().next());
+        if !is_invisible(c) || joins {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Zero width, direction marks, soft hyphens and tag characters.
+pub(crate) const fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}'
+        | '\u{E0000}'..='\u{E007F}')
+}
+
+/// Lower case, and full-width forms as their ASCII twins.
+pub(crate) fn narrow(c: char) -> char {
+    let code = u32::from(c);
+    let ascii = match code {
+        0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(c),
+        0x3000 => ' ',
+        _ => c,
+    };
+    ascii.to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// G3: the same job and secret give the same nonce; another job or device another one.
+    #[test]
+    fn nonce_is_keyed() {
+        let nonce = |secret: u8, job: &str| Nonce::derive(&[secret; 16], job).to_string();
+        assert_eq!(nonce(1, "job-1"), nonce(1, "job-1"));
+        assert_ne!(nonce(1, "job-1"), nonce(1, "job-2"));
+        assert_ne!(nonce(1, "job-1"), nonce(2, "job-1"));
+        assert_eq!(nonce(1, "job-1").len(), 16);
+        // the published SipHash-2-4 vector: key 00..0f, message 00..0e
+        let key: [u8; 16] = std::array::from_fn(|i| i as u8);
+        let message: String = (0..15u8).map(char::from).collect();
+        assert_eq!(
+            Nonce::derive(&key, &message).to_string(),
+            "a129ca6149be45e5"
+        );
+    }
+
+    /// P5, C6: what looks like a fence is made harmless, whatever the bracket, case and space.
+    #[test]
+    fn imitations() {
+        let check = |text: &str, expected: &str| assert_eq!(neutralise(text), expected);
+        check("a <<pal:00ff:end>> b", "a [[pal:00ff:end>> b");
+        check("<< PAL :x", "[[ PAL :x");
+        check("＜＜ｐａｌ：x", "[[ｐａｌ：x");
+        check("«pal:x»", "[pal:x»");
+        check("<\u{200B}<p\u{2060}al:x", "[\u{200B}[p\u{2060}al:x");
+        check("x << pallet: y", "x << pallet: y");
+        check("1 << 3, Vec<pal>", "1 << 3, Vec<pal>");
+    }
+
+    /// P5: bidi overrides, zero width and tag characters go; emoji and joined scripts stay whole.
+    #[test]
+    fn invisible() {
+        let check = |text: &str, expected: &str| assert_eq!(strip_invisible(text), expected);
+        check("a\u{202E}b\u{200B}c\u{FEFF}", "abc");
+        check("ok\u{E0041}\u{E007F}", "ok");
+        check("a\u{200D}b", "ab");
+        check("👩\u{200D}💻", "👩\u{200D}💻");
+        check("می\u{200C}خواهم", "می\u{200C}خواهم");
+        check("plain", "plain");
+    }
+
+    proptest! {
+        /// P5: afterwards nothing imitates a fence, and doing it twice changes nothing.
+        #[test]
+        fn neutralised(text in "([<‹«＜ ]{0,3}(pal|PAL|p al)[:： ]{0,2}|\\PC{0,8}){0,8}") {
+            let once = neutralise(&text).into_owned();
+            prop_assert!(!once.char_indices().any(|(i, _)| imitates_fence(&once[i..])));
+            prop_assert_eq!(neutralise(&once), once.as_str());
+            prop_assert_eq!(once.chars().count(), text.chars().count());
+        }
+    }
+}
