@@ -4,3 +4,8 @@ pub mod message;
 pub mod tool;
 pub mod mode;
 pub mod model;
+pub mod request;
+pub mod goal;
+pub mod fence;
+pub mod glob;
+pub mod marker;
