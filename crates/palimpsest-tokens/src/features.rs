@@ -84,6 +84,7 @@ pub(crate) enum Feature {
     Kana,
     Hangul,
     WideMark,
+    WideLetter,
     // Other scripts: words, and letters.
     LatinLetter,
     LatinExtended,
@@ -201,6 +202,7 @@ enum Script {
     Kana,
     Hangul,
     WideMark,
+    WideLetter,
     Dash,
     Symbol,
     Box,
@@ -214,7 +216,7 @@ fn script(c: u32) -> Script {
         0x80..=0x9f | 0xfeff | 0xfffd => Script::Control,
         0xc0..=0xff => Script::Latin,
         0x100..=0x24f => Script::LatinExtended,
-        0x1e00..=0x1eff | 0x300..=0x36f => Script::LatinStacked,
+        0x1e00..=0x1eff => Script::LatinStacked,
         0x370..=0x3ff | 0x1f00..=0x1fff => Script::Greek,
         0x400..=0x52f => Script::Cyrillic,
         0x590..=0x5ff => Script::Hebrew,
@@ -229,6 +231,7 @@ fn script(c: u32) -> Script {
         }
         0x2010..=0x203f => Script::Dash,
         0x2500..=0x259f => Script::Box,
+        0xff10..=0xff19 | 0xff21..=0xff3a | 0xff41..=0xff5a => Script::WideLetter,
         0x3000..=0x303f | 0xff00..=0xffef => Script::WideMark,
         0x3040..=0x30ff | 0x31f0..=0x31ff => Script::Kana,
         0x4e00..=0x9fff => Script::Han,
@@ -451,6 +454,7 @@ impl<'a> Runs<'a> {
             Script::Kana => add(Feature::Kana, 1),
             Script::Hangul => add(Feature::Hangul, 1),
             Script::WideMark => add(Feature::WideMark, 1),
+            Script::WideLetter => add(Feature::WideLetter, 1),
             Script::Dash => add(
                 if goes_on {
                     Feature::RepeatSymbol
