@@ -255,7 +255,7 @@ def main():
         root = np.quantile(over, 0.95)
         # A model of an unknown family may be any of them.
         models = [y] if family != "Generic" else [c for f, c in counts.items() if f not in ("Generic", "Llama2", "Starcoder")]
-        drift = max(abs((guess - c)[held & (kinds == k)].sum() / c[held & (kinds == k)].sum()) * 100
+        drift = max(((c - guess)[held & (kinds == k)].sum() / guess[held & (kinds == k)].sum()) * 100
                     for k in set(kinds[main_kinds]) for c in models)
         print(f"{family:9} per chunk {error[held & main_kinds & (y >= 30)].mean() * 100:.1f} %, p95 under = {root:.2f}·√n; class error (bias): " + " ".join(f"{k} {e:.1f}({b:+.1f})" for k, (e, b) in by.items()), file=sys.stderr)
         rows.append((family, weights.astype(int), root, drift))
