@@ -1,17 +1,25 @@
 //! `cargo xtask …`: sets up, builds, serves and tests palimpsest. One file per command.
 #![allow(clippy::print_stdout, reason = "this is a command-line program")]
 
+mod bench;
+mod build_app;
+mod coverage;
+mod module;
+mod pack;
 mod places;
 mod process;
+mod serve;
 mod setup;
+mod size;
 mod test;
 
 use std::collections::VecDeque;
 use std::env;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
+use module::Quality;
 use places::Places;
 use setup::Part;
 
@@ -19,10 +27,20 @@ const HELP: &str = "\
 cargo xtask <command>
 
   serve      build the chat app and serve it at http://localhost:8080
+               --port N       another port (0: any free one)
+               --dev          a quick build instead of a small one
+               --as-built     serve dist/app without building
+               --demo-model   also start a small real model on this machine
+               --connect URL  let the page reach a model server elsewhere
   test       everything CI holds: format, lints, tests, browsers
                --all          also what is too slow for every run
                --vscode       also the extension in a real VS Code
                --only NAME    just this step (can be repeated); --list names them
+  build      the chat app in dist/app (--dev: quick)
+  pack       the npm package in dist/npm, its tarball in dist/ (--dev: quick)
+  size       bytes of both against their budgets
+  bench      NAME: ours and its peers in one run; without a name: which there are
+  coverage   lines of the crates that the host tests reach
   setup      bring what is missing: wasm toolchain, wasm-bindgen, npm tools, browsers
                [PART…]        just these: wasm bindgen npm browsers python
   doctor     say what is there and what is missing; change nothing
@@ -69,10 +87,61 @@ fn run(mut arguments: VecDeque<String>) -> Result<ExitCode> {
                 return Ok(test::run(&places, &choice));
             }
         }
+        "serve" => serve::run(&places, &serve_wish(arguments)?)?,
+        "build" => {
+            let quality = quality(&mut arguments);
+            finish(&arguments)?;
+            let machine = setup::prepare(&places, &[Part::Wasm, Part::Bindgen, Part::Npm])?;
+            build_app::build(&machine, quality)?;
+        }
+        "pack" => {
+            let quality = quality(&mut arguments);
+            finish(&arguments)?;
+            let machine = setup::prepare(&places, &[Part::Wasm, Part::Bindgen, Part::Npm])?;
+            pack::pack(&machine, quality)?;
+        }
+        "size" => {
+            finish(&arguments)?;
+            size::report(&setup::prepare(&places, &[Part::Npm])?)?;
+        }
+        "bench" => {
+            let name = arguments.pop_front();
+            finish(&arguments)?;
+            bench::run(&setup::prepare(&places, &Part::USUAL)?, name.as_deref())?;
+        }
+        "coverage" => {
+            finish(&arguments)?;
+            coverage::run(&setup::prepare(&places, &[Part::Wasm])?)?;
+        }
         "help" | "--help" | "-h" => println!("{HELP}"),
         unknown => bail!("no command {unknown:?}; `cargo xtask help` lists them"),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn serve_wish(mut arguments: VecDeque<String>) -> Result<serve::Wish> {
+    let port = values(&mut arguments, "--port")?
+        .pop()
+        .unwrap_or_else(|| "8080".into());
+    let wish = serve::Wish {
+        port: port
+            .parse()
+            .with_context(|| format!("--port wants a number, not {port:?}"))?,
+        quality: quality(&mut arguments),
+        as_built: flag(&mut arguments, "--as-built"),
+        demo_model: flag(&mut arguments, "--demo-model"),
+        connect: values(&mut arguments, "--connect")?,
+    };
+    finish(&arguments)?;
+    Ok(wish)
+}
+
+fn quality(arguments: &mut VecDeque<String>) -> Quality {
+    if flag(arguments, "--dev") {
+        Quality::Dev
+    } else {
+        Quality::Release
+    }
 }
 
 fn parts(arguments: &mut VecDeque<String>) -> Result<Vec<Part>> {

@@ -38,6 +38,7 @@ impl Choice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "every way to run a step exists before its first user")]
 enum When {
     Always,
     All,
@@ -45,6 +46,7 @@ enum When {
 }
 
 /// What a step does.
+#[allow(dead_code, reason = "as above")]
 enum Does {
     /// Starts programs, one after the other, until one fails.
     Run(fn(&Machine) -> Vec<Command>),
@@ -94,11 +96,10 @@ fn node(machine: &Machine, arguments: &str) -> Command {
 
 /// Cargo over every crate that runs on the host.
 fn host(machine: &Machine, before: &str, after: &str) -> Command {
-    let mut packages = String::from(" --workspace --exclude wasm-bindgen-bins");
-    if exists(machine, "web/Cargo.toml") {
-        packages.push_str(" --exclude palimpsest-web");
-    }
-    cargo(machine, &format!("{before}{packages}{after}"))
+    cargo(
+        machine,
+        &format!("{before} --workspace --exclude wasm-bindgen-bins{after}"),
+    )
 }
 
 /// Cargo over the crates that run in a JavaScript host.
@@ -189,7 +190,7 @@ fn run_step(machine: &Machine, step: &Step) -> Row {
         Does::Run(commands) => {
             for mut command in commands(machine) {
                 println!("$ {}", process::shown(&command));
-                match process::watch(&mut command, Duration::from_secs(step.minutes * 60)) {
+                match process::watch(&mut command, Duration::from_mins(step.minutes)) {
                     Ok(finished) => {
                         success &= finished.success;
                         text.push_str(&finished.text);

@@ -1,0 +1,117 @@
+//! `cargo xtask build`: the chat app, ready for any static file server, in `dist/app`.
+//!
+//! | in `dist/app` | from |
+//! |---|---|
+//! | `index.html` | `web/index.html` |
+//! | `palimpsest_web.js`, `palimpsest_web_bg.wasm` | the crate `palimpsest-web` |
+//! | everything else | `web/public/`, copied as it is |
+//! | `assets.json` | `{version, files}`: what an offline shell caches; a new build has a new version |
+//! | `*.br`, `*.gz` | made of each text and wasm file that gets smaller |
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::module::{self, Quality};
+use crate::places::digest;
+use crate::process::{self, Stopwatch};
+use crate::setup::{Machine, fresh_folder, say};
+
+/// Builds the app and returns its folder.
+pub(crate) fn build(machine: &Machine, quality: Quality) -> Result<PathBuf> {
+    let watch = Stopwatch::start();
+    let web = machine.places.root.join("web");
+    for needed in ["Cargo.toml", "index.html"] {
+        ensure!(
+            web.join(needed).is_file(),
+            "the app cannot be built yet: web/{needed} is missing"
+        );
+    }
+    let dist = machine.places.dist();
+    let folder = dist.join("app");
+    let work = dist.join("app.new");
+    fresh_folder(&work)?;
+    module::build(machine, "palimpsest-web", quality, &work)?;
+    for types in ["palimpsest_web.d.ts", "palimpsest_web_bg.wasm.d.ts"] {
+        // only programs that import the app would read them
+        let _ = fs::remove_file(work.join(types));
+    }
+    fs::copy(web.join("index.html"), work.join("index.html"))?;
+    if web.join("public").is_dir() {
+        copy_tree(&web.join("public"), &work)?;
+    }
+    write_assets(&work)?;
+    compress(machine, &work, quality)?;
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::rename(&work, &folder)?;
+    say("built", &format!("dist/app in {:.1} s", watch.seconds()));
+    Ok(folder)
+}
+
+/// Copies the contents of a folder into another.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every file below `folder`, as paths with `/` relative to it, sorted.
+pub(crate) fn files(folder: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    collect(folder, "", &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn collect(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()> {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
+    {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            collect(&entry.path(), &format!("{name}/"), found)?;
+        } else if kind.is_file() {
+            found.push(name);
+        }
+    }
+    Ok(())
+}
+
+fn write_assets(folder: &Path) -> Result<()> {
+    let files = files(folder)?;
+    let mut all = Vec::new();
+    for name in &files {
+        all.extend_from_slice(name.as_bytes());
+        all.extend_from_slice(&fs::read(folder.join(name))?);
+    }
+    let assets = serde_json::json!({ "version": digest(&all), "files": files });
+    fs::write(folder.join("assets.json"), format!("{assets:#}\n"))?;
+    Ok(())
+}
+
+fn compress(machine: &Machine, folder: &Path, quality: Quality) -> Result<()> {
+    let level = match quality {
+        Quality::Release => "best",
+        Quality::Dev => "fast",
+    };
+    process::quiet(
+        machine
+            .node()
+            .arg("crates/xtask/src/compress.mjs")
+            .arg(level)
+            .arg(folder),
+    )
+}

@@ -1,0 +1,119 @@
+//! `cargo xtask coverage`: which lines of the crates the host tests reach.
+//!
+//! With the compiler's own instrumentation and LLVM's tools, which must be of the compiler's LLVM: those of the
+//! toolchain made from Debian's packages, of rustup's component `llvm-tools`, or on the search path.
+
+use std::env::consts::EXE_SUFFIX;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::build_app::files;
+use crate::places::on_path;
+use crate::process;
+use crate::setup::{Machine, fresh_folder};
+
+/// Runs the tests of the pure crates instrumented and prints a table by file.
+pub(crate) fn run(machine: &Machine) -> Result<()> {
+    let profdata = tool(machine, "llvm-profdata")?;
+    let cov = tool(machine, "llvm-cov")?;
+    let target = machine.places.cache.join("coverage");
+    let profiles = target.join("profiles");
+    fresh_folder(&profiles)?;
+
+    let mut test = machine.cargo();
+    test.args(["test", "--tests"]);
+    for krate in ["tokens", "core", "engine", "ollama"] {
+        if machine
+            .places
+            .root
+            .join(format!("crates/palimpsest-{krate}/Cargo.toml"))
+            .is_file()
+        {
+            test.args(["--package", &format!("palimpsest-{krate}")]);
+        }
+    }
+    test.env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", "-Cinstrument-coverage")
+        .env("LLVM_PROFILE_FILE", profiles.join("%p-%m.profraw"));
+    let arguments: Vec<_> = test.get_args().map(ToOwned::to_owned).collect();
+    process::show(&mut test)?;
+
+    // the same command again, only to be told where the binaries are
+    let mut list = machine.cargo();
+    list.args(arguments)
+        .args(["--no-run", "--message-format=json"])
+        .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", "-Cinstrument-coverage");
+    let messages = process::output(&mut list)?;
+    let binaries: Vec<PathBuf> = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .collect();
+    let (first, others) = binaries.split_first().context("no test binary was built")?;
+
+    let merged = target.join("all.profdata");
+    let raw: Vec<PathBuf> = files(&profiles)?
+        .into_iter()
+        .map(|file| profiles.join(file))
+        .collect();
+    ensure!(!raw.is_empty(), "the instrumented tests wrote no profile");
+    process::quiet(
+        machine
+            .command(profdata)
+            .args(["merge", "--sparse"])
+            .args(&raw)
+            .arg("-o")
+            .arg(&merged),
+    )?;
+    let mut report = machine.command(cov);
+    report
+        .arg("report")
+        .arg(first)
+        .arg("--instr-profile")
+        .arg(&merged);
+    for binary in others {
+        report.arg("--object").arg(binary);
+    }
+    report
+        .arg("--ignore-filename-regex")
+        .arg(r"(registry|rustc|/tests/)");
+    process::show(&mut report)
+}
+
+fn tool(machine: &Machine, name: &str) -> Result<PathBuf> {
+    let sysroot = process::output(machine.command("rustc").args(["--print", "sysroot"]))?;
+    let sysroot = Path::new(sysroot.trim());
+    let verbose = process::output(machine.command("rustc").arg("-vV"))?;
+    let field = |field: &str| {
+        verbose
+            .lines()
+            .find_map(|line| line.strip_prefix(field))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let host = field("host: ");
+    let major = field("LLVM version: ")
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    let candidates = [
+        sysroot
+            .join("lib/rustlib")
+            .join(host)
+            .join("bin")
+            .join(format!("{name}{EXE_SUFFIX}")),
+        sysroot.join("bin").join(format!("{name}-{major}")),
+    ];
+    candidates
+        .into_iter()
+        .find(|path| fs::metadata(path).is_ok_and(|file| file.is_file()))
+        .or_else(|| on_path(&format!("{name}-{major}")))
+        .with_context(|| {
+            format!("{name} of LLVM {major} is missing: rustup component add llvm-tools")
+        })
+}

@@ -1,0 +1,100 @@
+//! `cargo xtask size`: what a visitor or an importer downloads, raw, gzip and brotli, against the budgets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process;
+use crate::setup::Machine;
+
+/// A budget over the brotli sizes of some files of a folder.
+struct Budget {
+    name: &'static str,
+    /// In `dist/`.
+    folder: &'static str,
+    /// Which files count, by ending. Those in a folder `lazy/` do not: they are fetched when something needs them.
+    ending: &'static str,
+    /// Kilobytes of 1,000 bytes, compressed with brotli.
+    limit: f64,
+}
+
+impl Budget {
+    fn counts(&self, file: &str) -> bool {
+        Path::new(file)
+            .extension()
+            .is_some_and(|ending| ending == self.ending)
+            && !file.contains("lazy/")
+    }
+}
+
+#[rustfmt::skip]
+const BUDGETS: &[Budget] = &[
+    Budget { name: "app wasm",     folder: "app", ending: "wasm", limit: 320.0 },
+    Budget { name: "app css",      folder: "app", ending: "css",  limit: 20.0 },
+    Budget { name: "app eager js", folder: "app", ending: "js",   limit: 30.0 },
+    Budget { name: "package wasm", folder: "npm", ending: "wasm", limit: 160.0 },
+];
+
+/// Raw, gzip and brotli bytes.
+type Sizes = [u64; 3];
+
+/// Prints every file's sizes and the budgets; fails if one is passed.
+pub(crate) fn report(machine: &Machine) -> Result<()> {
+    let mut passed = 0;
+    let mut over = Vec::new();
+    for folder in ["app", "npm"] {
+        let path = machine.places.dist().join(folder);
+        if !path.is_dir() {
+            println!("dist/{folder} is not built");
+            continue;
+        }
+        let files = measure(machine, &path)?;
+        println!(
+            "\ndist/{folder:<42}{:>10}{:>10}{:>10}",
+            "raw", "gzip", "brotli"
+        );
+        for (file, [raw, gzip, brotli]) in &files {
+            println!("  {file:<45}{raw:>10}{gzip:>10}{brotli:>10}");
+        }
+        for budget in BUDGETS.iter().filter(|budget| budget.folder == folder) {
+            let bytes: u64 = files
+                .iter()
+                .filter(|(file, _)| budget.counts(file))
+                .map(|(_, sizes)| sizes[2])
+                .sum();
+            let kilobytes = bytes as f64 / 1000.0;
+            println!(
+                "  {:<25}{kilobytes:>8.1} KB brotli of {:.0}",
+                budget.name, budget.limit
+            );
+            if kilobytes > budget.limit {
+                over.push(budget.name);
+            } else {
+                passed += 1;
+            }
+        }
+    }
+    if !over.is_empty() {
+        bail!("over budget: {}", over.join(", "));
+    }
+    if passed == 0 {
+        bail!("nothing is built: run `cargo xtask build` or `cargo xtask pack` first");
+    }
+    Ok(())
+}
+
+fn measure(machine: &Machine, folder: &Path) -> Result<BTreeMap<String, Sizes>> {
+    let answer = process::output(
+        machine
+            .node()
+            .args(["crates/xtask/src/compress.mjs", "measure"])
+            .arg(folder),
+    )?;
+    let sizes: BTreeMap<String, Sizes> =
+        serde_json::from_str(&answer).context("the sizes are not JSON")?;
+    Ok(sizes
+        .into_iter()
+        .map(|(file, sizes)| (process::short(Path::new(&file), folder), sizes))
+        .collect())
+}
