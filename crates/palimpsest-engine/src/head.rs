@@ -1,0 +1,115 @@
+//! The head of a session: its one row that changes.
+
+use palimpsest_core::message::Seq;
+use serde::{Deserialize, Serialize};
+
+/// Version of the row formats in this crate.
+pub const SCHEMA: u32 = 1;
+
+/// Under 1 KB as JSON. Everything else of a session is add-only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// The writer's epoch. See [`crate::ports::Lease`].
+    pub epoch: u32,
+    /// Grows by one with every transaction.
+    pub version: u32,
+    /// Version of the row formats.
+    pub schema: u32,
+    /// The current revision.
+    pub revision: u32,
+    /// The highest revision ever written.
+    pub last_revision: u32,
+    /// The last message of the path shown; `None` while nothing was said.
+    pub tip: Option<Seq>,
+    /// The highest message number given.
+    pub last_seq: Option<Seq>,
+    /// Messages on the path.
+    pub messages: u32,
+    /// Tokens of the window at the last commit, for the list of sessions.
+    pub tokens: u32,
+    /// The current records.
+    pub records: u32,
+    /// The session's title.
+    pub title: String,
+    /// Whether the person wrote the title.
+    #[serde(default)]
+    pub titled: bool,
+    /// The model.
+    pub model: String,
+    /// The window in tokens.
+    pub window: u32,
+    /// The policy's name.
+    pub policy: String,
+    /// The model thinks before it answers.
+    #[serde(default)]
+    pub thinking: bool,
+    /// Milliseconds since 1970.
+    pub created: f64,
+    /// Milliseconds since 1970.
+    pub updated: f64,
+    /// Deleted sessions stay for a while, so that a delete can be undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<f64>,
+    /// Stands first in the list.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Automatic runs in a row that did not help (I9).
+    #[serde(default)]
+    pub strikes: u8,
+    /// Snapshots taken so far.
+    #[serde(default)]
+    pub snapshots: u32,
+}
+
+/// What a list of sessions shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Its identifier.
+    pub id: String,
+    /// Its head.
+    #[serde(flatten)]
+    pub head: Head,
+}
+
+impl SessionInfo {
+    /// How full the window was at the last commit, 0 to 1 and more.
+    pub fn fill(&self) -> f32 {
+        if self.head.window == 0 { 0.0 } else { self.head.tokens as f32 / self.head.window as f32 }
+    }
+}
+
+/// The first line of a text, short enough for a title.
+pub fn title_of(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or("");
+    let line = line.trim_start_matches(['#', '>', '-', '*', ' ']);
+    let mut title = String::new();
+    for word in line.split_whitespace() {
+        if title.chars().count() + word.chars().count() > 48 {
+            if title.is_empty() {
+                title.extend(word.chars().take(48));
+            }
+            title.push('…');
+            break;
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.push_str(word);
+    }
+    title
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S6: a session gets its title from the first words.
+    #[test]
+    fn titles() {
+        let check = |text: &str, title: &str| assert_eq!(title_of(text), title);
+        check("", "");
+        check("\n  ## How do I\n more", "How do I");
+        check(&"word ".repeat(30), "word word word word word word word word word…");
+        check(&"x".repeat(80), &format!("{}…", "x".repeat(48)));
+    }
+}

@@ -1,0 +1,162 @@
+//! Who may write: what every store decides on a session's head row, as pure functions, so that all
+//! stores decide alike. A store calls them inside its transaction.
+//!
+//! A session's epoch is a number that grows with every claim. It lies in the head row; while there
+//! is no head (or a damaged one) in a note, a row of `meta`. A lease whose epoch is not the session's
+//! writes nothing, however late its write arrives.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::store::{Expect, Key, Lease, Op, StoreError, Table};
+
+/// The first epoch after a damaged head row was taken over: far from any that was counted up.
+const AFTER_DAMAGE: u32 = 0x4000_0000;
+
+/// What a store looks at in a head row.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct HeadNumbers {
+    epoch: u32,
+    version: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ClaimNote {
+    epoch: u32,
+}
+
+/// The key, in [`Table::Meta`], of the note that holds the epoch of a session without a readable head.
+pub fn claim_key(session: &str) -> Key {
+    vec!["claim".into(), session.into()]
+}
+
+/// The key of the session's row in [`Table::Heads`].
+pub fn head_key(session: &str) -> Key {
+    vec![session.into()]
+}
+
+/// Decides a claim from the two rows as they are now (`None` if absent): the new epoch, and the
+/// operation that makes it the session's.
+///
+/// A damaged head is [`StoreError::Corrupt`], unless `take_over`: then it can be written anew.
+pub fn next_claim(
+    session: &str,
+    head: Option<&str>,
+    note: Option<&str>,
+    take_over: bool,
+) -> Result<(u32, Op), StoreError> {
+    if let Some(head) = head {
+        match with_next_epoch(head) {
+            Some((epoch, value)) => {
+                return Ok((
+                    epoch,
+                    Op::Put {
+                        table: Table::Heads,
+                        key: head_key(session),
+                        value,
+                    },
+                ));
+            }
+            None if !take_over => return Err(damaged(session)),
+            None => {}
+        }
+    }
+    let start = if head.is_some() { AFTER_DAMAGE } else { 0 };
+    let epoch = note_epoch(note).unwrap_or(start).wrapping_add(1);
+    let value = format!(r#"{{"epoch":{epoch}}}"#);
+    Ok((
+        epoch,
+        Op::Put {
+            table: Table::Meta,
+            key: claim_key(session),
+            value,
+        },
+    ))
+}
+
+/// Decides whether `ops` may be written, from the session's head row and, where that is missing or
+/// damaged, its note. Gives the operation to add to them, if any.
+///
+/// - Another epoch than the lease's, no head and no note (the session was deleted: claim it anew), or
+///   another version than the expected one: [`StoreError::Superseded`].
+/// - `ops` that write a head with another epoch than the lease's would let two writers in:
+///   [`StoreError::Failed`].
+pub fn check(
+    lease: &Lease,
+    expect: Option<Expect>,
+    head: Option<&str>,
+    note: Option<&str>,
+    ops: &[Op],
+) -> Result<Option<Op>, StoreError> {
+    let numbers = head.map(serde_json::from_str::<HeadNumbers>);
+    let readable = match &numbers {
+        Some(Ok(numbers)) => Some(*numbers),
+        _ => None,
+    };
+    let is_damaged = matches!(numbers, Some(Err(_)));
+    let epoch = readable.map(|head| head.epoch).or_else(|| note_epoch(note));
+    match epoch {
+        Some(epoch) if epoch == lease.epoch => {}
+        None if is_damaged => return Err(damaged(&lease.session)),
+        _ => return Err(StoreError::Superseded),
+    }
+    if let Some(expect) = expect {
+        if is_damaged {
+            return Err(damaged(&lease.session));
+        }
+        if expect.version != readable.map(|head| head.version) {
+            return Err(StoreError::Superseded);
+        }
+    }
+    let mut writes_head = false;
+    for op in ops {
+        let (Op::Add {
+            table: Table::Heads,
+            key,
+            value,
+        }
+        | Op::Put {
+            table: Table::Heads,
+            key,
+            value,
+        }) = op
+        else {
+            continue;
+        };
+        if *key != head_key(&lease.session) {
+            continue;
+        }
+        match serde_json::from_str::<HeadNumbers>(value) {
+            Ok(new) if new.epoch == lease.epoch => writes_head = true,
+            _ => {
+                return Err(StoreError::Failed(
+                    "the new head row has not the epoch of its writer".into(),
+                ));
+            }
+        }
+    }
+    let is_noted = readable.is_none();
+    Ok((is_noted && writes_head).then(|| Op::Delete {
+        table: Table::Meta,
+        key: claim_key(&lease.session),
+    }))
+}
+
+/// The head row with its epoch raised by one, everything else as it was.
+fn with_next_epoch(head: &str) -> Option<(u32, String)> {
+    let numbers: HeadNumbers = serde_json::from_str(head).ok()?;
+    let epoch = numbers.epoch.wrapping_add(1);
+    let mut row: Value = serde_json::from_str(head).ok()?;
+    *row.get_mut("epoch")? = epoch.into();
+    Some((epoch, row.to_string()))
+}
+
+fn note_epoch(note: Option<&str>) -> Option<u32> {
+    serde_json::from_str::<ClaimNote>(note?)
+        .ok()
+        .map(|note| note.epoch)
+}
+
+fn damaged(session: &str) -> StoreError {
+    StoreError::Corrupt(format!("heads {session}"))
+}

@@ -1,0 +1,312 @@
+//! Where sessions are kept.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::LocalFuture;
+
+/// The stores of rows. Keys are described in ARCHITECTURE.md, "Storage rows".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Table {
+    /// `[session, seq]`, add only.
+    Messages,
+    /// `[session, n]`, add only.
+    Revisions,
+    /// `[session, seq, n]`, add only.
+    Renditions,
+    /// `[session, n]`, add only.
+    Layers,
+    /// `[session, n]`, add only.
+    Notes,
+    /// `[session, kind, n]`, add only.
+    Records,
+    /// `[session]`: the one row of a session that changes. Its JSON has the numbers `epoch` and
+    /// `version`, which [`Expect`] compares.
+    Heads,
+    /// `[session, n]`.
+    Snapshots,
+    /// `[session]`: the reply being streamed, and the draft.
+    Partials,
+    /// `[session, id]`.
+    Jobs,
+    /// `[hash, chunk]`.
+    Blobs,
+    /// `[digest]`.
+    Tokenizers,
+    /// `[session, n]`, add only.
+    Log,
+    /// `[name]`.
+    Meta,
+}
+
+impl Table {
+    /// Every table, in the order of their definition.
+    pub const ALL: [Self; 14] = [
+        Self::Messages,
+        Self::Revisions,
+        Self::Renditions,
+        Self::Layers,
+        Self::Notes,
+        Self::Records,
+        Self::Heads,
+        Self::Snapshots,
+        Self::Partials,
+        Self::Jobs,
+        Self::Blobs,
+        Self::Tokenizers,
+        Self::Log,
+        Self::Meta,
+    ];
+
+    /// Its name in a database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Revisions => "revisions",
+            Self::Renditions => "renditions",
+            Self::Layers => "layers",
+            Self::Notes => "notes",
+            Self::Records => "records",
+            Self::Heads => "heads",
+            Self::Snapshots => "snapshots",
+            Self::Partials => "partials",
+            Self::Jobs => "jobs",
+            Self::Blobs => "blobs",
+            Self::Tokenizers => "tokenizers",
+            Self::Log => "log",
+            Self::Meta => "meta",
+        }
+    }
+}
+
+/// One element of a key. Numbers sort before texts, as in IndexedDB.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum KeyPart {
+    /// A number.
+    Number(u32),
+    /// A text.
+    Text(String),
+}
+
+impl From<u32> for KeyPart {
+    fn from(n: u32) -> Self {
+        Self::Number(n)
+    }
+}
+
+impl From<&str> for KeyPart {
+    fn from(s: &str) -> Self {
+        Self::Text(s.to_owned())
+    }
+}
+
+/// The key of a row.
+pub type Key = Vec<KeyPart>;
+
+/// What a transaction writes. All of them or none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Op {
+    /// A new row. Fails with [`StoreError::Exists`] if the key is taken.
+    Add {
+        /// Where.
+        table: Table,
+        /// Under which key.
+        key: Key,
+        /// JSON text.
+        value: String,
+    },
+    /// A row, new or not.
+    Put {
+        /// Where.
+        table: Table,
+        /// Under which key.
+        key: Key,
+        /// JSON text.
+        value: String,
+    },
+    /// Removes a row, if it is there.
+    Delete {
+        /// Where.
+        table: Table,
+        /// Under which key.
+        key: Key,
+    },
+    /// Removes every row whose key begins so.
+    DeletePrefix {
+        /// Where.
+        table: Table,
+        /// The beginning.
+        prefix: Key,
+    },
+}
+
+/// What the head of the session must still be inside the transaction. Otherwise nothing is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expect {
+    /// The `version` of the head row; `None` if there must be no head yet.
+    pub version: Option<u32>,
+}
+
+/// What to read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "query", rename_all = "snake_case")]
+pub enum Query {
+    /// One row.
+    Get {
+        /// Where.
+        table: Table,
+        /// Its key.
+        key: Key,
+    },
+    /// The rows whose keys begin with `prefix`, in key order.
+    Range {
+        /// Where.
+        table: Table,
+        /// The beginning.
+        prefix: Key,
+        /// Only keys whose next part is at least this number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<u32>,
+        /// Only keys whose next part is at most this number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<u32>,
+        /// Newest first.
+        #[serde(default)]
+        reverse: bool,
+        /// At most so many; 0 for all.
+        #[serde(default)]
+        limit: u32,
+    },
+}
+
+impl Query {
+    /// All rows whose keys begin so.
+    pub const fn all(table: Table, prefix: Key) -> Self {
+        Self::Range { table, prefix, from: None, to: None, reverse: false, limit: 0 }
+    }
+}
+
+/// A stored row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Its key.
+    pub key: Key,
+    /// JSON text.
+    pub value: String,
+}
+
+/// How sure a write must be when it is reported as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// On the disk: the end of a turn, a commit.
+    Strict,
+    /// With the operating system: deltas of a stream, drafts.
+    Relaxed,
+}
+
+/// The right to write a session. The epoch is the guarantee: a writer with an older one is refused.
+/// Dropping the last clone gives the courtesy lock back, where there is one.
+#[derive(Clone)]
+pub struct Lease {
+    /// The session.
+    pub session: String,
+    /// Grows with every claim.
+    pub epoch: u32,
+    /// Holds the host's lock, if it has one.
+    pub guard: Option<Rc<dyn Any>>,
+}
+
+impl std::fmt::Debug for Lease {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lease").field("session", &self.session).field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+/// A committed transaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// Rows written.
+    pub rows: u32,
+}
+
+/// Why a store did not do it. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another tab or window writes this session.
+    #[error("This session is open for writing elsewhere. Close it there, or take it over.")]
+    Busy,
+    /// Another writer took the session over, or its head moved on.
+    #[error("This session was continued elsewhere. Reload it to go on from there.")]
+    Superseded,
+    /// A row of that key is there already.
+    #[error("A row that must be new is there already ({0}).")]
+    Exists(String),
+    /// There is no room.
+    #[error("The browser's storage is full. Nothing was written. Export your sessions, then free some room.")]
+    Quota,
+    /// The database was made by a newer version.
+    #[error("The stored data comes from a newer version of palimpsest. It is opened for reading only.")]
+    Newer,
+    /// Storage cannot be used at all.
+    #[error("Storage is not available here ({0}). What you do is kept in memory and lost when the page closes.")]
+    Unavailable(String),
+    /// A stored row cannot be read.
+    #[error("A stored row is damaged ({0}). The rest of the session can be read.")]
+    Corrupt(String),
+    /// Anything else, with the cause in the host's words.
+    #[error("Storage failed: {0}.")]
+    Failed(String),
+}
+
+impl StoreError {
+    /// A stable name of the kind of failure.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Busy => "session_busy",
+            Self::Superseded => "superseded",
+            Self::Exists(_) => "row_exists",
+            Self::Quota => "storage_quota",
+            Self::Newer => "storage_newer",
+            Self::Unavailable(_) => "storage_unavailable",
+            Self::Corrupt(_) => "storage_corrupt",
+            Self::Failed(_) => "storage_failed",
+        }
+    }
+
+    /// Whether the same call may work later without anybody doing anything.
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
+/// Where sessions are kept. Implemented by `MemoryStore` (this crate; it also documents the contract),
+/// `IndexedDbStore` (`palimpsest-browser`) and, in the npm package, by a host's three functions with the
+/// same operations as JSON.
+///
+/// The contract is a suite: `palimpsest_engine::testing::contract`.
+pub trait Store {
+    /// The right to write `session`: the epoch grows by one and is written into the head row, if there is
+    /// one. While another holder is alive the answer is [`StoreError::Busy`], unless `take_over`.
+    fn claim<'a>(&'a self, session: &'a str, take_over: bool) -> LocalFuture<'a, Result<Lease, StoreError>>;
+
+    /// Rows in key order. Needs no lease.
+    fn read(&self, query: Query) -> LocalFuture<'_, Result<Vec<Row>, StoreError>>;
+
+    /// Writes all of `ops` or none. Inside the same transaction the session's head must have the lease's
+    /// epoch (a newer one there means [`StoreError::Superseded`]) and, if `expect` is given, that version.
+    fn apply<'a>(
+        &'a self,
+        lease: &'a Lease,
+        expect: Option<Expect>,
+        ops: Vec<Op>,
+        durability: Durability,
+    ) -> LocalFuture<'a, Result<Applied, StoreError>>;
+}

@@ -1,0 +1,270 @@
+//! What the rows of a session look like, and how they are read back (ARCHITECTURE.md, "Storage rows").
+
+use std::collections::BTreeMap;
+
+use palimpsest_core::context::{Cause, Quote, Recalled, View};
+use palimpsest_core::layer::LayerId;
+use palimpsest_core::message::{Message, Part, Seq};
+use palimpsest_core::note::NoteId;
+use palimpsest_core::rendition::Reduced;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::ports::{Key, KeyPart, Op, StoreError, Table};
+
+/// Texts larger than this lie in blobs, so that a row stays small and its store keeps it inline.
+pub const BLOB_LIMIT: usize = 32 * 1024;
+
+/// `[session, n]`.
+pub fn key(session: &str, n: u32) -> Key {
+    vec![session.into(), n.into()]
+}
+
+/// `[session]`.
+pub fn session_key(session: &str) -> Key {
+    vec![session.into()]
+}
+
+#[derive(Serialize, Deserialize)]
+struct Sealed<'a> {
+    crc: u32,
+    #[serde(borrow)]
+    row: &'a RawValue,
+}
+
+/// A row as JSON with its checksum.
+pub fn seal<T: Serialize>(row: &T) -> Result<String, StoreError> {
+    let json = serde_json::to_string(row).map_err(|e| StoreError::Failed(e.to_string()))?;
+    Ok(format!("{{\"crc\":{},\"row\":{json}}}", crc32c(json.as_bytes())))
+}
+
+/// Reads a row that [`seal`] wrote. A damaged one is named, never guessed.
+pub fn unseal<T: DeserializeOwned>(what: &str, value: &str) -> Result<T, StoreError> {
+    let damaged = |why: String| StoreError::Corrupt(format!("{what}: {why}"));
+    let sealed: Sealed<'_> = serde_json::from_str(value).map_err(|e| damaged(e.to_string()))?;
+    if crc32c(sealed.row.get().as_bytes()) != sealed.crc {
+        return Err(damaged("the checksum differs".into()));
+    }
+    serde_json::from_str(sealed.row.get()).map_err(|e| damaged(e.to_string()))
+}
+
+/// A large text of a message that lies in blobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlobRef {
+    /// Index of the part.
+    pub part: u32,
+    /// The hash of the text.
+    pub hash: String,
+    /// How many chunks.
+    pub chunks: u32,
+    /// Bytes of the text.
+    pub bytes: u32,
+}
+
+/// A stored message with its count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageRow {
+    /// The message; large texts are empty here.
+    #[serde(flatten)]
+    pub message: Message,
+    /// Tokens when shown verbatim.
+    pub tokens: u32,
+    /// The tokenizer's epoch of that count.
+    pub counted_by: u64,
+    /// Where the large texts are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blobs: Vec<BlobRef>,
+}
+
+/// The message as a row, with the operations that store its large texts.
+pub fn message_ops(
+    session: &str,
+    message: &Message,
+    tokens: u32,
+    counted_by: u64,
+) -> Result<Vec<Op>, StoreError> {
+    let mut row = MessageRow { message: message.clone(), tokens, counted_by, blobs: Vec::new() };
+    let mut ops = Vec::new();
+    for (i, part) in row.message.parts.iter_mut().enumerate() {
+        let Some(text) = large_text(part) else { continue };
+        let text = std::mem::take(text);
+        let hash = content_hash(text.as_bytes());
+        let pieces = pieces(&text);
+        row.blobs.push(BlobRef {
+            part: i as u32,
+            hash: hash.clone(),
+            chunks: pieces.len() as u32,
+            bytes: text.len() as u32,
+        });
+        for (n, piece) in pieces.iter().enumerate() {
+            let key = vec![KeyPart::Text(hash.clone()), KeyPart::Number(n as u32)];
+            ops.push(Op::Put { table: Table::Blobs, key, value: seal(piece)? });
+        }
+    }
+    ops.push(Op::Add { table: Table::Messages, key: key(session, message.seq), value: seal(&row)? });
+    Ok(ops)
+}
+
+/// The text of a part that may be large, if it is.
+fn large_text(part: &mut Part) -> Option<&mut String> {
+    part_text(part).filter(|text| text.len() > BLOB_LIMIT)
+}
+
+/// The one text of a part that a blob may hold.
+pub fn part_text(part: &mut Part) -> Option<&mut String> {
+    match part {
+        Part::Text { text } | Part::Thinking { text } | Part::ToolResult { text, .. } | Part::File { text, .. } => Some(text),
+        Part::ToolCall { arguments, .. } => Some(arguments),
+        Part::Image { data, .. } => Some(data),
+    }
+}
+
+/// Pieces of at most [`BLOB_LIMIT`] bytes, cut between characters.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let mut at = rest.len().min(BLOB_LIMIT);
+        while !rest.is_char_boundary(at) {
+            at -= 1;
+        }
+        let (piece, more) = rest.split_at(at);
+        out.push(piece);
+        rest = more;
+    }
+    out
+}
+
+/// A view without the rows it names. Complete, not a difference: its size is bounded by the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RevisionRow {
+    /// Its number.
+    pub n: u32,
+    /// The revision that undoing this one shows again; `None` for the start.
+    pub parent: Option<u32>,
+    /// Why it was made.
+    pub cause: Cause,
+    /// The layers, oldest first.
+    pub layers: Vec<LayerId>,
+    /// The notes, oldest first.
+    pub notes: Vec<NoteId>,
+    /// Messages in a shorter form, and the revision that stored the form.
+    pub reduced: Vec<(Seq, u32)>,
+    /// The user's words in the slot.
+    pub quotes: Vec<Quote>,
+    /// Quotes for the last user message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recalled: Option<Recalled>,
+    /// The watermark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watermark: Option<Seq>,
+    /// Compactions so far.
+    pub compactions: u32,
+    /// The next layer's number.
+    pub next_layer: LayerId,
+    /// The next note's number.
+    pub next_note: NoteId,
+    /// No automatic run until the user acts.
+    #[serde(default)]
+    pub paused: bool,
+    /// What the compaction did, for its card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<palimpsest_core::run::RunReport>,
+    /// The last message when the revision was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tip: Option<Seq>,
+    /// When it was made; milliseconds since 1970.
+    pub at: f64,
+}
+
+/// The row of a view. `stored` says which revision stored each shorter form.
+pub fn revision_row(
+    view: &View,
+    parent: Option<u32>,
+    stored: &BTreeMap<Seq, u32>,
+    tip: Option<Seq>,
+    at: f64,
+) -> RevisionRow {
+    RevisionRow {
+        n: view.revision,
+        parent,
+        cause: view.cause.clone(),
+        layers: view.layers.iter().map(|l| l.id).collect(),
+        notes: view.notes.iter().map(|n| n.id).collect(),
+        reduced: view.reduced.keys().map(|seq| (*seq, stored.get(seq).copied().unwrap_or(view.revision))).collect(),
+        quotes: view.quotes.clone(),
+        recalled: view.recalled.clone(),
+        watermark: view.watermark,
+        compactions: view.compactions,
+        next_layer: view.next_layer,
+        next_note: view.next_note,
+        paused: view.paused,
+        report: None,
+        tip,
+        at,
+    }
+}
+
+/// A shorter form of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RenditionRow {
+    /// The form.
+    #[serde(flatten)]
+    pub reduced: Reduced,
+    /// The tokenizer's epoch of its count.
+    pub counted_by: u64,
+}
+
+/// A hash of the content, as a name. 128 bits, enough against accidents; blobs are only ever named by
+/// rows of the same database.
+pub fn content_hash(bytes: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(bytes);
+    digest[..16].iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// CRC-32C (Castagnoli), bitwise with a table made at compile time.
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = {
+        let mut table = [0u32; 256];
+        let mut i = 0;
+        while i < 256 {
+            let mut c = i as u32;
+            let mut bit = 0;
+            while bit < 8 {
+                c = if c & 1 == 1 { (c >> 1) ^ 0x82f6_3b78 } else { c >> 1 };
+                bit += 1;
+            }
+            table[i] = c;
+            i += 1;
+        }
+        table
+    };
+    !bytes.iter().fold(!0u32, |c, b| TABLE[((c ^ u32::from(*b)) & 0xff) as usize] ^ (c >> 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S5: a row that was damaged is named, not guessed.
+    #[test]
+    fn a_damaged_row_is_named() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        let sealed = seal(&vec!["a", "b"]).unwrap();
+        assert_eq!(unseal::<Vec<String>>("row", &sealed).unwrap(), ["a", "b"]);
+        let damaged = sealed.replace("\"b\"", "\"c\"");
+        assert_eq!(unseal::<Vec<String>>("row 7", &damaged).unwrap_err().code(), "storage_corrupt");
+    }
+
+    /// O4: large texts are cut into chunks of at most 32 KB, never inside a character.
+    #[test]
+    fn pieces_keep_characters_whole() {
+        let text = "é".repeat(BLOB_LIMIT);
+        let pieces = pieces(&text);
+        assert!(pieces.iter().all(|p| p.len() <= BLOB_LIMIT));
+        assert_eq!(pieces.concat(), text);
+        assert_eq!(pieces.len(), 2);
+    }
+}
