@@ -1,0 +1,24 @@
+//! Speaks to model servers, without any network of its own.
+//!
+//! [`encode`] makes a request, whoever has a network sends it, [`Decoder`] reads the answer in chunks of any size, and
+//! [`Refusal`] says what an answer other than 200 means.
+#![forbid(unsafe_code)]
+
+mod decode;
+mod dialect;
+mod error;
+mod http;
+mod json;
+mod limits;
+mod lines;
+mod ndjson;
+mod prompt;
+mod sse;
+mod think;
+
+pub use decode::Decoder;
+pub use dialect::Dialect;
+pub use error::Refusal;
+pub use http::HttpRequest;
+pub use limits::Limits;
+pub use prompt::check_prompt;
