@@ -9,3 +9,4 @@ pub mod goal;
 pub mod fence;
 pub mod glob;
 pub mod marker;
+pub mod prompt;

@@ -1,0 +1,11 @@
+//! What is written for models: the prompt of a summariser ([`SummaryRequest`]) and the system
+//! message of the conversation ([`SystemPrompt`]).
+
+mod data;
+mod summary;
+mod system;
+
+pub use summary::{Headings, Prompt, PromptMessage, SummaryRequest};
+pub use system::{
+    BuiltPrompt, PromptSection, SectionKind, Skill, SystemPrompt, SystemPromptWarning,
+};
