@@ -38,7 +38,10 @@ impl Choice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "every way to run a step exists before its first user")]
+#[allow(
+    dead_code,
+    reason = "every way to run a step exists before its first user"
+)]
 enum When {
     Always,
     All,

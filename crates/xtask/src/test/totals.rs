@@ -30,7 +30,10 @@ impl Add for Totals {
 
 /// The kind of closing lines a step prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "every kind of runner can be read before its first step")]
+#[allow(
+    dead_code,
+    reason = "every kind of runner can be read before its first step"
+)]
 pub(crate) enum Read {
     /// None: the step itself counts as one.
     Exit,
