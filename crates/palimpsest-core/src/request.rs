@@ -36,6 +36,9 @@ impl RequestMessage {
     }
 }
 
+/// How long a model stays loaded unless the user says otherwise.
+const KEEP_ALIVE_SECONDS: i32 = 1800;
+
 /// How the model shall answer. What is `None` is not sent, so that the server's own default holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestOptions {
@@ -64,7 +67,8 @@ pub struct RequestOptions {
 }
 
 impl RequestOptions {
-    /// A window and the most tokens of the answer; the rest as the server likes.
+    /// A window and the most tokens of the answer; the model stays loaded for half an hour, because loading it again
+    /// costs more than the memory it holds. The rest as the server likes.
     pub const fn new(num_ctx: u32, num_predict: u32) -> Self {
         Self {
             num_ctx,
@@ -73,7 +77,7 @@ impl RequestOptions {
             top_p: None,
             seed: None,
             stop: Vec::new(),
-            keep_alive: None,
+            keep_alive: Some(KEEP_ALIVE_SECONDS),
             think: None,
         }
     }
@@ -340,7 +344,7 @@ mod tests {
         let json = serde_json::to_string(&request).unwrap();
         assert_eq!(
             json,
-            r#"{"model":"m","messages":[{"role":"user","parts":[{"type":"text","text":"hi"}]}],"options":{"num_ctx":8192,"num_predict":100},"purpose":"summary"}"#
+            r#"{"model":"m","messages":[{"role":"user","parts":[{"type":"text","text":"hi"}]}],"options":{"num_ctx":8192,"num_predict":100,"keep_alive":1800},"purpose":"summary"}"#
         );
         assert_eq!(serde_json::from_str::<ChatRequest>(&json).unwrap(), request);
         let error = ModelError::Busy {

@@ -6,6 +6,7 @@
 
 mod decode;
 mod dialect;
+mod encode;
 mod error;
 mod http;
 mod json;
@@ -18,6 +19,7 @@ mod think;
 
 pub use decode::Decoder;
 pub use dialect::Dialect;
+pub use encode::encode;
 pub use error::Refusal;
 pub use http::HttpRequest;
 pub use limits::Limits;
