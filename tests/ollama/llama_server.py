@@ -2,7 +2,7 @@
 
     python llama_server.py --port N [--ctx C] [--threads T]
 
-Needs the packages of requirements-model.txt (node venv.mjs model makes such a Python). Prints `ready http://127.0.0.1:N`
+Needs the packages of tests/requirements.txt (node venv.mjs model makes such a Python). Prints `ready http://127.0.0.1:N`
 when it serves; port 0 takes a free one. Ends with its parent, with its standard input, and on SIGTERM.
 
 Pages on other origins may call it: the server itself echoes the Origin in Access-Control-Allow-Origin, allows every

@@ -3,18 +3,22 @@
 //   node tests/ollama/venv.mjs model      prints the path of a Python that has llama.cpp and SmolLM2 (about 130 MB)
 //   node tests/ollama/venv.mjs clients    … of one that has Ollama's official client
 //
-// Kept under ${XDG_CACHE_HOME:-~/.cache}/palimpsest/venv-<hash>; the hash covers the list of packages and Python's version.
+// The model's packages are those of tests/requirements.txt; where cargo xtask has installed them already
+// (PALIMPSEST_PYTHON), that Python is used. Otherwise kept under ${XDG_CACHE_HOME:-~/.cache}/palimpsest/venv-<hash>; the hash covers the list of packages and Python's version.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+
+const REQUIREMENTS = { model: "../requirements.txt", clients: "requirements-clients.txt" };
 
 /** The Python of the environment `kind`, made if it is missing. Throws with a cure when that fails. */
 export function python(kind, { log = (line) => process.stderr.write(`${line}\n`) } = {}) {
-  const requirements = fileURLToPath(new URL(`requirements-${kind}.txt`, import.meta.url));
+  if (kind === "model" && process.env.PALIMPSEST_PYTHON) return process.env.PALIMPSEST_PYTHON;
+  const requirements = fileURLToPath(new URL(REQUIREMENTS[kind], import.meta.url));
   let version;
   try {
     version = execFileSync("python3", ["--version"], { encoding: "utf8" }).trim();
@@ -26,7 +30,7 @@ export function python(kind, { log = (line) => process.stderr.write(`${line}\n`)
   const folder = join(cache, `venv-${hash}`);
   const bin = (base) => join(base, "bin", "python");
   if (existsSync(bin(folder))) return bin(folder);
-  log(`making a Python environment with the packages of requirements-${kind}.txt …`);
+  log(`making a Python environment with the packages of ${basename(requirements)} …`);
   const started = Date.now();
   mkdirSync(cache, { recursive: true });
   // Built aside and moved into place whole: an interrupted run leaves nothing half made, two at once do no harm.
