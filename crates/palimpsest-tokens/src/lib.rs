@@ -8,6 +8,9 @@ mod counter;
 mod estimator;
 mod family;
 mod features;
+mod pre;
+mod pretokenize;
+mod unicode;
 mod weights;
 
 pub use counter::{Count, CountRole, Overhead, Source, TokenCounter};
@@ -15,3 +18,4 @@ pub use estimator::Estimator;
 #[doc(hidden)]
 pub use estimator::feature_counts;
 pub use family::Family;
+pub use pretokenize::Rules;

@@ -1,0 +1,430 @@
+//! Cutting text into the words that byte-pair merging works on.
+//!
+//! Each model family has a regular expression, or several applied one after the other, that cuts text before
+//! merging. They are written out here by hand: a scanner that knows the alternatives is many times faster than a
+//! regular-expression engine and needs none in the download. llama.cpp, which runs behind Ollama, does not match
+//! the families' own expressions to the letter; [`Rules`] says which of the two is meant.
+
+use crate::unicode::{
+    ASCII, Edition, Kinds, LETTER, LOWER, MARK, NUMBER, PUNCTUATION, SPACE, SYMBOL, UNCASED, UPPER, Unicode, decode,
+};
+
+/// Whose reading of the families' rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rules {
+    /// llama.cpp's, which Ollama counts by. It does not tell capitals from small letters beyond ASCII, takes `~` for
+    /// no symbol in DeepSeek's expression, and knows Unicode 15.1.
+    #[default]
+    LlamaCpp,
+    /// The families' own, as Hugging Face's `tokenizers` reads them, in Unicode 16.0.
+    Reference,
+}
+
+/// One way of cutting. Several are applied one after the other, each to every piece the one before left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+    Words(Words),
+    /// The expression of GPT-4o: words cut before capitals, contractions at their end.
+    Cased { digits: usize, contractions: bool },
+    /// `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+    Gpt2,
+    /// The last expression of DeepSeek V3.
+    Deepseek,
+    /// `\p{N}{1,n}`; `usize::MAX` for `\p{N}+`.
+    Numbers(usize),
+    /// `[0-9][0-9][0-9]`
+    ThreeDigits,
+    /// `[\r\n]`
+    Line,
+    /// `[^\n]+|[\n]+`
+    Lines,
+    /// `[一-龥぀-ゟ゠-ヿ]+`
+    HanKana,
+    /// `[一-龥ࠀ-一가-퟿]+`
+    Asian,
+    /// `\s?\p{L}+`
+    SpacedLetters,
+    /// `\s?\p{P}+`
+    SpacedPunctuation,
+    /// `\s?` and the cased letters DeepSeek LLM lists, one or more.
+    SpacedCased,
+    /// `\s?[!-/:-~！-／：-～‘-‟　-。]+`
+    SpacedMarks,
+    /// `\s+$`
+    TrailingSpace,
+    /// `[\p{P}\$\+<=>\^~\|]+`, with a backtick for Falcon.
+    Marks { backtick: bool },
+}
+
+/// The variations of [`Cut::Words`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// The most digits in a word.
+    pub(crate) digits: usize,
+    /// Whether `'s` and the like are cut off.
+    pub(crate) contractions: bool,
+    /// Whether combining marks go with letters (Qwen 3.5).
+    pub(crate) marks: bool,
+    /// Whether punctuation takes line breaks after it along.
+    pub(crate) lines: bool,
+}
+
+impl Words {
+    pub(crate) const LLAMA3: Self = Self { digits: 3, contractions: true, marks: false, lines: true };
+    pub(crate) const QWEN2: Self = Self { digits: 1, ..Self::LLAMA3 };
+}
+
+/// A text, and what its characters are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scanner<'a> {
+    bytes: &'a [u8],
+    unicode: &'static Unicode,
+    edition: Edition,
+    rules: Rules,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(text: &'a str, rules: Rules) -> Self {
+        let edition = match rules {
+            Rules::LlamaCpp => Edition::Fifteen,
+            Rules::Reference => Edition::Sixteen,
+        };
+        Self { bytes: text.as_bytes(), unicode: Unicode::get(), edition, rules }
+    }
+
+    /// Calls `word` with the bounds of each word of `start..end` in order, until it says `false`.
+    pub(crate) fn cut(
+        &self,
+        cuts: &[Cut],
+        start: usize,
+        end: usize,
+        word: &mut impl FnMut(usize, usize) -> bool,
+    ) -> bool {
+        let Some((cut, rest)) = cuts.split_first() else {
+            return word(start, end);
+        };
+        let (mut gap, mut at) = (start, start);
+        while at < end {
+            let Some(after) = self.matches(*cut, at, end) else {
+                at = self.next(at, end).1;
+                continue;
+            };
+            if gap < at && !self.cut(rest, gap, at, word) || !self.cut(rest, at, after, word) {
+                return false;
+            }
+            (gap, at) = (after, after);
+        }
+        gap == end || self.cut(rest, gap, end, word)
+    }
+
+    /// Where the match of one expression that starts at `at` ends, if there is one.
+    fn matches(&self, cut: Cut, at: usize, end: usize) -> Option<usize> {
+        match cut {
+            Cut::Words(words) => Some(self.words(words, at, end)),
+            Cut::Cased { digits, contractions } => Some(self.cased(digits, contractions, at, end)),
+            Cut::Gpt2 => Some(self.gpt2(at, end)),
+            Cut::Deepseek => self.deepseek(at, end),
+            Cut::Numbers(most) => match self.run_of(at, end, NUMBER, most) {
+                after if after == at => None,
+                after => Some(after),
+            },
+            Cut::ThreeDigits => {
+                let three = self.bytes[at..end].get(..3)?;
+                three.iter().all(u8::is_ascii_digit).then_some(at + 3)
+            }
+            Cut::Line => matches!(self.bytes[at], b'\r' | b'\n').then_some(at + 1),
+            Cut::Lines => {
+                let line = self.bytes[at] == b'\n';
+                let n = self.bytes[at..end].iter().position(|b| (*b == b'\n') != line);
+                Some(n.map_or(end, |n| at + n))
+            }
+            Cut::HanKana => self.run(at, end, |c, _| matches!(c, 0x4e00..=0x9fa5 | 0x3040..=0x30ff)),
+            Cut::Asian => self.run(at, end, |c, _| matches!(c, 0x800..=0x9fa5 | 0xac00..=0xd7ff)),
+            Cut::SpacedLetters => self.spaced(at, end, |_, kind| kind & LETTER != 0),
+            Cut::SpacedPunctuation => self.spaced(at, end, |_, kind| kind & PUNCTUATION != 0),
+            Cut::SpacedCased => self.spaced(at, end, |c, _| is_listed(c)),
+            Cut::SpacedMarks => self.spaced(at, end, |c, _| {
+                matches!(c, 0x21..=0x2f | 0x3a..=0x7e | 0xff01..=0xff0f | 0xff1a..=0xff5e | 0x2018..=0x201f | 0x3000..=0x3002)
+            }),
+            Cut::TrailingSpace => {
+                let after = self.run_of(at, end, SPACE, usize::MAX);
+                (after == end && after > at).then_some(end)
+            }
+            Cut::Marks { backtick } => self.run(at, end, |c, kind| {
+                kind & PUNCTUATION != 0
+                    || matches!(c, 0x24 | 0x2b | 0x3c..=0x3e | 0x5e | 0x7c | 0x7e)
+                    || backtick && c == 0x60
+            }),
+        }
+    }
+
+    /// The character at `at`, what it is, and the place after it. Nothing at the end.
+    #[inline]
+    fn char_at(&self, at: usize, end: usize) -> (u32, Kinds, usize) {
+        if at >= end {
+            return (0, 0, at);
+        }
+        let b = self.bytes[at];
+        if b < 128 {
+            return (u32::from(b), ASCII[b as usize], at + 1);
+        }
+        let (c, after) = decode(self.bytes, at);
+        (c, self.unicode.kind(c, self.edition), after)
+    }
+
+    /// What the character at `at` is, and the place after it. No kind at the end.
+    #[inline]
+    fn next(&self, at: usize, end: usize) -> (Kinds, usize) {
+        let (_, kind, after) = self.char_at(at, end);
+        (kind, after)
+    }
+
+    /// The end of the run of characters of `kinds` at `at`.
+    #[inline]
+    fn run_kinds(&self, mut at: usize, end: usize, kinds: Kinds) -> usize {
+        loop {
+            let (kind, after) = self.next(at, end);
+            if kind & kinds == 0 {
+                return at;
+            }
+            at = after;
+        }
+    }
+
+    fn run_of(&self, mut at: usize, end: usize, kinds: Kinds, most: usize) -> usize {
+        let mut n = 0;
+        while n < most {
+            let (kind, after) = self.next(at, end);
+            if kind & kinds == 0 {
+                break;
+            }
+            (at, n) = (after, n + 1);
+        }
+        at
+    }
+
+    fn run(&self, start: usize, end: usize, is: impl Fn(u32, Kinds) -> bool) -> Option<usize> {
+        let mut at = start;
+        while at < end {
+            let (c, kind, after) = self.char_at(at, end);
+            if !is(c, kind) {
+                break;
+            }
+            at = after;
+        }
+        (at > start).then_some(at)
+    }
+
+    /// `\s?` and a run.
+    fn spaced(&self, at: usize, end: usize, is: impl Fn(u32, Kinds) -> bool) -> Option<usize> {
+        let (kind, after) = self.next(at, end);
+        if kind == SPACE && let Some(end) = self.run(after, end, &is) {
+            return Some(end);
+        }
+        self.run(at, end, is)
+    }
+
+    /// `[\r\n]*`
+    fn line_breaks(&self, at: usize, end: usize) -> usize {
+        self.bytes[at..end].iter().position(|b| !matches!(b, b'\r' | b'\n')).map_or(end, |n| at + n)
+    }
+
+    /// `\s*[\r\n]+|\s+(?!\S)|\s+`, or without the first.
+    fn space(&self, start: usize, end: usize, lines: bool) -> usize {
+        let (mut at, mut last, mut line) = (start, start, start);
+        loop {
+            let (kind, after) = self.next(at, end);
+            if kind != SPACE {
+                break;
+            }
+            if matches!(self.bytes[at], b'\r' | b'\n') {
+                line = after;
+            }
+            (last, at) = (at, after);
+        }
+        if lines && line > start {
+            line
+        } else if at == end || last == start {
+            at
+        } else {
+            last
+        }
+    }
+
+    /// The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` at `at`.
+    fn contraction(&self, at: usize, end: usize, any_case: bool) -> Option<usize> {
+        let rest = &self.bytes[at..end];
+        if rest.first() != Some(&b'\'') {
+            return None;
+        }
+        let fold = |i: usize| match rest.get(i) {
+            Some(b) if any_case => b.to_ascii_lowercase(),
+            Some(b) => *b,
+            None => 0,
+        };
+        match (fold(1), fold(2)) {
+            (b's' | b't' | b'm' | b'd', _) => Some(at + 2),
+            (b'r' | b'v', b'e') | (b'l', b'l') => Some(at + 3),
+            // The long s is an s to whoever folds case by Unicode.
+            _ if any_case && self.rules == Rules::Reference && rest[1..].starts_with("ſ".as_bytes()) => Some(at + 3),
+            _ => None,
+        }
+    }
+
+    fn words(&self, words: Words, at: usize, end: usize) -> usize {
+        let letters = if words.marks { LETTER | MARK } else { LETTER };
+        let b = self.bytes[at];
+        if b == b'\'' && words.contractions && let Some(after) = self.contraction(at, end, true) {
+            return after;
+        }
+        let (kind, after) = self.next(at, end);
+        if kind & letters != 0 {
+            return self.run_kinds(after, end, letters);
+        }
+        if kind == NUMBER {
+            return self.run_of(after, end, NUMBER, words.digits - 1);
+        }
+        let (second, third) = self.next(after, end);
+        if second & letters != 0 && !matches!(b, b'\r' | b'\n') {
+            return self.run_kinds(third, end, letters);
+        }
+        let marks = !(SPACE | NUMBER | letters);
+        let after = if kind != SPACE {
+            after
+        } else if b == b' ' && second & marks != 0 {
+            third
+        } else {
+            return self.space(at, end, true);
+        };
+        let after = self.run_kinds(after, end, marks);
+        if words.lines { self.line_breaks(after, end) } else { after }
+    }
+
+    fn gpt2(&self, at: usize, end: usize) -> usize {
+        let b = self.bytes[at];
+        if b == b'\'' && let Some(after) = self.contraction(at, end, false) {
+            return after;
+        }
+        let (mut kind, mut after) = self.next(at, end);
+        if b == b' ' {
+            let (second, third) = self.next(after, end);
+            if second & !SPACE != 0 {
+                (kind, after) = (second, third);
+            }
+        }
+        if kind & LETTER != 0 {
+            self.run_kinds(after, end, LETTER)
+        } else if kind == NUMBER {
+            self.run_kinds(after, end, NUMBER)
+        } else if kind == SPACE {
+            self.space(at, end, false)
+        } else {
+            self.run_kinds(after, end, !(SPACE | LETTER | NUMBER))
+        }
+    }
+
+    fn deepseek(&self, at: usize, end: usize) -> Option<usize> {
+        let b = self.bytes[at];
+        if b.is_ascii_punctuation() && at + 1 < end && self.bytes[at + 1].is_ascii_alphabetic() {
+            let n = self.bytes[at + 1..end].iter().position(|b| !b.is_ascii_alphabetic());
+            return Some(n.map_or(end, |n| at + 1 + n));
+        }
+        let kind_of = |at: usize| match self.next(at, end) {
+            (_, after) if at < end && self.bytes[at] == b'~' && self.rules == Rules::LlamaCpp => (crate::unicode::OTHER, after),
+            found => found,
+        };
+        let (kind, after) = kind_of(at);
+        let (second, third) = kind_of(after);
+        let (letters, marks) = (LETTER | MARK, PUNCTUATION | SYMBOL);
+        if kind & letters != 0 {
+            return Some(self.run_kinds(after, end, letters));
+        }
+        if kind & marks == 0 && !matches!(b, b'\r' | b'\n') && second & letters != 0 {
+            return Some(self.run_kinds(third, end, letters));
+        }
+        if kind & marks != 0 || b == b' ' && second & marks != 0 {
+            let mut at = if kind & marks != 0 { after } else { third };
+            loop {
+                let (kind, after) = kind_of(at);
+                if kind & marks == 0 {
+                    return Some(self.line_breaks(at, end));
+                }
+                at = after;
+            }
+        }
+        (kind == SPACE).then(|| self.space(at, end, true))
+    }
+
+    /// Whether the character at `at` may stand in the upper and in the lower half of a cased word, and what follows.
+    #[inline]
+    fn case(&self, at: usize, end: usize) -> (bool, bool, usize) {
+        let (kind, after) = self.next(at, end);
+        match self.rules {
+            Rules::Reference => (kind & (UPPER | UNCASED | MARK) != 0, kind & (LOWER | UNCASED | MARK) != 0, after),
+            Rules::LlamaCpp if after - at == 1 => (kind == UPPER, kind == LOWER, after),
+            Rules::LlamaCpp => (kind & LETTER != 0, kind & LETTER != 0, after),
+        }
+    }
+
+    /// The letters of a cased word from `start`: where the upper half ends, and where a word with at least one letter
+    /// for the lower half would end.
+    fn halves(&self, start: usize, end: usize) -> (usize, Option<usize>) {
+        let (mut at, mut both) = (start, None);
+        loop {
+            let (upper, lower, after) = self.case(at, end);
+            if !upper {
+                break;
+            }
+            if lower {
+                both = Some(after);
+            }
+            at = after;
+        }
+        let upper = at;
+        loop {
+            let (_, lower, after) = self.case(at, end);
+            if !lower {
+                break;
+            }
+            at = after;
+        }
+        // The upper half gives back what the lower half needs: the last letter that fits in both.
+        (upper, if at > upper { Some(at) } else { both })
+    }
+
+    fn cased(&self, digits: usize, contractions: bool, at: usize, end: usize) -> usize {
+        let b = self.bytes[at];
+        let (kind, after) = self.next(at, end);
+        if kind == NUMBER {
+            return self.run_of(after, end, NUMBER, digits - 1);
+        }
+        let prefix = kind & LETTER == 0 && !matches!(b, b'\r' | b'\n');
+        // `x?U*l+`, with and without the character before, then `x?U+l*`.
+        let (inner_upper, inner_both) = if prefix { self.halves(after, end) } else { (after, None) };
+        let (upper, both) = if prefix && kind != MARK { (at, None) } else { self.halves(at, end) };
+        let word = inner_both.or(both).or((prefix && inner_upper > after).then_some(inner_upper)).or((upper > at).then_some(upper));
+        if let Some(after) = word {
+            return contractions.then(|| self.contraction(after, end, true)).flatten().unwrap_or(after);
+        }
+        let marks = !(SPACE | LETTER | NUMBER);
+        let after = if kind != SPACE {
+            after
+        } else {
+            let (second, third) = self.next(after, end);
+            if b != b' ' || second & marks == 0 {
+                return self.space(at, end, true);
+            }
+            third
+        };
+        let after = self.run_kinds(after, end, marks);
+        self.bytes[after..end].iter().position(|b| !matches!(b, b'\r' | b'\n' | b'/')).map_or(end, |n| after + n)
+    }
+}
+
+/// The letters DeepSeek LLM's expression lists: those with case, by an older Unicode.
+fn is_listed(c: u32) -> bool {
+    const LISTED: [(u32, u32); 84] = include!("cased.in");
+    let after = LISTED.partition_point(|(first, _)| *first <= c);
+    after > 0 && c <= LISTED[after - 1].1
+}
