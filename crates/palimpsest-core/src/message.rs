@@ -225,5 +225,7 @@ impl Message {
 /// Tokens of a message with these parts, template included.
 pub fn message_tokens(role: Role, parts: &[Part], counter: &dyn TokenCounter) -> u32 {
     let texts: u32 = parts.iter().map(|p| p.tokens(counter)).fold(0, u32::saturating_add);
-    texts.saturating_add(counter.overhead().of(role.into()))
+    // every result is a message of its own in a prompt
+    let results = parts.iter().filter(|p| matches!(p, Part::ToolResult { .. })).count().max(1);
+    texts.saturating_add(counter.overhead().of(role.into()).saturating_mul(results as u32))
 }

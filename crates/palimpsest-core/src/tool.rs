@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::message::{Message, Role};
+use crate::message::{Message, Part, Role};
 
 /// Where a tool call or result stands: message index and part index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,14 +32,18 @@ pub struct Pairing {
 impl Pairing {
     /// Pairs the calls and results of `messages`, oldest first.
     pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
-        use crate::message::Part;
+        Self::of_parts(messages.into_iter().map(|m| (m.role, m.parts.as_slice())))
+    }
+
+    /// As [`Self::of`], over what is shown of the messages.
+    pub fn of_parts<'a>(messages: impl IntoIterator<Item = (Role, &'a [Part])>) -> Self {
         let mut pairing = Self::default();
         let mut open: BTreeMap<&str, Vec<PartAt>> = BTreeMap::new();
-        for (m, message) in messages.into_iter().enumerate() {
-            for (p, part) in message.parts.iter().enumerate() {
+        for (m, (role, parts)) in messages.into_iter().enumerate() {
+            for (p, part) in parts.iter().enumerate() {
                 let at = PartAt { message: m, part: p };
                 match part {
-                    Part::ToolCall { id, .. } if message.role == Role::Assistant => {
+                    Part::ToolCall { id, .. } if role == Role::Assistant => {
                         open.entry(id).or_default().push(at);
                     }
                     Part::ToolResult { call, .. } => match open.get_mut(call.as_str()).and_then(Vec::pop) {
@@ -84,7 +88,7 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Origin, Part};
+    use crate::message::Origin;
 
     fn call(id: &str) -> Message {
         let mut m = Message::text(0, Role::Assistant, "");

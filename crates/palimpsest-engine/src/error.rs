@@ -70,7 +70,7 @@ impl EngineError {
     pub const fn is_retryable(&self) -> bool {
         match self {
             Self::Store(e) => e.is_retryable(),
-            Self::Model(e) => e.is_retryable(),
+            Self::Model(e) => e.retryable(),
             Self::Busy(_) => true,
             _ => false,
         }

@@ -1,9 +1,23 @@
 //! Drives the decisions of `palimpsest-core` through ports.
+//!
+//! [`Engine`] lists, makes and opens sessions; [`Session`] is one conversation. Hosts implement the traits
+//! of [`ports`]; [`MemoryStore`] is the store that documents the contract.
 #![forbid(unsafe_code)]
 
+mod engine;
+pub mod error;
+pub mod event;
+pub mod head;
 mod memory;
 pub mod ports;
+pub mod rows;
+pub mod session;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use engine::{Engine, NewSession};
+pub use error::EngineError;
+pub use event::Event;
+pub use head::{Head, SessionInfo};
 pub use memory::MemoryStore;
+pub use session::Session;

@@ -1,0 +1,252 @@
+//! How big the window is, what it holds, and when to act (B1–B7, B10).
+
+use palimpsest_tokens::{Count, Source};
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::error::CoreError;
+use crate::layer::LayerId;
+use crate::message::Role;
+use crate::policy::{Denominator, Policy, Trigger};
+
+/// What a stretch of the window holds, in window order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SegmentKind {
+    /// System prompt and chat template.
+    System,
+    /// Tool definitions.
+    Tools,
+    /// The goal.
+    Goal,
+    /// Pins, constraints and locked decisions.
+    Pins,
+    /// One layer.
+    Layer {
+        /// Its number.
+        id: LayerId,
+    },
+    /// The user's words quoted in the slot, with the slot's frame.
+    Quoted,
+    /// Recalled quotes.
+    Recalled,
+    /// User messages of the tail.
+    User,
+    /// Assistant messages of the tail.
+    Assistant,
+    /// Tool results of the tail.
+    Tool,
+    /// What is being typed.
+    Draft,
+}
+
+/// One stretch of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Segment {
+    /// What it holds.
+    #[serde(flatten)]
+    pub kind: SegmentKind,
+    /// Its size.
+    pub count: Count,
+}
+
+/// The budget report (B7). All numbers are tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// W: the window asked for, sent as `num_ctx`, the denominator of every percentage of width.
+    pub window: u32,
+    /// R: free for the answer.
+    pub reserve: u32,
+    /// m: free because counts may be off.
+    pub margin: u32,
+    /// L: what a sent window may hold.
+    pub limit: u32,
+    /// What the window holds now.
+    pub used: Count,
+    /// F: system, tools, records and layers.
+    pub fixed: u32,
+    /// L − F: what the conversation may take.
+    pub available: u32,
+    /// What the conversation takes.
+    pub conversation: u32,
+    /// What no pass may shrink (B10).
+    pub floor: u32,
+    /// Where the automatic compaction starts.
+    pub trigger: u32,
+    /// What a compaction aims at.
+    pub target: u32,
+    /// Tokens until the trigger; 0 at or past it.
+    pub until_trigger: u32,
+    /// Tokens until the limit; 0 at or past it.
+    pub free: u32,
+    /// Tokens past the limit.
+    pub over: u32,
+    /// The stretches in window order.
+    pub segments: Vec<Segment>,
+}
+
+/// Seed 1's provider validation (B6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitCheck {
+    /// Whether the window may be sent.
+    pub valid: bool,
+    /// What it holds.
+    pub tokens: u32,
+    /// What it may hold.
+    pub limit: u32,
+    /// Tokens too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overage: Option<u32>,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl Context {
+    /// Whether the window may be sent. Constant time: the sums are kept.
+    pub fn check_limit(&self) -> LimitCheck {
+        let (tokens, limit) = (self.tokens(), self.setup.shares.limit);
+        let overage = tokens.checked_sub(limit).filter(|over| *over > 0);
+        LimitCheck {
+            valid: overage.is_none(),
+            tokens,
+            limit,
+            overage,
+            message: overage.map(|over| {
+                format!("The window holds {tokens} tokens, {over} more than its limit of {limit}. Compact it, or choose a larger window.")
+            }),
+        }
+    }
+
+    /// System, tools, records and layers: F.
+    pub fn fixed(&self) -> u32 {
+        self.fixed_tokens().saturating_add(self.slot_tokens())
+    }
+
+    /// What no pass may shrink (B10): system, tools, records, the last user message, and the last
+    /// exchange, the latter at most a quarter of the window.
+    pub fn floor(&self) -> u32 {
+        let user = self.last_user().map_or(0, |i| self.shown_tokens(i));
+        let mut exchange = 0u32;
+        if let Some(from) = self.last_exchange() {
+            for i in from..self.entries.len() {
+                if self.entries[i].message.role != Role::User {
+                    exchange = exchange.saturating_add(self.shown_tokens(i));
+                }
+            }
+        }
+        let cap = self.setup.shares.window / 4;
+        self.fixed_tokens().saturating_add(user.min(self.message_room())).saturating_add(exchange.min(cap))
+    }
+
+    /// The most a user message may take (B5): what is left of the limit beside system, tools, records
+    /// and one excerpted exchange.
+    pub fn message_room(&self) -> u32 {
+        let shares = &self.setup.shares;
+        shares.limit.saturating_sub(self.fixed_tokens()).saturating_sub(shares.window / 8)
+    }
+
+    /// Refuses a user message that fits no window (B5). Called before it is stored.
+    pub fn check_message(&self, tokens: u32) -> Result<(), CoreError> {
+        let room = self.message_room();
+        if tokens > room { Err(CoreError::MessageTooLarge { tokens, room }) } else { Ok(()) }
+    }
+
+    /// What a compaction aims at (section XI): the shares with the real sizes of system prompt and
+    /// tools, always below the trigger.
+    pub fn target(&self) -> u32 {
+        let shares = &self.setup.shares;
+        let records = self.rendered.beside_system();
+        let system = self.fixed_tokens().saturating_sub(records);
+        let sum = shares.target(system);
+        // A large system prompt leaves less than the shares add up to.
+        let floor = system + shares.records.max(records) + shares.layers();
+        let below = shares.trigger(floor, self.setup.policy.fill_of_available()).saturating_sub(shares.recall);
+        sum.min(below).max(self.floor().min(shares.limit))
+    }
+
+    /// The number of tokens at which the automatic compaction starts: the lowest of the policy's fill
+    /// triggers.
+    pub fn trigger(&self) -> u32 {
+        let shares = &self.setup.shares;
+        let fills = self.setup.policy.triggers.iter().filter_map(|t| match t {
+            Trigger::Fill { of, at } => Some(match of {
+                Denominator::Available => shares.trigger(self.fixed(), *at),
+                Denominator::Window => (f64::from(shares.window) * f64::from(*at)) as u32,
+                Denominator::WindowLessTier => {
+                    let tier = crate::model::Tier::of(shares.window).prompt_budget();
+                    let room = shares.window.saturating_sub(tier).saturating_sub(shares.margin);
+                    (f64::from(room) * f64::from(*at)) as u32
+                }
+            }),
+            Trigger::Messages { .. } | Trigger::Watermark => None,
+        });
+        fills.min().unwrap_or(shares.limit).min(shares.limit)
+    }
+
+    /// Whether the policy asks for a compaction now. The bound of estimated counts is added: "80 %" is
+    /// never reached unnoticed.
+    pub fn is_due(&self) -> bool {
+        let count = self.count();
+        let messages = self.shown.len() as u32;
+        let by_messages =
+            |policy: &Policy| policy.triggers.iter().any(|t| matches!(t, Trigger::Messages { count } if messages >= *count));
+        count.tokens.saturating_add(count.bound) >= self.trigger() || by_messages(&self.setup.policy)
+    }
+
+    /// The report.
+    pub fn budget(&self) -> Budget {
+        let shares = &self.setup.shares;
+        let used = self.count();
+        let source = used.source;
+        let count = |tokens: u32| Count {
+            tokens,
+            source,
+            bound: if source == Source::Exact { 0 } else { self.counter.bound(tokens) },
+        };
+        let mut segments = Vec::new();
+        let mut add = |kind, tokens: u32| {
+            if tokens > 0 {
+                segments.push(Segment { kind, count: count(tokens) });
+            }
+        };
+        let r = &self.rendered;
+        add(SegmentKind::System, self.fixed_tokens().saturating_sub(r.beside_system()).saturating_sub(self.setup.tools));
+        add(SegmentKind::Tools, self.setup.tools);
+        add(SegmentKind::Goal, r.goal_tokens);
+        add(SegmentKind::Pins, r.pin_tokens);
+        if let Some(slot) = &self.slot {
+            let mut left = slot.tokens;
+            for (id, tokens) in &slot.layers {
+                let tokens = (*tokens).min(left);
+                add(SegmentKind::Layer { id: *id }, tokens);
+                left -= tokens;
+            }
+            add(SegmentKind::Quoted, left);
+        }
+        add(SegmentKind::Recalled, self.recalled_now().map_or(0, |r| r.tokens));
+        add(SegmentKind::User, self.sums.user + self.sums.system);
+        add(SegmentKind::Assistant, self.sums.assistant);
+        let spoken = self.sums.user + self.sums.system + self.sums.assistant;
+        let recalled = self.recalled_now().map_or(0, |r| r.tokens);
+        add(SegmentKind::Tool, self.conversation_tokens().saturating_sub(spoken).saturating_sub(recalled));
+        let trigger = self.trigger();
+        Budget {
+            window: shares.window,
+            reserve: shares.reserve,
+            margin: shares.margin,
+            limit: shares.limit,
+            fixed: self.fixed(),
+            available: shares.limit.saturating_sub(self.fixed()),
+            conversation: self.conversation_tokens(),
+            floor: self.floor(),
+            trigger,
+            target: self.target(),
+            until_trigger: trigger.saturating_sub(used.tokens),
+            free: shares.limit.saturating_sub(used.tokens),
+            over: used.tokens.saturating_sub(shares.limit),
+            used,
+            segments,
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Scratch.
+mod args;
+mod cut;
+mod json;

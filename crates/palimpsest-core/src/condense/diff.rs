@@ -1,0 +1,161 @@
+//! Diffs: changed lines stay, context and generated files are counted.
+
+use std::fmt::Write;
+
+/// Changed lines of one file that are shown, from its beginning and end.
+const HEAD: usize = 120;
+const TAIL: usize = 40;
+/// Context lines shown beside a change.
+const CONTEXT: usize = 1;
+
+/// Files nobody reads as a diff.
+const GENERATED: [&str; 12] = [
+    "package-lock.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "Cargo.lock",
+    "poetry.lock",
+    "composer.lock",
+    "Gemfile.lock",
+    "go.sum",
+    ".min.js",
+    ".min.css",
+    ".map",
+    ".snap",
+];
+
+/// Whether the text is a unified diff.
+pub(super) fn looks_like(text: &str) -> bool {
+    let mut hunks = 0;
+    let mut files = 0;
+    for line in text.lines().take(400) {
+        hunks += usize::from(line.starts_with("@@ -"));
+        files += usize::from(line.starts_with("+++ ") || line.starts_with("diff --git "));
+    }
+    hunks > 0 && files > 0
+}
+
+/// The diff with less context. `None` if nothing would be left out.
+pub(super) fn condense(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut left_out = 0;
+    let mut file: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let begins = line.starts_with("diff --git ")
+            || (line.starts_with("--- ") && !file.iter().any(|l| l.starts_with("diff ") && file.len() < 8));
+        if begins && !file.is_empty() {
+            left_out += write_file(&mut out, &file);
+            file.clear();
+        }
+        file.push(line);
+    }
+    left_out += write_file(&mut out, &file);
+    (left_out > 0).then_some(out)
+}
+
+/// Writes one file of the diff. Returns the number of lines that were left out.
+fn write_file(out: &mut String, lines: &[&str]) -> usize {
+    let body = lines.iter().position(|l| l.starts_with("@@ ")).unwrap_or(lines.len());
+    let (head, body) = lines.split_at(body);
+    let mut left_out = 0;
+    for line in head {
+        if line.starts_with("index ") || line.starts_with("similarity index") {
+            left_out += 1;
+        } else {
+            _ = writeln!(out, "{line}");
+        }
+    }
+    let changed = |line: &str| line.starts_with(['+', '-']);
+    let changes = body.iter().filter(|l| changed(l)).count();
+    let added = body.iter().filter(|l| l.starts_with('+')).count();
+    let generated = head.iter().any(|line| {
+        let path = line.split('\t').next().unwrap_or(line);
+        (line.starts_with("+++ ") || line.starts_with("diff ")) && GENERATED.iter().any(|g| path.ends_with(g))
+    });
+    if generated && changes > 6 {
+        _ = writeln!(out, "… generated: {added} lines added, {} removed", changes - added);
+        return left_out + body.len();
+    }
+    let mut seen = 0;
+    let mut gap = (0, 0);
+    for (i, line) in body.iter().enumerate() {
+        let near = (i.saturating_sub(CONTEXT)..=i + CONTEXT).any(|j| body.get(j).is_some_and(|l| changed(l)));
+        seen += usize::from(changed(line));
+        let inner = changes > HEAD + TAIL + 10 && seen > HEAD && seen <= changes - TAIL;
+        if line.starts_with("@@ ") && !inner {
+            write_gap(out, &mut gap);
+            _ = writeln!(out, "{line}");
+        } else if near && !inner {
+            write_gap(out, &mut gap);
+            _ = writeln!(out, "{line}");
+        } else {
+            left_out += 1;
+            gap.0 += 1;
+            gap.1 += usize::from(changed(line));
+        }
+    }
+    write_gap(out, &mut gap);
+    left_out
+}
+
+/// Says what is missing where changes are; missing context says itself by its hunk's numbers.
+fn write_gap(out: &mut String, gap: &mut (usize, usize)) {
+    if gap.1 > 0 {
+        _ = writeln!(out, "… {} lines, {} of them changed", gap.0, gap.1);
+    }
+    *gap = (0, 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// T3: changed lines and one line around them stay.
+    #[test]
+    fn context() {
+        let diff = "diff --git a/x.rs b/x.rs
+index 1..2 100644
+--- a/x.rs
++++ b/x.rs
+@@ -1,9 +1,9 @@ fn main
+ a
+ b
+ c
+-old
++new
+ d
+ e
+ f
+";
+        assert!(looks_like(diff));
+        assert_eq!(
+            condense(diff).unwrap(),
+            "diff --git a/x.rs b/x.rs
+--- a/x.rs
++++ b/x.rs
+@@ -1,9 +1,9 @@ fn main
+ c
+-old
++new
+ d
+"
+        );
+    }
+
+    /// T3: generated files are counted, long ones keep both ends.
+    #[test]
+    fn long_files() {
+        let lines: String = (0..500).fold(String::new(), |t, i| t + &format!("+line {i}\n"));
+        let diff = format!("--- a/Cargo.lock\n+++ b/Cargo.lock\n@@ -1 +1,500 @@\n{lines}--- a/b.rs\n+++ b/b.rs\n@@ -1 +1,500 @@\n{lines}");
+        let short = condense(&diff).unwrap();
+        assert!(short.contains("+++ b/Cargo.lock\n… generated: 500 lines added, 0 removed\n"), "{short}");
+        assert!(short.contains("+line 119\n… 340 lines, 340 of them changed\n+line 460\n"), "{short}");
+    }
+
+    /// T3: what is no diff, or has nothing to spare.
+    #[test]
+    fn unchanged() {
+        assert!(!looks_like("- a list\n+ of things\n"));
+        assert_eq!(condense("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"), None);
+    }
+}

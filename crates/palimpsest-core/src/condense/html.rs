@@ -1,0 +1,291 @@
+//! HTML to text: what a reader would see, with links and structure.
+
+use super::cut;
+
+/// Elements whose content is not read.
+const UNREAD: [&str; 8] = ["script", "style", "svg", "noscript", "template", "head", "iframe", "canvas"];
+
+/// Elements that begin a line.
+const BLOCKS: [&str; 33] = [
+    "p", "div", "br", "li", "ul", "ol", "tr", "table", "section", "article", "header", "footer",
+    "main", "nav", "aside", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote", "dl", "dt",
+    "dd", "form", "hr", "figure", "title", "option", "details", "summary",
+];
+
+/// Whether the text is an HTML document or a piece of one.
+pub(super) fn looks_like(text: &str) -> bool {
+    let start = cut::head(text.trim_start(), 2_000).to_ascii_lowercase();
+    if start.starts_with("<!doctype html") || start.starts_with("<html") {
+        return true;
+    }
+    let tags = ["<div", "<p>", "<p ", "<span", "<a href", "<table", "<li", "<body", "<script", "<h1", "<h2", "<td"];
+    start.starts_with('<') && tags.iter().filter(|tag| start.contains(*tag)).count() >= 2
+}
+
+/// The text of a document: headings marked, list items and cells apart, links with their address.
+/// `None` if there is no text in it.
+pub(super) fn to_text(html: &str) -> Option<String> {
+    let mut page = Page::default();
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        page.text(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
+            continue;
+        }
+        let named = rest[1..].trim_start_matches('/').starts_with(|c: char| c.is_ascii_alphabetic() || c == '!' || c == '?');
+        let Some(end) = tag_end(rest).filter(|_| named) else {
+            page.text("<");
+            rest = &rest[1..];
+            continue;
+        };
+        let tag = &rest[1..end];
+        rest = &rest[end + 1..];
+        let closing = tag.starts_with('/');
+        let name: String = tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+        let name = name.to_ascii_lowercase();
+        if !closing && !tag.ends_with('/') && UNREAD.contains(&name.as_str()) {
+            rest = skip_element(rest, &name);
+            continue;
+        }
+        page.tag(&name, tag, closing);
+    }
+    page.text(rest);
+    page.finish()
+}
+
+#[derive(Default)]
+struct Page {
+    out: String,
+    /// Address of the link that is open, and where its text began.
+    link: Option<(String, usize)>,
+    /// A space is due before the next word.
+    space: bool,
+    pre: u32,
+}
+
+impl Page {
+    fn text(&mut self, text: &str) {
+        let text = decode(text);
+        if self.pre > 0 {
+            self.out.push_str(&text);
+            return;
+        }
+        let mut words = text.split_whitespace().peekable();
+        self.space |= text.starts_with(char::is_whitespace);
+        while let Some(word) = words.next() {
+            if self.space && !self.out.ends_with(['\n', ' ']) && !self.out.is_empty() {
+                self.out.push(' ');
+            }
+            self.out.push_str(word);
+            self.space = words.peek().is_some() || text.ends_with(char::is_whitespace);
+        }
+    }
+
+    fn tag(&mut self, name: &str, tag: &str, closing: bool) {
+        match (name, closing) {
+            ("a", false) => {
+                self.link = attribute(tag, "href").map(|href| (href, self.out.len()));
+            }
+            ("a", true) => {
+                if let Some((href, start)) = self.link.take()
+                    && start <= self.out.len()
+                    && !self.out[start..].trim().is_empty()
+                    && (href.starts_with("http") || href.starts_with('/'))
+                    && href.len() <= 300
+                {
+                    self.out.push_str(" (");
+                    self.out.push_str(&href);
+                    self.out.push(')');
+                }
+            }
+            ("img", _) => {
+                if let Some(alt) = attribute(tag, "alt").filter(|alt| !alt.trim().is_empty()) {
+                    self.text(&format!(" [image: {alt}] "));
+                }
+            }
+            ("td" | "th", true) => self.out.push_str(" | "),
+            ("pre", closing) => {
+                self.line();
+                self.pre = if closing { self.pre.saturating_sub(1) } else { self.pre + 1 };
+            }
+            (name, closing) if BLOCKS.contains(&name) => {
+                self.line();
+                if !closing {
+                    self.out.push_str(match name {
+                        "li" => "- ",
+                        "h1" | "title" => "# ",
+                        "h2" => "## ",
+                        "h3" | "h4" | "h5" | "h6" => "### ",
+                        _ => "",
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn line(&mut self) {
+        self.space = false;
+        if !self.out.is_empty() && !self.out.ends_with('\n') {
+            self.out.push('\n');
+        }
+    }
+
+    /// Without lines that hold nothing but marks.
+    fn finish(self) -> Option<String> {
+        let said = |line: &&str| line.contains(|c: char| c.is_alphanumeric());
+        let lines: Vec<&str> = self.out.lines().map(str::trim_end).filter(said).collect();
+        (!lines.is_empty()).then(|| lines.join("\n") + "\n")
+    }
+}
+
+/// Where the tag that begins `text` ends, outside quotes.
+fn tag_end(text: &str) -> Option<usize> {
+    let mut quote = None;
+    for (at, byte) in text.bytes().enumerate().take(20_000) {
+        match (quote, byte) {
+            (None, b'>') => return Some(at),
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(q), b) if b == q => quote = None,
+            _ => {}
+        }
+    }
+    // a quote that never ends: the first bracket will do
+    text.find('>')
+}
+
+/// What follows the end tag of `name`.
+fn skip_element<'a>(rest: &'a str, name: &str) -> &'a str {
+    let mut from = 0;
+    while let Some(at) = rest[from..].find("</") {
+        let tag = from + at + 2;
+        let is_it = rest.as_bytes().get(tag..tag + name.len());
+        if is_it.is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes())) {
+            return rest[tag..].find('>').map_or("", |end| &rest[tag + end + 1..]);
+        }
+        from = tag;
+    }
+    ""
+}
+
+fn attribute(tag: &str, name: &str) -> Option<String> {
+    let lower = tag.to_ascii_lowercase();
+    let at = lower.match_indices(name).find_map(|(at, _)| {
+        let before = lower[..at].ends_with(|c: char| c.is_ascii_whitespace());
+        let after = lower[at + name.len()..].trim_start().starts_with('=');
+        (before && after).then_some(at + name.len())
+    })?;
+    let value = tag[at..].trim_start().strip_prefix('=')?.trim_start();
+    let value = match value.chars().next()? {
+        quote @ ('"' | '\'') => value[1..].split(quote).next()?,
+        _ => value.split(|c: char| c.is_whitespace() || c == '>').next()?,
+    };
+    Some(decode(value))
+}
+
+/// Text with its character references resolved, the common names only.
+fn decode(text: &str) -> String {
+    const NAMES: [(&str, char); 20] = [
+        ("amp", '&'),
+        ("lt", '<'),
+        ("gt", '>'),
+        ("quot", '"'),
+        ("apos", '\''),
+        ("nbsp", ' '),
+        ("ndash", '–'),
+        ("mdash", '—'),
+        ("hellip", '…'),
+        ("copy", '©'),
+        ("reg", '®'),
+        ("trade", '™'),
+        ("lsquo", '‘'),
+        ("rsquo", '’'),
+        ("ldquo", '“'),
+        ("rdquo", '”'),
+        ("laquo", '«'),
+        ("raquo", '»'),
+        ("bull", '•'),
+        ("middot", '·'),
+    ];
+    if !text.contains('&') {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let name = cut::head(&rest[1..], 10).split_once(';').map(|(name, _)| name);
+        let char = name.and_then(|name| match name.strip_prefix('#') {
+            Some(number) => {
+                let hex = number.strip_prefix(['x', 'X']).map(|hex| u32::from_str_radix(hex, 16));
+                char::from_u32(hex.unwrap_or_else(|| number.parse()).ok()?)
+            }
+            None => NAMES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c),
+        });
+        match (char, name) {
+            (Some(c), Some(name)) => {
+                out.push(c);
+                rest = &rest[name.len() + 2..];
+            }
+            _ => {
+                out.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(html: &str, expected: &str) {
+        assert_eq!(to_text(html).as_deref().unwrap_or("").trim_end(), expected);
+    }
+
+    /// T3: structure, links, cells, entities; no scripts, styles or comments.
+    #[test]
+    fn page() {
+        check(
+            "<!DOCTYPE html><html><head><title>T</title><style>p{}</style></head><body>
+             <script>if (a < b) { alert('</p>') }</script><!-- <p>no</p> -->
+             <h1>Big &amp; small</h1><p>One <b>two</b>, <a href=\"https://x.org/a?b=1\">three</a>.</p>
+             <ul><li>a<li>b</ul><table><tr><td>1</td><td>2</td></tr></table>
+             <img src=x alt='a cat'><pre>  x\n    y</pre></body>",
+            "# Big & small\nOne two, three (https://x.org/a?b=1).\n- a\n- b\n1 | 2 |\n[image: a cat]\n  x\n    y",
+        );
+    }
+
+    /// T3: pieces, broken tags, numbers as entities.
+    #[test]
+    fn broken() {
+        check("a < b and c > d", "a < b and c > d");
+        check("<div><p>x</div", "x");
+        check("<a href=\"x>text</a>", "text");
+        check("caf&#233; &#x1F600; &nope; &", "café 😀 &nope; &");
+        check("<script>never ends", "");
+    }
+
+    /// T3: what HTML is.
+    #[test]
+    fn detection() {
+        assert!(looks_like("  <!doctype HTML><p>"));
+        assert!(looks_like("<div class=x><span>a</span>"));
+        assert!(!looks_like("<xml><a/></xml>"));
+        assert!(!looks_like("fn a<T>(x: Vec<T>) {}"));
+    }
+
+    proptest! {
+        /// I10: any text.
+        #[test]
+        fn any_text(html in "(<|>|/|\"|'|&|#|;|=|<a href=|<script|</script>|<!--|\\PC){0,60}") {
+            _ = to_text(&html);
+        }
+    }
+}

@@ -1,0 +1,694 @@
+//! JSON: long arrays become a few items and a schema, long strings their ends.
+//!
+//! One pass over the bytes, without building values: what is left out is only skipped.
+
+use super::cut::grouped;
+use std::fmt::Write;
+
+/// What of a JSON text is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JsonLimits {
+    /// Items shown from the beginning of an array.
+    pub(super) head: usize,
+    /// Items shown from its end.
+    pub(super) tail: usize,
+    /// Longest string shown whole, in bytes.
+    pub(super) string: usize,
+    /// Containers nested deeper are only counted.
+    pub(super) depth: usize,
+    /// Whether what was left out of an array is described by its fields.
+    pub(super) schema: bool,
+}
+
+impl JsonLimits {
+    /// For tool results in general.
+    pub(super) const RESULT: Self = Self {
+        head: 3,
+        tail: 1,
+        string: 400,
+        depth: 8,
+        schema: true,
+    };
+    /// For answers of an API: status and key fields.
+    pub(super) const API: Self = Self {
+        head: 2,
+        tail: 0,
+        string: 160,
+        depth: 3,
+        schema: true,
+    };
+    /// For the arguments of tool calls.
+    pub(super) const ARGUMENTS: Self = Self {
+        head: 6,
+        tail: 1,
+        string: 300,
+        depth: 6,
+        schema: false,
+    };
+}
+
+/// Nesting that is followed at most, whatever the limits say.
+const DEEPEST: usize = 32;
+
+/// Strings below a key like `error` are shown up to this many bytes.
+const ERROR_STRING: usize = 2_000;
+
+/// Items with an error that are shown besides the first and the last ones.
+const ERROR_ITEMS: usize = 3;
+
+/// Fields of left out items that are named.
+const FIELDS: usize = 24;
+
+/// The text with its long parts left out; still JSON (or JSON Lines). `None` if it is no JSON.
+pub(super) fn condense(text: &str, limits: JsonLimits) -> Option<String> {
+    let mut scan = Scan {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        limits,
+    };
+    let mut out = String::new();
+    scan.space();
+    if !matches!(scan.peek(), Some(b'{' | b'[')) {
+        return None;
+    }
+    scan.value(&mut out, 0, false)?;
+    scan.space();
+    if scan.at < scan.bytes.len() {
+        // more than one value: JSON Lines
+        scan.at = 0;
+        out.clear();
+        scan.items(&mut out, 0, None)?;
+    }
+    Some(out)
+}
+
+/// Whether the text looks like JSON from both ends.
+pub(super) fn looks_like(text: &str) -> bool {
+    let text = text.trim();
+    let first = text.as_bytes().first();
+    let last = text.as_bytes().last();
+    let second = text.get(1..).and_then(|t| t.trim_start().bytes().next());
+    match (first, last) {
+        (Some(b'{'), Some(b'}')) => matches!(second, Some(b'"' | b'}')),
+        (Some(b'['), Some(b']')) => second.is_some_and(|b| {
+            matches!(b, b'{' | b'[' | b'"' | b']' | b'-' | b't' | b'f' | b'n') || b.is_ascii_digit()
+        }),
+        _ => false,
+    }
+}
+
+struct Scan<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    limits: JsonLimits,
+}
+
+impl<'a> Scan<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> Option<()> {
+        self.space();
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    /// Writes a value, shortened.
+    fn value(&mut self, out: &mut String, depth: usize, error: bool) -> Option<()> {
+        self.space();
+        match self.peek()? {
+            b'"' => {
+                let raw = self.string()?;
+                let most = if error {
+                    ERROR_STRING
+                } else {
+                    self.limits.string
+                };
+                write_string(out, raw, most)
+            }
+            b'{' | b'[' if depth >= self.limits.depth.min(DEEPEST) => {
+                let start = self.at;
+                self.skip()?;
+                let raw = &self.text[start..self.at];
+                // a short one says more than its length
+                if raw.len() <= 40 && serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok() {
+                    out.push_str(raw);
+                } else {
+                    _ = write!(out, "\"… {} bytes\"", grouped(raw.len()));
+                }
+                Some(())
+            }
+            b'{' => self.object(out, depth, error),
+            b'[' => {
+                self.at += 1;
+                out.push('[');
+                self.items(out, depth, Some(b']'))?;
+                out.push(']');
+                Some(())
+            }
+            _ => {
+                out.push_str(self.scalar()?);
+                Some(())
+            }
+        }
+    }
+
+    fn object(&mut self, out: &mut String, depth: usize, error: bool) -> Option<()> {
+        self.at += 1;
+        out.push('{');
+        self.space();
+        if self.peek()? == b'}' {
+            self.at += 1;
+            out.push('}');
+            return Some(());
+        }
+        loop {
+            self.space();
+            let key = self.string()?;
+            if !is_valid(key) {
+                return None;
+            }
+            _ = write!(out, "\"{key}\":");
+            self.eat(b':')?;
+            self.value(out, depth + 1, error || names_error(key))?;
+            self.space();
+            match self.peek()? {
+                b',' => out.push(','),
+                b'}' => {
+                    self.at += 1;
+                    out.push('}');
+                    return Some(());
+                }
+                _ => return None,
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Writes the items of an array up to `end`, or of JSON Lines up to the end of the text.
+    fn items(&mut self, out: &mut String, depth: usize, end: Option<u8>) -> Option<()> {
+        let separator = if end.is_some() { "," } else { "\n" };
+        let mut left_out = LeftOut::default();
+        let mut count = 0;
+        loop {
+            self.space();
+            if self.peek() == end {
+                // of two empty ends, the text's and the array's, only the array's is a bracket
+                if end.is_some() {
+                    self.at += 1;
+                }
+                break;
+            }
+            if end.is_some() && count > 0 {
+                self.eat(b',')?;
+                self.space();
+            }
+            if count < self.limits.head {
+                if count > 0 {
+                    out.push_str(separator);
+                }
+                self.value(out, depth + 1, false)?;
+            } else {
+                let start = self.at;
+                let error = self.skip_item(&mut left_out.fields)?;
+                left_out.spans.push((start, self.at));
+                if error && left_out.errors.len() < ERROR_ITEMS {
+                    left_out.errors.push(left_out.spans.len() - 1);
+                }
+            }
+            count += 1;
+        }
+        self.write_rest(out, depth, separator, &left_out)
+    }
+
+    /// Writes what stands for the items that were skipped, the errors among them, and the last.
+    fn write_rest(
+        &mut self,
+        out: &mut String,
+        depth: usize,
+        separator: &str,
+        left_out: &LeftOut<'_>,
+    ) -> Option<()> {
+        let n = left_out.spans.len();
+        let mut shown: Vec<usize> = left_out.errors.clone();
+        // a single item takes no more room than saying that it was left out
+        let tail = if n <= self.limits.tail + 1 {
+            n
+        } else {
+            self.limits.tail
+        };
+        shown.extend((n - tail)..n);
+        shown.sort_unstable();
+        shown.dedup();
+        let missing = n - shown.len();
+        if missing > 0 {
+            _ = write!(out, "{separator}\"… {} more items", grouped(missing));
+            if self.limits.schema && missing >= 10 {
+                left_out.fields.write(out, n);
+            }
+            out.push('"');
+        }
+        let end = self.at;
+        for index in shown {
+            out.push_str(separator);
+            self.at = left_out.spans[index].0;
+            self.value(out, depth + 1, false)?;
+        }
+        self.at = end;
+        Some(())
+    }
+
+    /// Skips an item, noting its fields. Returns whether it holds an error.
+    fn skip_item(&mut self, fields: &mut Fields<'a>) -> Option<bool> {
+        if self.peek()? != b'{' {
+            self.skip()?;
+            return Some(false);
+        }
+        fields.objects += 1;
+        self.at += 1;
+        let mut error = false;
+        let mut place = 0;
+        loop {
+            self.space();
+            if self.peek()? == b'}' {
+                self.at += 1;
+                return Some(error);
+            }
+            let key = self.string()?;
+            self.eat(b':')?;
+            self.space();
+            let (start, first) = (self.at, self.peek()?);
+            self.skip()?;
+            fields.note(key, first, place);
+            place += 1;
+            if names_error(key) {
+                let value = &self.text[start..self.at];
+                error |= !matches!(value, "null" | "false" | "\"\"" | "0" | "[]" | "{}");
+            }
+            self.space();
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => {}
+                _ => return None,
+            }
+        }
+    }
+
+    /// Skips any value without looking into it. Brackets are counted, not matched.
+    fn skip(&mut self) -> Option<()> {
+        let mut open = 0usize;
+        loop {
+            self.space();
+            match self.peek()? {
+                b'"' => _ = self.string()?,
+                b'{' | b'[' => {
+                    open += 1;
+                    self.at += 1;
+                    continue;
+                }
+                b'}' | b']' => {
+                    open = open.checked_sub(1)?;
+                    self.at += 1;
+                }
+                b',' | b':' if open > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                _ => _ = self.scalar()?,
+            }
+            if open == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    /// The inside of a string, as it is written.
+    fn string(&mut self) -> Option<&'a str> {
+        if self.peek()? != b'"' {
+            return None;
+        }
+        let start = self.at + 1;
+        let mut at = start;
+        loop {
+            match *self.bytes.get(at)? {
+                b'"' => break,
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+        self.at = at + 1;
+        self.text.get(start..at)
+    }
+
+    fn scalar(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        while self
+            .peek()
+            .is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'+' | b'.'))
+        {
+            self.at += 1;
+        }
+        let word = &self.text[start..self.at];
+        let number = word
+            .bytes()
+            .next()
+            .is_some_and(|b| b == b'-' || b.is_ascii_digit())
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E'));
+        (number || matches!(word, "true" | "false" | "null")).then_some(word)
+    }
+}
+
+#[derive(Default)]
+struct LeftOut<'a> {
+    spans: Vec<(usize, usize)>,
+    /// Indexes into `spans`.
+    errors: Vec<usize>,
+    fields: Fields<'a>,
+}
+
+#[derive(Default)]
+struct Fields<'a> {
+    objects: usize,
+    named: Vec<Field<'a>>,
+    more: bool,
+}
+
+struct Field<'a> {
+    key: &'a str,
+    count: usize,
+    types: u8,
+}
+
+const TYPES: [&str; 6] = ["string", "number", "bool", "null", "object", "array"];
+
+impl<'a> Fields<'a> {
+    /// Notes a field. Items mostly have the same fields in the same order: `place` is tried first.
+    fn note(&mut self, key: &'a str, first: u8, place: usize) {
+        let types = match first {
+            b'"' => 1,
+            b't' | b'f' => 4,
+            b'n' => 8,
+            b'{' => 16,
+            b'[' => 32,
+            _ => 2,
+        };
+        let at = match self.named.get(place) {
+            Some(field) if field.key == key => Some(place),
+            _ => self.named.iter().position(|f| f.key == key),
+        };
+        match at {
+            Some(at) => {
+                self.named[at].count += 1;
+                self.named[at].types |= types;
+            }
+            None if self.named.len() < FIELDS && is_valid(key) => {
+                self.named.push(Field {
+                    key,
+                    count: 1,
+                    types,
+                });
+            }
+            None => self.more = true,
+        }
+    }
+
+    fn write(&self, out: &mut String, items: usize) {
+        if self.objects < items || self.named.is_empty() {
+            return;
+        }
+        out.push_str(", each with ");
+        for (i, field) in self.named.iter().enumerate() {
+            let types = TYPES
+                .iter()
+                .enumerate()
+                .filter(|(t, _)| field.types & (1 << t) != 0);
+            let types: Vec<&str> = types.map(|(_, name)| *name).collect();
+            let comma = if i > 0 { ", " } else { "" };
+            _ = write!(out, "{comma}{}: {}", field.key, types.join("|"));
+            if field.count < self.objects {
+                _ = write!(out, " (in {})", grouped(field.count));
+            }
+        }
+        if self.more {
+            out.push_str(", …");
+        }
+    }
+}
+
+fn names_error(key: &str) -> bool {
+    const NAMES: [&str; 7] = [
+        "error",
+        "errors",
+        "exception",
+        "traceback",
+        "stderr",
+        "error_message",
+        "errormessage",
+    ];
+    key.len() <= 16 && NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
+}
+
+/// Whether the inside of a string is valid JSON.
+fn is_valid(raw: &str) -> bool {
+    let bytes = raw.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            0..0x20 => return false,
+            b'\\' => match unit(bytes, at) {
+                Some(length) => at += length,
+                None => return false,
+            },
+            _ => at += 1,
+        }
+    }
+    true
+}
+
+/// Length of the escape at `at`; both halves of a pair count as one.
+fn unit(bytes: &[u8], at: usize) -> Option<usize> {
+    let hex = |from: usize| {
+        let digits = bytes.get(from..from + 4)?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    match bytes.get(at + 1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
+        b'u' => {
+            let high = hex(at + 2)?;
+            let paired = (0xD800..0xDC00).contains(&high)
+                && bytes.get(at + 6..at + 8) == Some(b"\\u")
+                && hex(at + 8).is_some_and(|low| (0xDC00..0xE000).contains(&low));
+            Some(if paired { 12 } else { 6 })
+        }
+        _ => None,
+    }
+}
+
+/// Writes a string of at most about `most` bytes: its beginning, what is missing, its end.
+fn write_string(out: &mut String, raw: &str, most: usize) -> Option<()> {
+    if !is_valid(raw) {
+        return None;
+    }
+    // the mark itself takes about thirty bytes
+    if raw.len() <= most + 40 {
+        _ = write!(out, "\"{raw}\"");
+        return Some(());
+    }
+    let first = escape_boundary(raw, super::cut::head(raw, most * 3 / 4).len());
+    let from = raw.len() - super::cut::tail(raw, most / 4).len();
+    let last = next_boundary(raw, from);
+    _ = write!(
+        out,
+        "\"{}… {} bytes …{}\"",
+        &raw[..first],
+        grouped(last - first),
+        &raw[last..]
+    );
+    Some(())
+}
+
+/// The last place up to `most` that is not inside an escape.
+fn escape_boundary(raw: &str, most: usize) -> usize {
+    let (mut at, mut next) = (0, 0);
+    while next <= most {
+        at = next;
+        next += step(raw.as_bytes(), at);
+    }
+    raw.floor_char_boundary(at)
+}
+
+/// The first place from `least` that is not inside an escape.
+fn next_boundary(raw: &str, least: usize) -> usize {
+    let mut at = 0;
+    while at < least {
+        at += step(raw.as_bytes(), at);
+    }
+    raw.ceil_char_boundary(at)
+}
+
+fn step(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(b'\\') => unit(bytes, at).unwrap_or(1),
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn check(input: &Value, expected: &str) {
+        let text = serde_json::to_string_pretty(input).unwrap();
+        assert_eq!(
+            condense(&text, JsonLimits::RESULT).as_deref(),
+            Some(expected)
+        );
+    }
+
+    /// T3: an array becomes its first items, a schema of the rest, and the last one.
+    #[test]
+    fn arrays() {
+        let rows: Vec<Value> = (0..100)
+            .map(|i| match i {
+                40 => json!({"id": i, "name": "x", "error": "disk full"}),
+                i if i % 2 == 0 => json!({"id": i, "name": null}),
+                i => json!({"id": i, "name": "x"}),
+            })
+            .collect();
+        check(
+            &json!(rows),
+            "[{\"id\":0,\"name\":null},{\"id\":1,\"name\":\"x\"},{\"id\":2,\"name\":null},\
+             \"… 95 more items, each with id: number, name: string|null, error: string (in 1)\",\
+             {\"id\":40,\"name\":\"x\",\"error\":\"disk full\"},{\"id\":99,\"name\":\"x\"}]",
+        );
+        check(&json!([1, 2, 3, 4, 5]), "[1,2,3,4,5]");
+        check(&json!([1, 2, 3, 4, 5, 6]), "[1,2,3,\"… 2 more items\",6]");
+        check(&json!([]), "[]");
+        check(
+            &json!({"total": 9, "items": [1, 2, 3, 4, 5, 6, 7]}),
+            "{\"total\":9,\"items\":[1,2,3,\"… 3 more items\",7]}",
+        );
+    }
+
+    /// T3: JSON Lines are an array without brackets.
+    #[test]
+    fn lines() {
+        let text: String = (0..50).fold(String::new(), |t, i| t + &format!("{{\"n\":{i}}}\n"));
+        assert_eq!(
+            condense(&text, JsonLimits::RESULT).unwrap(),
+            "{\"n\":0}\n{\"n\":1}\n{\"n\":2}\n\"… 46 more items, each with n: number\"\n{\"n\":49}"
+        );
+    }
+
+    /// T2, T3: long strings keep both ends, below an error key much more.
+    #[test]
+    fn strings() {
+        let long = "a".repeat(1_000);
+        let (head, tail) = ("a".repeat(300), "a".repeat(100));
+        check(
+            &json!({"log": long, "error": long}),
+            &format!("{{\"log\":\"{head}… 600 bytes …{tail}\",\"error\":\"{long}\"}}"),
+        );
+    }
+
+    /// T2: an API's answer keeps status and key fields; what is deep is counted.
+    #[test]
+    fn api() {
+        let text = json!({
+            "status": 200,
+            "data": {"user": {"id": 7, "profile": {"bio": "b".repeat(99)}, "tags": [1, 2]}},
+        })
+        .to_string();
+        assert_eq!(
+            condense(&text, JsonLimits::API).unwrap(),
+            "{\"status\":200,\"data\":{\"user\":{\"id\":7,\"profile\":\"… 109 bytes\",\"tags\":[1,2]}}}"
+        );
+    }
+
+    /// I10: what is no JSON is left alone.
+    #[test]
+    fn invalid() {
+        for text in [
+            "",
+            "[",
+            "{\"a\"}",
+            "[1,]x",
+            "{\"a\":}",
+            "[1 2]",
+            "nonsense",
+            "[\"\\x\"]",
+            "{,}",
+        ] {
+            assert_eq!(condense(text, JsonLimits::RESULT), None, "{text}");
+        }
+        let deep = "[".repeat(100_000);
+        assert_eq!(condense(&deep, JsonLimits::RESULT), None);
+        let closed = format!("{deep}{}", "]".repeat(100_000));
+        assert!(
+            condense(&closed, JsonLimits::RESULT)
+                .unwrap()
+                .contains("bytes")
+        );
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            "\\PC{0,12}".prop_map(Value::from),
+            "[\\n\"\\\\a😀]{0,900}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 200, 20, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..20).prop_map(Value::from),
+                proptest::collection::vec(("\\PC{0,4}", inner), 0..6)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        /// T3: what comes out of valid JSON is valid JSON, and doing it again changes nothing.
+        #[test]
+        fn stays_valid(value in any_json(), pretty in any::<bool>(), ascii in any::<bool>()) {
+            let mut text = if pretty {
+                serde_json::to_string_pretty(&value).unwrap()
+            } else {
+                value.to_string()
+            };
+            if ascii {
+                text = text.replace('😀', "\\ud83d\\ude00");
+            }
+            for limits in [JsonLimits::RESULT, JsonLimits::API, JsonLimits::ARGUMENTS] {
+                if !value.is_object() && !value.is_array() {
+                    prop_assert_eq!(condense(&text, limits), None);
+                    continue;
+                }
+                let once = condense(&text, limits).unwrap();
+                prop_assert!(serde_json::from_str::<Value>(&once).is_ok(), "{}", once);
+            }
+        }
+
+        /// I10: no text makes it panic.
+        #[test]
+        fn any_text(text in "[\\[\\]{}\",:\\\\ue0-9d8 \\n\\PC]{0,80}") {
+            for limits in [JsonLimits::RESULT, JsonLimits::API, JsonLimits::ARGUMENTS] {
+                _ = condense(&text, limits);
+            }
+            looks_like(&text);
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! The active context: the messages of one path, and the view that says how each is shown.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use palimpsest_tokens::{Count, TokenCounter};
+use serde::{Deserialize, Serialize};
+
+use crate::error::CoreError;
+use crate::layer::{Layer, LayerId};
+use crate::message::{Message, Part, Role, Seq};
+use crate::note::{Note, NoteId};
+use crate::policy::Policy;
+use crate::record::{Records, RenderedRecords};
+use crate::rendition::{Reduced, Rendition, verbatim_tokens};
+use crate::shares::{ShareOptions, Shares};
+use crate::window::{self, Slot, Window};
+
+/// Time and secret that planning may use. Given by the caller, so that planning stays pure (I2).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Seed {
+    /// Milliseconds since 1970.
+    pub now: f64,
+    /// The device's secret, for nonces.
+    pub secret: [u8; 16],
+}
+
+/// Words of the user that stand verbatim in the slot although their message is covered (P3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quote {
+    /// The message they are from.
+    pub seq: Seq,
+    /// The words, perhaps an excerpt.
+    pub text: String,
+    /// Tokens of the line they take in the slot.
+    pub tokens: u32,
+}
+
+/// Passages of covered messages quoted before the last user message (R1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recalled {
+    /// The user message they stand before.
+    pub before: Seq,
+    /// The passages, most relevant first.
+    pub quotes: Vec<Quote>,
+    /// Tokens of the whole block.
+    pub tokens: u32,
+}
+
+/// Why a revision was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum Cause {
+    /// The session began.
+    Start,
+    /// A compaction.
+    Compaction {
+        /// Its number in the session, from 1.
+        number: u32,
+        /// Whether the user asked for it.
+        manual: bool,
+    },
+    /// The revision before the last compaction came back.
+    Undo {
+        /// The revision whose renditions are shown again.
+        to: u32,
+    },
+    /// One layer was taken off.
+    Lift {
+        /// The layer.
+        layer: LayerId,
+    },
+    /// A snapshot was restored.
+    Restore {
+        /// The revision it named.
+        to: u32,
+    },
+    /// An emergency.
+    Emergency,
+    /// A message larger than its room was shown as an excerpt.
+    Excerpt,
+    /// Old passages were quoted, or such a quote was removed.
+    Recall,
+}
+
+/// How every message of a path is shown: the value of one revision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// Its number in the session. 0 is the empty start.
+    pub revision: u32,
+    /// Why it was made.
+    pub cause: Cause,
+    /// The layers in the slot, oldest first.
+    pub layers: Vec<Rc<Layer>>,
+    /// The notes those layers are made from, oldest first.
+    pub notes: Vec<Rc<Note>>,
+    /// Messages shown in a shorter form.
+    pub reduced: BTreeMap<Seq, Rc<Reduced>>,
+    /// The user's words that stand verbatim in the slot, oldest first.
+    pub quotes: Vec<Quote>,
+    /// Quotes from covered messages for the last user message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recalled: Option<Recalled>,
+    /// Everything before this message has had its tool blocks stripped (seed 3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watermark: Option<Seq>,
+    /// Compactions committed in this session so far, undone ones included.
+    pub compactions: u32,
+    /// The next layer's number.
+    pub next_layer: LayerId,
+    /// The next note's number.
+    pub next_note: NoteId,
+    /// Automatic runs in a row that were refused or left the window above the trigger (I9).
+    #[serde(default)]
+    pub strikes: u8,
+    /// No automatic run until the next message would not fit or the user asks (P10).
+    #[serde(default)]
+    pub paused: bool,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self {
+            revision: 0,
+            cause: Cause::Start,
+            layers: Vec::new(),
+            notes: Vec::new(),
+            reduced: BTreeMap::new(),
+            quotes: Vec::new(),
+            recalled: None,
+            watermark: None,
+            compactions: 0,
+            next_layer: 1,
+            next_note: 1,
+            strikes: 0,
+            paused: false,
+        }
+    }
+}
+
+impl View {
+    /// How the message is shown.
+    pub fn rendition(&self, seq: Seq) -> Rendition<'_> {
+        if let Some(layer) = self.layers.iter().find(|l| l.covers(seq)) {
+            return Rendition::Covered(layer.id);
+        }
+        self.reduced.get(&seq).map_or(Rendition::Verbatim, |r| Rendition::Reduced(r))
+    }
+
+    /// The note of that number.
+    pub fn note(&self, id: NoteId) -> Option<&Rc<Note>> {
+        self.notes.iter().find(|n| n.id == id)
+    }
+}
+
+/// One message of the path with its stored count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The message.
+    pub message: Rc<Message>,
+    /// Tokens when shown verbatim, template included.
+    pub tokens: u32,
+}
+
+/// What the context needs to know beside messages and view.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// How the window is divided.
+    pub shares: Shares,
+    /// The rules.
+    pub policy: Rc<Policy>,
+    /// Tokens of the tool definitions that go with each request.
+    pub tools: u32,
+}
+
+impl Setup {
+    /// `balanced` rules in a window of that size.
+    pub fn balanced(window: u32) -> Result<Self, CoreError> {
+        Self::new(window, ShareOptions::default(), Policy::default(), 0)
+    }
+
+    /// Checks the rules and divides the window.
+    pub fn new(window: u32, options: ShareOptions, policy: Policy, tools: u32) -> Result<Self, CoreError> {
+        policy.validate()?;
+        Ok(Self { shares: Shares::of(window, options)?, policy: Rc::new(policy), tools })
+    }
+}
+
+/// Tokens of what is shown, by who said it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub(crate) user: u32,
+    pub(crate) assistant: u32,
+    pub(crate) tool: u32,
+    pub(crate) system: u32,
+}
+
+impl Sums {
+    fn of(&mut self, role: Role) -> &mut u32 {
+        match role {
+            Role::System => &mut self.system,
+            Role::User => &mut self.user,
+            Role::Assistant => &mut self.assistant,
+            Role::Tool => &mut self.tool,
+        }
+    }
+
+    pub(crate) fn total(&self) -> u32 {
+        self.user.saturating_add(self.assistant).saturating_add(self.tool).saturating_add(self.system)
+    }
+}
+
+/// Calls without a result and results without a call among what is shown: each costs a few tokens
+/// more in a window, for the stand-in or the label that keeps it valid.
+#[derive(Debug, Clone, Default)]
+struct OpenCalls {
+    open: BTreeMap<String, u32>,
+    unanswered: u32,
+    orphans: u32,
+}
+
+impl OpenCalls {
+    fn see(&mut self, role: Role, parts: &[Part]) {
+        for part in parts {
+            match part {
+                Part::ToolCall { id, .. } if role == Role::Assistant => {
+                    *self.open.entry(id.clone()).or_default() += 1;
+                    self.unanswered += 1;
+                }
+                Part::ToolResult { call, .. } => match self.open.get_mut(call) {
+                    Some(n) if *n > 0 => {
+                        *n -= 1;
+                        self.unanswered -= 1;
+                    }
+                    _ => self.orphans += 1,
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn tokens(&self) -> u32 {
+        self.unanswered
+            .saturating_mul(window::REPAIR_TOKENS)
+            .saturating_add(self.orphans.saturating_mul(window::ORPHAN_TOKENS))
+    }
+}
+
+/// The messages of one path with the view over them. Cheap to clone: messages are shared.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) view: View,
+    pub(crate) records: Records,
+    pub(crate) rendered: RenderedRecords,
+    pub(crate) setup: Setup,
+    pub(crate) counter: Rc<dyn TokenCounter>,
+    /// Indices of the entries that are not covered, oldest first.
+    pub(crate) shown: Vec<usize>,
+    pub(crate) sums: Sums,
+    pub(crate) slot: Option<Slot>,
+    calls: OpenCalls,
+    last_user: Option<usize>,
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("messages", &self.entries.len())
+            .field("revision", &self.view.revision)
+            .field("shown", &self.shown.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    /// An empty context.
+    pub fn new(setup: Setup, records: Records, counter: Rc<dyn TokenCounter>) -> Self {
+        let rendered = records.render(setup.shares.window, counter.as_ref());
+        Self {
+            entries: Vec::new(),
+            view: View::default(),
+            records,
+            rendered,
+            setup,
+            counter,
+            shown: Vec::new(),
+            sums: Sums::default(),
+            slot: None,
+            calls: OpenCalls::default(),
+            last_user: None,
+        }
+    }
+
+    /// Adds the next message of the path. Cost does not grow with the conversation.
+    pub fn push(&mut self, message: Rc<Message>) {
+        let tokens = verbatim_tokens(&message, self.counter.as_ref());
+        self.push_counted(Entry { message, tokens });
+    }
+
+    /// Adds the next message of the path with its stored count.
+    pub fn push_counted(&mut self, entry: Entry) {
+        let index = self.entries.len();
+        if entry.message.role == Role::User {
+            self.last_user = Some(index);
+        }
+        self.entries.push(entry);
+        self.show(index);
+    }
+
+    fn show(&mut self, index: usize) {
+        let (role, seq) = {
+            let m = &self.entries[index].message;
+            (m.role, m.seq)
+        };
+        let tokens = match self.view.rendition(seq) {
+            Rendition::Covered(_) => return,
+            Rendition::Reduced(r) => r.tokens,
+            Rendition::Verbatim => self.entries[index].tokens,
+        };
+        let sum = self.sums.of(role);
+        *sum = sum.saturating_add(tokens);
+        match self.view.reduced.get(&seq) {
+            Some(reduced) => self.calls.see(role, &reduced.parts),
+            None => self.calls.see(role, &self.entries[index].message.parts),
+        }
+        self.shown.push(index);
+    }
+
+    /// Shows the path through another view. Layers whose range is not wholly on this path are left out.
+    pub fn set_view(&mut self, mut view: View) {
+        let on_path = |seq: Seq| self.entries.binary_search_by_key(&seq, |e| e.message.seq).is_ok();
+        view.layers.retain(|l| l.covers.iter().all(|s| on_path(s.from) && on_path(s.to)));
+        view.quotes.retain(|q| on_path(q.seq));
+        self.view = view;
+        self.refresh();
+    }
+
+    fn refresh(&mut self) {
+        self.shown.clear();
+        self.sums = Sums::default();
+        self.calls = OpenCalls::default();
+        for index in 0..self.entries.len() {
+            self.show(index);
+        }
+        self.slot = window::slot(&self.view, &self.setup.policy, self.counter.as_ref());
+    }
+
+    /// Replaces the records.
+    pub fn set_records(&mut self, records: Records) {
+        self.rendered = records.render(self.setup.shares.window, self.counter.as_ref());
+        self.records = records;
+    }
+
+    /// Another window, policy or set of tools. Renditions stay as they are.
+    pub fn set_setup(&mut self, setup: Setup) {
+        self.setup = setup;
+        let records = std::mem::take(&mut self.records);
+        self.set_records(records);
+        self.slot = window::slot(&self.view, &self.setup.policy, self.counter.as_ref());
+    }
+
+    /// Another tokenizer: counts everything again.
+    pub fn set_counter(&mut self, counter: Rc<dyn TokenCounter>) {
+        self.counter = counter;
+        for entry in &mut self.entries {
+            entry.tokens = verbatim_tokens(&entry.message, self.counter.as_ref());
+        }
+        let counter = &self.counter;
+        let roles = |seq: Seq| {
+            let at = self.entries.binary_search_by_key(&seq, |e| e.message.seq).ok()?;
+            Some(self.entries[at].message.role)
+        };
+        let mut view = self.view.clone();
+        for (seq, reduced) in &mut view.reduced {
+            if let Some(role) = roles(*seq) {
+                *reduced = Rc::new(Reduced::new(reduced.kind, role, reduced.parts.clone(), counter.as_ref()));
+            }
+        }
+        self.view = view;
+        let records = std::mem::take(&mut self.records);
+        self.set_records(records);
+        self.refresh();
+    }
+
+    /// The messages of the path, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The view.
+    pub const fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The records.
+    pub const fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The records as they stand in the window.
+    pub const fn rendered_records(&self) -> &RenderedRecords {
+        &self.rendered
+    }
+
+    /// Window, policy, tools.
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// What it counts with.
+    pub fn counter(&self) -> &Rc<dyn TokenCounter> {
+        &self.counter
+    }
+
+    /// The exact messages to send (I2). Bounded by what is shown, not by the history.
+    pub fn window(&self) -> Window {
+        window::assemble(self)
+    }
+
+    /// Tokens of the window: a sum that is kept, not a recount.
+    pub fn tokens(&self) -> u32 {
+        self.fixed_tokens().saturating_add(self.slot_tokens()).saturating_add(self.conversation_tokens())
+    }
+
+    /// System message, tools and template.
+    pub(crate) fn fixed_tokens(&self) -> u32 {
+        let overhead = self.counter.overhead();
+        let system = if self.rendered.text.is_empty() {
+            0
+        } else {
+            overhead.system
+                + self.rendered.system_tokens
+                + self.rendered.goal_tokens
+                + self.rendered.pin_tokens
+        };
+        overhead.base.saturating_add(system).saturating_add(self.setup.tools)
+    }
+
+    /// The slot with the layers, and the line after it.
+    pub(crate) fn slot_tokens(&self) -> u32 {
+        self.slot.as_ref().map_or(0, |s| s.tokens)
+    }
+
+    /// What is shown of the messages, with recalled quotes.
+    pub(crate) fn conversation_tokens(&self) -> u32 {
+        let recalled = self.recalled_now().map_or(0, |r| r.tokens);
+        self.sums.total().saturating_add(recalled).saturating_add(self.calls.tokens())
+    }
+
+    /// The recalled quotes, if they belong to the last user message.
+    pub(crate) fn recalled_now(&self) -> Option<&Recalled> {
+        let last = self.entries[self.last_user?].message.seq;
+        self.view.recalled.as_ref().filter(|r| r.before == last && !r.quotes.is_empty())
+    }
+
+    /// The count of the window with its source and bound.
+    pub fn count(&self) -> Count {
+        let tokens = self.tokens();
+        Count { tokens, source: self.counter.source(), bound: self.counter.bound(tokens) }
+    }
+
+    /// What a message would cost.
+    pub fn tokens_of(&self, role: Role, parts: &[Part]) -> u32 {
+        crate::message::message_tokens(role, parts, self.counter.as_ref())
+    }
+
+    /// Index of the last user message.
+    pub(crate) fn last_user(&self) -> Option<usize> {
+        self.last_user
+    }
+
+    /// Index of the first message of the last exchange: the newest assistant message with its results.
+    pub(crate) fn last_exchange(&self) -> Option<usize> {
+        self.entries.iter().rposition(|e| e.message.role == Role::Assistant)
+    }
+
+    /// Tokens an entry takes as it is shown now.
+    pub(crate) fn shown_tokens(&self, index: usize) -> u32 {
+        let entry = &self.entries[index];
+        match self.view.rendition(entry.message.seq) {
+            Rendition::Covered(_) => 0,
+            Rendition::Reduced(r) => r.tokens,
+            Rendition::Verbatim => entry.tokens,
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! Which parts share one message of the dialect, and what of the caller's own value stands in it.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::{Dialect, Fault, Parsed, ParsedMessage, Place, Rendered, Slot, SystemLine, ai_sdk, anthropic, ollama, openai};
+use crate::message::{Part, Role};
+use crate::request::RequestMessage;
+use crate::tool::{PartAt, Pairing};
+use crate::window::{Source, Window};
+
+/// What stands for a result that never came, where the linter repairs a list.
+const INTERRUPTED: &str = "[no result: the call was interrupted]";
+
+/// How much of the caller's own may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Whatever the caller had, right or wrong: it is the host's word.
+    Keep,
+    /// What the dialect refuses is written anew.
+    Repair,
+}
+
+/// One part of the list that is to be written.
+#[derive(Debug, Clone)]
+pub(super) struct Atom<'a> {
+    pub(super) role: Role,
+    pub(super) part: Cow<'a, Part>,
+    /// The value it comes from.
+    pub(super) raw: Option<usize>,
+    /// Where in that value it, or what it replaces, stands.
+    pub(super) place: Option<Place>,
+    /// Whether it is what stands there.
+    pub(super) verbatim: bool,
+    /// Whether it is the system prompt and what goes with it.
+    prompt: bool,
+}
+
+impl Atom<'_> {
+    pub(super) fn is_at(&self, slot: Slot) -> bool {
+        self.place.is_some_and(|p| p.slot == slot)
+    }
+
+    /// Whether it is an element of a content array.
+    pub(super) fn in_blocks(&self) -> bool {
+        self.place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
+    }
+}
+
+/// The parts of one message of the dialect.
+pub(super) struct Group<'a> {
+    /// Who speaks, as the dialect sees it: Anthropic has results said by the user.
+    pub(super) role: Role,
+    pub(super) atoms: Vec<Atom<'a>>,
+    /// The value whose unknown fields go along.
+    pub(super) base: Option<usize>,
+    /// Whether no user has spoken after it.
+    last_turn: bool,
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Atom<'a>> {
+        self.atoms.iter().filter(|a| matches!(a.part.as_ref(), Part::ToolCall { .. }))
+    }
+
+    /// Everything but calls and results.
+    pub(super) fn contents(&self) -> impl Iterator<Item = &Atom<'a>> {
+        self.atoms.iter().filter(|a| !matches!(a.part.as_ref(), Part::ToolCall { .. } | Part::ToolResult { .. }))
+    }
+
+    pub(super) fn has(&self, slot: Slot) -> bool {
+        self.atoms.iter().any(|a| a.verbatim && a.is_at(slot))
+    }
+}
+
+/// The parts of a window. What the window shows of a message is matched with what was parsed from it.
+pub(super) fn of_window<'a>(window: &'a Window, parsed: &Parsed) -> Vec<Atom<'a>> {
+    let mut taken: BTreeMap<u32, Vec<bool>> = BTreeMap::new();
+    let mut atoms = Vec::new();
+    for message in window.messages() {
+        for (part, source) in message.parts().iter().zip(message.sources()) {
+            let mut atom = Atom {
+                role: message.role(),
+                part: Cow::Borrowed(part),
+                raw: None,
+                place: None,
+                verbatim: false,
+                prompt: false,
+            };
+            match source {
+                Source::Records => {
+                    if let Part::Text { text } = part
+                        && !parsed.system.is_empty()
+                        && text.trim_end() == parsed.system_text().trim_end()
+                    {
+                        atoms.extend(prompt(parsed));
+                        continue;
+                    }
+                    atom.prompt = true;
+                    atom.raw = parsed.system.first().map(|line| line.raw);
+                }
+                Source::Message(seq) => {
+                    if let Some(from) = parsed.messages.get(*seq as usize) {
+                        let taken = taken.entry(*seq).or_insert_with(|| vec![false; from.message.parts.len()]);
+                        atom.raw = Some(from.raw);
+                        (atom.place, atom.verbatim) = locate(from, part, taken);
+                    }
+                }
+                Source::Repair(seq) => atom.raw = parsed.raw_of(*seq),
+                Source::Slot | Source::Bridge | Source::Recalled => {}
+            }
+            atoms.push(atom);
+        }
+    }
+    atoms
+}
+
+/// Where the part, or what it replaces, stands in the message it is from.
+fn locate(from: &ParsedMessage, part: &Part, taken: &mut [bool]) -> (Option<Place>, bool) {
+    let parts = &from.message.parts;
+    let same = (0..parts.len()).find(|&i| !taken[i] && parts[i] == *part);
+    let like = || {
+        (0..parts.len()).find(|&i| {
+            !taken[i]
+                && match (&parts[i], part) {
+                    (Part::ToolCall { id: a, .. }, Part::ToolCall { id: b, .. })
+                    | (Part::ToolResult { call: a, .. }, Part::ToolResult { call: b, .. }) => a == b,
+                    (Part::Text { text }, Part::Text { .. }) => !text.trim().is_empty(),
+                    _ => false,
+                }
+        })
+    };
+    match same.or_else(like) {
+        Some(i) => {
+            taken[i] = true;
+            (from.places[i], same.is_some() && from.places[i].is_some())
+        }
+        None => (None, false),
+    }
+}
+
+/// The system lines that lead the list, as they stand.
+fn prompt<'a>(parsed: &Parsed) -> Vec<Atom<'a>> {
+    let atom = |line: &SystemLine| Atom {
+        role: Role::System,
+        part: Cow::Owned(Part::text(line.text.as_str())),
+        raw: Some(line.raw),
+        place: Some(Place { slot: Slot::Content, fault: Fault::None }),
+        verbatim: true,
+        prompt: true,
+    };
+    parsed.system.iter().map(atom).collect()
+}
+
+/// The parts of plain messages.
+pub(super) fn of_request(messages: &[RequestMessage]) -> Vec<Atom<'_>> {
+    let parts = messages.iter().flat_map(|m| m.parts.iter().filter(|p| !p.is_empty()).map(|p| (m.role, p)));
+    let atom = |(role, part)| Atom {
+        role,
+        part: Cow::Borrowed(part),
+        raw: None,
+        place: None,
+        verbatim: false,
+        prompt: role == Role::System,
+    };
+    parts.map(atom).collect()
+}
+
+/// Everything that was parsed, in an order that every provider takes: each result right after its call, a stand-in
+/// for each that is missing, results without a call as quoted text, nothing empty.
+pub(super) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
+    let messages = &parsed.messages;
+    let pairing = Pairing::of(messages.iter().map(|m| &m.message));
+    let mut atoms: Vec<Atom<'_>> = prompt(parsed);
+    let atom = |role, m: usize, p: usize| Atom {
+        role,
+        part: Cow::Borrowed(&messages[m].message.parts[p]),
+        raw: Some(messages[m].raw),
+        place: messages[m].places[p],
+        verbatim: messages[m].places[p].is_some(),
+        prompt: false,
+    };
+    for (m, ParsedMessage { message, raw, .. }) in messages.iter().enumerate() {
+        for (p, part) in message.parts.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
+            match part {
+                Part::ToolResult { .. } if pairing.call_of.contains_key(&PartAt { message: m, part: p }) => {}
+                Part::ToolResult { text, error, .. } => {
+                    let label = if *error { "Failed tool result" } else { "Tool result" };
+                    let quoted = Part::text(format!("[{label} without its call]\n{text}"));
+                    atoms.push(Atom { part: Cow::Owned(quoted), place: None, verbatim: false, ..atom(Role::User, m, p) });
+                }
+                _ => {
+                    let role = if message.role == Role::Tool { Role::User } else { message.role };
+                    atoms.push(atom(role, m, p));
+                }
+            }
+        }
+        for (p, part) in message.parts.iter().enumerate() {
+            let Part::ToolCall { id, name, .. } = part else { continue };
+            match pairing.result_of.get(&PartAt { message: m, part: p }) {
+                Some(r) => atoms.push(atom(Role::Tool, r.message, r.part)),
+                None => atoms.push(Atom {
+                    role: Role::Tool,
+                    part: Cow::Owned(Part::ToolResult {
+                        call: id.clone(),
+                        name: Some(name.clone()),
+                        text: INTERRUPTED.into(),
+                        error: true,
+                    }),
+                    raw: Some(*raw),
+                    place: None,
+                    verbatim: false,
+                    prompt: false,
+                }),
+            }
+        }
+    }
+    atoms
+}
+
+/// Groups the parts into messages and writes those that are not the caller's own.
+pub(super) fn write(atoms: Vec<Atom<'_>>, raw: &[Value], parsed: &Parsed, care: Care) -> Vec<Rendered> {
+    let writer = Writer::new(&atoms, raw, parsed, care);
+    let groups = writer.join(atoms);
+    let mut out = Vec::with_capacity(groups.len() + 1);
+    let first = groups.iter().find(|g| g.role != Role::System);
+    let opening = parsed.dialect == Dialect::Anthropic && first.is_some_and(|g| g.role == Role::Assistant);
+    for group in &groups {
+        if opening && first.is_some_and(|first| std::ptr::eq(first, group)) {
+            out.push(Rendered::Made(json!({ "role": "user", "content": anthropic::OPENING })));
+        }
+        out.push(match writer.whole(group) {
+            Some(index) => Rendered::Kept(index),
+            None => Rendered::Made(match parsed.dialect {
+                Dialect::OpenAi => openai::write(group, &writer),
+                Dialect::Ollama => ollama::write(group, &writer),
+                Dialect::Anthropic => anthropic::write(group, &writer),
+                Dialect::AiSdkModel => ai_sdk::write_model(group, &writer),
+                Dialect::AiSdkUi => ai_sdk::write_ui(group, &writer),
+            }),
+        });
+    }
+    out
+}
+
+/// What must be there for a value to stand as it is.
+#[derive(Default)]
+struct Expected {
+    /// Its parts, in the order they were read; `true` for results.
+    slots: Vec<(Slot, bool)>,
+    /// Whether it holds a block of empty text, which Anthropic refuses.
+    empty_block: bool,
+}
+
+/// What the writers of all dialects need to know.
+pub(super) struct Writer<'r> {
+    raw: &'r [Value],
+    dialect: Dialect,
+    care: Care,
+    expected: BTreeMap<usize, Expected>,
+    /// The tool that each call asks for.
+    names: BTreeMap<String, String>,
+    /// Calls made in the field `function_call`.
+    old_calls: BTreeSet<String>,
+    made: Cell<u32>,
+    has_prompt: bool,
+}
+
+impl<'r> Writer<'r> {
+    fn new(atoms: &[Atom<'_>], raw: &'r [Value], parsed: &Parsed, care: Care) -> Self {
+        let mut expected: BTreeMap<usize, Expected> = BTreeMap::new();
+        for line in &parsed.system {
+            expected.entry(line.raw).or_default().slots.push((Slot::Content, false));
+        }
+        for from in &parsed.messages {
+            let expected = expected.entry(from.raw).or_default();
+            for (part, place) in from.message.parts.iter().zip(&from.places) {
+                match place {
+                    Some(place) if !part.is_empty() => {
+                        expected.slots.push((place.slot, matches!(part, Part::ToolResult { .. })));
+                    }
+                    Some(Place { slot: Slot::Block(_), .. }) => {
+                        expected.empty_block |= matches!(part, Part::Text { .. });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut names = BTreeMap::new();
+        let mut old_calls = BTreeSet::new();
+        for atom in atoms {
+            if let Part::ToolCall { id, name, .. } = atom.part.as_ref() {
+                names.insert(id.clone(), name.clone());
+                if atom.is_at(Slot::FunctionCall) {
+                    old_calls.insert(id.clone());
+                }
+            }
+        }
+        Self {
+            raw,
+            dialect: parsed.dialect,
+            care,
+            expected,
+            names,
+            old_calls,
+            made: Cell::new(0),
+            has_prompt: !parsed.system.is_empty(),
+        }
+    }
+
+    /// Who says it, as the dialect sees it.
+    fn voice(&self, atom: &Atom<'_>) -> Role {
+        match (self.dialect, atom.role) {
+            // where the caller's own list has system lines, they stay
+            (Dialect::Anthropic, Role::System) if atom.prompt && self.has_prompt && self.care == Care::Keep => Role::System,
+            (Dialect::Anthropic, Role::System | Role::Tool) => Role::User,
+            (Dialect::AiSdkUi, Role::Tool) => Role::Assistant,
+            (_, role) => role,
+        }
+    }
+
+    fn joins(&self, last: &Atom<'_>, atom: &Atom<'_>) -> bool {
+        let voice = self.voice(last);
+        voice == self.voice(atom)
+            && match (voice, self.dialect) {
+                (Role::User, _) | (Role::Assistant, Dialect::Anthropic) => true,
+                (Role::Tool, Dialect::OpenAi | Dialect::Ollama) => false,
+                _ => last.raw == atom.raw,
+            }
+    }
+
+    fn join<'a>(&self, atoms: Vec<Atom<'a>>) -> Vec<Group<'a>> {
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for atom in atoms {
+            match groups.last_mut() {
+                Some(group) if group.atoms.last().is_some_and(|last| self.joins(last, &atom)) => group.atoms.push(atom),
+                _ => groups.push(Group { role: self.voice(&atom), atoms: vec![atom], base: None, last_turn: true }),
+            }
+        }
+        let mut used = BTreeSet::new();
+        for group in &mut groups {
+            let own = |a: &&Atom<'_>| a.raw.is_some_and(|r| self.role_of(r) == Some(group.role) && !used.contains(&r));
+            let verbatim = group.atoms.iter().filter(own).find(|a| a.verbatim);
+            group.base = verbatim.or_else(|| group.atoms.iter().find(own)).and_then(|a| a.raw);
+            used.extend(group.base);
+        }
+        let spoken = |g: &Group<'_>| {
+            g.role == Role::User && g.atoms.iter().any(|a| !matches!(a.part.as_ref(), Part::ToolResult { .. }))
+        };
+        if let Some(last) = groups.iter().rposition(spoken) {
+            for group in &mut groups[..last] {
+                group.last_turn = false;
+            }
+        }
+        groups
+    }
+
+    fn role_of(&self, raw: usize) -> Option<Role> {
+        let role = self.raw.get(raw)?.get("role")?.as_str()?;
+        openai::ROLES.iter().find(|(name, _)| *name == role).map(|(_, role)| *role)
+    }
+
+    /// The caller's value that says exactly this.
+    fn whole(&self, group: &Group<'_>) -> Option<usize> {
+        let index = group.base?;
+        let expected = self.expected.get(&index)?;
+        if group.atoms.iter().any(|a| a.raw != Some(index) || !self.stands(a)) {
+            return None;
+        }
+        let slots = group.atoms.iter().filter_map(|a| Some((a.place?.slot, matches!(a.part.as_ref(), Part::ToolResult { .. }))));
+        let mut slots: Vec<(Slot, bool)> = slots.collect();
+        let mut wanted = expected.slots.clone();
+        if self.dialect == Dialect::Anthropic {
+            if self.care == Care::Repair && expected.empty_block {
+                return None;
+            }
+            // results may stand in any order, but before everything else
+            for list in [&mut slots, &mut wanted] {
+                let results = list.iter().take_while(|(_, result)| *result).count();
+                list[..results].sort_unstable();
+            }
+            let last_result = wanted.iter().filter(|(_, r)| *r).map(|(s, _)| *s).max();
+            let first_other = wanted.iter().filter(|(_, r)| !*r).map(|(s, _)| *s).min();
+            if let (Some(result), Some(other)) = (last_result, first_other)
+                && result > other
+            {
+                return None;
+            }
+        }
+        (slots == wanted).then_some(index)
+    }
+
+    /// Whether the caller's value for it may stand.
+    fn stands(&self, atom: &Atom<'_>) -> bool {
+        atom.verbatim
+            && match atom.place.map(|p| p.fault) {
+                Some(Fault::None) => true,
+                Some(Fault::Minor) => self.care == Care::Keep,
+                Some(Fault::Identity) | None => false,
+            }
+    }
+
+    /// The caller's value at the part's place.
+    fn at_place(&self, atom: &Atom<'_>) -> Option<&'r Value> {
+        let message = self.raw.get(atom.raw?)?;
+        match atom.place?.slot {
+            Slot::Block(i) | Slot::ResultOf(i) => {
+                let blocks = if self.dialect == Dialect::AiSdkUi { "parts" } else { "content" };
+                message.get(blocks)?.get(i)
+            }
+            Slot::Call(i) => message.get("tool_calls")?.get(i),
+            Slot::Content | Slot::FunctionCall | Slot::Image(_) | Slot::Field(_) => None,
+        }
+    }
+
+    /// The caller's own value for the part, if it may stand.
+    pub(super) fn own(&self, atom: &Atom<'_>) -> Option<&'r Value> {
+        if self.stands(atom) { self.at_place(atom) } else { None }
+    }
+
+    /// The same, if it is an element of the content's array.
+    pub(super) fn own_block(&self, atom: &Atom<'_>) -> Option<&'r Value> {
+        if atom.in_blocks() { self.own(atom) } else { None }
+    }
+
+    /// The caller's value that the part replaces: its unknown fields go along.
+    pub(super) fn replaced(&self, atom: &Atom<'_>) -> Option<&'r Map<String, Value>> {
+        self.at_place(atom)?.as_object()
+    }
+
+    /// Whether the words are the caller's, though something around them may not be.
+    #[allow(clippy::unused_self, reason = "reads as the other questions to the writer")]
+    pub(super) fn verbatim(&self, atom: &Atom<'_>) -> bool {
+        atom.verbatim
+    }
+
+    /// The fields of the message the group continues, or a new message of that role.
+    pub(super) fn base(&self, group: &Group<'_>, role: &str) -> Map<String, Value> {
+        let own = group.base.and_then(|index| self.raw.get(index)?.as_object()).cloned();
+        own.unwrap_or_else(|| Map::from_iter([("role".to_owned(), Value::from(role))]))
+    }
+
+    /// Thinking blocks of an assistant message of the last turn: Anthropic wants them back with their signature.
+    pub(super) fn thinking(&self, group: &Group<'_>) -> impl Iterator<Item = &'r Value> {
+        let base = group.base.filter(|_| group.last_turn && group.role == Role::Assistant);
+        let blocks = base.and_then(|index| self.raw.get(index)?.get("content")?.as_array());
+        let kind = |block: &Value| block.get("type").and_then(Value::as_str).map(str::to_owned);
+        blocks.into_iter().flatten().filter(move |b| matches!(kind(b).as_deref(), Some("thinking" | "redacted_thinking")))
+    }
+
+    /// Parts of a message of the user interface that no model reads, with their positions.
+    pub(super) fn decor(&self, group: &Group<'_>) -> Vec<(usize, &'r Value)> {
+        let parts = group.base.and_then(|index| self.raw.get(index)?.get("parts")?.as_array());
+        let decor = |part: &Value| {
+            let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+            matches!(kind, "step-start" | "source-url" | "source-document") || kind.starts_with("data-")
+        };
+        parts.into_iter().flatten().enumerate().filter(|(_, part)| decor(part)).collect()
+    }
+
+    /// The tool that the call asks for.
+    pub(super) fn tool_of(&self, call: &str) -> Option<&str> {
+        self.names.get(call).map(String::as_str)
+    }
+
+    /// Whether the call was made in the field `function_call`.
+    pub(super) fn is_function_call(&self, call: &str) -> bool {
+        self.old_calls.contains(call)
+    }
+
+    /// An id for a message of ours, the same for the same list.
+    pub(super) fn message_id(&self) -> String {
+        loop {
+            let id = format!("palimpsest-{}", self.made.replace(self.made.get() + 1));
+            if !self.raw.iter().any(|m| m.get("id").and_then(Value::as_str) == Some(&id)) {
+                return id;
+            }
+        }
+    }
+}
+
+/// Arguments as an object.
+pub(super) fn object(arguments: &str) -> Value {
+    match serde_json::from_str(arguments) {
+        Ok(object @ Value::Object(_)) => object,
+        Ok(Value::Null) => json!({}),
+        Ok(other) => json!({ "value": other }),
+        Err(_) if arguments.trim().is_empty() => json!({}),
+        Err(_) => json!({ "text": arguments }),
+    }
+}

@@ -1,0 +1,331 @@
+//! What the readers of all dialects share.
+
+use serde_json::{Map, Value};
+
+use super::validate::{Code, Problem};
+use super::{Dialect, Fault, MAX_ID_BYTES, Parsed, ParsedMessage, Place, Slot, SystemLine, ai_sdk, anthropic, ollama, openai, origin_of};
+use crate::message::{Message, Origin, Part, Role, Seq};
+
+/// A part with its place.
+pub(super) type Placed = (Part, Option<Place>);
+
+/// An unknown block up to this size is shown to a summariser as its JSON text; a larger one only has a size.
+const OPAQUE_TEXT: usize = 4096;
+/// A text that is nothing but a base64 image of at least this size is an image (F 28).
+const IMAGE_TEXT: usize = 1024;
+
+/// Reads a list as far as it can be read. Strict callers stop at the first fatal problem.
+pub(super) fn read(values: &[Value], dialect: Dialect, origin: Origin) -> (Parsed, Vec<Problem>) {
+    let mut reader = Reader {
+        origin,
+        index: 0,
+        leading: true,
+        open: Vec::new(),
+        parsed: Parsed { dialect, system: Vec::new(), messages: Vec::new() },
+        problems: Vec::new(),
+    };
+    for (index, value) in values.iter().enumerate() {
+        reader.index = index;
+        let Some(message) = value.as_object() else {
+            reader.problem(Code::NotAMessage, format!("expected an object with a role, found {}", kind(value)));
+            continue;
+        };
+        match dialect {
+            Dialect::OpenAi => openai::read(&mut reader, message),
+            Dialect::Ollama => ollama::read(&mut reader, message),
+            Dialect::Anthropic => anthropic::read(&mut reader, message),
+            Dialect::AiSdkModel => ai_sdk::read_model(&mut reader, message),
+            Dialect::AiSdkUi => ai_sdk::read_ui(&mut reader, message),
+        }
+    }
+    (reader.parsed, reader.problems)
+}
+
+/// A call of the newest assistant message that has no result yet.
+struct OpenCall {
+    id: String,
+    name: String,
+}
+
+pub(super) struct Reader {
+    origin: Origin,
+    /// Index of the value that is being read.
+    pub(super) index: usize,
+    leading: bool,
+    open: Vec<OpenCall>,
+    parsed: Parsed,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    pub(super) fn problem(&mut self, code: Code, message: impl Into<String>) {
+        self.problems.push(Problem { code, index: self.index, message: message.into() });
+    }
+
+    /// The role of a message, if the dialect has it.
+    pub(super) fn role(&mut self, message: &Map<String, Value>, known: &[(&'static str, Role)]) -> Option<Role> {
+        let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        match message.get("role") {
+            Some(Value::String(role)) => {
+                let found = known.iter().find(|(name, _)| name == role).map(|(_, role)| *role);
+                if found.is_none() {
+                    let shown: String = role.chars().take(40).collect();
+                    self.problem(Code::UnknownRole, format!("unknown role \"{shown}\", expected one of: {}", names()));
+                }
+                found
+            }
+            other => {
+                let found = other.map_or("none", kind);
+                self.problem(Code::UnknownRole, format!("expected a role, one of: {}; found {found}", names()));
+                None
+            }
+        }
+    }
+
+    /// A system line: the prompt if it leads the list, a message further down, and quoted text in an import.
+    pub(super) fn system(&mut self, parts: Vec<Placed>, at: f64) {
+        let text = || parts.iter().map(|(p, _)| p.words()).filter(|t| !t.is_empty()).collect::<Vec<_>>().join("\n");
+        let import = self.origin == Origin::Import;
+        if self.leading && (!import || self.parsed.system.is_empty()) {
+            let text = text();
+            if !text.trim().is_empty() {
+                self.parsed.system.push(SystemLine { raw: self.index, text });
+            }
+        } else if import {
+            let text = text();
+            if !text.trim().is_empty() {
+                let quoted = Part::text(format!("[System line of the imported conversation]\n{text}"));
+                self.push(Role::User, vec![(quoted, None)], at);
+            }
+        } else {
+            self.push(Role::System, parts, at);
+        }
+    }
+
+    /// Adds a message of the value that is being read.
+    pub(super) fn push(&mut self, role: Role, parts: Vec<Placed>, at: f64) {
+        self.leading = false;
+        if role == Role::Assistant {
+            self.open.clear();
+        }
+        for (part, _) in &parts {
+            match part {
+                Part::ToolCall { id, name, .. } => self.open.push(OpenCall { id: id.clone(), name: name.clone() }),
+                Part::ToolResult { call, .. } => {
+                    if let Some(at) = self.open.iter().position(|open| open.id == *call) {
+                        self.open.remove(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let seq = self.parsed.messages.len() as Seq;
+        let (parts, places) = parts.into_iter().unzip();
+        let message =
+            Message { seq, parent: seq.checked_sub(1), role, origin: origin_of(role, self.origin), parts, at };
+        self.parsed.messages.push(ParsedMessage { message, raw: self.index, places });
+    }
+
+    /// The id of a call: its own, or one made from its position where the dialect or the caller has none.
+    pub(super) fn call_id(&mut self, id: Option<&Value>, nth: usize, required: bool) -> (String, Fault) {
+        let made = format!("call_{}_{nth}", self.index);
+        match id {
+            Some(Value::String(id)) if !id.is_empty() => {
+                if self.check_id(id) { (id.clone(), Fault::None) } else { (made, Fault::Identity) }
+            }
+            None | Some(Value::Null | Value::String(_)) if !required => (made, Fault::None),
+            _ => {
+                self.problem(Code::MissingId, "a tool call has no id");
+                (made, Fault::Identity)
+            }
+        }
+    }
+
+    /// The call a result answers: the one it names, else the next open one (of that tool's name, if it has one).
+    pub(super) fn answered(&mut self, id: Option<&Value>, name: Option<&str>, required: bool) -> (String, Fault) {
+        if let Some(Value::String(id)) = id
+            && !id.is_empty()
+        {
+            return if self.check_id(id) { (id.clone(), Fault::None) } else { (self.next_open(name), Fault::Identity) };
+        }
+        if required {
+            self.problem(Code::MissingId, "a tool result does not say which call it answers");
+        }
+        (self.next_open(name), if required { Fault::Identity } else { Fault::None })
+    }
+
+    fn next_open(&self, name: Option<&str>) -> String {
+        let next = self.open.iter().find(|open| name.is_none_or(|name| open.name == name));
+        next.map_or_else(|| format!("result_{}", self.index), |open| open.id.clone())
+    }
+
+    fn check_id(&mut self, id: &str) -> bool {
+        let fits = id.len() <= MAX_ID_BYTES;
+        if !fits {
+            self.problem(Code::IdTooLong, format!("an id has {} bytes, at most {MAX_ID_BYTES} are taken", id.len()));
+        }
+        fits
+    }
+
+    /// Arguments that the dialect has as JSON text.
+    pub(super) fn arguments_text(&mut self, arguments: Option<&Value>) -> (String, Fault) {
+        match arguments {
+            Some(Value::String(text)) if is_object_text(text) => (text.clone(), Fault::None),
+            Some(Value::String(text)) => {
+                self.problem(Code::BadArguments, "the arguments of a tool call are not the text of a JSON object");
+                (mended(text), Fault::Minor)
+            }
+            other => {
+                self.problem(Code::BadArguments, "the arguments of a tool call must be JSON text");
+                (other.map_or_else(|| "{}".into(), as_object_text), Fault::Minor)
+            }
+        }
+    }
+
+    /// Arguments that the dialect has as an object.
+    pub(super) fn arguments_object(&mut self, arguments: Option<&Value>) -> (String, Fault) {
+        if let Some(object @ Value::Object(_)) = arguments {
+            return (object.to_string(), Fault::None);
+        }
+        self.problem(Code::BadArguments, "the arguments of a tool call must be an object");
+        let text = match arguments {
+            None | Some(Value::Null) => "{}".into(),
+            Some(Value::String(text)) if is_object_text(text) => text.clone(),
+            Some(Value::String(text)) => mended(text),
+            Some(other) => as_object_text(other),
+        };
+        (text, Fault::Minor)
+    }
+
+    /// The words of a text part.
+    pub(super) fn words<'v>(&mut self, fields: &'v Map<String, Value>) -> Option<&'v str> {
+        let words = string(fields, "text");
+        if words.is_none() {
+            self.problem(Code::BadPart, "a text part has no text");
+        }
+        words
+    }
+
+    /// A tool's name. A call without one cannot be answered.
+    pub(super) fn name(&mut self, name: Option<&Value>) -> Option<String> {
+        match name.and_then(Value::as_str) {
+            Some(name) if !name.is_empty() => Some(name.to_owned()),
+            _ => {
+                self.problem(Code::BadPart, "a tool call has no name");
+                None
+            }
+        }
+    }
+}
+
+fn is_object_text(text: &str) -> bool {
+    matches!(serde_json::from_str(text), Ok(Value::Object(_)))
+}
+
+/// Text that is no JSON object, as one.
+fn mended(text: &str) -> String {
+    if text.trim().is_empty() {
+        return "{}".into();
+    }
+    Value::Object(Map::from_iter([("text".to_owned(), Value::String(text.to_owned()))])).to_string()
+}
+
+fn as_object_text(value: &Value) -> String {
+    match value {
+        Value::Object(_) => value.to_string(),
+        Value::Null => "{}".into(),
+        other => Value::Object(Map::from_iter([("value".to_owned(), other.clone())])).to_string(),
+    }
+}
+
+/// A part at a place where nothing is wrong.
+pub(super) fn at(part: Part, slot: Slot) -> Placed {
+    (part, Some(Place { slot, fault: Fault::None }))
+}
+
+/// A text part; an image if the text is nothing but one (F 28).
+pub(super) fn text(text: &str, slot: Slot) -> Placed {
+    if text.len() >= IMAGE_TEXT
+        && let Some((media_type, _)) = data_url(text.trim_end())
+        && media_type.starts_with("image/")
+        && !text.trim_end().contains(char::is_whitespace)
+    {
+        let part =
+            Part::Image { name: "image".into(), media_type: media_type.to_owned(), data: text.trim_end().to_owned(), tokens: None };
+        return at(part, slot);
+    }
+    at(Part::text(text), slot)
+}
+
+/// A block of a type nobody here knows: kept as it is while it stands verbatim, read as its JSON text else.
+pub(super) fn opaque(kind: &str, block: &Value, slot: Slot) -> Placed {
+    let json = block.to_string();
+    let part = if json.len() <= OPAQUE_TEXT {
+        Part::text(format!("[{kind}] {json}"))
+    } else {
+        let tokens = Some(u32::try_from(json.len() / 4).unwrap_or(u32::MAX));
+        Part::Image { name: kind.to_owned(), media_type: "application/json".into(), data: String::new(), tokens }
+    };
+    at(part, slot)
+}
+
+/// Audio, PDF and the like: opaque to every pass, as images are.
+pub(super) fn media(name: &str, media_type: &str, data: &str, slot: Slot) -> Placed {
+    let part = Part::Image { name: name.to_owned(), media_type: media_type.to_owned(), data: data.to_owned(), tokens: None };
+    at(part, slot)
+}
+
+/// MIME type and base64 data of a `data:` URL.
+pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
+    url.strip_prefix("data:")?.split_once(";base64,")
+}
+
+/// Milliseconds since 1970 that a message carries, for display; 0 if none or not a time.
+pub(super) fn time_of(message: &Map<String, Value>) -> f64 {
+    let time = ["createdAt", "created_at", "timestamp"].iter().find_map(|key| message.get(*key)?.as_f64());
+    time.filter(|t| t.is_finite() && (0.0..=8.64e15).contains(t)).unwrap_or(0.0)
+}
+
+/// What a value is, for messages to people.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The string of a field.
+pub(super) fn string<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    object.get(key)?.as_str()
+}
+
+/// The type and the fields of a content block.
+pub(super) fn typed(block: &Value) -> Option<(&str, &Map<String, Value>)> {
+    let fields = block.as_object()?;
+    Some((string(fields, "type")?, fields))
+}
+
+/// Text of a tool result whose content is text blocks, with a word for whatever is no text.
+pub(super) fn result_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Array(blocks) => {
+            let words = blocks.iter().map(|block| match typed(block) {
+                Some(("text", fields)) => string(fields, "text").unwrap_or_default().to_owned(),
+                Some(("image" | "image_url" | "media" | "image-data" | "file", fields)) => {
+                    let kind = ["mediaType", "media_type"].iter().find_map(|key| string(fields, key));
+                    let source = fields.get("source").and_then(Value::as_object).and_then(|s| string(s, "media_type"));
+                    format!("[image: {}]", kind.or(source).unwrap_or("unknown type"))
+                }
+                _ => block.as_str().map_or_else(|| block.to_string(), str::to_owned),
+            });
+            words.collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    }
+}

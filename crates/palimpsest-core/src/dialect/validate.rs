@@ -1,0 +1,349 @@
+//! The public linter: what a provider would refuse in a list of messages, and the list with that mended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::group::{self, Care};
+use super::{Dialect, Fault, MAX_ID_BYTES, Parsed, Slot, detect, fill, read};
+use crate::message::{Origin, Part, Role};
+use crate::tool::Pairing;
+
+/// What is wrong. The names are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// The value is no object.
+    NotAMessage,
+    /// The role is missing or none of the dialect's.
+    UnknownRole,
+    /// The content is neither text nor parts.
+    BadContent,
+    /// A part of the content lacks what its type needs.
+    BadPart,
+    /// The arguments of a call are not what the dialect wants.
+    BadArguments,
+    /// A call or a result has no id where the dialect needs one.
+    MissingId,
+    /// An id of more than [`MAX_ID_BYTES`] bytes.
+    IdTooLong,
+    /// Two calls with one id.
+    DuplicateId,
+    /// Two messages with one id.
+    DuplicateMessageId,
+    /// A call without a result.
+    MissingResult,
+    /// A result without a call.
+    OrphanResult,
+    /// A second result of one call.
+    SecondResult,
+    /// A result that does not stand right after its call.
+    MisplacedResult,
+    /// A message that says nothing.
+    EmptyMessage,
+    /// A text block that says nothing.
+    EmptyPart,
+    /// Two user messages in a row.
+    ConsecutiveUsers,
+    /// Two assistant messages in a row, where roles must alternate.
+    ConsecutiveAssistants,
+    /// The list begins with the assistant, where the user must begin.
+    LeadingAssistant,
+    /// A system message in a dialect that has none.
+    SystemMessage,
+}
+
+impl Code {
+    /// All of them.
+    pub const ALL: [Self; 19] = [
+        Self::NotAMessage,
+        Self::UnknownRole,
+        Self::BadContent,
+        Self::BadPart,
+        Self::BadArguments,
+        Self::MissingId,
+        Self::IdTooLong,
+        Self::DuplicateId,
+        Self::DuplicateMessageId,
+        Self::MissingResult,
+        Self::OrphanResult,
+        Self::SecondResult,
+        Self::MisplacedResult,
+        Self::EmptyMessage,
+        Self::EmptyPart,
+        Self::ConsecutiveUsers,
+        Self::ConsecutiveAssistants,
+        Self::LeadingAssistant,
+        Self::SystemMessage,
+    ];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotAMessage => "not_a_message",
+            Self::UnknownRole => "unknown_role",
+            Self::BadContent => "bad_content",
+            Self::BadPart => "bad_part",
+            Self::BadArguments => "bad_arguments",
+            Self::MissingId => "missing_id",
+            Self::IdTooLong => "id_too_long",
+            Self::DuplicateId => "duplicate_id",
+            Self::DuplicateMessageId => "duplicate_message_id",
+            Self::MissingResult => "missing_result",
+            Self::OrphanResult => "orphan_result",
+            Self::SecondResult => "second_result",
+            Self::MisplacedResult => "misplaced_result",
+            Self::EmptyMessage => "empty_message",
+            Self::EmptyPart => "empty_part",
+            Self::ConsecutiveUsers => "consecutive_users",
+            Self::ConsecutiveAssistants => "consecutive_assistants",
+            Self::LeadingAssistant => "leading_assistant",
+            Self::SystemMessage => "system_message",
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// What kind of thing.
+    pub code: Code,
+    /// Index of the message in the caller's list.
+    pub index: usize,
+    /// The same in words, with what is expected.
+    pub message: String,
+}
+
+impl Problem {
+    /// Whether the message cannot be read as it stands: reading strictly refuses the list, the linter leaves the
+    /// part or the message out.
+    pub(super) const fn fatal(&self) -> bool {
+        matches!(self.code, Code::NotAMessage | Code::UnknownRole | Code::BadContent | Code::BadPart | Code::IdTooLong)
+    }
+}
+
+/// What the linter found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// Whether nothing is wrong.
+    pub ok: bool,
+    /// The shape it was read as.
+    pub dialect: Dialect,
+    /// What is wrong, in the order of the list.
+    pub problems: Vec<Problem>,
+    /// The list with all of it mended; nothing if nothing is wrong. What could not be read is left out, everything
+    /// else is there, and messages nothing is wrong with are the caller's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<Vec<Value>>,
+}
+
+/// Checks a list, in the dialect it looks like if none is given. Never fails, whatever the values are.
+pub fn validate(values: &[Value], dialect: Option<Dialect>) -> Validation {
+    let dialect = dialect.or_else(|| detect(values)).unwrap_or(Dialect::OpenAi);
+    let (parsed, mut problems) = read::read(values, dialect, Origin::Host);
+    structure(values, &parsed, &mut problems);
+    message_ids(values, dialect, &mut problems);
+    problems.sort_by_key(|p| p.index);
+    let ok = problems.is_empty();
+    let repaired = (!ok).then(|| repair(values, dialect));
+    Validation { ok, dialect, problems, repaired }
+}
+
+fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
+    let dialect = parsed.dialect;
+    let mut add = |code, index, message: &str| problems.push(Problem { code, index, message: message.to_owned() });
+    let messages = &parsed.messages;
+
+    let mut shown: BTreeMap<usize, Role> = parsed.system.iter().map(|line| (line.raw, Role::System)).collect();
+    for from in messages {
+        let empty_block = |(part, place): (&Part, &Option<super::Place>)| {
+            matches!(part, Part::Text { text } if text.trim().is_empty())
+                && place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
+        };
+        let anything = from.message.parts.iter().any(|p| !p.is_empty());
+        if anything {
+            let role = match (dialect, from.message.role) {
+                (Dialect::Anthropic, Role::Tool) => Role::User,
+                (Dialect::AiSdkUi, Role::Tool) => Role::Assistant,
+                (_, role) => role,
+            };
+            shown.insert(from.raw, role);
+        }
+        if dialect == Dialect::Anthropic
+            && anything
+            && from.message.parts.iter().zip(&from.places).any(empty_block)
+        {
+            add(Code::EmptyPart, from.raw, "a text block says nothing: leave it out");
+        }
+    }
+    let unread: BTreeSet<usize> = problems.iter().filter(|p| p.fatal()).map(|p| p.index).collect();
+    let mut add = |code, index, message: &str| problems.push(Problem { code, index, message: message.to_owned() });
+    for index in 0..values.len() {
+        if !shown.contains_key(&index) && !unread.contains(&index) {
+            add(Code::EmptyMessage, index, "the message says nothing: leave it out");
+        }
+    }
+
+    let mut last: Option<Role> = None;
+    for (&index, &role) in &shown {
+        if dialect == Dialect::Anthropic && role == Role::System {
+            add(Code::SystemMessage, index, "this dialect has no system messages: the system prompt is a field of the request");
+        }
+        let alternate = dialect == Dialect::Anthropic;
+        match (last, role) {
+            (Some(Role::User), Role::User) => {
+                add(Code::ConsecutiveUsers, index, "two user messages in a row: make them one");
+            }
+            (Some(Role::Assistant), Role::Assistant) if alternate => {
+                add(Code::ConsecutiveAssistants, index, "two assistant messages in a row: make them one");
+            }
+            (None | Some(Role::System), Role::Assistant) if alternate && !shown.range(..index).any(|(_, r)| *r == Role::User) => {
+                add(Code::LeadingAssistant, index, "the first message must be the user's");
+            }
+            _ => {}
+        }
+        last = Some(role);
+    }
+
+    let pairing = Pairing::of(messages.iter().map(|m| &m.message));
+    for at in &pairing.unanswered {
+        add(Code::MissingResult, messages[at.message].raw, "a tool call has no result");
+    }
+    let mut answered: BTreeSet<&str> = BTreeSet::new();
+    for (m, from) in messages.iter().enumerate() {
+        for (p, part) in from.message.parts.iter().enumerate() {
+            let Part::ToolResult { call, .. } = part else { continue };
+            let at = crate::tool::PartAt { message: m, part: p };
+            match pairing.call_of.get(&at) {
+                Some(asked) => {
+                    answered.insert(call);
+                    let between = asked.message + 1..m;
+                    if messages[between].iter().any(|b| b.message.role != Role::Tool && b.message.parts.iter().any(|p| !p.is_empty())) {
+                        add(Code::MisplacedResult, from.raw, "a tool result does not stand right after its call");
+                    }
+                }
+                None if answered.contains(call.as_str()) => {
+                    add(Code::SecondResult, from.raw, "the call has a result already");
+                }
+                None => add(Code::OrphanResult, from.raw, "no earlier message makes the call this result answers"),
+            }
+        }
+    }
+    for (m, p, _) in duplicates(parsed) {
+        let Part::ToolCall { id, .. } = &messages[m].message.parts[p] else { continue };
+        let shown: String = id.chars().take(40).collect();
+        add(Code::DuplicateId, messages[m].raw, &format!("the id \"{shown}\" belongs to an earlier call"));
+    }
+}
+
+/// Calls whose id an earlier call has: anywhere before in Anthropic's dialect, elsewhere while that one is open.
+/// With the position of the result each of them gets.
+fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<crate::tool::PartAt>)> {
+    let pairing = Pairing::of(parsed.messages.iter().map(|m| &m.message));
+    let everywhere = parsed.dialect == Dialect::Anthropic;
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut found = Vec::new();
+    for (m, from) in parsed.messages.iter().enumerate() {
+        for (p, part) in from.message.parts.iter().enumerate() {
+            match part {
+                Part::ToolCall { id, .. } => {
+                    if !seen.insert(id) {
+                        let at = crate::tool::PartAt { message: m, part: p };
+                        found.push((m, p, pairing.result_of.get(&at).copied()));
+                    }
+                }
+                Part::ToolResult { call, .. } if !everywhere => {
+                    seen.remove(call.as_str());
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+fn message_ids(values: &[Value], dialect: Dialect, problems: &mut Vec<Problem>) {
+    if dialect != Dialect::AiSdkUi {
+        return;
+    }
+    let mut seen = BTreeSet::new();
+    for (index, value) in values.iter().enumerate() {
+        if let Some(id) = value.get("id").and_then(Value::as_str)
+            && !seen.insert(id)
+        {
+            let message = "an earlier message has the same id".to_owned();
+            problems.push(Problem { code: Code::DuplicateMessageId, index, message });
+        }
+    }
+}
+
+fn repair(values: &[Value], dialect: Dialect) -> Vec<Value> {
+    let values = if dialect == Dialect::AiSdkUi { unique_messages(values) } else { values.to_vec() };
+    let (mut parsed, _) = read::read(&values, dialect, Origin::Host);
+    rename(&mut parsed);
+    fill(group::write(group::of_parsed(&parsed), &values, &parsed, Care::Repair), &values)
+}
+
+/// A repeated message is left out (F 16); another one under the same id gets one of its own (F 17).
+fn unique_messages(values: &[Value]) -> Vec<Value> {
+    let mut ids: BTreeSet<String> = BTreeSet::new();
+    let mut out: Vec<Value> = Vec::new();
+    for value in values {
+        let mut value = value.clone();
+        if let Some(id) = value.get("id").and_then(Value::as_str).map(str::to_owned) {
+            if ids.contains(&id) {
+                if out.contains(&value) {
+                    continue;
+                }
+                value["id"] = fresh(&id, &ids).into();
+            }
+            ids.insert(value["id"].as_str().unwrap_or_default().to_owned());
+        }
+        out.push(value);
+    }
+    out
+}
+
+/// Gives each repeated call an id of its own, and its result too.
+fn rename(parsed: &mut Parsed) {
+    let mut ids: BTreeSet<String> = BTreeSet::new();
+    for from in &parsed.messages {
+        ids.extend(from.message.calls().map(str::to_owned));
+    }
+    for (m, p, result) in duplicates(parsed) {
+        let Part::ToolCall { id, .. } = &mut parsed.messages[m].message.parts[p] else { continue };
+        let new = fresh(id, &ids);
+        id.clone_from(&new);
+        ids.insert(new.clone());
+        renamed(parsed, m, p);
+        if let Some(at) = result
+            && let Part::ToolResult { call, .. } = &mut parsed.messages[at.message].message.parts[at.part]
+        {
+            call.clone_from(&new);
+            renamed(parsed, at.message, at.part);
+        }
+    }
+}
+
+fn renamed(parsed: &mut Parsed, message: usize, part: usize) {
+    if let Some(place) = &mut parsed.messages[message].places[part] {
+        place.fault = Fault::Identity;
+    }
+}
+
+/// An id that nobody has, made from one that somebody has.
+fn fresh(id: &str, taken: &BTreeSet<String>) -> String {
+    let mut end = id.len().min(MAX_ID_BYTES - 12);
+    while !id.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut n = 2u32;
+    loop {
+        let new = format!("{}_{n}", &id[..end]);
+        if !taken.contains(&new) {
+            return new;
+        }
+        n += 1;
+    }
+}

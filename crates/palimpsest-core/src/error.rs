@@ -1,0 +1,87 @@
+//! What can go wrong in the core, one variant per thing a caller can do about it.
+
+use thiserror::Error;
+
+/// A typed refusal. Nothing has changed when one is returned.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CoreError {
+    /// A pin or goal without words.
+    #[error("The text is empty. Write what should be kept.")]
+    EmptyRecord,
+    /// Goal and pins would take more than half of the window (I4).
+    #[error("Goal and pins would need {need} tokens, but at most {room} fit: half of the window. Shorten or remove some, or choose a larger window.")]
+    RecordsTooLarge {
+        /// Tokens they would take.
+        need: u32,
+        /// Tokens they may take.
+        room: u32,
+    },
+    /// The user's message is larger than the room any window has for it (B5).
+    #[error("The message has {tokens} tokens, but only {room} fit. Send an excerpt, choose a larger window, or attach it as a file.")]
+    MessageTooLarge {
+        /// Tokens of the message.
+        tokens: u32,
+        /// Tokens there is room for.
+        room: u32,
+    },
+    /// What no pass may shrink is larger than the limit (B10).
+    #[error("What must stay takes {floor} tokens, but the limit is {limit}. Shorten the system prompt, the pins or the last message, or choose a larger window.")]
+    CannotFit {
+        /// Tokens of system prompt, tools, records, last user message and last exchange.
+        floor: u32,
+        /// Tokens a window may hold.
+        limit: u32,
+    },
+    /// A window no conversation fits in.
+    #[error("A window of {window} tokens is not possible: {why}.")]
+    InvalidWindow {
+        /// What was asked for.
+        window: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A policy that contradicts itself.
+    #[error("The policy is not usable: {0}.")]
+    InvalidPolicy(String),
+    /// A policy name nobody knows.
+    #[error("There is no policy called \"{name}\". Choose one of: {known}.")]
+    UnknownPolicy {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A layer, snapshot, pin or message that is not there.
+    #[error("There is no {what} {id} in this session.")]
+    NotFound {
+        /// What was looked for.
+        what: &'static str,
+        /// Its number.
+        id: u32,
+    },
+    /// Input that is not a list of messages in a known dialect.
+    #[error("{0}")]
+    BadInput(String),
+    /// A part of a window that is not of the active context (I7).
+    #[error("A part of the window is not of the active context ({0}). This is a fault in palimpsest; nothing was sent.")]
+    Egress(&'static str),
+}
+
+impl CoreError {
+    /// A stable name of the kind of failure.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::EmptyRecord => "empty_record",
+            Self::RecordsTooLarge { .. } => "records_too_large",
+            Self::MessageTooLarge { .. } => "message_too_large",
+            Self::CannotFit { .. } => "cannot_fit",
+            Self::InvalidWindow { .. } => "invalid_window",
+            Self::InvalidPolicy(_) => "invalid_policy",
+            Self::UnknownPolicy { .. } => "unknown_policy",
+            Self::NotFound { .. } => "not_found",
+            Self::BadInput(_) => "bad_input",
+            Self::Egress(_) => "egress",
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A layer: a summary that covers a range of messages (`Checkpoint` in the API's data).
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Seq;
+use crate::note::NoteId;
+
+/// Number of a layer in its session. Never reused.
+pub type LayerId = u32;
+
+/// A run of messages on a path, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// First message.
+    pub from: Seq,
+    /// Last message.
+    pub to: Seq,
+}
+
+impl Span {
+    /// Whether `seq` lies in the span.
+    pub const fn contains(&self, seq: Seq) -> bool {
+        self.from <= seq && seq <= self.to
+    }
+}
+
+/// How much detail a form of a layer has (P4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
+pub enum Level {
+    /// Essentials only.
+    Compact = 1,
+    /// No code, references kept.
+    Moderate = 2,
+    /// As first written.
+    Detailed = 3,
+}
+
+impl From<Level> for u8 {
+    fn from(level: Level) -> Self {
+        level as Self
+    }
+}
+
+impl TryFrom<u8> for Level {
+    type Error = String;
+    fn try_from(n: u8) -> Result<Self, String> {
+        match n {
+            1 => Ok(Self::Compact),
+            2 => Ok(Self::Moderate),
+            3 => Ok(Self::Detailed),
+            _ => Err(format!("a layer's level is 1, 2 or 3, not {n}")),
+        }
+    }
+}
+
+/// Who wrote a summary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Author {
+    /// A model.
+    Model {
+        /// Its name.
+        name: String,
+    },
+    /// The deterministic summariser, because no model was asked.
+    Extractive,
+    /// The deterministic summariser, because the model's text was rejected or never came.
+    Fallback {
+        /// The code of the reason.
+        reason: String,
+    },
+}
+
+/// A summary that stands for a range of messages. Immutable: fading writes a new one that names its
+/// sources (C1, C3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Its number.
+    pub id: LayerId,
+    /// Detail.
+    pub level: Level,
+    /// What it covers, oldest first. More than one span where a message in between stayed in place.
+    pub covers: Vec<Span>,
+    /// The summary.
+    pub summary: String,
+    /// Facts carried verbatim because the summary missed them, most important class first.
+    pub ledger: Vec<String>,
+    /// Tokens of summary and ledger as shown in the slot.
+    pub tokens: u32,
+    /// Tokens of what it covers, as first shown.
+    pub original_tokens: u32,
+    /// How many messages it covers.
+    pub messages: u32,
+    /// The notes it is made from, oldest first.
+    pub notes: Vec<NoteId>,
+    /// How often its sources were merged: a layer of rank r stands for about 2^r compactions.
+    pub rank: u32,
+    /// The compaction of the session that wrote it, from 1.
+    pub number: u32,
+    /// When its first form was written; milliseconds since 1970.
+    pub created: f64,
+    /// When this form was written.
+    pub compressed_at: f64,
+    /// The layers it replaces (fading: one; merging: two).
+    pub replaces: Vec<LayerId>,
+    /// Who wrote the summary.
+    pub author: Author,
+    /// Facts found in the new window ÷ facts in the source, 0 to 1 (P9).
+    pub retention: f32,
+    /// Facts that are in no part of the window any more.
+    pub dropped: Vec<String>,
+    /// Decisions found in the source.
+    #[serde(default)]
+    pub key_decisions: Vec<String>,
+    /// Files that tools wrote or that the source names.
+    #[serde(default)]
+    pub files_modified: Vec<String>,
+    /// Next steps found in the source.
+    #[serde(default)]
+    pub next_steps: Vec<String>,
+}
+
+impl Layer {
+    /// Whether the layer stands for this message.
+    pub fn covers(&self, seq: Seq) -> bool {
+        self.covers.iter().any(|s| s.contains(seq))
+    }
+
+    /// First and last message it covers.
+    pub fn range(&self) -> Span {
+        Span {
+            from: self.covers.iter().map(|s| s.from).min().unwrap_or(0),
+            to: self.covers.iter().map(|s| s.to).max().unwrap_or(0),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Whatever it takes to fit (E1): strip, fade to essentials, excerpt, cover without a summary.
+//! Deterministic, no model, each step only if the one before was not enough.
+
+use std::rc::Rc;
+
+use crate::context::Context;
+use crate::extractive;
+use crate::layer::{Author, Layer, Level, Span};
+use crate::message::{Part, Role, Seq};
+use crate::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
+use crate::run::Refusal;
+use crate::run::shrinking::{fit, recount};
+use crate::tool::Pairing;
+
+/// Shrinks the context until its window holds at most `limit` tokens. Says what it did.
+pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<String>, Refusal> {
+    let steps: [(&str, fn(&mut Context, u32, f64)); 6] = [
+        ("stripped tool output before the last exchange", strip),
+        ("reduced layers to essentials", fade),
+        ("shortened the largest messages to excerpts", excerpt),
+        ("left older messages out without a summary", cover),
+        ("took the layers out of the window", drop_slot),
+        ("shortened the last exchange to an excerpt", excerpt_last_exchange),
+    ];
+    let mut done = Vec::new();
+    for (what, step) in steps {
+        let before = context.tokens();
+        if before <= limit {
+            break;
+        }
+        let saved = context.clone();
+        step(context, limit, now);
+        if context.tokens() < before {
+            done.push(what.to_owned());
+        } else {
+            *context = saved;
+        }
+    }
+    if context.tokens() > limit {
+        return Err(Refusal::CannotFit { floor: context.floor(), limit });
+    }
+    Ok(done)
+}
+
+/// Index of the first entry that must stay: the last exchange, or the last user message before it.
+fn first_kept(context: &Context) -> usize {
+    let last = context.entries.len();
+    let exchange = context.last_exchange().unwrap_or(last);
+    exchange.min(context.last_user().unwrap_or(last))
+}
+
+fn strip(context: &mut Context, _: u32, _: f64) {
+    let end = first_kept(context);
+    let mut view = context.view.clone();
+    for &i in context.shown.iter().filter(|i| **i < end) {
+        let message = &context.entries[i].message;
+        let has_tools = message.parts.iter().any(|p| matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }));
+        if !has_tools {
+            continue;
+        }
+        let parts = verbatim_parts(message)
+            .into_iter()
+            .filter(|p| !matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }))
+            .collect();
+        let reduced = Reduced::new(ReducedKind::Stripped, message.role, parts, context.counter.as_ref());
+        view.reduced.insert(message.seq, Rc::new(reduced));
+    }
+    context.set_view(view);
+}
+
+fn fade(context: &mut Context, _: u32, now: f64) {
+    let room = (context.setup.shares.older / 2).max(12);
+    let mut view = context.view.clone();
+    for layer in &mut view.layers {
+        if layer.tokens <= room {
+            continue;
+        }
+        let mut faded = Layer { level: Level::Compact, compressed_at: now, ..(**layer).clone() };
+        faded.summary = fit(&layer.summary, room, Level::Compact, context.counter.as_ref());
+        let mut left = room.saturating_sub(context.counter.count(&faded.summary));
+        faded.ledger.retain(|line| {
+            let cost = context.counter.count(line) + 2;
+            let keep = cost <= left;
+            left -= if keep { cost } else { 0 };
+            keep
+        });
+        recount(&mut faded, context.counter.as_ref());
+        *layer = Rc::new(faded);
+    }
+    context.set_view(view);
+}
+
+/// Shortens the largest messages one after the other. Not the last user message: that is the floor.
+fn excerpt(context: &mut Context, limit: u32, _: f64) {
+    let room = (limit / 12).max(24);
+    let end = first_kept(context);
+    let mut largest: Vec<(u32, usize)> = context
+        .shown
+        .iter()
+        .filter(|i| **i < end)
+        .map(|&i| (context.shown_tokens(i), i))
+        .filter(|(tokens, _)| *tokens > room)
+        .collect();
+    largest.sort_by_key(|&(tokens, i)| (std::cmp::Reverse(tokens), i));
+    let mut view = context.view.clone();
+    let mut over = i64::from(context.tokens()) - i64::from(limit);
+    for (tokens, i) in largest {
+        if over <= 0 {
+            break;
+        }
+        let reduced = shorter(context, i, room);
+        over -= i64::from(tokens.saturating_sub(reduced.tokens));
+        view.reduced.insert(context.entries[i].message.seq, Rc::new(reduced));
+    }
+    context.set_view(view);
+}
+
+/// A message as head and tail within about `room` tokens. `None` if it is not on the path.
+pub fn excerpt_of(context: &Context, seq: Seq, room: u32) -> Option<Reduced> {
+    let index = context.entries.binary_search_by_key(&seq, |e| e.message.seq).ok()?;
+    Some(shorter(context, index, room))
+}
+
+/// The message with every long text cut to head and tail, within about `room` tokens.
+fn shorter(context: &Context, index: usize, room: u32) -> Reduced {
+    let counter = context.counter.as_ref();
+    let message = &context.entries[index].message;
+    let parts = match context.view.rendition(message.seq) {
+        Rendition::Reduced(r) => r.parts.clone(),
+        _ => verbatim_parts(message),
+    };
+    let total: u32 = parts.iter().map(|p| p.tokens(counter)).fold(1, u32::saturating_add);
+    let parts = parts
+        .into_iter()
+        .map(|part| {
+            let tokens = part.tokens(counter);
+            let share = ((u64::from(room) * u64::from(tokens) / u64::from(total)) as u32).max(16);
+            if tokens <= share { part } else { shorter_part(part, share, counter) }
+        })
+        .collect();
+    Reduced::new(ReducedKind::Excerpt, message.role, parts, counter)
+}
+
+fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCounter) -> Part {
+    let cut = |text: &str| extractive::excerpt(text, room, counter);
+    match part {
+        Part::Text { text } => Part::Text { text: cut(&text) },
+        Part::ToolResult { call, name, text, error } => Part::ToolResult { call, name, text: cut(&text), error },
+        Part::File { name, text } => Part::File { name, text: cut(&text) },
+        Part::ToolCall { id, name, arguments } => {
+            let short = serde_json::json!({ "excerpt": extractive::excerpt(&arguments, room.saturating_sub(8).max(12), counter) });
+            Part::ToolCall { id, name, arguments: short.to_string() }
+        }
+        Part::Image { name, media_type, .. } => Part::text(format!("[image: {name}, {media_type}]")),
+        Part::Thinking { text } => Part::Thinking { text },
+    }
+}
+
+/// Covers the oldest messages without a summary until the window fits.
+fn cover(context: &mut Context, limit: u32, now: f64) {
+    let end = first_kept(context);
+    let pairing = Pairing::of(context.shown.iter().map(|&i| context.entries[i].message.as_ref()));
+    let safe = pairing.safe_cuts(context.shown.len());
+    let mut over = i64::from(context.tokens()) - i64::from(limit);
+    let mut cut = 0;
+    let mut last = None;
+    for (p, &i) in context.shown.iter().enumerate() {
+        if p > 0 && safe[p] {
+            cut = p;
+            last = Some(p);
+            if over <= 0 {
+                break;
+            }
+        }
+        if i >= end {
+            break;
+        }
+        over -= i64::from(context.shown_tokens(i));
+    }
+    // The last user message may stand before a long turn: it stays where it is.
+    let mut covered: Vec<usize> = context.shown[..last.map_or(0, |_| cut)].to_vec();
+    if over > 0
+        && let Some(exchange) = context.last_exchange()
+        && context.last_user().is_some_and(|u| u < exchange)
+    {
+        let at = context.shown.iter().position(|&i| i == exchange).filter(|&p| safe[p]);
+        if let Some(at) = at {
+            covered = context.shown[..at].to_vec();
+        }
+    }
+    covered.retain(|&i| Some(i) != context.last_user() && context.entries[i].message.role != Role::System);
+    if covered.is_empty() {
+        return;
+    }
+    let mut spans: Vec<Span> = Vec::new();
+    let mut before: Option<usize> = None;
+    for &i in &covered {
+        let seq = context.entries[i].message.seq;
+        match spans.last_mut() {
+            Some(span) if before == i.checked_sub(1) => span.to = seq,
+            _ => spans.push(Span { from: seq, to: seq }),
+        }
+        before = Some(i);
+    }
+    let mut view = context.view.clone();
+    let tokens = covered.iter().map(|&i| context.shown_tokens(i)).sum();
+    view.layers.push(Rc::new(Layer {
+        id: view.next_layer,
+        level: Level::Compact,
+        covers: spans,
+        summary: String::new(),
+        ledger: Vec::new(),
+        tokens: 0,
+        original_tokens: tokens,
+        messages: covered.len() as u32,
+        notes: Vec::new(),
+        rank: 0,
+        number: view.compactions,
+        created: now,
+        compressed_at: now,
+        replaces: Vec::new(),
+        author: Author::Extractive,
+        retention: 0.0,
+        dropped: Vec::new(),
+        key_decisions: Vec::new(),
+        files_modified: Vec::new(),
+        next_steps: Vec::new(),
+    }));
+    view.next_layer += 1;
+    context.set_view(view);
+}
+
+fn drop_slot(context: &mut Context, _: u32, _: f64) {
+    let mut view = context.view.clone();
+    view.quotes.clear();
+    for layer in &mut view.layers {
+        *layer = Rc::new(Layer { summary: String::new(), ledger: Vec::new(), tokens: 0, ..(**layer).clone() });
+    }
+    context.set_view(view);
+}
+
+fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
+    let Some(from) = context.last_exchange() else { return };
+    let members: Vec<usize> =
+        (from..context.entries.len()).filter(|&i| context.entries[i].message.role != Role::User).collect();
+    let total: u32 = members.iter().map(|&i| context.shown_tokens(i)).fold(1, u32::saturating_add);
+    let others = context.tokens().saturating_sub(total);
+    let room = limit.saturating_sub(others).min((context.setup.shares.window / 4).max(32));
+    let mut view = context.view.clone();
+    for i in members {
+        let share = (u64::from(room) * u64::from(context.shown_tokens(i)) / u64::from(total)) as u32;
+        let overhead = context.counter.overhead().assistant;
+        let reduced = shorter(context, i, share.saturating_sub(overhead));
+        view.reduced.insert(context.entries[i].message.seq, Rc::new(reduced));
+    }
+    context.set_view(view);
+}

@@ -1,0 +1,280 @@
+//! Finds what was covered: a BM25 index over the originals (R1).
+//!
+//! Passages are cut into chunks of about 60 to 120 tokens at sentence borders; only hashes and positions are kept,
+//! never text, so the index of a long history stays small. It is rebuilt by adding the originals again, in order:
+//! the same additions give the same answers on every machine.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use crate::retention::script::unspaced;
+use crate::retention::segment::{UnitKind, prose};
+use crate::retention::terms::{TermKind, each_term};
+use crate::retention::{Plain, small_word};
+
+/// A chunk that answers a query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recalled {
+    /// The message.
+    pub seq: u32,
+    /// First byte in its text.
+    pub start: u32,
+    /// After the last byte.
+    pub end: u32,
+    /// BM25 score with what its neighbours add; comparable within one query only.
+    pub score: f32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    seq: u32,
+    start: u32,
+    end: u32,
+    /// Terms, small words left out.
+    length: u32,
+}
+
+/// The index. Add messages as they are covered; ask with the user's message.
+#[derive(Debug, Clone)]
+pub struct Recall {
+    chunks: Vec<Chunk>,
+    ids: HashMap<u64, u32, Plain>,
+    /// Per term: its hash, and its chunks with their counts packed as `chunk << 8 | count`, in order.
+    terms: Vec<(u64, Vec<u32>)>,
+    length: u64,
+    postings: usize,
+    most_postings: usize,
+    /// Scratch: term counts of the chunk being added.
+    counts: Vec<(u32, u32)>,
+}
+
+/// Four bytes each: 16 MB.
+const MOST_POSTINGS: usize = 4_000_000;
+
+/// A chunk is closed when the next sentence would take it past this many tokens (estimated) …
+const LONG: u32 = 120;
+/// … or when it has this many and a paragraph ends.
+const SHORT: u32 = 60;
+
+/// Saturation of repeated terms, and how much length counts against a chunk (Robertson and Walker; chunks are of like length).
+const K1: f32 = 1.2;
+const B: f32 = 0.6;
+
+/// What a neighbouring message adds to a chunk: an answer often shares no word with the question, but the message before it does.
+const NEIGHBOUR: f32 = 0.3;
+
+impl Default for Recall {
+    fn default() -> Self {
+        Self::with_limit(MOST_POSTINGS)
+    }
+}
+
+impl Recall {
+    /// An index of at most `most_postings` entries of four bytes. Past it the oldest half is forgotten.
+    pub fn with_limit(most_postings: usize) -> Self {
+        Self { chunks: Vec::new(), ids: HashMap::default(), terms: Vec::new(), length: 0, postings: 0, most_postings: most_postings.max(1024), counts: Vec::new() }
+    }
+
+    /// Adds a message's text. Call in ascending order of `seq`; a text in several parts may be added part by part
+    /// only if the positions are to be read against each part.
+    pub fn add(&mut self, seq: u32, text: &str) {
+        for (start, end) in chunks(text) {
+            self.add_chunk(seq, text, start, end);
+        }
+        if self.postings > self.most_postings || self.chunks.len() >= 1 << 24 {
+            self.forget_oldest_half();
+        }
+    }
+
+    /// Number of chunks held.
+    pub fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Chunks that answer `query`, the best first, at most `most`; only of messages that `allowed` lets through
+    /// (those that are covered now). Ties go to the newer.
+    pub fn search(&self, query: &str, most: usize, allowed: impl Fn(u32) -> bool) -> Vec<Recalled> {
+        if self.chunks.is_empty() {
+            return Vec::new();
+        }
+        let mut asked: Vec<(u64, f32)> = Vec::new();
+        let mut small: Vec<(u64, f32)> = Vec::new();
+        each_term(query, |t| {
+            let weight = match t.kind {
+                TermKind::Whole => 1.5,
+                TermKind::Pair => 0.6,
+                TermKind::Word | TermKind::Number => 1.0,
+            };
+            let list = if small_word(t.hash) == 0 { &mut asked } else { &mut small };
+            if !list.iter().any(|a| a.0 == t.hash) {
+                list.push((t.hash, weight));
+            }
+        });
+        if asked.is_empty() {
+            asked = small;
+        }
+        let n = self.chunks.len() as f32;
+        let mean = (self.length as f32 / n).max(1.0);
+        let mut scores = vec![0f32; self.chunks.len()];
+        for (key, weight) in asked {
+            let Some(&id) = self.ids.get(&key) else { continue };
+            let postings = &self.terms[id as usize].1;
+            let df = postings.len() as f32;
+            let idf = log2(1.0 + (n - df + 0.5) / (df + 0.5));
+            for &p in postings {
+                let (chunk, tf) = ((p >> 8) as usize, (p & 0xFF) as f32);
+                let norm = K1 * (1.0 - B + B * self.chunks[chunk].length as f32 / mean);
+                scores[chunk] += weight * idf * tf * (K1 + 1.0) / (tf + norm);
+            }
+        }
+        let mut found: Vec<Recalled> = Vec::new();
+        for (i, chunk) in self.chunks.iter().enumerate() {
+            let beside = self.beside(i, &scores);
+            let score = scores[i] + NEIGHBOUR * beside;
+            if score > 0.0 && allowed(chunk.seq) {
+                found.push(Recalled { seq: chunk.seq, start: chunk.start, end: chunk.end, score });
+            }
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (Reverse(a.seq), a.start).cmp(&(Reverse(b.seq), b.start))));
+        found.truncate(most);
+        found
+    }
+
+    /// The better of the two chunks beside `i`, if they belong to the same or a neighbouring message.
+    fn beside(&self, i: usize, scores: &[f32]) -> f32 {
+        let near = |j: usize| self.chunks[i].seq.abs_diff(self.chunks[j].seq) <= 2;
+        let before = if i > 0 && near(i - 1) { scores[i - 1] } else { 0.0 };
+        let after = if i + 1 < scores.len() && near(i + 1) { scores[i + 1] } else { 0.0 };
+        before.max(after)
+    }
+
+    fn add_chunk(&mut self, seq: u32, text: &str, start: usize, end: usize) {
+        let number = self.chunks.len() as u32;
+        let mut length = 0u32;
+        self.counts.clear();
+        let (ids, terms, counts) = (&mut self.ids, &mut self.terms, &mut self.counts);
+        each_term(&text[start..end], |t| {
+            length += u32::from(small_word(t.hash) == 0);
+            let id = *ids.entry(t.hash).or_insert_with(|| {
+                terms.push((t.hash, Vec::new()));
+                terms.len() as u32 - 1
+            });
+            counts.push((id, 1));
+        });
+        if self.counts.is_empty() {
+            return;
+        }
+        self.counts.sort_unstable();
+        let mut at = 0;
+        while at < self.counts.len() {
+            let id = self.counts[at].0;
+            let same = self.counts[at..].iter().take_while(|c| c.0 == id).count();
+            self.terms[id as usize].1.push(number << 8 | (same as u32).min(255));
+            self.postings += 1;
+            at += same;
+        }
+        self.length += u64::from(length);
+        self.chunks.push(Chunk { seq, start: start as u32, end: end as u32, length });
+    }
+
+    fn forget_oldest_half(&mut self) {
+        let cut = (self.chunks.len() / 2) as u32;
+        self.chunks.drain(..cut as usize);
+        self.length = self.chunks.iter().map(|c| u64::from(c.length)).sum();
+        for (_, postings) in &mut self.terms {
+            postings.retain(|p| p >> 8 >= cut);
+            for p in postings.iter_mut() {
+                *p -= cut << 8;
+            }
+            postings.shrink_to_fit();
+        }
+        self.terms.retain(|t| !t.1.is_empty());
+        self.terms.shrink_to_fit();
+        self.ids = self.terms.iter().enumerate().map(|(i, t)| (t.0, i as u32)).collect();
+        self.postings = self.terms.iter().map(|t| t.1.len()).sum();
+    }
+}
+
+/// Takes hits from the best down while their tokens fit; a hit that does not fit is passed over. `cost` counts a hit as
+/// it will be quoted. The result is in the order of the conversation.
+pub fn within(hits: &[Recalled], max_tokens: u32, mut cost: impl FnMut(&Recalled) -> u32) -> Vec<Recalled> {
+    let mut used = 0u32;
+    let mut out = Vec::new();
+    for hit in hits {
+        let tokens = cost(hit);
+        if tokens <= max_tokens - used {
+            used += tokens;
+            out.push(*hit);
+        }
+    }
+    out.sort_by_key(|h| (h.seq, h.start));
+    out
+}
+
+/// Cuts a text into chunks at unit borders; long code and logs at line ends.
+fn chunks(text: &str) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    let mut open: Option<(usize, usize, u32)> = None;
+    for unit in prose(text) {
+        let size = estimate(&text[unit.start..unit.end]);
+        if let Some((s, e, tokens)) = open
+            && (tokens + size > LONG || tokens >= SHORT && unit.opens)
+        {
+            out.push((s, e));
+            open = None;
+        }
+        if size > LONG && unit.kind != UnitKind::Sentence {
+            if let Some((s, e, _)) = open.take() {
+                out.push((s, e));
+            }
+            by_lines(text, unit.start, unit.end, &mut out);
+            continue;
+        }
+        open = Some(match open {
+            Some((s, _, tokens)) => (s, unit.end, tokens + size),
+            None => (unit.start, unit.end, size),
+        });
+    }
+    if let Some((s, e, _)) = open {
+        out.push((s, e));
+    }
+    out
+}
+
+fn by_lines(text: &str, start: usize, end: usize, out: &mut Vec<(usize, usize)>) {
+    let mut from = start;
+    let mut tokens = 0;
+    let mut at = start;
+    for line in text[start..end].split_inclusive('\n') {
+        let size = estimate(line);
+        if tokens > 0 && tokens + size > LONG {
+            out.push((from, at));
+            from = at;
+            tokens = 0;
+        }
+        at += line.len();
+        tokens += size;
+    }
+    if at > from {
+        out.push((from, at));
+    }
+}
+
+/// A rough count, good enough to cut by: four characters a token, one where scripts have no spaces.
+fn estimate(text: &str) -> u32 {
+    let quarters: u32 = text.chars().map(|c| if c.is_ascii() { 1 } else if unspaced(c) { 4 } else { 2 }).sum();
+    quarters.div_ceil(4)
+}
+
+/// Base-2 logarithm of a number ≥ 1, straight between powers of two: the same on every machine.
+fn log2(x: f32) -> f32 {
+    let bits = x.max(1.0).to_bits();
+    let exponent = (bits >> 23) as i32 - 127;
+    let mantissa = f32::from_bits(bits & 0x007F_FFFF | 0x3F80_0000);
+    exponent as f32 + (mantissa - 1.0)
+}

@@ -1,0 +1,217 @@
+//! Records: what is never summarised (I4). They are rendered into the one system message.
+
+use palimpsest_tokens::TokenCounter;
+use serde::{Deserialize, Serialize};
+
+use crate::error::CoreError;
+use crate::goal::Goal;
+use crate::message::Seq;
+
+/// Why a line stands in the records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PinKind {
+    /// The user pinned it.
+    Pin,
+    /// A demand for the rest of the session, found in a user message and kept word for word.
+    Constraint {
+        /// The message it was said in.
+        from: Seq,
+    },
+    /// A decision the user locked.
+    Decision,
+}
+
+/// A line that is kept word for word in every window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    /// Its number among the session's pins. Never reused.
+    pub id: u32,
+    /// Why it is there.
+    #[serde(flatten)]
+    pub kind: PinKind,
+    /// The words.
+    pub text: String,
+}
+
+/// One revision of the records of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Records {
+    /// Grows by one with every change.
+    pub revision: u32,
+    /// The system prompt.
+    #[serde(default)]
+    pub system: String,
+    /// The goal, if one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
+    /// Pins, constraints and locked decisions, oldest first.
+    #[serde(default)]
+    pub pins: Vec<Pin>,
+}
+
+/// The records as they stand in the window, with their counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RenderedRecords {
+    /// The text of the system message; empty if there is none.
+    pub text: String,
+    /// Tokens of the system prompt alone.
+    pub system_tokens: u32,
+    /// Tokens of the goal.
+    pub goal_tokens: u32,
+    /// Tokens of pins, constraints and decisions.
+    pub pin_tokens: u32,
+    /// Constraints that found no room: they stay in their layer's ledger and are listed here.
+    pub left_out: Vec<String>,
+}
+
+impl RenderedRecords {
+    /// Tokens of goal and pins: what section XI calls their share.
+    pub fn beside_system(&self) -> u32 {
+        self.goal_tokens + self.pin_tokens
+    }
+}
+
+const PINS_HEADING: &str = "Keep to these for the whole conversation:";
+
+impl Records {
+    /// Records with only a system prompt.
+    pub fn with_system(system: impl Into<String>) -> Self {
+        Self { system: system.into(), ..Self::default() }
+    }
+
+    /// Adds a line of the user's own, refusing it if the records would take more than half of the
+    /// window (I4).
+    pub fn pin(&mut self, kind: PinKind, text: &str, window: u32, counter: &dyn TokenCounter) -> Result<u32, CoreError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(CoreError::EmptyRecord);
+        }
+        if let Some(same) = self.pins.iter().find(|p| p.text == text) {
+            return Ok(same.id);
+        }
+        let mut next = self.clone();
+        let id = next.push(kind, text);
+        next.check_room(window, counter)?;
+        *self = next;
+        Ok(id)
+    }
+
+    fn push(&mut self, kind: PinKind, text: &str) -> u32 {
+        let id = self.pins.iter().map(|p| p.id + 1).max().unwrap_or(1);
+        self.pins.push(Pin { id, kind, text: text.to_owned() });
+        self.revision += 1;
+        id
+    }
+
+    /// Keeps a detected constraint. Never refused: one without room is listed in
+    /// [`RenderedRecords::left_out`]. A newer constraint on the same topic replaces the older one.
+    pub fn constrain(&mut self, from: Seq, constraint: &crate::retention::Constraint) {
+        let text = constraint.text.trim();
+        if text.is_empty() || self.pins.iter().any(|p| p.text == text) {
+            return;
+        }
+        self.pins.retain(|p| {
+            !(matches!(p.kind, PinKind::Constraint { .. }) && crate::retention::supersedes(text, &p.text))
+        });
+        self.push(PinKind::Constraint { from }, text);
+    }
+
+    /// Takes a line out. `false` if there is none of that number.
+    pub fn unpin(&mut self, id: u32) -> bool {
+        let before = self.pins.len();
+        self.pins.retain(|p| p.id != id);
+        let removed = self.pins.len() < before;
+        self.revision += u32::from(removed);
+        removed
+    }
+
+    /// The error a user's entry gets when the records (without the system prompt and detected
+    /// constraints) take more than half of the window.
+    pub fn check_room(&self, window: u32, counter: &dyn TokenCounter) -> Result<(), CoreError> {
+        let room = window / 2;
+        let goal = self.goal.as_ref().map_or(0, |g| counter.count(&g.render(u32::MAX, counter)));
+        let own: u32 = self
+            .pins
+            .iter()
+            .filter(|p| !matches!(p.kind, PinKind::Constraint { .. }))
+            .map(|p| pin_tokens(&p.text, counter))
+            .sum();
+        let need = goal.saturating_add(own);
+        if need > room { Err(CoreError::RecordsTooLarge { need, room }) } else { Ok(()) }
+    }
+
+    /// The one text of this revision (I4): system prompt, goal, the user's pins and decisions, then
+    /// detected constraints, newest first, as far as half of the window reaches.
+    pub fn render(&self, window: u32, counter: &dyn TokenCounter) -> RenderedRecords {
+        let mut out = RenderedRecords { text: self.system.trim_end().to_owned(), ..RenderedRecords::default() };
+        out.system_tokens = counter.count(&out.text);
+        let mut room = window / 2;
+        if let Some(goal) = &self.goal {
+            let text = goal.render(room, counter);
+            out.goal_tokens = counter.count(&text).min(room);
+            room -= out.goal_tokens;
+            append_block(&mut out.text, &text);
+        }
+        let heading = counter.count(PINS_HEADING) + 2;
+        let mut kept: Vec<&Pin> = Vec::new();
+        let is_own = |p: &Pin| !matches!(p.kind, PinKind::Constraint { .. });
+        let own = self.pins.iter().filter(|p| is_own(p));
+        let detected = self.pins.iter().rev().filter(|p| !is_own(p));
+        for pin in own.chain(detected) {
+            let cost = pin_tokens(&pin.text, counter) + if kept.is_empty() { heading } else { 0 };
+            if is_own(pin) || out.pin_tokens + cost <= room {
+                out.pin_tokens += cost;
+                kept.push(pin);
+            } else {
+                out.left_out.push(pin.text.clone());
+            }
+        }
+        if !kept.is_empty() {
+            kept.sort_by_key(|p| p.id);
+            let mut block = PINS_HEADING.to_owned();
+            for pin in kept {
+                block.push_str("\n- ");
+                block.push_str(&pin.text);
+            }
+            append_block(&mut out.text, &block);
+        }
+        out
+    }
+}
+
+fn append_block(text: &mut String, block: &str) {
+    if block.is_empty() {
+        return;
+    }
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str(block);
+}
+
+fn pin_tokens(text: &str, counter: &dyn TokenCounter) -> u32 {
+    counter.count(text) + 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use palimpsest_tokens::Estimator;
+
+    /// I4: a record has one text per revision, byte-identical each time; the user's entry beyond half
+    /// of the window is refused with sizes and changes nothing.
+    #[test]
+    fn records_render_once_and_refuse_what_is_too_large() {
+        let counter = Estimator::default();
+        let mut records = Records::with_system("Be brief.");
+        records.pin(PinKind::Pin, "The customer is called Ada.", 2048, &counter).unwrap();
+        let text = records.render(2048, &counter).text;
+        assert_eq!(text, "Be brief.\n\nKeep to these for the whole conversation:\n- The customer is called Ada.");
+        assert_eq!(records.render(2048, &counter).text, text);
+        let before = records.clone();
+        let err = records.pin(PinKind::Pin, &"long ".repeat(400), 512, &counter).unwrap_err();
+        assert_eq!(err.code(), "records_too_large");
+        assert_eq!(records, before);
+    }
+}

@@ -1,0 +1,266 @@
+//! What a compaction must not lose: facts found by shape and by grammar, looked for in the new window,
+//! carried along in a ledger if they are gone (P9); the user's demands (records of kind constraint);
+//! and the reasons for which a summary is sent back (P8).
+//!
+//! Everything here is a pure function of text: no model, no regular expressions, one pass each.
+
+mod audit;
+mod constraint;
+mod cues;
+mod language;
+mod reject;
+mod scan;
+pub(crate) mod script;
+pub(crate) mod segment;
+pub(crate) mod terms;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use audit::Plain;
+pub use audit::{Audit, Checked, Ledger, ledger};
+pub use constraint::{Constraint, ConstraintKind, constraints, supersedes};
+pub use language::{Language, detect_language};
+pub(crate) use language::small_word;
+pub use reject::{Draft, Rejection, reject};
+pub(crate) use scan::{Found, Scanner};
+
+use constraint::Judge;
+use cues::Cue;
+use segment::{Unit, UnitKind};
+
+/// Whose words a text holds. Decides what is looked for and what it may become (I8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speaker {
+    /// The user: the only one whose sentences can be constraints.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool: read line by line, never as sentences.
+    Tool,
+}
+
+/// The classes of facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FactClass {
+    /// A sentence that demands something lasting of the assistant.
+    Constraint,
+    /// A sentence that denies or forbids.
+    Negation,
+    /// A sentence that settles something.
+    Decision,
+    /// A file or folder.
+    Path,
+    /// A web address.
+    Url,
+    /// A name that must be copied exactly: a hash, a ticket, a function, a version, a mail address.
+    Identifier,
+    /// A number, with its unit if it has one.
+    Number,
+    /// A date, a time, a weekday.
+    Date,
+    /// Quoted text, a command in backticks.
+    Quoted,
+    /// A sentence about what somebody likes, eats, wants.
+    Preference,
+}
+
+impl FactClass {
+    /// All classes in ledger order (P9).
+    pub const ALL: [Self; 10] = [
+        Self::Constraint,
+        Self::Negation,
+        Self::Decision,
+        Self::Path,
+        Self::Url,
+        Self::Identifier,
+        Self::Number,
+        Self::Date,
+        Self::Quoted,
+        Self::Preference,
+    ];
+
+    /// Whether the fact is a whole sentence.
+    pub const fn sentence(self) -> bool {
+        matches!(self, Self::Constraint | Self::Negation | Self::Decision | Self::Preference)
+    }
+}
+
+/// A fact of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Fact {
+    /// What it is.
+    pub class: FactClass,
+    /// Its own words, verbatim.
+    pub text: String,
+    /// The sentence, item or line it stands in, verbatim.
+    pub context: String,
+}
+
+/// What a mode of work holds dearest (P6): the ledger's order and the extractive summariser's weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Emphasis {
+    /// The order of P9.
+    #[default]
+    Assistant,
+    /// Code: paths and identifiers before denials.
+    Developer,
+    /// Goals: decisions and dates first.
+    Planning,
+    /// Errors: identifiers, paths, quoted messages and numbers early.
+    Debugger,
+}
+
+impl Emphasis {
+    /// The place of `class` in the ledger, 0 first. Constraints always come first, decisions never after the third.
+    pub const fn rank(self, class: FactClass) -> u8 {
+        use FactClass as F;
+        match self {
+            Self::Assistant => match class {
+                F::Constraint => 0,
+                F::Negation => 1,
+                F::Decision => 2,
+                F::Path | F::Url | F::Identifier => 3,
+                F::Number => 4,
+                F::Date => 5,
+                F::Preference => 6,
+                F::Quoted => 7,
+            },
+            Self::Developer => match class {
+                F::Constraint => 0,
+                F::Decision => 1,
+                F::Path | F::Url | F::Identifier => 2,
+                F::Negation => 3,
+                F::Number => 4,
+                F::Quoted => 5,
+                F::Date => 6,
+                F::Preference => 7,
+            },
+            Self::Planning => match class {
+                F::Constraint => 0,
+                F::Decision => 1,
+                F::Date => 2,
+                F::Negation => 3,
+                F::Number => 4,
+                F::Preference => 5,
+                F::Path | F::Url | F::Identifier => 6,
+                F::Quoted => 7,
+            },
+            Self::Debugger => match class {
+                F::Constraint => 0,
+                F::Decision => 1,
+                F::Path | F::Url | F::Identifier => 2,
+                F::Quoted => 3,
+                F::Number => 4,
+                F::Negation => 5,
+                F::Date => 6,
+                F::Preference => 7,
+            },
+        }
+    }
+}
+
+/// The facts of what a person wrote, in order, each once.
+pub fn extract(text: &str) -> Vec<Fact> {
+    extract_from(text, Speaker::User)
+}
+
+/// The facts of a text by its speaker: constraints only from the user, sentences never from a tool.
+pub fn extract_from(text: &str, speaker: Speaker) -> Vec<Fact> {
+    let mut out = Vec::new();
+    let mut seen: std::collections::HashMap<u64, (), Plain> = std::collections::HashMap::default();
+    let units = units(text, speaker);
+    let mut finder = Finder::new(text, speaker);
+    let mut found = Vec::new();
+    for unit in &units {
+        found.clear();
+        finder.find(text, unit, &mut found);
+        for fact in &found {
+            let body = text[fact.start..fact.end].trim();
+            let key = terms::mix(terms::hash(body.as_bytes()) ^ (fact.class as u64 + 1));
+            if !body.is_empty() && seen.insert(key, ()).is_none() {
+                out.push(Fact { class: fact.class, text: body.to_owned(), context: context(text, unit, fact) });
+            }
+        }
+    }
+    out
+}
+
+/// Cuts a text the way its speaker writes.
+pub(crate) fn units(text: &str, speaker: Speaker) -> Vec<Unit> {
+    if speaker == Speaker::Tool { segment::lines(text) } else { segment::prose(text) }
+}
+
+/// Finds the facts of one message, unit by unit.
+pub(crate) struct Finder {
+    speaker: Speaker,
+    scanner: Scanner,
+    judge: Judge,
+}
+
+impl Finder {
+    pub(crate) fn new(text: &str, speaker: Speaker) -> Self {
+        let judge = Judge::new(if speaker == Speaker::Tool { "" } else { text });
+        Self { speaker, scanner: Scanner::default(), judge }
+    }
+
+    /// Adds the facts of `unit` to `out`: by shape first, then what the whole sentence is.
+    pub(crate) fn find(&mut self, text: &str, unit: &Unit, out: &mut Vec<Found>) {
+        self.scanner.scan(text, unit, self.speaker == Speaker::Tool, out);
+        if self.speaker == Speaker::Tool || !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item) || unit.end - unit.start > 800 {
+            return;
+        }
+        self.judge.reading.read(text, unit.start, unit.end);
+        if self.judge.reading.hits.is_empty() {
+            return;
+        }
+        if let Some(class) = self.sentence(text, unit) {
+            out.push(Found { class, start: unit.start, end: unit.end });
+        }
+    }
+
+    fn sentence(&mut self, text: &str, unit: &Unit) -> Option<FactClass> {
+        if self.speaker == Speaker::User && self.judge.decide(text, unit).is_some() {
+            return Some(FactClass::Constraint);
+        }
+        let reading = &self.judge.reading;
+        if reading.question {
+            return None;
+        }
+        let language = self.judge.message_language();
+        let fits = |l: Language| language.is_none_or(|m| m == l) || matches!(l, Language::Chinese | Language::Japanese | Language::Russian);
+        let has = |cue: Cue| reading.hits.iter().any(|h| h.cue == cue && fits(h.language));
+        if has(Cue::Decision) {
+            return Some(FactClass::Decision);
+        }
+        if has(Cue::Preference) {
+            return Some(FactClass::Preference);
+        }
+        // A denial counts if there is something to deny: four words or eight characters.
+        let size = unit.end - unit.start;
+        let idle = has(Cue::Idle) && !has(Cue::MustNot) && !has(Cue::Never);
+        if has(Cue::Negation) && !idle && (reading.words.len() >= 4 || size >= 24) {
+            return Some(FactClass::Negation);
+        }
+        None
+    }
+}
+
+/// The sentence around a fact; for a long unit only what is near.
+fn context(text: &str, unit: &Unit, fact: &Found) -> String {
+    const NEAR: usize = 120;
+    if unit.end - unit.start <= 2 * NEAR + (fact.end - fact.start) || fact.class.sentence() {
+        return text[unit.start..unit.end].to_owned();
+    }
+    let mut from = fact.start.saturating_sub(NEAR).max(unit.start);
+    while !text.is_char_boundary(from) || from > unit.start && !text[from..].starts_with(char::is_whitespace) && from < fact.start {
+        from += 1;
+    }
+    let mut to = (fact.end + NEAR).min(unit.end);
+    while !text.is_char_boundary(to) || to < unit.end && to > fact.end && !text[..to].ends_with(char::is_whitespace) {
+        to -= 1;
+    }
+    text[from.min(fact.start)..to.max(fact.end)].trim().to_owned()
+}

@@ -1,0 +1,412 @@
+//! Is every fact of the source still in the window? And what to carry along if not.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use palimpsest_tokens::TokenCounter;
+use serde::{Deserialize, Serialize};
+
+use super::script::{combining, fold, unspaced};
+use super::terms::{hash, mix};
+use super::{Emphasis, Fact, FactClass, Speaker, extract_from};
+
+/// Facts of a source, to be looked for in a window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    /// Every fact once, in the order of the source.
+    pub facts: Vec<Fact>,
+}
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// Facts of the source that the window still holds.
+    pub found: u32,
+    /// Those it does not hold, in the order of the source.
+    pub missing: Vec<Fact>,
+}
+
+impl Checked {
+    /// found ÷ source, 0 to 1; 1 for a source without facts.
+    pub fn retention(&self) -> f32 {
+        let all = self.found as usize + self.missing.len();
+        if all == 0 { 1.0 } else { self.found as f32 / all as f32 }
+    }
+}
+
+impl Audit {
+    /// Collects the facts of the covered texts.
+    pub fn new<'a>(sources: impl IntoIterator<Item = (Speaker, &'a str)>) -> Self {
+        let mut facts = Vec::new();
+        let mut seen: HashMap<u64, (), Plain> = HashMap::default();
+        for (speaker, text) in sources {
+            for fact in extract_from(text, speaker) {
+                let key = mix(hash(fact.text.as_bytes()) ^ (fact.class as u64 + 1));
+                if seen.insert(key, ()).is_none() {
+                    facts.push(fact);
+                }
+            }
+        }
+        Self { facts }
+    }
+
+    /// Looks for every fact in `window`. White space, letter case of words, Markdown marks and the space between
+    /// number and unit do not matter; a path, address or identifier counts only whole and exactly written.
+    pub fn check(&self, window: &str) -> Checked {
+        let index = Index::of(window);
+        let mut found = 0;
+        let mut missing = Vec::new();
+        let mut scratch = Vec::new();
+        for fact in &self.facts {
+            if index.holds(fact, &mut scratch) {
+                found += 1;
+            } else {
+                missing.push(fact.clone());
+            }
+        }
+        Checked { found, missing }
+    }
+}
+
+/// What was put into a ledger and what was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Lines to carry verbatim; joined with line feeds they hold at most the tokens asked for.
+    pub lines: Vec<String>,
+    /// Facts the lines hold.
+    pub kept: Vec<Fact>,
+    /// Facts there was no room for, in ledger order.
+    pub dropped: Vec<Fact>,
+}
+
+/// Packs missing facts into at most `max_tokens` tokens, in the order of `emphasis` (P9, P6).
+///
+/// Sentences go in whole; paths and addresses as they are; a number, date, identifier or quote with the short
+/// sentence it stands in, or a few words around it, so that it still says something.
+pub fn ledger(missing: &[Fact], emphasis: Emphasis, max_tokens: u32, counter: &dyn TokenCounter) -> Ledger {
+    let mut order: Vec<&Fact> = missing.iter().collect();
+    order.sort_by_key(|f| emphasis.rank(f.class));
+    let mut out = Ledger::default();
+    let mut used = 0u32;
+    let mut held = Index::default();
+    let mut scratch = Vec::new();
+    let mut full_misses = 0u32;
+    for fact in order {
+        if held.holds(fact, &mut scratch) {
+            out.kept.push(fact.clone());
+            continue;
+        }
+        // Far past the end nothing fits any more; the rest is listed without being tried.
+        if full_misses > 24 {
+            out.dropped.push(fact.clone());
+            continue;
+        }
+        let full = line_for(fact);
+        let short = bare(&fact.text);
+        let room = max_tokens.saturating_sub(used + u32::from(!out.lines.is_empty()));
+        let mut placed = false;
+        for line in [full, short] {
+            if let Some(tokens) = counter.count_until(&line, room) {
+                used += tokens + u32::from(!out.lines.is_empty());
+                held.add(&line);
+                out.lines.push(line);
+                out.kept.push(fact.clone());
+                placed = true;
+                break;
+            }
+        }
+        if !placed {
+            full_misses += 1;
+            out.dropped.push(fact.clone());
+        }
+    }
+    // Tokens of joined lines may differ from the sum by a few: the promise is about the joined text.
+    while !out.lines.is_empty() && counter.count(&out.lines.join("\n")) > max_tokens {
+        out.lines.pop();
+        let rest = Index::of(&out.lines.join("\n"));
+        let (kept, lost): (Vec<_>, Vec<_>) = std::mem::take(&mut out.kept).into_iter().partition(|f| rest.holds(f, &mut scratch));
+        out.kept = kept;
+        out.dropped.extend(lost);
+    }
+    out.dropped.sort_by_key(|f| emphasis.rank(f.class));
+    out
+}
+
+fn line_for(fact: &Fact) -> String {
+    if fact.class.sentence() || matches!(fact.class, FactClass::Path | FactClass::Url) {
+        return bare(&fact.text);
+    }
+    let context = bare(&fact.context);
+    let text = bare(&fact.text);
+    if context.chars().count() <= 140 {
+        return if context.is_empty() { text } else { context };
+    }
+    // A few words on both sides.
+    let Some(at) = context.find(&text) else { return text };
+    let from = words_back(&context[..at], 6);
+    let after = at + text.len();
+    let to = after + words_on(&context[after..], 5);
+    let mut line = String::new();
+    if from > 0 {
+        line.push('…');
+    }
+    line.push_str(context[from..to].trim());
+    if to < context.len() {
+        line.push('…');
+    }
+    line
+}
+
+fn words_back(text: &str, words: usize) -> usize {
+    let mut seen = 0;
+    for (i, c) in text.char_indices().rev() {
+        if c.is_whitespace() || unspaced(c) {
+            seen += 1;
+            if seen > words {
+                return i + c.len_utf8();
+            }
+        }
+    }
+    0
+}
+
+fn words_on(text: &str, words: usize) -> usize {
+    let mut seen = 0;
+    for (i, c) in text.char_indices() {
+        if c.is_whitespace() || unspaced(c) {
+            seen += 1;
+            if seen > words {
+                return i;
+            }
+        }
+    }
+    text.len()
+}
+
+/// One line, single spaces, without list marks.
+fn bare(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let body = text.trim();
+    let body = if super::segment::list_item(body) { body.trim_start_matches(|c: char| matches!(c, '-' | '*' | '+' | '•' | '.' | ')' | ' ') || c.is_ascii_digit()) } else { body };
+    let body = if body.is_empty() { text.trim() } else { body };
+    let mut space = false;
+    for c in body.chars() {
+        if c.is_whitespace() {
+            space = true;
+            continue;
+        }
+        if space && !out.is_empty() {
+            out.push(' ');
+        }
+        space = false;
+        out.push(c);
+    }
+    out
+}
+
+/// A window as sequences of words and as a set of whole runs.
+#[derive(Default)]
+struct Index {
+    /// Hashes of the words, in order.
+    words: Vec<u64>,
+    /// Hash of up to four words at a position → the first such position; the rest is chained in `next`.
+    grams: HashMap<u64, u32, Plain>,
+    next: Vec<[u32; 4]>,
+    runs: HashMap<u64, (), Plain>,
+}
+
+const END: u32 = u32::MAX;
+
+/// Stands between two texts of one index.
+const BORDER: u64 = 0x626F_7264_6572_2121;
+
+impl Index {
+    fn of(text: &str) -> Self {
+        let mut index = Self::default();
+        index.add(text);
+        index
+    }
+
+    /// Adds a further text; no sequence reaches across the border.
+    fn add(&mut self, text: &str) {
+        if !self.words.is_empty() {
+            self.words.push(BORDER);
+            self.next.push([END; 4]);
+        }
+        let base = self.words.len();
+        each_word(text, |h| self.words.push(h));
+        let words = &self.words;
+        self.next.resize(words.len(), [END; 4]);
+        self.grams.reserve((words.len() - base) * 4);
+        for i in (base..words.len()).rev() {
+            let mut h = 0u64;
+            for k in 0..4.min(words.len() - i) {
+                h = mix(h ^ words[i + k].rotate_left(k as u32 * 7 + 1));
+                if let Some(before) = self.grams.insert(h ^ k as u64, i as u32) {
+                    self.next[i][k] = before;
+                }
+            }
+        }
+        each_run(text, |run| {
+            self.runs.insert(hash(run.as_bytes()), ());
+            let plain = super::scan::without_position(run);
+            if plain.len() < run.len() {
+                self.runs.insert(hash(plain.as_bytes()), ());
+            }
+        });
+    }
+
+    fn holds(&self, fact: &Fact, scratch: &mut Vec<u64>) -> bool {
+        if matches!(fact.class, FactClass::Path | FactClass::Url | FactClass::Identifier) {
+            let mut all = true;
+            let mut any = false;
+            each_run(&fact.text, |run| {
+                any = true;
+                all &= self.runs.contains_key(&hash(super::scan::without_position(run).as_bytes())) || self.runs.contains_key(&hash(run.as_bytes()));
+            });
+            return all && any;
+        }
+        scratch.clear();
+        each_word(&fact.text, |h| scratch.push(h));
+        self.sequence(scratch, fact.class == FactClass::Number)
+    }
+
+    fn sequence(&self, words: &[u64], number: bool) -> bool {
+        let n = words.len().min(4);
+        if n == 0 {
+            return true;
+        }
+        let mut h = 0u64;
+        for (k, w) in words[..n].iter().enumerate() {
+            h = mix(h ^ w.rotate_left(k as u32 * 7 + 1));
+        }
+        let mut at = self.grams.get(&(h ^ (n as u64 - 1))).copied().unwrap_or(END);
+        let mut tries = 0;
+        while at != END {
+            let i = at as usize;
+            let fits = self.words.get(i..i + words.len()).is_some_and(|w| w == words);
+            // 5 °C is not −5 °C.
+            let signed = number && i > 0 && self.words[i - 1] == MINUS && words[0] != MINUS;
+            if fits && !signed {
+                return true;
+            }
+            tries += 1;
+            if tries > 4096 {
+                return false;
+            }
+            at = self.next[i][n - 1];
+        }
+        false
+    }
+}
+
+/// The hash that stands for a minus sign before a number.
+const MINUS: u64 = 0x6D69_6E75_7321;
+
+/// Words as the audit compares them: folded, digits apart from letters, signs and currency kept.
+fn each_word(text: &str, mut f: impl FnMut(u64)) {
+    let mut buffer = String::with_capacity(32);
+    let mut digits = false;
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if unspaced(c) {
+            flush(&mut buffer, &mut f);
+            f(mix(u64::from(c as u32)));
+            before = c;
+            continue;
+        }
+        if c.is_alphanumeric() {
+            let digit = c.is_ascii_digit();
+            if !buffer.is_empty() && digit != digits {
+                flush(&mut buffer, &mut f);
+            }
+            digits = digit;
+            fold(c, &mut buffer);
+            before = c;
+            continue;
+        }
+        if combining(c) {
+            continue;
+        }
+        let next = chars.peek().copied().unwrap_or(' ');
+        if digits && !buffer.is_empty() && matches!(c, '.' | ',' | ':' | '\'' | '’') && next.is_ascii_digit() {
+            // 1'200 is 1200; 1.5 is not 15.
+            if !matches!(c, '\'' | '’') {
+                buffer.push(c);
+            }
+            before = c;
+            continue;
+        }
+        flush(&mut buffer, &mut f);
+        match c {
+            '-' | '−' if next.is_ascii_digit() && (before.is_whitespace() || matches!(before, '(' | '[' | ':' | '=')) => f(MINUS),
+            '%' | '‰' | '°' | '€' | '$' | '£' | '¥' | '₽' | '₹' => f(mix(u64::from(c as u32))),
+            _ => {}
+        }
+        before = c;
+    }
+    flush(&mut buffer, &mut f);
+}
+
+fn flush(buffer: &mut String, f: &mut impl FnMut(u64)) {
+    if !buffer.is_empty() {
+        f(hash(buffer.as_bytes()));
+        buffer.clear();
+    }
+}
+
+/// Runs without spaces, brackets, quotes and Markdown marks, as written: what a path or an identifier must equal.
+fn each_run(text: &str, mut f: impl FnMut(&str)) {
+    let mut start = None;
+    let cut = |c: char| {
+        c.is_whitespace()
+            || unspaced(c)
+            || matches!(
+                c,
+                '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '"' | '“' | '”' | '„' | '«' | '»' | '‹' | '›' | '「' | '」' | '『' | '』' | '（' | '）' | '【' | '】'
+                    | '《' | '》' | '、' | '，' | '。' | '；' | '：' | '！' | '？' | '|' | '*' | ';' | ',' | '=' | '`' | '→'
+            )
+    };
+    let mut emit = |run: &str| {
+        let run = run.trim_end_matches(|c: char| matches!(c, '.' | ':' | '!' | '?' | '…' | '\'' | '’' | '-' | '–' | '—'));
+        let run = run.trim_start_matches(|c: char| matches!(c, '\'' | '’' | '…' | '–' | '—' | '!' | '?' | ':'));
+        let run = if run.len() > 2 && run.starts_with('_') && run.ends_with('_') && !run.starts_with("__") { &run[1..run.len() - 1] } else { run };
+        if !run.is_empty() {
+            f(run);
+        }
+    };
+    for (i, c) in text.char_indices() {
+        if cut(c) {
+            if let Some(s) = start.take() {
+                emit(&text[s..i]);
+            }
+        } else {
+            start.get_or_insert(i);
+        }
+    }
+    if let Some(s) = start {
+        emit(&text[s..]);
+    }
+}
+
+/// Keys are hashes already.
+pub(crate) type Plain = BuildHasherDefault<Identity>;
+
+/// Passes a `u64` through.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = hash(bytes);
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n;
+    }
+}

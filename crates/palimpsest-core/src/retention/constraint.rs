@@ -1,0 +1,795 @@
+//! What a user demands for the rest of the session.
+//!
+//! Precision before recall: a sentence counts only if its grammar demands something lasting.
+//! Stories ("I never saw that film"), questions, quoted words, code, reports of what others said
+//! and one-off orders ("don't run it yet") do not. English, Chinese, German, Spanish, French,
+//! Japanese and Russian are read; in other languages nothing is found.
+
+use serde::{Deserialize, Serialize};
+
+use super::cues::{Cue, Hit, Reading};
+use super::language::{Evidence, Language, without_code};
+use super::scan::{Found, Scanner};
+use super::script::{fold, kana, unspaced};
+use super::segment::{Unit, UnitKind, prose};
+use super::terms::{TermKind, each_term, hash};
+use super::{FactClass, small_word};
+
+/// What kind of demand it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConstraintKind {
+    /// Something must not happen: "never …", "do not …".
+    Prohibition,
+    /// Something must always happen: "always …", "answer only in …".
+    Obligation,
+    /// A rule with a beginning: "from now on …", "whenever …".
+    Standing,
+    /// A cap on money, length or amount.
+    Budget,
+    /// A date by which something is due.
+    Deadline,
+    /// An earlier rule is lifted: "you may use tabs now".
+    Permission,
+}
+
+/// A demand, word for word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constraint {
+    /// The sentence or list item, verbatim.
+    pub text: String,
+    /// Where it stands in the message, in bytes.
+    pub span: (u32, u32),
+    /// Its language.
+    pub language: Language,
+    /// Its kind.
+    pub kind: ConstraintKind,
+}
+
+/// Longer "sentences" are pasted material.
+const LONGEST: usize = 600;
+
+/// The demands in a **user's** message. Never call it with text from a tool, a model or an import (I8).
+pub fn constraints(text: &str) -> Vec<Constraint> {
+    let mut out = Vec::new();
+    let mut judge = Judge::new(text);
+    for unit in prose(text) {
+        let Some((kind, language)) = judge.judge(text, &unit) else { continue };
+        out.push(Constraint { text: text[unit.start..unit.end].to_owned(), span: (unit.start as u32, unit.end as u32), language, kind });
+    }
+    out
+}
+
+/// Reads sentence after sentence of one message.
+pub(crate) struct Judge {
+    pub reading: Reading,
+    scanner: Scanner,
+    facts: Vec<Found>,
+    message: Option<Language>,
+}
+
+impl Judge {
+    pub(crate) fn new(text: &str) -> Self {
+        let language = if text.len() > 24 { Evidence::of(&without_code(text)).sure() } else { None };
+        Self { reading: Reading::default(), scanner: Scanner::default(), facts: Vec::new(), message: language }
+    }
+
+    /// The language of the whole message, if it is clear.
+    pub(crate) fn message_language(&self) -> Option<Language> {
+        self.message
+    }
+
+    pub(crate) fn judge(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
+        if !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item) || unit.end - unit.start > LONGEST {
+            return None;
+        }
+        self.reading.read(text, unit.start, unit.end);
+        if self.reading.hits.is_empty() || self.reading.question {
+            return None;
+        }
+        self.decide(text, unit)
+    }
+
+    /// As [`Self::judge`], for a sentence that `reading` already holds.
+    pub(crate) fn decide(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
+        if self.reading.question || unit.end - unit.start > LONGEST || !self.reading.hits.iter().any(|h| directive(h.cue)) {
+            return None;
+        }
+        let sentence = &text[unit.start..unit.end];
+        self.facts.clear();
+        self.scanner.scan(text, unit, false, &mut self.facts);
+        let facts = Facts {
+            number: self.facts.iter().any(|f| f.class == FactClass::Number),
+            dates: self.facts.iter().filter(|f| f.class == FactClass::Date).copied().collect(),
+        };
+        let candidates = candidates(sentence, &self.reading, self.message);
+        for language in candidates.into_iter().flatten() {
+            let kind = match language {
+                Language::Chinese => chinese(&self.reading, &facts),
+                Language::Japanese => japanese(sentence, &self.reading, &facts),
+                _ => Rules { text, reading: &self.reading, language, facts: &facts }.kind(),
+            };
+            if let Some(kind) = kind {
+                return Some((kind, language));
+            }
+        }
+        None
+    }
+}
+
+struct Facts {
+    number: bool,
+    dates: Vec<Found>,
+}
+
+impl Facts {
+    fn due(&self) -> bool {
+        self.number || !self.dates.is_empty()
+    }
+}
+
+fn directive(cue: Cue) -> bool {
+    matches!(
+        cue,
+        Cue::Never
+            | Cue::Always
+            | Cue::Dont
+            | Cue::MustNot
+            | Cue::Must
+            | Cue::FromNow
+            | Cue::Only
+            | Cue::Avoid
+            | Cue::Stop
+            | Cue::Answer
+            | Cue::Every
+            | Cue::Ensure
+            | Cue::Budget
+            | Cue::Cap
+            | Cue::Under
+            | Cue::Deadline
+            | Cue::By
+            | Cue::Permission
+    )
+}
+
+/// The languages in which the sentence may be judged, the likeliest first.
+fn candidates(sentence: &str, reading: &Reading, message: Option<Language>) -> [Option<Language>; 4] {
+    let none = [None; 4];
+    if sentence.chars().any(unspaced) {
+        let wide = sentence.chars().filter(|&c| unspaced(c)).count();
+        let latin = sentence.chars().filter(char::is_ascii_alphabetic).count();
+        if wide * 3 >= latin {
+            let kanas = sentence.chars().filter(|&c| kana(c)).count();
+            let language = if kanas > 0 { Language::Japanese } else { Language::Chinese };
+            return [Some(language), None, None, None];
+        }
+    }
+    if sentence.chars().any(|c| ('а'..='я').contains(&c)) {
+        let ukrainian = sentence.chars().any(|c| matches!(c, 'і' | 'ї' | 'є' | 'ґ'));
+        return if ukrainian { none } else { [Some(Language::Russian), None, None, None] };
+    }
+    let latin = [Language::English, Language::German, Language::Spanish, Language::French];
+    if let Some(own) = Evidence::of(sentence).sure() {
+        return if latin.contains(&own) { [Some(own), None, None, None] } else { none };
+    }
+    if let Some(message) = message {
+        return if latin.contains(&message) { [Some(message), None, None, None] } else { none };
+    }
+    latin.map(|l| reading.hits.iter().any(|h| h.language == l && directive(h.cue)).then_some(l))
+}
+
+/// The rules for scripts with spaces.
+struct Rules<'a> {
+    text: &'a str,
+    reading: &'a Reading,
+    language: Language,
+    facts: &'a Facts,
+}
+
+impl Rules<'_> {
+    fn kind(&self) -> Option<ConstraintKind> {
+        let past = self.has(Cue::Past);
+        let once = self.has(Cue::OneShot);
+        if self.deadline(past) {
+            return Some(ConstraintKind::Deadline);
+        }
+        if self.budget(past) {
+            return Some(ConstraintKind::Budget);
+        }
+        let from_now = self.has(Cue::FromNow);
+        if (!once || from_now) && self.prohibition() {
+            return Some(ConstraintKind::Prohibition);
+        }
+        if from_now && self.standing() {
+            return Some(ConstraintKind::Standing);
+        }
+        if !once && self.every() {
+            return Some(ConstraintKind::Standing);
+        }
+        if !once && self.obligation() {
+            return Some(ConstraintKind::Obligation);
+        }
+        if self.has(Cue::Permission) && self.has(Cue::Change) && !self.reported(usize::MAX) {
+            return Some(ConstraintKind::Permission);
+        }
+        None
+    }
+
+    fn own(&self, cue: Cue) -> impl Iterator<Item = &Hit> {
+        self.reading.hits.iter().filter(move |h| h.cue == cue && h.language == self.language)
+    }
+
+    fn has(&self, cue: Cue) -> bool {
+        self.own(cue).next().is_some()
+    }
+
+    fn word(&self, i: usize) -> &str {
+        self.reading.words.get(i).map_or("", |w| &self.text[w.start..w.end])
+    }
+
+    fn follows(&self, hit: &Hit, cue: Cue) -> bool {
+        self.own(cue).any(|h| h.word == hit.after)
+    }
+
+    /// Somebody reports it: "the docs say you must not …".
+    fn reported(&self, before: usize) -> bool {
+        self.own(Cue::Reported).any(|h| h.word < before)
+    }
+
+    /// Somebody else's doing: a pronoun right before (in English also with one word between).
+    fn subject_before(&self, word: usize) -> bool {
+        let gap = usize::from(self.language == Language::English);
+        self.own(Cue::Subject).any(|h| h.after <= word && word - h.after <= gap && !self.border(h.after, word))
+    }
+
+    /// Whether a clause begins after `from`, up to and including `to`.
+    fn border(&self, from: usize, to: usize) -> bool {
+        self.reading.words.get(from..=to.min(self.reading.words.len().saturating_sub(1))).is_some_and(|w| w.iter().any(|w| w.clause))
+    }
+
+    /// An imperative that opens the clause in which `word` stands.
+    fn imperative_before(&self, word: usize, reach: usize) -> bool {
+        self.own(Cue::Imperative).any(|h| h.clause && h.after <= word && word - h.after <= reach && !self.border(h.after, word.saturating_sub(1)))
+    }
+
+    fn imperative(&self) -> bool {
+        self.own(Cue::Imperative).any(|h| h.clause)
+    }
+
+    /// "should", "make sure you" up to four words before, said to you or about a thing.
+    fn demanded_before(&self, word: usize) -> bool {
+        self.own(Cue::Wish).any(|h| h.after <= word && word - h.after <= 4) || self.own(Cue::Should).any(|h| {
+            h.after <= word
+                && word - h.after <= 4
+                && !self.border(h.after, word)
+                && !self.subject_before(h.word)
+                && !self.own(Cue::We).any(|w| w.after == h.word)
+        })
+    }
+
+    fn story(&self, hit: &Hit) -> bool {
+        if self.follows(hit, Cue::Story) {
+            return true;
+        }
+        let next = self.word(hit.after);
+        next.is_empty() || self.language == Language::English && (next.ends_with("ed") || next.ends_with("ing") && next.len() > 5)
+    }
+
+    fn russian_imperative(&self, word: usize) -> bool {
+        let w = self.word(word);
+        ["ай", "яй", "уй", "юй", "йте", "ите", "ьте"].iter().any(|e| w.ends_with(e)) || self.own(Cue::Imperative).any(|h| h.word == word)
+    }
+
+    fn infinitive_last(&self) -> bool {
+        let last = self.word(self.reading.words.len().saturating_sub(1));
+        (last.ends_with("en") || last.ends_with("ern") || last.ends_with("eln")) && last.starts_with(char::is_lowercase)
+    }
+
+    /// Whether a "never" or "always" at `hit` demands.
+    fn frequency(&self, hit: &Hit) -> bool {
+        if self.reported(hit.word) {
+            return false;
+        }
+        if self.demanded_before(hit.word) && !self.story(hit) || self.imperative_before(hit.word, 6) {
+            return true;
+        }
+        if self.subject_before(hit.word) {
+            return false;
+        }
+        // "Use tabs and never spaces."
+        let joined = hit.word > 0 && self.own(Cue::Filler).any(|f| f.after == hit.word) && (self.imperative() || self.own(Cue::Dont).any(|d| d.clause));
+        if joined && !self.story(hit) && !self.has(Cue::Past) {
+            return true;
+        }
+        if !hit.clause {
+            return false;
+        }
+        let next = self.word(hit.after);
+        match self.language {
+            Language::English => !self.story(hit) && !self.follows(hit, Cue::Subject) && !self.follows(hit, Cue::You) && !self.follows(hit, Cue::We),
+            Language::German => self.infinitive_last() && !self.has(Cue::Subject) && !self.has(Cue::Past),
+            Language::French => ["er", "re", "ir"].iter().any(|e| next.ends_with(e)) && next.len() > 3 || matches!(next, "de" | "d'" | "d’"),
+            Language::Spanish => {
+                !self.follows(hit, Cue::Story)
+                    && (["ar", "er", "ir"].iter().any(|e| next.ends_with(e)) && next.len() > 3
+                        || hit.cue == Cue::Always && self.follows(hit, Cue::Imperative)
+                        || self.spanish_order(hit.after))
+            }
+            Language::Russian => {
+                let at = hit.after + usize::from(next == "не");
+                self.russian_imperative(at)
+            }
+            _ => false,
+        }
+    }
+
+    /// "Nunca uses …", "Nunca me llames …": the verbs of the "no uses …" table.
+    fn spanish_order(&self, word: usize) -> bool {
+        let mut at = word;
+        if matches!(self.word(at), "me" | "lo" | "la" | "le" | "los" | "las" | "te") {
+            at += 1;
+        }
+        let verb = self.word(at);
+        if verb.is_empty() {
+            return false;
+        }
+        let mut probe = String::from("no ");
+        verb.chars().for_each(|c| fold(c, &mut probe));
+        let mut reading = Reading::default();
+        reading.read(&probe, 0, probe.len());
+        reading.has(Language::Spanish, Cue::Dont)
+    }
+
+    fn prohibition(&self) -> bool {
+        if self.own(Cue::Never).any(|h| self.frequency(h)) {
+            return true;
+        }
+        if self.own(Cue::Dont).any(|h| self.dont(h)) {
+            return true;
+        }
+        if self.own(Cue::MustNot).any(|h| self.must_not(h)) {
+            return true;
+        }
+        if self.own(Cue::Avoid).any(|h| h.clause && !self.reported(h.word) && self.reading.words.len() > h.after) {
+            return true;
+        }
+        self.language == Language::English
+            && self.own(Cue::Stop).any(|h| {
+                let next = self.word(h.after);
+                h.clause && next.ends_with("ing") && !matches!(next, "being" | "anything" | "everything" | "worrying")
+            })
+    }
+
+    fn dont(&self, hit: &Hit) -> bool {
+        if self.reported(hit.word) || self.follows(hit, Cue::Idle) {
+            return false;
+        }
+        if self.language == Language::German && self.imperative_before(hit.word, 10) {
+            return true;
+        }
+        if self.subject_before(hit.word) {
+            return false;
+        }
+        match self.language {
+            Language::English => {
+                hit.clause && !self.word(hit.after).is_empty() && !self.follows(hit, Cue::Subject) && !self.own(Cue::Question).any(|q| q.word == 0)
+            }
+            Language::French => {
+                let denied = (hit.after..hit.after + 5).any(|i| matches!(self.word(i), "pas" | "jamais" | "plus" | "rien" | "aucun" | "aucune" | "que"));
+                hit.clause && denied && !self.own(Cue::Subject).any(|s| s.word < hit.word && !self.border(s.after, hit.word.saturating_sub(1)) && s.clause && !hit.clause)
+            }
+            Language::Russian => (hit.clause || self.own(Cue::Filler).any(|f| f.after == hit.word)) && self.russian_imperative(hit.after),
+            Language::Spanish => hit.after < self.reading.words.len() && !matches!(self.word(hit.word.wrapping_sub(1)), "que" | "si"),
+            Language::German => {
+                let asked = hit.word > 0 && self.word(hit.word - 1).eq_ignore_ascii_case("bitte");
+                let order = hit.clause && self.infinitive_last() && self.reading.words.len() <= 14 && !self.has(Cue::Subject) && !self.has(Cue::Past);
+                (asked || order) && !self.has(Cue::Past) && self.reading.words.len() > hit.after
+            }
+            _ => false,
+        }
+    }
+
+    fn must_not(&self, hit: &Hit) -> bool {
+        if self.reported(hit.word) || self.subject_before(hit.word) && !(self.facts.number && self.word(hit.word.wrapping_sub(1)) == "it") {
+            return false;
+        }
+        if self.language == Language::English {
+            let next = self.word(hit.after);
+            if next == "have" {
+                return false;
+            }
+            if next == "be" {
+                let then = self.word(hit.after + 1);
+                return ["ed", "en", "wn", "nt", "ut"].iter().any(|e| then.ends_with(e)) || self.facts.number;
+            }
+        }
+        // "Das ist verboten" without saying what is no rule.
+        self.reading.words.len() >= 4
+    }
+
+    fn standing(&self) -> bool {
+        let Some(hit) = self.own(Cue::FromNow).next() else { return false };
+        if self.reported(hit.word) {
+            return false;
+        }
+        let me = self.own(Cue::Subject).any(|s| s.word == hit.after || s.word == 0 && hit.word > 0);
+        let order = self.imperative() || self.russian() || self.has(Cue::You) || self.has(Cue::We) || self.has(Cue::Answer);
+        let rule = self.has(Cue::Never) || self.has(Cue::Always) || self.has(Cue::Must) || self.has(Cue::Only) || self.has(Cue::Should);
+        order && !(me && !self.imperative()) || rule && !me
+    }
+
+    fn russian(&self) -> bool {
+        self.language == Language::Russian && (0..self.reading.words.len()).any(|i| self.russian_imperative(i))
+    }
+
+    fn every(&self) -> bool {
+        self.own(Cue::Every).any(|h| {
+            let later = self.own(Cue::Imperative).any(|i| i.clause && i.word != h.word)
+                || self.language == Language::Russian && (0..self.reading.words.len()).any(|i| self.reading.words[i].clause && self.russian_imperative(i));
+            !self.reported(h.word) && later && (h.clause || self.imperative_before(h.word, 12))
+        })
+    }
+
+    fn obligation(&self) -> bool {
+        if self.own(Cue::Always).any(|h| self.frequency(h)) {
+            return true;
+        }
+        if self.own(Cue::Only).any(|h| self.only(h)) {
+            return true;
+        }
+        let spoken = self.own(Cue::Answer).any(|a| a.clause && self.own(Cue::Tongue).any(|t| t.word >= a.after && t.word - a.after <= 5));
+        if spoken && !self.reported(usize::MAX) {
+            return true;
+        }
+        if self.own(Cue::Ensure).any(|e| e.clause && self.own(Cue::All).any(|a| a.word >= e.after)) {
+            return true;
+        }
+        self.language == Language::English && self.own(Cue::Must).any(|h| self.must(h))
+    }
+
+    fn only(&self, hit: &Hit) -> bool {
+        if self.reported(hit.word) {
+            return false;
+        }
+        let leads = hit.clause && self.follows(hit, Cue::Imperative) && !self.subject_before(hit.word);
+        leads || self.own(Cue::Imperative).any(|i| i.clause && i.after <= hit.word && hit.word - i.after <= 2 && !self.border(i.after, hit.word))
+    }
+
+    fn must(&self, hit: &Hit) -> bool {
+        if self.reported(hit.word) || self.subject_before(hit.word) || hit.word == 0 {
+            return false;
+        }
+        let next = self.word(hit.after);
+        let then = self.word(hit.after + 1);
+        match next {
+            "" | "have" | "not" | "never" | "feel" | "know" | "say" | "admit" | "seem" | "think" | "understand" | "see" => false,
+            "be" => {
+                let you = self.own(Cue::You).any(|y| y.after == hit.word);
+                !you && (self.facts.number || ["ed", "en", "nt", "ut"].iter().any(|e| then.ends_with(e)) && then != "been")
+            }
+            _ => true,
+        }
+    }
+
+    fn budget(&self, past: bool) -> bool {
+        if !self.facts.number || past || self.reported(usize::MAX) {
+            return false;
+        }
+        if self.has(Cue::Budget) {
+            return true;
+        }
+        let asked = self.imperative() || self.has(Cue::Must) || self.has(Cue::Should) || self.has(Cue::Spend) || self.own(Cue::Dont).any(|d| d.clause);
+        // A "to 5 pm" in Russian reads as a cap and as a date.
+        let cap = self.own(Cue::Cap).any(|h| (asked || h.clause && h.end - h.start > 6) && !self.subject_before(h.word));
+        cap && !(self.language == Language::Russian && self.own(Cue::Cap).all(|h| h.end - h.start <= 4))
+            || self.has(Cue::Under) && (self.imperative_under() || self.has(Cue::Must))
+    }
+
+    fn imperative_under(&self) -> bool {
+        self.own(Cue::Under).any(|u| self.imperative_before(u.word, 8))
+    }
+
+    fn deadline(&self, past: bool) -> bool {
+        if past || self.reported(usize::MAX) {
+            return false;
+        }
+        if self.has(Cue::Deadline) && self.facts.due() {
+            return true;
+        }
+        // "I need this by Friday" asks; "I must work until Friday" tells.
+        let asks = |h: &Hit| {
+            let word = self.word(h.word);
+            let before = self.word(h.word.wrapping_sub(1)).to_lowercase();
+            let told = ["i", "he", "she", "they", "ich", "er", "je", "j'", "il", "elle", "yo", "я", "он", "она"].contains(&before.as_str());
+            !told || ["need", "want", "brauch", "necesit", "besoin"].iter().any(|n| word.starts_with(n))
+        };
+        self.own(Cue::Need).any(asks)
+            && self.own(Cue::By).any(|h| self.facts.dates.iter().any(|d| d.start >= h.end && self.text[h.end..d.start].split_whitespace().count() <= 3))
+    }
+}
+
+fn any(reading: &Reading, language: Language, cue: Cue) -> impl Iterator<Item = &Hit> {
+    reading.hits.iter().filter(move |h| h.cue == cue && h.language == language)
+}
+
+fn chinese(r: &Reading, facts: &Facts) -> Option<ConstraintKind> {
+    let zh = Language::Chinese;
+    let has = |cue| r.has(zh, cue);
+    let idle = |h: &Hit| any(r, zh, Cue::Idle).any(|i| i.start <= h.start && h.start < i.end);
+    let reported = |h: &Hit| any(r, zh, Cue::Reported).any(|i| i.start < h.start);
+    let subject = |h: &Hit| any(r, zh, Cue::Subject).any(|s| s.end == h.start);
+    let nobody_else = |h: &Hit| !any(r, zh, Cue::Subject).any(|s| s.clause && s.end <= h.start && h.start - s.end <= 12);
+    if has(Cue::Question) {
+        return None;
+    }
+    if has(Cue::Deadline) && facts.due() || has(Cue::Need) && any(r, zh, Cue::By).any(|b| facts.dates.iter().any(|d| d.end <= b.start && b.start - d.end <= 6)) {
+        return Some(ConstraintKind::Deadline);
+    }
+    let asked = has(Cue::Imperative) || has(Cue::Must) || has(Cue::Need) || has(Cue::Dont) || has(Cue::MustNot);
+    if facts.number && (has(Cue::Budget) || asked && any(r, zh, Cue::Cap).any(|h| !reported(h))) {
+        return Some(ConstraintKind::Budget);
+    }
+    if !has(Cue::OneShot) {
+        let forbids = any(r, zh, Cue::MustNot).any(|h| !idle(h) && !subject(h) && !reported(h) && nobody_else(h))
+            || any(r, zh, Cue::Dont).any(|h| h.clause && !idle(h) && !reported(h))
+            || any(r, zh, Cue::Avoid).any(|h| h.clause && !reported(h));
+        if forbids {
+            return Some(ConstraintKind::Prohibition);
+        }
+    }
+    let order = has(Cue::Imperative) || has(Cue::You) || has(Cue::Must) || has(Cue::Only);
+    let from_now = any(r, zh, Cue::FromNow).any(|h| h.clause && order && !reported(h) && !any(r, zh, Cue::Subject).any(|s| s.start == h.end && !s_is_we(r, s)));
+    if from_now || any(r, zh, Cue::Every).any(|h| h.clause && (has(Cue::Imperative) || has(Cue::Must)) && has(Cue::Need) && nobody_else(h) && !any(r, zh, Cue::Subject).any(|s| s.start == h.end)) {
+        return Some(ConstraintKind::Standing);
+    }
+    if has(Cue::OneShot) {
+        return None;
+    }
+    let polite = any(r, zh, Cue::Filler).any(|f| f.clause) || has(Cue::You);
+    let binds = any(r, zh, Cue::Must).any(|h| !subject(h) && !reported(h) && nobody_else(h))
+        || any(r, zh, Cue::Only).any(|h| h.clause && !reported(h))
+        || any(r, zh, Cue::Always).any(|h| (h.clause && polite) && !subject(h) && !idle(h) && !reported(h));
+    if binds {
+        return Some(ConstraintKind::Obligation);
+    }
+    if any(r, zh, Cue::Imperative).any(|h| h.clause && !reported(h)) && has(Cue::Tongue) && has(Cue::Answer) {
+        return Some(ConstraintKind::Obligation);
+    }
+    (has(Cue::Permission) && has(Cue::Change) && has(Cue::You)).then_some(ConstraintKind::Permission)
+}
+
+/// 我们 begins with 我: the longer one counts.
+fn s_is_we(r: &Reading, subject: &Hit) -> bool {
+    any(r, Language::Chinese, Cue::Subject).any(|h| h.start == subject.start && h.end > subject.end)
+}
+
+fn japanese(sentence: &str, r: &Reading, facts: &Facts) -> Option<ConstraintKind> {
+    let ja = Language::Japanese;
+    let has = |cue| r.has(ja, cue);
+    let last = r.hits.iter().filter(|h| h.language == ja).map(|h| h.end).max().unwrap_or(0);
+    let body = sentence.trim_end_matches(['。', '！', '!', '.', ' ']);
+    let past = ["ました", "でした", "だった", "なかった", "していた", "った"].iter().any(|p| body.ends_with(p));
+    if has(Cue::Question) || past || has(Cue::Reported) || has(Cue::Idle) || last == 0 {
+        return None;
+    }
+    if has(Cue::Deadline) && facts.due() || has(Cue::Need) && any(r, ja, Cue::By).any(|b| facts.dates.iter().any(|d| d.end <= b.start && b.start - d.end <= 15)) {
+        return Some(ConstraintKind::Deadline);
+    }
+    let asked = has(Cue::Imperative);
+    if facts.number && (has(Cue::Budget) || has(Cue::Cap) && asked) {
+        return Some(ConstraintKind::Budget);
+    }
+    let other = has(Cue::Subject);
+    if has(Cue::MustNot) && !has(Cue::OneShot) && !other || has(Cue::Avoid) && asked && !other {
+        return Some(ConstraintKind::Prohibition);
+    }
+    if asked && !other && (has(Cue::FromNow) || has(Cue::Every)) {
+        return Some(ConstraintKind::Standing);
+    }
+    if asked && !other && !has(Cue::OneShot) && (has(Cue::Must) || has(Cue::Always) || has(Cue::Only) || has(Cue::Answer) && has(Cue::Tongue)) {
+        return Some(ConstraintKind::Obligation);
+    }
+    (has(Cue::Permission) && has(Cue::Change)).then_some(ConstraintKind::Permission)
+}
+
+/// Whether the newer rule replaces the older one: the same topic with the opposite demand or another value.
+/// Two rules that can both be kept never replace each other.
+pub fn supersedes(new: &str, old: &str) -> bool {
+    let (a, b) = (Rule::of(new), Rule::of(old));
+    if a.topic.is_empty() && b.topic.is_empty() && a.slots.is_empty() {
+        return false;
+    }
+    if a.text == b.text {
+        return true;
+    }
+    let same_kind = match (a.kind, b.kind) {
+        (Some(x), Some(y)) => x == y && matches!(x, ConstraintKind::Budget | ConstraintKind::Deadline),
+        _ => false,
+    };
+    let shared = a.topic.iter().filter(|t| b.topic.contains(t)).count();
+    let least = a.topic.len().min(b.topic.len());
+    let near = least > 0 && shared * 2 >= least && shared >= 1;
+    if same_kind {
+        // Two budgets of different things stand side by side: "flights 300 €", "hotel 500 €".
+        let other_things = shared == 0 && !a.topic.is_empty() && !b.topic.is_empty();
+        return (a.values != b.values || a.slots != b.slots) && !other_things;
+    }
+    // The same slot filled otherwise: German → English, tabs → spaces, npm → pnpm.
+    for &(slot, choice) in &a.slots {
+        let Some(&(_, before)) = b.slots.iter().find(|s| s.0 == slot) else { continue };
+        if choice != before && a.denies == b.denies && (near || a.topic.is_empty() || b.topic.is_empty() || shared > 0) {
+            return true;
+        }
+        if choice == before && a.denies != b.denies && (near || shared > 0 || a.topic.is_empty() || b.topic.is_empty()) {
+            return true;
+        }
+    }
+    if !near {
+        return false;
+    }
+    if a.denies != b.denies {
+        // "Never push to main" and "You may push to main now".
+        return shared * 3 >= a.topic.len().max(b.topic.len()).min(6) * 2 || shared == least;
+    }
+    !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && shared * 3 >= least * 2
+}
+
+struct Rule {
+    text: String,
+    topic: Vec<u64>,
+    values: Vec<u64>,
+    slots: Vec<(u8, u8)>,
+    denies: bool,
+    kind: Option<ConstraintKind>,
+}
+
+/// Choices that exclude each other, by slot.
+const SLOTS: [&[&str]; 14] = [
+    &[
+        "english englisch inglés anglais английском по-английски 英语 英文 英語", "german deutsch alemán allemand немецком по-немецки 德语 ドイツ語",
+        "french französisch francés français французском по-французски 法语 フランス語", "spanish spanisch español espagnol испанском по-испански 西班牙语 スペイン語",
+        "russian russisch ruso russe русском по-русски 俄语 ロシア語", "chinese chinesisch chino chinois китайском 中文 汉语 中国語", "japanese japanisch japonés japonais японском 日语 日文 日本語",
+        "italian italienisch italiano italien", "portuguese portugiesisch portugués portugais", "dutch polish korean turkish arabic",
+    ],
+    &["tabs tab", "spaces space leerzeichen"],
+    &["json", "yaml", "xml", "csv", "markdown", "toml"],
+    &["npm", "yarn", "pnpm", "bun"],
+    &["metric metrisch", "imperial"],
+    &["formal siezen sie usted vous敬语", "informal duzen du tú"],
+    &["british", "american"],
+    &["light hell", "dark dunkel"],
+    &["short brief concise kurz corto court короткие 简短", "long detailed ausführlich largo détaillé подробные 详细"],
+    &["celsius", "fahrenheit"],
+    &["single", "double"],
+    &["python", "javascript", "typescript", "rust", "java", "golang"],
+    &["mysql", "postgres postgresql", "sqlite", "mongodb"],
+    &["monday montag lunes lundi", "tuesday dienstag martes mardi", "wednesday mittwoch", "thursday donnerstag jueves jeudi", "friday freitag viernes vendredi", "saturday samstag", "sunday sonntag"],
+];
+
+impl Rule {
+    fn of(text: &str) -> Self {
+        let mut judge = Judge::new(text);
+        let units = prose(text);
+        let kind = units.iter().find_map(|u| judge.judge(text, u)).map(|k| k.0);
+        let mut reading = Reading::default();
+        reading.read(text, 0, text.len());
+        let lifts = reading.hits.iter().any(|h| h.cue == Cue::Permission) && !reading.hits.iter().any(|h| h.cue == Cue::MustNot);
+        let cue_denies = reading.hits.iter().any(|h| matches!(h.cue, Cue::Never | Cue::Dont | Cue::MustNot | Cue::Avoid | Cue::Stop));
+        let denies = match kind {
+            Some(ConstraintKind::Prohibition) => true,
+            Some(ConstraintKind::Permission) => false,
+            _ => cue_denies && !lifts,
+        };
+        // "use tabs, not spaces": what stands after the denial is the opposite choice and names no value.
+        let (mut values, mut slots, mut topic) = (Vec::new(), Vec::new(), Vec::new());
+        let lower = {
+            let mut out = String::with_capacity(text.len());
+            text.chars().for_each(|c| fold(c, &mut out));
+            out
+        };
+        let mut chosen: Vec<String> = Vec::new();
+        for (slot, choices) in SLOTS.iter().enumerate() {
+            for (choice, words) in choices.iter().enumerate() {
+                for word in words.split(' ') {
+                    let mut folded = String::new();
+                    word.chars().for_each(|c| fold(c, &mut folded));
+                    if let Some(at) = find_word(&lower, &folded)
+                        && !rejected_before(&lower[..at])
+                        && !slots.iter().any(|s: &(u8, u8)| s.0 == slot as u8)
+                    {
+                        slots.push((slot as u8, choice as u8));
+                        chosen.push(folded.clone());
+                    }
+                    if find_word(&lower, &folded).is_some() {
+                        chosen.push(folded);
+                    }
+                }
+            }
+        }
+        let mut skip = Vec::new();
+        for word in &chosen {
+            each_term(word, |t| skip.push(t.hash));
+        }
+        let cue_spans: Vec<(usize, usize)> = reading.hits.iter().filter(|h| h.cue != Cue::Imperative && h.cue != Cue::Answer && h.cue != Cue::Need).map(|h| (h.start, h.end)).collect();
+        let mut scanner = Scanner::default();
+        let mut found = Vec::new();
+        for unit in &units {
+            scanner.scan(text, unit, false, &mut found);
+        }
+        for fact in found.iter().filter(|f| matches!(f.class, FactClass::Number | FactClass::Date)) {
+            let mut folded = String::new();
+            text[fact.start..fact.end].chars().filter(|c| !c.is_whitespace()).for_each(|c| fold(c, &mut folded));
+            values.push(hash(folded.as_bytes()));
+        }
+        values.sort_unstable();
+        let outside = |start: usize, end: usize| {
+            !cue_spans.iter().any(|s| s.0 <= start && end <= s.1)
+                && !found.iter().any(|f| matches!(f.class, FactClass::Number | FactClass::Date) && f.start <= start && end <= f.end)
+        };
+        let words = content_words(text);
+        for (start, end) in words {
+            if !outside(start, end) {
+                continue;
+            }
+            each_term(&text[start..end], |t| {
+                if t.kind != TermKind::Number && small_word(t.hash) == 0 && !skip.contains(&t.hash) && !topic.contains(&t.hash) {
+                    topic.push(t.hash);
+                }
+            });
+        }
+        Self { text: lower.split_whitespace().collect::<Vec<_>>().join(" "), topic, values, slots, denies, kind }
+    }
+}
+
+/// Words that carry the topic, as byte ranges: not small words, not the frame of a rule.
+fn content_words(text: &str) -> Vec<(usize, usize)> {
+    const FRAME: [&str; 50] = [
+        "please", "now", "actually", "instead", "really", "okay", "make", "sure", "keep", "use", "used", "using", "want", "need", "may", "can", "allowed", "rule",
+        "changed", "change", "mind", "moved", "new", "still", "total", "whole", "bitte", "jetzt", "doch", "verwende", "nutze", "benutze", "ahora", "usa", "maintenant",
+        "utilise", "теперь", "используй", "пожалуйста", "over", "per", "any", "again", "after", "under", "max", "maximum", "most", "more", "than",
+    ];
+    let mut out = Vec::new();
+    let mut start = None;
+    let mut folded = String::new();
+    let mut close = |start: &mut Option<usize>, end: usize, folded: &mut String| {
+        if let Some(s) = start.take()
+            && small_word(hash(folded.as_bytes())) == 0
+            && !FRAME.contains(&folded.as_str())
+        {
+            out.push((s, end));
+        }
+        folded.clear();
+    };
+    for (i, c) in text.char_indices() {
+        if c.is_alphanumeric() || matches!(c, '_' | '\'' | '’') || super::script::combining(c) {
+            start.get_or_insert(i);
+            fold(if c == '’' { '\'' } else { c }, &mut folded);
+        } else {
+            close(&mut start, i, &mut folded);
+        }
+    }
+    close(&mut start, text.len(), &mut folded);
+    out
+}
+
+fn find_word(text: &str, word: &str) -> Option<usize> {
+    let wide = word.chars().any(unspaced);
+    let mut from = 0;
+    while let Some(at) = text[from..].find(word).map(|p| p + from) {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        if wide || !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric) {
+            return Some(at);
+        }
+        from = at + word.len().max(1);
+        if from >= text.len() {
+            break;
+        }
+    }
+    None
+}
+
+fn rejected_before(before: &str) -> bool {
+    let before = before.trim_end();
+    [" not", "instead of", "rather than", " nicht", "statt", " no", " pas", "au lieu de", "en vez de", " не", "вместо", "而不是", "不要用", "不用"].iter().any(|n| before.ends_with(n))
+}

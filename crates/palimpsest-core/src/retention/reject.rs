@@ -1,0 +1,262 @@
+//! Reasons to send a summary back (P8).
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::language::{Evidence, Language, without_code};
+use super::script::{closer, full_stop, soft_stop};
+use super::segment::{UnitKind, prose};
+use super::terms::{each_term, hash, mix};
+use super::{Plain, small_word};
+
+/// Why a summary is not used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "reason")]
+pub enum Rejection {
+    /// Nothing but white space, marks or a placeholder.
+    Empty,
+    /// The model declines.
+    Refusal,
+    /// The request, the first message, or headings without content come back.
+    Echo,
+    /// The same thing again and again.
+    Repetitive,
+    /// It ends in the middle.
+    CutOff,
+    /// It is not in a language of the source.
+    WrongLanguage {
+        /// What the source is written in.
+        expected: Language,
+        /// What the summary is written in.
+        found: Language,
+    },
+    /// It has as many tokens as the source, or more.
+    NotSmaller {
+        /// Tokens of the summary.
+        tokens: u32,
+        /// Tokens of the source.
+        source: u32,
+    },
+}
+
+/// What is known about a summary besides its words.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Draft<'a> {
+    /// The instructions the summariser was given, without the source: a summary that repeats them is an echo.
+    pub prompt: &'a str,
+    /// The first message of the source: a summary that repeats it and nothing else is an echo.
+    pub first_message: &'a str,
+    /// Tokens of the source; 0 if not known.
+    pub source_tokens: u32,
+    /// Tokens of the summary; 0 if not known.
+    pub summary_tokens: u32,
+    /// Whether the provider said that it stopped at its length limit.
+    pub hit_length_limit: bool,
+}
+
+/// The first reason why `summary` must not stand for `source`, or `None`.
+pub fn reject(summary: &str, source: &str, draft: &Draft<'_>) -> Option<Rejection> {
+    let body = without_thoughts(summary);
+    if empty(&body) {
+        return Some(Rejection::Empty);
+    }
+    if refusal(&body) {
+        return Some(Rejection::Refusal);
+    }
+    if echo(&body, source, draft) {
+        return Some(Rejection::Echo);
+    }
+    if repetitive(&body) {
+        return Some(Rejection::Repetitive);
+    }
+    if draft.hit_length_limit || cut_off(&body) {
+        return Some(Rejection::CutOff);
+    }
+    if let Some((expected, found)) = wrong_language(&body, source) {
+        return Some(Rejection::WrongLanguage { expected, found });
+    }
+    if draft.source_tokens > 0 && draft.summary_tokens >= draft.source_tokens {
+        return Some(Rejection::NotSmaller { tokens: draft.summary_tokens, source: draft.source_tokens });
+    }
+    None
+}
+
+fn without_thoughts(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("<think>") {
+        out.push_str(&rest[..at]);
+        match rest[at..].find("</think>") {
+            Some(end) => rest = &rest[at + end + 8..],
+            None => return out,
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn empty(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+    if letters < 3 {
+        return true;
+    }
+    if letters > 40 {
+        return false;
+    }
+    let plain: String = text.chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect::<String>().trim().to_lowercase();
+    ["none", "na", "null", "undefined", "no summary", "no summary available", "no content", "nothing to summarize", "summary", "empty", "ok", "okay", "done"]
+        .contains(&plain.as_str())
+}
+
+fn refusal(text: &str) -> bool {
+    // Shape: an opening in the first person and what is declined, near the beginning.
+    const OPENINGS: [&str; 50] = [
+        "i can't", "i cannot", "i can not", "i'm sorry", "i am sorry", "sorry,", "i'm unable", "i am unable", "i'm not able", "i am not able", "i won't", "i will not",
+        "as an ai", "as a language model", "i apologize", "unfortunately, i can", "i don't have access", "i do not have access", "i must decline", "there is no conversation", "please provide",
+        "could you please provide", "es tut mir leid", "tut mir leid", "ich kann nicht", "ich kann leider", "ich kann dir", "als ki", "leider kann ich", "lo siento", "no puedo", "como modelo de lenguaje", "como ia",
+        "je suis désolé", "désolé", "je ne peux pas", "en tant qu'ia", "en tant que modèle", "извините", "к сожалению, я не", "я не могу", "как языковая модель", "抱歉", "对不起", "很抱歉", "我无法", "我不能", "作为一个", "申し訳", "すみません",
+    ];
+    const DECLINED: [&str; 58] = [
+        "help", "assist", "summar", "provide", "comply", "fulfil", "do that", "process", "access", "continue", "generate", "discuss", "answer", "create", "complete", "request", "conversation", "language model", "as an ai", "the text",
+        "helfen", "zusammenfass", "fortfahren", "anfrage", "bearbeiten", "weiterhelfen", "zugriff", "sprachmodell", "ayudar", "resumir", "resumen", "solicitud", "proporcionar", "modelo", "aider", "résum", "fournir", "demande", "modèle", "помочь", "резюм", "выполнить", "запрос", "модел", "предоставить",
+        "帮助", "总结", "提供", "完成", "满足", "回答", "语言模型", "协助", "要約", "手伝", "対応", "お答え", "できません",
+    ];
+    let mut head: String = text.trim_start_matches(|c: char| !c.is_alphanumeric()).chars().take(220).collect();
+    head = head.to_lowercase().replace('’', "'");
+    // "The user says: I can't …" is a report; a refusal opens with it.
+    let opens = OPENINGS.iter().any(|o| head.starts_with(o));
+    let long = text.chars().count() > 900;
+    opens && !long && DECLINED.iter().any(|d| head.contains(d))
+}
+
+/// Hashes of all runs of five terms.
+fn shingles(text: &str, size: usize) -> Vec<u64> {
+    let mut terms = Vec::new();
+    each_term(text, |t| terms.push(t.hash));
+    let size = size.min(terms.len().max(1));
+    terms.windows(size).map(|w| w.iter().fold(0, |h, t| mix(h ^ t.rotate_left(9)))).collect()
+}
+
+fn share_in(part: &[u64], whole: &[u64]) -> f32 {
+    if part.is_empty() {
+        return 0.0;
+    }
+    let set: HashMap<u64, (), Plain> = whole.iter().map(|&h| (h, ())).collect();
+    part.iter().filter(|h| set.contains_key(h)).count() as f32 / part.len() as f32
+}
+
+fn echo(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
+    let content: String = prose(summary)
+        .iter()
+        .filter(|u| u.kind != UnitKind::Heading && !label(&summary[u.start..u.end]))
+        .map(|u| &summary[u.start..u.end])
+        .collect::<Vec<_>>()
+        .join("\n");
+    if content.chars().filter(|c| c.is_alphanumeric()).count() < 3 {
+        return true;
+    }
+    let own = shingles(&content, 5);
+    if !draft.prompt.is_empty() && own.len() >= 4 {
+        let prompt = shingles(draft.prompt, 5);
+        if share_in(&own, &prompt) >= 0.6 && share_in(&own, &shingles(source, 5)) < 0.5 {
+            return true;
+        }
+    }
+    let first = draft.first_message.trim();
+    if !first.is_empty() && source.len() > first.len() * 2 {
+        let first = shingles(first, 5);
+        if first.len() >= 4 && share_in(&own, &first) >= 0.9 && share_in(&first, &own) >= 0.6 {
+            return true;
+        }
+    }
+    false
+}
+
+/// "**Goal:**", "Next steps: none", "- N/A": a heading in other clothes.
+fn label(line: &str) -> bool {
+    let plain = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '-' | '#' | '•' | '.'));
+    let (head, tail) = plain.split_once([':', '：']).unwrap_or(("", plain));
+    let tail = tail.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '.'));
+    let nothing = ["", "none", "n/a", "na", "-", "nothing", "keine", "ninguno", "ninguna", "aucun", "aucune", "нет", "无", "なし", "not applicable", "tbd", "[]", "…", "..."];
+    nothing.contains(&tail.to_lowercase().as_str()) && head.split_whitespace().count() <= 6
+}
+
+fn repetitive(text: &str) -> bool {
+    let mut seen: HashMap<u64, (u32, u32), Plain> = HashMap::default();
+    let (mut repeated, mut all) = (0u32, 0u32);
+    let mut worst = 0;
+    for unit in prose(text) {
+        let mut h = 0u64;
+        let mut terms = 0u32;
+        each_term(&text[unit.start..unit.end], |t| {
+            h = mix(h ^ t.hash.rotate_left(11));
+            terms += 1;
+        });
+        if terms < 3 {
+            continue;
+        }
+        all += terms;
+        let entry = seen.entry(h).or_insert((0, terms));
+        entry.0 += 1;
+        if entry.0 > 1 {
+            repeated += terms;
+            worst = worst.max(entry.0);
+        }
+    }
+    if worst >= 3 && repeated * 10 >= all * 3 {
+        return true;
+    }
+    // A loop without sentence ends: few different runs of four words among many.
+    let grams = shingles(text, 4);
+    if grams.len() < 60 {
+        return false;
+    }
+    let different: HashMap<u64, (), Plain> = grams.iter().map(|&h| (h, ())).collect();
+    different.len() * 2 < grams.len()
+}
+
+fn cut_off(text: &str) -> bool {
+    let body = text.trim_end();
+    let fences = body.lines().filter(|l| l.trim_start().starts_with("```")).count();
+    if fences % 2 == 1 {
+        return true;
+    }
+    let last_line = body.lines().next_back().unwrap_or("").trim();
+    let Some(last) = body.chars().next_back() else { return false };
+    if full_stop(last) || soft_stop(last) || closer(last) && !matches!(last, '*' | '_') {
+        return false;
+    }
+    if matches!(last, ',' | '，' | '、' | '(' | '（' | '[' | '{' | '/' | '=' | '“' | '„' | '«' | '「') {
+        return true;
+    }
+    // A heading or a colon with nothing after it.
+    if last_line.starts_with('#') || matches!(last, ':' | '：') || matches!(last_line, "-" | "*" | "•" | "+") {
+        return true;
+    }
+    // "… because of the": a sentence does not end with a small word, in any language we can tell.
+    let tail = last_line.rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’'))).next().unwrap_or("");
+    if tail.is_empty() || last_line.split_whitespace().count() < 4 {
+        return false;
+    }
+    let mut folded = String::new();
+    tail.chars().for_each(|c| super::script::fold(c, &mut folded));
+    const OPEN: [&str; 64] = [
+        "the", "a", "an", "and", "or", "of", "to", "in", "with", "for", "by", "from", "that", "which", "because", "but", "is", "are", "was", "were", "their", "its", "der", "die", "das", "und", "oder", "mit",
+        "von", "fur", "zu", "dass", "weil", "ein", "eine", "el", "la", "los", "las", "y", "o", "de", "del", "que", "con", "para", "por", "le", "les", "et", "ou", "des", "du", "dans", "pour", "avec", "sur", "qui", "и", "или",
+        "что", "с", "для", "на",
+    ];
+    small_word(hash(folded.as_bytes())) != 0 && OPEN.contains(&folded.as_str())
+}
+
+fn wrong_language(summary: &str, source: &str) -> Option<(Language, Language)> {
+    let own = Evidence::of(&without_code(summary));
+    let theirs = Evidence::of(&without_code(source));
+    let found = own.best()?;
+    let expected = theirs.best()?;
+    // A few words prove nothing; a source in two languages may be summarised in either.
+    if found == expected || own.letters < 40 || theirs.letters < 40 || theirs.share(found) >= 0.15 {
+        return None;
+    }
+    Some((expected, found))
+}

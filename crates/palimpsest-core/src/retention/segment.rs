@@ -1,0 +1,374 @@
+//! Cuts a text into the pieces that are kept or dropped whole: sentences, list items, code blocks, lines.
+
+use super::script::{closer, full_stop, phrase_spaced, soft_stop};
+
+/// What a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnitKind {
+    /// A sentence of running text.
+    Sentence,
+    /// A list item with its continuation lines.
+    Item,
+    /// A Markdown heading.
+    Heading,
+    /// A fenced code block with its fences.
+    Code,
+    /// A quoted line (`> …`).
+    Quote,
+    /// A line that a machine wrote: log, JSON, table row, source code without a fence.
+    Line,
+}
+
+/// A piece of a text, in bytes, without surrounding white space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unit {
+    /// First byte.
+    pub start: usize,
+    /// After the last byte.
+    pub end: usize,
+    /// What it is.
+    pub kind: UnitKind,
+    /// Whether it opens a paragraph.
+    pub opens: bool,
+}
+
+/// A machine's line longer than this is cut at structural commas.
+const LONG_LINE: usize = 240;
+
+/// Cuts what people and models write.
+pub(crate) fn prose(text: &str) -> Vec<Unit> {
+    let mut out = Vec::new();
+    let mut lines = Lines { text, at: 0 };
+    let mut paragraph: Option<(usize, usize)> = None;
+    let mut item: Option<(usize, usize)> = None;
+    while let Some((start, end)) = lines.next() {
+        let line = &text[start..end];
+        let body = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if let Some(fence) = fence_of(body) {
+            flush(text, &mut paragraph, &mut item, &mut out);
+            let mut last = end;
+            while let Some((s, e)) = lines.next() {
+                last = e;
+                if closes(text[s..e].trim(), fence) {
+                    break;
+                }
+            }
+            push(text, start, last, UnitKind::Code, true, &mut out);
+            continue;
+        }
+        if body.is_empty() {
+            flush(text, &mut paragraph, &mut item, &mut out);
+            continue;
+        }
+        if list_item(body) {
+            flush(text, &mut paragraph, &mut item, &mut out);
+            item = Some((start, end));
+            continue;
+        }
+        if let Some((s, _)) = item
+            && indent >= 2
+        {
+            item = Some((s, end));
+            continue;
+        }
+        let kind = if heading(body) {
+            Some(UnitKind::Heading)
+        } else if body.starts_with('>') {
+            Some(UnitKind::Quote)
+        } else if machine_line(body) {
+            Some(UnitKind::Line)
+        } else {
+            None
+        };
+        if let Some(kind) = kind {
+            flush(text, &mut paragraph, &mut item, &mut out);
+            if kind == UnitKind::Line {
+                pieces(text, start, end, &mut out);
+            } else {
+                push(text, start, end, kind, true, &mut out);
+            }
+            continue;
+        }
+        flush_item(text, &mut item, &mut out);
+        // A new line inside a paragraph ends the sentence unless the text was wrapped by its width.
+        match paragraph {
+            Some((s, e)) if e - line_start(text, e) >= 56 && body.starts_with(char::is_lowercase) => paragraph = Some((s, end)),
+            Some((s, e)) => {
+                sentences(text, s, e, true, &mut out);
+                paragraph = Some((start, end));
+            }
+            None => paragraph = Some((start, end)),
+        }
+    }
+    flush(text, &mut paragraph, &mut item, &mut out);
+    out
+}
+
+/// Cuts what a tool wrote: line by line, long lines at structural commas.
+pub(crate) fn lines(text: &str) -> Vec<Unit> {
+    let mut out = Vec::new();
+    let mut lines = Lines { text, at: 0 };
+    while let Some((start, end)) = lines.next() {
+        pieces(text, start, end, &mut out);
+    }
+    out
+}
+
+/// Cuts `text[start..end]` into sentences.
+pub(crate) fn sentences(text: &str, start: usize, end: usize, opens: bool, out: &mut Vec<Unit>) {
+    let mut from = start;
+    let mut opens = opens;
+    let mut at = start;
+    while at < end {
+        let Some(c) = text[at..end].chars().next() else { break };
+        let after = at + c.len_utf8();
+        if c == '`' {
+            // Inline code is never cut; an unmatched backtick is a character like any other.
+            let mut reach = end.min(after + 300);
+            while !text.is_char_boundary(reach) {
+                reach -= 1;
+            }
+            at = text.as_bytes()[after..reach].iter().position(|&b| b == b'`').map_or(after, |p| after + p + 1);
+            continue;
+        }
+        let hard = full_stop(c);
+        if hard || soft_stop(c) {
+            let mut stop = after;
+            while let Some(n) = text[stop..end].chars().next() {
+                if full_stop(n) || soft_stop(n) || (closer(n) && n != '`') {
+                    stop += n.len_utf8();
+                } else {
+                    break;
+                }
+            }
+            let next = text[stop..end].chars().next();
+            let ends = hard
+                || next.is_none_or(char::is_whitespace) && !(c == '.' && stop == after && holds_on(text, from, at, &text[stop..end]))
+                || (c == '!' || c == '?') && next.is_some_and(super::script::unspaced);
+            if ends {
+                push(text, from, stop, UnitKind::Sentence, opens, out);
+                opens = false;
+                from = stop;
+            }
+            at = stop;
+            continue;
+        }
+        if c == ' ' && at - from > 160 && text[from..at].chars().next_back().is_some_and(phrase_spaced) {
+            push(text, from, at, UnitKind::Sentence, opens, out);
+            opens = false;
+            from = after;
+        }
+        at = after;
+    }
+    push(text, from, end, UnitKind::Sentence, opens, out);
+}
+
+/// Whether the full stop at `at` belongs to an abbreviation, an initial or an ordinal.
+fn holds_on(text: &str, from: usize, at: usize, rest: &str) -> bool {
+    const SHORT: [&str; 47] = [
+        "al", "approx", "art", "aug", "bzgl", "bzw", "ca", "cf", "d.h", "dept", "dr", "e.g", "ej", "eq", "est", "evtl", "feb", "fig", "g",
+        "gen", "ggf", "i.e", "inc", "jan", "mme", "mr", "mrs", "ms", "nr", "oct", "p.ej", "pp", "prof", "sr", "sra", "st", "u.a", "usw",
+        "vgl", "vol", "vs", "z.b", "г", "стр", "т.е", "т.к", "ул",
+    ];
+    let before = &text[from..at];
+    let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '„' | '“')).next().unwrap_or(before);
+    if word.is_empty() || word.len() > 12 {
+        return false;
+    }
+    let follows = rest.trim_start().chars().next();
+    if word.bytes().all(|b| b.is_ascii_digit()) {
+        // "1. Do this" at the start, and "3. Mai", "am 14. März" in the middle.
+        return word.len() <= 2 && (word.len() == before.trim_start().len() || follows.is_some_and(char::is_alphabetic) && german_month(rest));
+    }
+    let mut chars = word.chars();
+    if let (Some(initial), None) = (chars.next(), chars.next()) {
+        return initial.is_uppercase() && initial != 'I' && follows.is_some_and(char::is_uppercase);
+    }
+    let lower = word.to_lowercase();
+    SHORT.binary_search(&lower.as_str()).is_ok()
+}
+
+fn german_month(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    ["Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"].iter().any(|m| rest.starts_with(m))
+}
+
+/// Lines as byte ranges without their ends (`\n`, `\r\n`).
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Iterator for Lines<'_> {
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if self.at >= self.text.len() {
+            return None;
+        }
+        let start = self.at;
+        let bytes = &self.text.as_bytes()[start..];
+        let len = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());
+        self.at = start + len + 1;
+        let end = start + len;
+        let end = if len > 0 && bytes[len - 1] == b'\r' { end - 1 } else { end };
+        Some((start, end))
+    }
+}
+
+fn line_start(text: &str, end: usize) -> usize {
+    text[..end].rfind('\n').map_or(0, |p| p + 1)
+}
+
+fn push(text: &str, start: usize, end: usize, kind: UnitKind, opens: bool, out: &mut Vec<Unit>) {
+    let raw = &text[start..end];
+    let trimmed = raw.trim();
+    if trimmed.is_empty() {
+        return;
+    }
+    let start = start + (raw.len() - raw.trim_start().len());
+    let unit = Unit { start, end: start + trimmed.len(), kind, opens };
+    // A piece without a letter or digit ("...", ")") belongs to what stands before it.
+    if kind == UnitKind::Sentence
+        && !trimmed.chars().any(char::is_alphanumeric)
+        && let Some(last) = out.last_mut()
+        && last.kind == UnitKind::Sentence
+        && !text[last.end..unit.start].contains('\n')
+    {
+        last.end = unit.end;
+        return;
+    }
+    out.push(unit);
+}
+
+fn flush(text: &str, paragraph: &mut Option<(usize, usize)>, item: &mut Option<(usize, usize)>, out: &mut Vec<Unit>) {
+    if let Some((s, e)) = paragraph.take() {
+        sentences(text, s, e, true, out);
+    }
+    flush_item(text, item, out);
+}
+
+fn flush_item(text: &str, item: &mut Option<(usize, usize)>, out: &mut Vec<Unit>) {
+    if let Some((s, e)) = item.take() {
+        push(text, s, e, UnitKind::Item, true, out);
+    }
+}
+
+/// Cuts a machine's line where its structure allows: after a comma outside quotes that starts a new key or object.
+fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
+    let line = &text[start..end];
+    if line.len() <= LONG_LINE {
+        push(text, start, end, UnitKind::Line, true, out);
+        return;
+    }
+    let bytes = line.as_bytes();
+    let structured = matches!(bytes.iter().find(|b| !b.is_ascii_whitespace()), Some(b'{' | b'[' | b'"'));
+    if !structured {
+        if machine_line(line.trim()) {
+            push(text, start, end, UnitKind::Line, true, out);
+        } else {
+            sentences(text, start, end, true, out);
+        }
+        return;
+    }
+    let mut from = 0;
+    let mut quoted = false;
+    let mut escaped = false;
+    for (i, &b) in bytes.iter().enumerate() {
+        if escaped {
+            escaped = false;
+            continue;
+        }
+        match b {
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b',' if !quoted && i - from >= 48 => {
+                push(text, start + from, start + i + 1, UnitKind::Line, from == 0, out);
+                from = i + 1;
+            }
+            _ => {}
+        }
+    }
+    push(text, start + from, end, UnitKind::Line, from == 0, out);
+}
+
+fn fence_of(body: &str) -> Option<(u8, usize)> {
+    let mark = *body.as_bytes().first()?;
+    if mark != b'`' && mark != b'~' {
+        return None;
+    }
+    let run = body.bytes().take_while(|&b| b == mark).count();
+    // "```x``` in one line" is inline code.
+    (run >= 3 && !(mark == b'`' && body[run..].contains('`'))).then_some((mark, run))
+}
+
+fn closes(body: &str, (mark, run): (u8, usize)) -> bool {
+    body.len() >= run && body.bytes().all(|b| b == mark)
+}
+
+fn heading(body: &str) -> bool {
+    let marks = body.bytes().take_while(|&b| b == b'#').count();
+    (1..=6).contains(&marks) && body[marks..].starts_with(' ')
+}
+
+/// Whether the line begins a list item: `- `, `* `, `+ `, `• `, `1. `, `1) `, `（1）`.
+pub(crate) fn list_item(body: &str) -> bool {
+    let mut chars = body.chars();
+    match chars.next() {
+        Some('-' | '*' | '+') => chars.next() == Some(' '),
+        Some('•' | '‣' | '◦' | '·') => true,
+        Some(c) if c.is_ascii_digit() => {
+            let rest = body.trim_start_matches(|c: char| c.is_ascii_digit());
+            body.len() - rest.len() <= 3 && (rest.starts_with(". ") || rest.starts_with(") ") || rest.starts_with('、'))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a machine wrote the line: source code, JSON, a log line, a table row, a stack frame.
+pub(crate) fn machine_line(body: &str) -> bool {
+    let b = body.as_bytes();
+    let (Some(&first), Some(&last)) = (b.first(), b.last()) else { return false };
+    if first == b'|' || first == b'}' || first == b'<' && last == b'>' {
+        return true;
+    }
+    if matches!(last, b';' | b'{') || body.ends_with("},") || body.ends_with("],") || body.ends_with("=>") || body.ends_with("\",") {
+        return true;
+    }
+    if (first == b'{' || first == b'[') && body.contains('"') && body.contains(':') {
+        return true;
+    }
+    if first == b'"' && body.contains("\":") {
+        return true;
+    }
+    if matches!(body, "[" | "]" | "(" | ")" | "{" | ");" | "})") || body.starts_with("//") || body.starts_with("#!") || body.starts_with("@@ ") {
+        return true;
+    }
+    for start in ["at ", "File \"", "Traceback ", "diff --git", "+++ ", "--- ", "import ", "from ", "$ ", "#include", "def ", "fn ", "pub ", "const ", "let "] {
+        if body.starts_with(start) {
+            return match start {
+                "at " => body.contains(':') && body.contains('('),
+                "from " | "import " => !body.ends_with(['.', '!', '?']) && (body.contains(" import ") || body.contains('\'') || body.contains('"') || body.split_whitespace().count() <= 2),
+                "let " | "const " | "pub " | "fn " | "def " => body.contains('=') || body.ends_with([':', '{', ')']),
+                _ => true,
+            };
+        }
+    }
+    log_line(body)
+}
+
+fn log_line(body: &str) -> bool {
+    let head = body.get(..10).unwrap_or(body).as_bytes();
+    // A date or a time first, then something.
+    if head.len() == 10 && head[..4].iter().all(u8::is_ascii_digit) && matches!(head[4], b'-' | b'/') && head[5].is_ascii_digit() && head[8].is_ascii_digit() {
+        return true;
+    }
+    if head.len() >= 8 && head[0].is_ascii_digit() && head[1].is_ascii_digit() && head[2] == b':' && head[3].is_ascii_digit() && head[5] == b':' {
+        return true;
+    }
+    let word = body.trim_start_matches('[');
+    ["ERROR", "WARN", "INFO", "DEBUG", "TRACE", "FATAL"]
+        .iter()
+        .any(|l| word.starts_with(l) && word[l.len()..].starts_with([']', ':', ' ', '\t', '[']))
+}

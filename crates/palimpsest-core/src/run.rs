@@ -1,0 +1,326 @@
+//! One compaction: a plain value that is stepped (P1).
+//!
+//! [`Run::step`] answers with a job for a summariser, with the finished proposal, or with the reason
+//! why nothing changes. Who answers a job does not matter: `compact` takes the deterministic
+//! summary, `compactWith` a callback, a session the model port. There is one path.
+
+mod checkpoint;
+mod identify;
+mod prepare;
+mod summarize;
+mod update;
+mod verify;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Context, Seed, View};
+use crate::layer::{LayerId, Span};
+use crate::message::Seq;
+use crate::mode::Mode;
+use crate::record::Records;
+
+/// How layers are cut to a size: shared with the emergency pass.
+pub(crate) mod shrinking {
+    pub(crate) use super::update::{fit, recount};
+}
+
+pub use prepare::JobPassage;
+pub use summarize::{JobId, SuppliedSummary, SummaryJob};
+
+/// What a run aims at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// The policy's target, below its trigger.
+    Target,
+    /// As much as fits into so many tokens: what a one-shot `compact` keeps.
+    AtMost(u32),
+}
+
+/// Who asked for the run, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunOptions {
+    /// What to aim at.
+    pub aim: Aim,
+    /// Whether a person asked: then even a small gain is taken.
+    pub manual: bool,
+    /// What the summary should dwell on.
+    pub focus: Option<String>,
+    /// What the conversation is about.
+    pub mode: Mode,
+    /// The model that writes summaries; `None` means the deterministic summariser only.
+    pub model: Option<String>,
+    /// What a request to that model may hold, if its window is smaller than the session's.
+    pub chunk: Option<u32>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self { aim: Aim::Target, manual: false, focus: None, mode: Mode::default(), model: None, chunk: None }
+    }
+}
+
+/// The six stages of seed 1, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Choose what is covered.
+    Identify,
+    /// Turn it into passages and prompts.
+    Prepare,
+    /// Wait for summaries.
+    Summarize,
+    /// Make note and layer.
+    Checkpoint,
+    /// Fade and merge older layers, choose quotes, fill the ledger.
+    Update,
+    /// Check the new window.
+    Verify,
+}
+
+/// Why nothing changed (I5, P2, P3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Refusal {
+    /// There is nothing before the last exchange.
+    NothingToCompress,
+    /// The policy forbids summarising what would have to be.
+    NothingCompressible,
+    /// It would free less than a tenth of what it replaces.
+    NotWorth {
+        /// Tokens before.
+        before: u32,
+        /// Tokens there would have been.
+        after: u32,
+    },
+    /// What must stay does not fit.
+    CannotFit {
+        /// Tokens that no pass may shrink.
+        floor: u32,
+        /// Tokens a window may hold.
+        limit: u32,
+    },
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl Refusal {
+    /// A stable name of the reason.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NothingToCompress => "nothing_to_compress",
+            Self::NothingCompressible => "nothing_compressible",
+            Self::NotWorth { .. } => "not_worth",
+            Self::CannotFit { .. } => "cannot_fit",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What a finished run did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Tokens of the window before.
+    pub before: u32,
+    /// Tokens of the window after.
+    pub after: u32,
+    /// The new layer, if one was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<LayerId>,
+    /// What the new layer covers.
+    #[serde(default)]
+    pub covers: Vec<Span>,
+    /// How many messages that is.
+    pub messages: u32,
+    /// Tokens of those messages as they were shown.
+    pub covered_tokens: u32,
+    /// The user's words that stay verbatim in the slot.
+    pub quoted: Vec<Seq>,
+    /// Facts found in the new window ÷ facts of what was covered.
+    pub retention: f32,
+    /// Facts that the new window does not hold any more.
+    pub dropped: Vec<String>,
+    /// Tokens the model has to read again: everything from the first changed message on.
+    pub reread: u32,
+    /// What was done beside summarising: passes that had to help, rules that gave way to an invariant.
+    pub adjustments: Vec<String>,
+    /// Whether a person asked.
+    pub manual: bool,
+}
+
+impl RunReport {
+    /// Tokens freed.
+    pub const fn freed(&self) -> u32 {
+        self.before.saturating_sub(self.after)
+    }
+}
+
+/// A finished run: commit it as one revision, or leave it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proposal {
+    /// The revision it was planned on. Another head means: plan again.
+    pub base: u32,
+    /// The last message that was there when it was planned.
+    pub tip: Option<Seq>,
+    /// The new view.
+    pub view: View,
+    /// New records, where constraints were found in what is now covered.
+    pub records: Option<Records>,
+    /// What it did.
+    pub report: RunReport,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Answer this job with [`Run::supply`], then step again.
+    Need(Box<SummaryJob>),
+    /// Commit this.
+    Done(Box<Proposal>),
+    /// Nothing changed.
+    Refused(Refusal),
+}
+
+/// One compaction in progress.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// As it was when the run began.
+    original: Context,
+    /// As it will be.
+    context: Context,
+    options: RunOptions,
+    seed: Seed,
+    stage: Stage,
+    plan: Option<identify::Plan>,
+    queue: VecDeque<SummaryJob>,
+    waiting: Option<SummaryJob>,
+    written: Vec<summarize::Written>,
+    draft: Option<update::Draft>,
+    next_job: JobId,
+    ended: Option<Step>,
+}
+
+impl Run {
+    /// Plans on a copy of the context; messages that arrive meanwhile do not matter.
+    pub fn new(context: &Context, options: RunOptions, seed: Seed) -> Self {
+        Self {
+            original: context.clone(),
+            context: context.clone(),
+            options,
+            seed,
+            stage: Stage::Identify,
+            plan: None,
+            queue: VecDeque::new(),
+            waiting: None,
+            written: Vec::new(),
+            draft: None,
+            next_job: 1,
+            ended: None,
+        }
+    }
+
+    /// Where the run is.
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// What the run will cover and about what it will come to, once identified: the preview (P10).
+    pub fn preview(&mut self) -> Result<Preview, Refusal> {
+        if self.plan.is_none() {
+            self.identify()?;
+        }
+        let plan = self.plan.as_ref().ok_or(Refusal::NothingToCompress)?;
+        Ok(Preview {
+            before: self.context.tokens(),
+            after: plan.projected,
+            covers: plan.spans(&self.context),
+            messages: plan.covered.len() as u32,
+            covered_tokens: plan.covered_tokens,
+            layer_tokens: plan.newest,
+        })
+    }
+
+    /// Goes on until a summary is needed or the run is over.
+    pub fn step(&mut self) -> Step {
+        if let Some(step) = &self.ended {
+            return step.clone();
+        }
+        if let Some(job) = &self.waiting {
+            return Step::Need(Box::new(job.clone()));
+        }
+        match self.advance() {
+            Ok(step) | Err(step) => step,
+        }
+    }
+
+    fn advance(&mut self) -> Result<Step, Step> {
+        loop {
+            match self.stage {
+                Stage::Identify => {
+                    if self.plan.is_none() {
+                        self.identify().map_err(|r| self.end(r))?;
+                    }
+                    self.stage = Stage::Prepare;
+                }
+                Stage::Prepare => {
+                    self.prepare();
+                    self.stage = Stage::Summarize;
+                }
+                Stage::Summarize => {
+                    if let Some(job) = self.next_job() {
+                        return Ok(Step::Need(Box::new(job)));
+                    }
+                    self.stage = Stage::Checkpoint;
+                }
+                Stage::Checkpoint => {
+                    self.checkpoint();
+                    self.stage = Stage::Update;
+                }
+                Stage::Update => {
+                    self.update();
+                    self.stage = Stage::Verify;
+                }
+                Stage::Verify => {
+                    let proposal = self.verify().map_err(|r| self.end(r))?;
+                    let step = Step::Done(Box::new(proposal));
+                    self.ended = Some(step.clone());
+                    return Ok(step);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, refusal: Refusal) -> Step {
+        self.waiting = None;
+        self.queue.clear();
+        let step = Step::Refused(refusal);
+        self.ended = Some(step.clone());
+        step
+    }
+
+    /// Stops. Nothing has changed.
+    pub fn cancel(&mut self) -> Step {
+        match &self.ended {
+            Some(step) => step.clone(),
+            None => self.end(Refusal::Cancelled),
+        }
+    }
+}
+
+/// What a run would do (P10).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preview {
+    /// Tokens of the window now.
+    pub before: u32,
+    /// About what it would be.
+    pub after: u32,
+    /// What would be covered.
+    pub covers: Vec<Span>,
+    /// How many messages that is.
+    pub messages: u32,
+    /// Tokens of those messages: what a summariser has to read.
+    pub covered_tokens: u32,
+    /// The most the new layer takes.
+    pub layer_tokens: u32,
+}

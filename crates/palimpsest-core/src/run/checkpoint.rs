@@ -1,0 +1,63 @@
+//! Stage 4: the note, and what the source held (C4, P9).
+
+use crate::layer::Author;
+use crate::message::Role;
+use crate::note::Note;
+use crate::retention::{self, Fact};
+
+use super::Run;
+use super::update::Draft;
+
+/// The most facts a note carries for later fades.
+const NOTE_FACTS: usize = 160;
+
+impl Run {
+    pub(super) fn checkpoint(&mut self) {
+        let Some(plan) = &self.plan else { return };
+        let counter = self.context.counter.as_ref();
+        let sources: Vec<(retention::Speaker, String)> = plan
+            .covered
+            .iter()
+            .map(|&i| &self.context.entries[i].message)
+            .map(|m| (speaker(m.role), super::identify::words_of(&m.parts)))
+            .collect();
+        let audit = retention::Audit::new(sources.iter().map(|(who, text)| (*who, text.as_str())));
+
+        let mut view = self.context.view().clone();
+        let note = (plan.newest > 0 && !self.written.is_empty()).then(|| {
+            let text = self.written.iter().map(|w| w.text.trim()).collect::<Vec<_>>().join("\n");
+            Note {
+                id: view.next_note,
+                covers: plan.spans(&self.context),
+                tokens: counter.count(&text),
+                text,
+                facts: ordered(&audit.facts).take(NOTE_FACTS).cloned().collect(),
+                author: self.note_author(),
+            }
+        });
+        view.next_note += u32::from(note.is_some());
+        self.draft = Some(Draft::new(view, note, audit));
+    }
+
+    fn note_author(&self) -> Author {
+        // The least trusted way any part was written is the whole note's.
+        let fallback = self.written.iter().find(|w| matches!(w.author, Author::Fallback { .. }));
+        fallback.or(self.written.first()).map_or(Author::Extractive, |w| w.author.clone())
+    }
+}
+
+/// Facts by the ledger's order of classes, each class in the order of the text.
+pub(super) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
+    let mut facts: Vec<&Fact> = facts.iter().collect();
+    facts.sort_by_key(|f| f.class);
+    facts.into_iter()
+}
+
+/// Whose words they are: only a user's can be constraints.
+pub(super) const fn speaker(role: Role) -> retention::Speaker {
+    match role {
+        Role::User | Role::System => retention::Speaker::User,
+        Role::Assistant => retention::Speaker::Assistant,
+        Role::Tool => retention::Speaker::Tool,
+    }
+}

@@ -1,0 +1,172 @@
+//! Stage 2: what a summariser is given (P5, P7).
+
+use crate::extractive;
+use crate::layer::Level;
+use crate::message::{Message, Part, Role, Seq};
+use crate::policy::Headings as PolicyHeadings;
+use crate::prompt::{Headings, PromptMessage, SummaryRequest};
+use crate::retention;
+
+use super::identify::words_of;
+use super::summarize::SummaryJob;
+use super::{Run, Stage};
+
+/// One message as a summariser reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobPassage {
+    /// The message.
+    pub seq: Seq,
+    /// Who speaks.
+    pub role: Role,
+    /// The words, without thinking.
+    pub text: String,
+}
+
+/// A message longer than this part of a chunk is given to a model as head and tail.
+const LARGEST_PART: u32 = 2;
+
+impl Run {
+    /// Whether a model is asked at all. At 2,048 tokens and below its prompt would not fit beside what
+    /// is to be summarised (section XI).
+    fn asks_model(&self) -> bool {
+        self.options.model.is_some() && self.context.setup().shares.window > 2_048
+    }
+
+    pub(super) fn prepare(&mut self) {
+        debug_assert_eq!(self.stage, Stage::Prepare);
+        let Some(plan) = self.plan.clone() else { return };
+        if plan.newest == 0 {
+            return;
+        }
+        let passages: Vec<JobPassage> = plan
+            .covered
+            .iter()
+            .map(|&i| passage(&self.context.entries[i].message))
+            .filter(|p| !p.text.trim().is_empty())
+            .collect();
+        if passages.is_empty() {
+            return;
+        }
+        let asks_model = self.asks_model();
+        let chunks = if asks_model { self.chunks(passages) } else { vec![passages] };
+        let parts = chunks.len() as u32;
+        let total: u32 = chunks.iter().flatten().map(|p| self.context.counter.count(&p.text)).sum();
+        let language = self.language();
+        let goal = self.context.records().goal.as_ref().map(|g| g.render(400, self.context.counter.as_ref()));
+        for (part, passages) in chunks.into_iter().enumerate() {
+            let size: u32 = passages.iter().map(|p| self.context.counter.count(&p.text)).sum();
+            let share = u64::from(plan.newest) * u64::from(size) / u64::from(total.max(1));
+            let id = self.next_job;
+            self.next_job += 1;
+            let nonce = crate::fence::nonce(id.into(), &self.seed.secret);
+            let mut job = SummaryJob {
+                id,
+                part: part as u32 + 1,
+                parts,
+                attempt: 1,
+                target_tokens: (share as u32).max(super::identify::SMALLEST_SUMMARY),
+                system: String::new(),
+                prompt: String::new(),
+                nonce,
+                passages,
+                mode: self.options.mode,
+                focus: self.options.focus.clone(),
+                language: language.clone(),
+                goal: goal.clone(),
+                headings: headings(self.context.setup().policy.headings),
+            };
+            if asks_model {
+                job.write_prompt();
+            }
+            self.queue.push_back(job);
+        }
+    }
+
+    /// Splits at messages so that each request fits what the summariser may read.
+    fn chunks(&self, passages: Vec<JobPassage>) -> Vec<Vec<JobPassage>> {
+        let counter = self.context.counter.as_ref();
+        let room = self.options.chunk.unwrap_or(u32::MAX).min(self.context.setup().shares.chunk).max(256);
+        let mut chunks: Vec<Vec<JobPassage>> = Vec::new();
+        let mut left = 0;
+        for mut passage in passages {
+            let mut tokens = counter.count(&passage.text);
+            if tokens > room / LARGEST_PART {
+                passage.text = extractive::excerpt(&passage.text, room / LARGEST_PART, counter);
+                tokens = counter.count(&passage.text);
+            }
+            // number, role and JSON quoting
+            tokens += 12;
+            if tokens > left || chunks.is_empty() {
+                chunks.push(Vec::new());
+                left = room;
+            }
+            left = left.saturating_sub(tokens);
+            if let Some(chunk) = chunks.last_mut() {
+                chunk.push(passage);
+            }
+        }
+        chunks
+    }
+
+    /// The language of the user's words, which the summary must keep.
+    fn language(&self) -> Option<String> {
+        let words: String = self
+            .context
+            .entries
+            .iter()
+            .rev()
+            .filter(|e| e.message.role == Role::User)
+            .take(8)
+            .map(|e| e.message.words())
+            .collect::<Vec<_>>()
+            .join("\n");
+        retention::detect_language(&words).map(|l| format!("{l:?}"))
+    }
+}
+
+impl SummaryJob {
+    /// Writes system and user text for a model.
+    pub(super) fn write_prompt(&mut self) {
+        let messages: Vec<PromptMessage<'_>> = self
+            .passages
+            .iter()
+            .map(|p| PromptMessage { number: p.seq, role: role_name(p.role), text: &p.text })
+            .collect();
+        let request = SummaryRequest {
+            level: Level::Detailed.into(),
+            mode: self.mode,
+            goal_text: self.goal.as_deref(),
+            focus: self.focus.as_deref(),
+            language: self.language.as_deref(),
+            headings: self.headings,
+            target_tokens: self.target_tokens,
+            messages: &messages,
+            nonce: &self.nonce,
+        };
+        let prompt = if self.attempt > 1 { request.tighter() } else { request.prompt() };
+        self.system = prompt.system;
+        self.prompt = prompt.user;
+    }
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    }
+}
+
+const fn headings(headings: PolicyHeadings) -> Headings {
+    match headings {
+        PolicyHeadings::Level => Headings::ByLevel,
+        PolicyHeadings::Eight => Headings::Eight,
+        PolicyHeadings::Short => Headings::Short,
+    }
+}
+
+fn passage(message: &Message) -> JobPassage {
+    let parts: Vec<Part> = message.parts.clone();
+    JobPassage { seq: message.seq, role: message.role, text: words_of(&parts) }
+}

@@ -1,0 +1,208 @@
+//! Stage 3: jobs for a summariser, and what is made of its answers (P7, P8).
+
+use palimpsest_tokens::TokenCounter;
+
+use crate::error::CoreError;
+use crate::extractive::{self, Passage};
+use crate::layer::Author;
+use crate::mode::Mode;
+use crate::prompt::Headings;
+use crate::retention;
+
+use super::prepare::JobPassage;
+use super::{Run, Stage};
+
+/// Number of a job within its run.
+pub type JobId = u32;
+
+/// Attempts with a model before the deterministic summary is taken.
+const ATTEMPTS: u32 = 2;
+
+/// A text that a summariser is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummaryJob {
+    /// Its number.
+    pub id: JobId,
+    /// Which part of the range it is, from 1.
+    pub part: u32,
+    /// Into how many parts the range was split.
+    pub parts: u32,
+    /// 1, or 2 after a rejected answer.
+    pub attempt: u32,
+    /// Tokens the summary should have at most.
+    pub target_tokens: u32,
+    /// System message for a model.
+    pub system: String,
+    /// User message for a model: instructions and the messages, fenced as data.
+    pub prompt: String,
+    /// What the markers of this job's answer are fenced with.
+    pub nonce: String,
+    /// The messages themselves.
+    pub passages: Vec<JobPassage>,
+    pub(super) mode: Mode,
+    pub(super) focus: Option<String>,
+    pub(super) language: Option<String>,
+    pub(super) goal: Option<String>,
+    pub(super) headings: Headings,
+}
+
+impl SummaryJob {
+    /// The most tokens a model may answer with: 120 % of the target (P7).
+    pub const fn num_predict(&self) -> u32 {
+        self.target_tokens + self.target_tokens / 5 + 16
+    }
+
+    /// The deterministic summary of the same messages.
+    pub fn extractive(&self, counter: &dyn TokenCounter) -> String {
+        let passages: Vec<Passage<'_>> = self
+            .passages
+            .iter()
+            .map(|p| Passage { id: p.seq, role: super::checkpoint::speaker(p.role), text: &p.text })
+            .collect();
+        let options = extractive::Options {
+            target_tokens: self.target_tokens,
+            emphasis: super::update::emphasis(self.mode),
+            focus: self.focus.as_deref(),
+            ..extractive::Options::default()
+        };
+        extractive::summarize(&passages, &options, counter).text
+    }
+
+    /// All words to be summarised.
+    pub fn source(&self) -> String {
+        self.passages.iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A summariser's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SuppliedSummary {
+    /// What it wrote.
+    Text(String),
+    /// It did not write anything, and will not: the code says why. The deterministic summary is used.
+    Failed(String),
+}
+
+/// An accepted text for one job.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) author: Author,
+}
+
+impl Run {
+    /// Answers the job that [`Run::step`] asked for.
+    ///
+    /// A text that is empty, a refusal, an echo, repetitive, cut off, in the wrong language or not smaller
+    /// is asked for once more, tighter; then the deterministic summary is taken and marked (P8).
+    pub fn supply(&mut self, job: JobId, answer: SuppliedSummary) -> Result<(), CoreError> {
+        let waiting = match self.waiting.take() {
+            Some(waiting) if waiting.id == job => waiting,
+            other => {
+                self.waiting = other;
+                return Err(CoreError::NotFound { what: "waiting job", id: job });
+            }
+        };
+        debug_assert_eq!(self.stage, Stage::Summarize);
+        let counter = self.context.counter.clone();
+        let fallback = |reason: String| Written {
+            text: waiting.extractive(counter.as_ref()),
+            author: Author::Fallback { reason },
+        };
+        let written = match answer {
+            SuppliedSummary::Failed(code) => fallback(code),
+            SuppliedSummary::Text(text) => {
+                let text = clean(&text, &waiting.nonce);
+                let source = waiting.source();
+                let draft = retention::Draft {
+                    prompt: &waiting.system,
+                    first_message: waiting.passages.first().map_or("", |p| &p.text),
+                    source_tokens: counter.count(&source),
+                    summary_tokens: counter.count(&text),
+                    hit_length_limit: false,
+                };
+                match retention::reject(&text, &source, &draft) {
+                    None => Written { text, author: self.author() },
+                    Some(_) if waiting.attempt < ATTEMPTS => {
+                        let mut again = waiting;
+                        again.attempt += 1;
+                        again.target_tokens = (again.target_tokens * 3 / 4).max(super::identify::SMALLEST_SUMMARY);
+                        again.write_prompt();
+                        self.queue.push_front(again);
+                        return Ok(());
+                    }
+                    Some(rejection) => fallback(format!("{rejection:?}").to_lowercase()),
+                }
+            }
+        };
+        self.written.push(written);
+        Ok(())
+    }
+
+    fn author(&self) -> Author {
+        self.options.model.clone().map_or(Author::Extractive, |name| Author::Model { name })
+    }
+
+    /// Answers the rest of the jobs with the deterministic summary: "skip" (P7).
+    pub fn skip_model(&mut self) {
+        self.options.model = None;
+        if let Some(job) = self.waiting.take() {
+            self.queue.push_front(job);
+        }
+    }
+
+    /// The next job if a model has to be asked; jobs without a model are answered here.
+    pub(super) fn next_job(&mut self) -> Option<SummaryJob> {
+        while let Some(job) = self.queue.pop_front() {
+            if !job.prompt.is_empty() && self.options.model.is_some() {
+                self.waiting = Some(job.clone());
+                return Some(job);
+            }
+            let text = job.extractive(self.context.counter.as_ref());
+            self.written.push(Written { text, author: Author::Extractive });
+        }
+        None
+    }
+}
+
+/// The summary without the model's thinking and markers.
+fn clean(text: &str, nonce: &str) -> String {
+    let text = strip_thinking(text);
+    crate::marker::parse(&text, nonce).text.trim().to_owned()
+}
+
+/// Removes `<think>` blocks; an unclosed one takes everything after it.
+fn strip_thinking(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("<think>") {
+        out.push_str(&rest[..at]);
+        match rest[at..].find("</think>") {
+            Some(end) => rest = &rest[at + end + "</think>".len()..],
+            None => return out,
+        }
+    }
+    // a template may open the block itself
+    if let Some(end) = rest.find("</think>")
+        && out.is_empty()
+    {
+        rest = &rest[end + "</think>".len()..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P8: a model's thinking is no part of its summary.
+    #[test]
+    fn thinking_is_stripped() {
+        let check = |input: &str, expected: &str| assert_eq!(strip_thinking(input), expected);
+        check("plain", "plain");
+        check("<think>a</think>b", "b");
+        check("a<think>b</think>c<think>d", "ac");
+        check("opened by the template</think>b", "b");
+    }
+}

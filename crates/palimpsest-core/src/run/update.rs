@@ -1,0 +1,344 @@
+//! Stage 5: the new view. Older layers fade and merge, the user's words are quoted, facts that the
+//! summary missed go to the ledger, constraints to the records (C3, C4, P3, P9).
+
+use std::rc::Rc;
+
+use palimpsest_tokens::TokenCounter;
+
+use crate::context::{Context, Quote, View};
+use crate::extractive;
+use crate::layer::{Author, Layer, Level};
+use crate::message::{Origin, Role, Seq};
+use crate::mode::Mode;
+use crate::note::Note;
+use crate::policy::{Fading, UserWords};
+use crate::record::Records;
+use crate::rendition::Rendition;
+use crate::retention::{self, Audit, Emphasis};
+use crate::window::{layer_body, quote_line};
+
+use super::Run;
+use super::identify::SMALLEST_SUMMARY;
+
+/// The view being built.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    pub(super) view: View,
+    pub(super) note: Option<Note>,
+    pub(super) audit: Audit,
+    pub(super) records: Option<Records>,
+    pub(super) adjustments: Vec<String>,
+    /// Number of the new layer.
+    pub(super) layer: u32,
+}
+
+impl Draft {
+    pub(super) fn new(view: View, note: Option<Note>, audit: Audit) -> Self {
+        Self { view, note, audit, records: None, adjustments: Vec::new(), layer: 0 }
+    }
+}
+
+impl Run {
+    pub(super) fn update(&mut self) {
+        let (Some(plan), Some(mut draft)) = (self.plan.clone(), self.draft.take()) else { return };
+        let shares = self.context.setup().shares;
+        let mut context = self.context.clone();
+
+        if let Some(records) = self.constraints(&plan.covered) {
+            context.set_records(records.clone());
+            draft.records = Some(records);
+        }
+
+        // The new layer, and the older ones one step shorter.
+        let view = &mut draft.view;
+        view.compactions += 1;
+        for seq in plan.covered.iter().map(|&i| self.context.entries[i].message.seq) {
+            view.reduced.remove(&seq);
+        }
+        let layer = self.new_layer(&plan, draft.note.as_ref(), view);
+        draft.layer = layer.id;
+        if let Some(note) = draft.note.take() {
+            view.notes.push(Rc::new(note));
+        }
+        self.age(view);
+        push_layer(view, layer);
+        let used: Vec<u32> = view.layers.iter().flat_map(|l| l.notes.iter().copied()).collect();
+        view.notes.retain(|n| used.contains(&n.id));
+
+        // The user's own words, newest first.
+        context.set_view(draft.view.clone());
+        draft.view.quotes = self.quotes(&context, shares.user);
+        context.set_view(draft.view.clone());
+
+        // What the summary missed; what room is left goes there first (P4).
+        if plan.newest > 0 {
+            self.fill_ledger(&mut draft, &mut context, plan.newest, plan.aim);
+        }
+        let left = plan.aim.saturating_sub(context.tokens());
+        if left > 0 && plan.newest > 0 {
+            let quoted: u32 = draft.view.quotes.iter().map(|q| q.tokens).sum();
+            draft.view.quotes = self.quotes(&context, quoted.max(shares.user) + left);
+            context.set_view(draft.view.clone());
+            if context.tokens() > plan.aim {
+                draft.view.quotes = self.quotes(&context, shares.user);
+                context.set_view(draft.view.clone());
+            }
+        }
+        self.context = context;
+        self.draft = Some(draft);
+    }
+
+    fn new_layer(&self, plan: &super::identify::Plan, note: Option<&Note>, view: &mut View) -> Layer {
+        let counter = self.context.counter.as_ref();
+        let id = view.next_layer;
+        view.next_layer += 1;
+        let summary = note.map_or_else(String::new, |n| fit(&n.text, plan.newest, Level::Detailed, counter));
+        let mut layer = Layer {
+            id,
+            level: Level::Detailed,
+            covers: plan.spans(&self.context),
+            summary,
+            ledger: Vec::new(),
+            tokens: 0,
+            original_tokens: plan.covered_tokens,
+            messages: plan.covered.len() as u32,
+            notes: note.map(|n| n.id).into_iter().collect(),
+            rank: 0,
+            number: view.compactions,
+            created: self.seed.now,
+            compressed_at: self.seed.now,
+            replaces: Vec::new(),
+            author: note.map_or(Author::Extractive, |n| n.author.clone()),
+            retention: 0.0,
+            dropped: Vec::new(),
+            key_decisions: Vec::new(),
+            files_modified: Vec::new(),
+            next_steps: Vec::new(),
+        };
+        recount(&mut layer, counter);
+        layer
+    }
+
+    /// Makes every layer that is there one step shorter and merges the two neighbours of lowest rank
+    /// while there are more than the slots hold. Made from notes, never from a layer's text (C4).
+    fn age(&self, view: &mut View) {
+        let shares = self.context.setup().shares;
+        let counter = self.context.counter.as_ref();
+        let single = matches!(self.context.setup().policy.fading, Fading::Single { .. });
+        let slots = if single { 1 } else { shares.older_slots.max(1) as usize };
+        while view.layers.len() > slots {
+            let rank = |i: usize| (view.layers[i].rank + view.layers[i + 1].rank, i);
+            let Some(at) = (0..view.layers.len() - 1).min_by_key(|&i| rank(i)) else { break };
+            let merged = self.merge(view, at);
+            view.layers.splice(at..=at + 1, [Rc::new(merged)]);
+        }
+        for i in 0..view.layers.len() {
+            let old = Rc::clone(&view.layers[i]);
+            if old.tokens <= shares.older {
+                continue;
+            }
+            let level = if old.level == Level::Detailed { Level::Moderate } else { Level::Compact };
+            let mut layer = self.from_notes(view, &old.notes, level, shares.older);
+            if layer.is_empty() {
+                layer = fit(&old.summary, shares.older, level, counter);
+            }
+            let mut faded = Layer {
+                id: view.next_layer,
+                level,
+                summary: layer,
+                ledger: Vec::new(),
+                compressed_at: self.seed.now,
+                replaces: vec![old.id],
+                ..(*old).clone()
+            };
+            faded.ledger = self.carry(view, &faded, shares.older);
+            recount(&mut faded, counter);
+            if faded.tokens < old.tokens {
+                view.next_layer += 1;
+                view.layers[i] = Rc::new(faded);
+            }
+        }
+    }
+
+    fn merge(&self, view: &mut View, at: usize) -> Layer {
+        let shares = self.context.setup().shares;
+        let (a, b) = (Rc::clone(&view.layers[at]), Rc::clone(&view.layers[at + 1]));
+        let notes: Vec<u32> = a.notes.iter().chain(&b.notes).copied().collect();
+        let level = a.level.min(b.level).min(Level::Moderate);
+        let summary = self.from_notes(view, &notes, level, shares.older);
+        let mut merged = Layer {
+            id: view.next_layer,
+            level,
+            covers: a.covers.iter().chain(&b.covers).copied().collect(),
+            summary,
+            ledger: Vec::new(),
+            tokens: 0,
+            original_tokens: a.original_tokens.saturating_add(b.original_tokens),
+            messages: a.messages + b.messages,
+            notes,
+            rank: a.rank.max(b.rank) + 1,
+            number: b.number,
+            created: a.created,
+            compressed_at: self.seed.now,
+            replaces: vec![a.id, b.id],
+            author: b.author.clone(),
+            retention: a.retention.min(b.retention),
+            dropped: a.dropped.iter().chain(&b.dropped).cloned().collect(),
+            key_decisions: a.key_decisions.iter().chain(&b.key_decisions).cloned().collect(),
+            files_modified: a.files_modified.iter().chain(&b.files_modified).cloned().collect(),
+            next_steps: b.next_steps.clone(),
+        };
+        view.next_layer += 1;
+        merged.covers.sort_unstable();
+        merged.ledger = self.carry(view, &merged, shares.older);
+        recount(&mut merged, self.context.counter.as_ref());
+        merged
+    }
+
+    /// The text of notes cut to three quarters of `room`; the rest is for facts.
+    fn from_notes(&self, view: &View, notes: &[u32], level: Level, room: u32) -> String {
+        let texts: Vec<&str> = notes.iter().filter_map(|id| view.note(*id)).map(|n| n.text.as_str()).collect();
+        let counter = self.context.counter.as_ref();
+        fit(&texts.join("\n"), room * 3 / 4, level, counter)
+    }
+
+    /// Facts of the notes that this form of the layer would lose, as far as `room` reaches.
+    fn carry(&self, view: &View, layer: &Layer, room: u32) -> Vec<String> {
+        let counter = self.context.counter.as_ref();
+        let left = room.saturating_sub(counter.count(&layer.summary));
+        let facts = layer.notes.iter().filter_map(|id| view.note(*id)).flat_map(|n| n.facts.iter().cloned());
+        let audit = Audit { facts: facts.collect() };
+        let missing = audit.check(&layer.summary).missing;
+        retention::ledger(&missing, emphasis(self.options.mode), left, counter).lines
+    }
+
+    fn fill_ledger(&self, draft: &mut Draft, context: &mut Context, newest: u32, aim: u32) {
+        let counter = self.context.counter.as_ref();
+        let Some(at) = draft.view.layers.iter().position(|l| l.id == draft.layer) else { return };
+        let mut layer = (*draft.view.layers[at]).clone();
+        let mut check = draft.audit.check(&window_words(context));
+        if check.missing.is_empty() {
+            return;
+        }
+        let quarter = newest / 4;
+        let left = aim.saturating_sub(context.tokens());
+        if left < quarter && layer.tokens > newest - quarter {
+            layer.summary = fit(&layer.summary, newest - quarter, layer.level, counter);
+            recount(&mut layer, counter);
+            draft.view.layers[at] = Rc::new(layer.clone());
+            context.set_view(draft.view.clone());
+            check = draft.audit.check(&window_words(context));
+        }
+        let own = newest.saturating_sub(layer.tokens);
+        let room = own.max(quarter.min(own + left)).max(aim.saturating_sub(context.tokens()).min(newest * 2));
+        layer.ledger = retention::ledger(&check.missing, emphasis(self.options.mode), room, counter).lines;
+        recount(&mut layer, counter);
+        draft.view.layers[at] = Rc::new(layer);
+        context.set_view(draft.view.clone());
+    }
+
+    /// The user's words from covered messages, newest first, within `room`; one message at most a
+    /// quarter of it (P3). In the order of the conversation.
+    fn quotes(&self, context: &Context, room: u32) -> Vec<Quote> {
+        let counter = context.counter.as_ref();
+        if context.setup().policy.user_words == UserWords::Summarize || room < SMALLEST_SUMMARY {
+            return Vec::new();
+        }
+        let most = room / 4;
+        let mut left = room;
+        let mut quotes = Vec::new();
+        for entry in context.entries.iter().rev() {
+            let message = &entry.message;
+            if message.role != Role::User || !matches!(context.view.rendition(message.seq), Rendition::Covered(_)) {
+                continue;
+            }
+            let words = message.words();
+            if words.trim().is_empty() {
+                continue;
+            }
+            let Some(quote) = quote(message.seq, &words, most.min(left), counter) else { break };
+            left -= quote.tokens;
+            quotes.push(quote);
+        }
+        quotes.reverse();
+        quotes
+    }
+
+    /// Records with the demands found in the user's covered words (P9). Only the host's own words count:
+    /// a tool's or an import's text cannot become a constraint (I8).
+    fn constraints(&self, covered: &[usize]) -> Option<Records> {
+        let mut records = self.context.records().clone();
+        for &i in covered {
+            let message = &self.context.entries[i].message;
+            if message.role == Role::User && message.origin == Origin::Host {
+                for constraint in retention::constraints(&message.words()) {
+                    records.constrain(message.seq, &constraint);
+                }
+            }
+        }
+        (records.revision != self.context.records().revision).then_some(records)
+    }
+}
+
+/// Adds the layer; two neighbouring ones without a word become one.
+fn push_layer(view: &mut View, layer: Layer) {
+    if let Some(last) = view.layers.last()
+        && last.tokens == 0
+        && layer.tokens == 0
+    {
+        let mut joined = layer;
+        joined.covers = last.covers.iter().chain(&joined.covers).copied().collect();
+        joined.messages += last.messages;
+        joined.original_tokens = joined.original_tokens.saturating_add(last.original_tokens);
+        joined.replaces.push(last.id);
+        view.layers.pop();
+        view.layers.push(Rc::new(joined));
+        return;
+    }
+    view.layers.push(Rc::new(layer));
+}
+
+/// `text` if it fits, else cut by level.
+pub(crate) fn fit(text: &str, room: u32, level: Level, counter: &dyn TokenCounter) -> String {
+    if counter.count(text) <= room {
+        return text.to_owned();
+    }
+    extractive::shorten(text, room, level.into(), counter)
+}
+
+/// Counts summary and ledger as they stand in the slot.
+pub(crate) fn recount(layer: &mut Layer, counter: &dyn TokenCounter) {
+    let body = layer_body(&layer.summary, &layer.ledger);
+    layer.tokens = if body.is_empty() { 0 } else { counter.count(&body) };
+}
+
+/// One quoted message, excerpted to `room`. `None` if not even an excerpt fits.
+fn quote(seq: Seq, words: &str, room: u32, counter: &dyn TokenCounter) -> Option<Quote> {
+    let frame = counter.count(&quote_line(seq, "")) + 1;
+    let room = room.checked_sub(frame).filter(|r| *r >= 12)?;
+    let text = if counter.count(words) <= room { words.trim().to_owned() } else { extractive::excerpt(words, room, counter) };
+    let tokens = counter.count(&quote_line(seq, &text)) + 1;
+    Some(Quote { seq, text, tokens })
+}
+
+/// All words of a window: what the audit searches.
+pub(super) fn window_words(context: &Context) -> String {
+    let mut out = String::new();
+    for message in context.window().messages() {
+        for part in message.parts() {
+            out.push_str(part.words());
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// What a mode holds dearest.
+pub(super) const fn emphasis(mode: Mode) -> Emphasis {
+    match mode {
+        Mode::Developer => Emphasis::Developer,
+        Mode::Planning => Emphasis::Planning,
+        Mode::Debugger => Emphasis::Debugger,
+        Mode::Assistant => Emphasis::Assistant,
+    }
+}

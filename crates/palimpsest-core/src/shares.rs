@@ -1,0 +1,212 @@
+//! How a window is divided: the numbers of `balanced` as data (requirements, section XI).
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::CoreError;
+
+/// The smallest window a one-shot `compact` takes.
+pub const MIN_WINDOW: u32 = 64;
+/// The largest window of the table of numbers; above it shares stay as they are.
+const LAST: usize = 5;
+
+/// How a window of `window` tokens is divided. All numbers are tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shares {
+    /// W: the window asked for; what is sent as `num_ctx`.
+    pub window: u32,
+    /// R: kept free for the answer.
+    pub reserve: u32,
+    /// m: kept free because counts may be off.
+    pub margin: u32,
+    /// L = W − R − m: what a sent window may hold.
+    pub limit: u32,
+    /// System prompt and tool definitions, while their real sizes are not known.
+    pub system: u32,
+    /// Goal, pins and constraints.
+    pub records: u32,
+    /// The newest layer.
+    pub newest: u32,
+    /// Each older layer.
+    pub older: u32,
+    /// How many older layers there are room for.
+    pub older_slots: u32,
+    /// The user's own words from covered ranges.
+    pub user: u32,
+    /// The most recent messages.
+    pub recent: u32,
+    /// Recalled quotes.
+    pub recall: u32,
+    /// What one request to a summariser may hold.
+    pub chunk: u32,
+}
+
+/// One column of the table: W, R, system, records, newest, older, slots, user, recent, recall, chunk.
+type Column = [u32; 11];
+const COLUMNS: [Column; LAST + 1] = [
+    [2_048, 368, 200, 122, 152, 76, 2, 163, 245, 102, 1_228],
+    [4_096, 737, 200, 245, 244, 122, 3, 327, 491, 204, 2_457],
+    [8_192, 1_024, 500, 491, 408, 204, 4, 819, 983, 409, 4_915],
+    [16_384, 1_024, 1_000, 983, 702, 351, 5, 1_638, 1_966, 819, 9_830],
+    [32_768, 2_048, 1_500, 1_966, 1_092, 546, 7, 3_276, 3_932, 1_500, 16_000],
+    [131_072, 4_096, 1_500, 2_000, 1_776, 888, 7, 8_000, 12_000, 1_500, 16_000],
+];
+
+/// What the caller knows about the model beside its window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShareOptions {
+    /// The answer's reserve, where the caller sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<u32>,
+    /// The model thinks before it answers: its reserve is doubled.
+    #[serde(default)]
+    pub thinking: bool,
+    /// Counts are made with the model's own vocabulary: a margin of 0.5 % instead of 2 %.
+    #[serde(default)]
+    pub exact: bool,
+}
+
+impl Shares {
+    /// Divides a window. Between the columns of the table shares are interpolated, below it they
+    /// shrink in proportion, above it they stay as they are.
+    pub fn of(window: u32, options: ShareOptions) -> Result<Self, CoreError> {
+        let invalid = |why| CoreError::InvalidWindow { window: window.to_string(), why };
+        if window < MIN_WINDOW {
+            return Err(invalid("the smallest is 64 tokens"));
+        }
+        let c = column(window);
+        let mut reserve = options.reserve.unwrap_or(c[1]);
+        if options.thinking && options.reserve.is_none() {
+            reserve = reserve.saturating_mul(2).min(window / 2);
+        }
+        let margin = if options.exact { div_ceil(window, 1, 200) } else { div_ceil(window, 2, 100) };
+        let limit = window
+            .checked_sub(reserve)
+            .and_then(|rest| rest.checked_sub(margin))
+            .filter(|limit| *limit >= MIN_WINDOW / 2)
+            .ok_or_else(|| invalid("the answer's reserve leaves no room for the conversation"))?;
+        // A larger reserve than the table's takes from every share alike.
+        let usual = window - c[1] - margin.min(window - c[1]);
+        let scale = |share: u32| {
+            if limit < usual { (u64::from(share) * u64::from(limit) / u64::from(usual)) as u32 } else { share }
+        };
+        Ok(Self {
+            window,
+            reserve,
+            margin,
+            limit,
+            system: scale(c[2]),
+            records: scale(c[3]),
+            newest: scale(c[4]),
+            older: scale(c[5]),
+            older_slots: c[6],
+            user: scale(c[7]),
+            recent: scale(c[8]),
+            recall: scale(c[9]),
+            chunk: scale(c[10]),
+        })
+    }
+
+    /// Layers at their full size.
+    pub const fn layers(&self) -> u32 {
+        self.newest + self.older * self.older_slots
+    }
+
+    /// The size a compaction aims at with `system` tokens of system prompt and tools: the sum of the
+    /// five shares.
+    pub const fn target(&self, system: u32) -> u32 {
+        system + self.records + self.layers() + self.user + self.recent
+    }
+
+    /// Where the automatic compaction starts: `floor` = system, tools, records and layers;
+    /// `at` = the fraction of what is left (0.8).
+    pub fn trigger(&self, floor: u32, at: f32) -> u32 {
+        let available = self.limit.saturating_sub(floor);
+        floor.saturating_add((f64::from(available) * f64::from(at)).floor() as u32)
+    }
+}
+
+fn div_ceil(n: u32, mul: u64, div: u64) -> u32 {
+    (u64::from(n) * mul).div_ceil(div) as u32
+}
+
+fn column(window: u32) -> Column {
+    let scale = |c: &Column| {
+        let mut out = *c;
+        for (i, v) in out.iter_mut().enumerate() {
+            if i != 6 {
+                *v = (u64::from(*v) * u64::from(window) / u64::from(c[0])) as u32;
+            }
+        }
+        out
+    };
+    if window < COLUMNS[0][0] {
+        return scale(&COLUMNS[0]);
+    }
+    if window >= COLUMNS[LAST][0] {
+        return COLUMNS[LAST];
+    }
+    let right = COLUMNS.iter().position(|c| c[0] > window).unwrap_or(LAST);
+    let (a, b) = (&COLUMNS[right - 1], &COLUMNS[right]);
+    let (along, width) = (u64::from(window - a[0]), u64::from(b[0] - a[0]));
+    let mut out = *a;
+    for i in 0..out.len() {
+        // every row grows with the window
+        out[i] = a[i] + (u64::from(b[i] - a[i]) * along / width) as u32;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B5, B1 and the table of section XI, row by row: W, R, m, L, target, trigger, recall, chunk.
+    #[test]
+    fn the_table_of_numbers() {
+        let rows = [
+            (2_048, 368, 41, 1_639, 1_034, 1_436, 102, 1_228),
+            (4_096, 737, 82, 3_277, 1_873, 2_832, 204, 2_457),
+            (8_192, 1_024, 164, 7_004, 4_017, 6_046, 409, 4_915),
+            (16_384, 1_024, 328, 15_032, 8_044, 12_913, 819, 9_830),
+            (32_768, 2_048, 656, 30_064, 15_588, 25_727, 1_500, 16_000),
+            (131_072, 4_096, 2_622, 124_354, 31_492, 101_781, 1_500, 16_000),
+        ];
+        for (w, r, m, l, target, trigger, recall, chunk) in rows {
+            let s = Shares::of(w, ShareOptions::default()).unwrap();
+            let floor = s.system + s.records + s.layers();
+            assert_eq!(
+                (s.reserve, s.margin, s.limit, s.target(s.system), s.trigger(floor, 0.8), s.recall, s.chunk),
+                (r, m, l, target, trigger, recall, chunk),
+                "window {w}"
+            );
+        }
+    }
+
+    /// B4, B5: for every window from 64 to 1,000,000 tokens limit + reserve + margin is the window,
+    /// target + recall ≤ trigger, and trigger + recall ≤ limit.
+    #[test]
+    fn the_numbers_agree_at_every_window() {
+        for window in (64..5_000).chain((5_000..140_000).step_by(37)).chain([500_000, 1_000_000]) {
+            for (thinking, exact) in [(false, false), (true, false), (false, true)] {
+                let s = Shares::of(window, ShareOptions { thinking, exact, reserve: None }).unwrap();
+                assert_eq!(s.limit + s.reserve + s.margin, window);
+                let trigger = s.trigger(s.system + s.records + s.layers(), 0.8);
+                assert!(s.target(s.system) + s.recall <= trigger, "target at {window}: {s:?}");
+                assert!(trigger + s.recall <= s.limit, "trigger at {window}: {s:?}");
+            }
+        }
+    }
+
+    /// B5: a window that leaves nothing is refused with a reason, never a negative trigger.
+    #[test]
+    fn impossible_windows_are_refused() {
+        let check = |window, reserve| {
+            Shares::of(window, ShareOptions { reserve, ..ShareOptions::default() }).map(|s| s.limit).map_err(|e| e.code())
+        };
+        assert_eq!(check(0, None), Err("invalid_window"));
+        assert_eq!(check(63, None), Err("invalid_window"));
+        assert_eq!(check(64, None), Ok(64 - 11 - 2));
+        assert_eq!(check(2_048, Some(2_048)), Err("invalid_window"));
+        assert_eq!(check(u32::MAX, None), Ok(u32::MAX - 4_096 - 85_899_346));
+    }
+}

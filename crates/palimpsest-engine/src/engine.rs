@@ -1,0 +1,260 @@
+//! The door: sessions are listed, made, opened and deleted here.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+
+use palimpsest_core::context::Setup;
+use palimpsest_core::policy::Policy;
+use palimpsest_core::record::Records;
+use palimpsest_core::shares::ShareOptions;
+use palimpsest_tokens::{Source, TokenCounter};
+
+use crate::error::EngineError;
+use crate::head::{Head, SCHEMA, SessionInfo};
+use crate::ports::{Durability, Expect, Lease, Op, Query, Store, StoreError, Table, World};
+use crate::rows::{key, seal, session_key, unseal};
+use crate::session::{Inner, Session};
+
+/// What a new session starts with.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// Its title; empty to take it from the first message.
+    pub title: String,
+    /// The model's name.
+    pub model: String,
+    /// The window in tokens.
+    pub window: u32,
+    /// The policy's name.
+    pub policy: String,
+    /// The system prompt.
+    pub system: String,
+    /// The model thinks before it answers.
+    pub thinking: bool,
+}
+
+impl Default for NewSession {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            model: String::new(),
+            window: 8_192,
+            policy: "balanced".into(),
+            system: String::new(),
+            thinking: false,
+        }
+    }
+}
+
+/// The sessions of one store. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) store: Rc<dyn Store>,
+    pub(crate) world: World,
+    counter: Rc<dyn TokenCounter>,
+    secret: [u8; 16],
+    open: Rc<RefCell<BTreeMap<String, Weak<Inner>>>>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Reads the device's secret, or makes one. `counter` counts until a session's model has its own.
+    pub async fn start(
+        store: Rc<dyn Store>,
+        world: World,
+        counter: Rc<dyn TokenCounter>,
+    ) -> Result<Self, EngineError> {
+        let name = vec!["secret".into()];
+        let rows = store.read(Query::Get { table: Table::Meta, key: name.clone() }).await?;
+        let secret = match rows.first() {
+            Some(row) => unseal::<[u8; 16]>("the device's secret", &row.value)?,
+            None => {
+                let secret = world.ids.random();
+                let lease = Lease { session: String::new(), epoch: 0, guard: None };
+                let op = Op::Put { table: Table::Meta, key: name, value: seal(&secret)? };
+                store.apply(&lease, None, vec![op], Durability::Strict).await?;
+                secret
+            }
+        };
+        Ok(Self { store, world, counter, secret, open: Rc::default() })
+    }
+
+    /// The device's secret, for nonces.
+    pub(crate) const fn secret(&self) -> [u8; 16] {
+        self.secret
+    }
+
+    pub(crate) fn counter(&self) -> Rc<dyn TokenCounter> {
+        Rc::clone(&self.counter)
+    }
+
+    /// A fresh identifier.
+    pub fn fresh_id(&self) -> String {
+        self.world.ids.random().iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    /// All sessions that are not deleted: pinned ones first, then the last used first.
+    pub async fn sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
+        let mut all = self.all_sessions().await?;
+        all.retain(|s| s.head.deleted_at.is_none());
+        Ok(all)
+    }
+
+    /// Deleted sessions that can still be brought back.
+    pub async fn deleted_sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
+        let mut all = self.all_sessions().await?;
+        all.retain(|s| s.head.deleted_at.is_some());
+        Ok(all)
+    }
+
+    async fn all_sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
+        let rows = self.store.read(Query::all(Table::Heads, Vec::new())).await?;
+        let mut all: Vec<SessionInfo> = rows
+            .iter()
+            .filter_map(|row| {
+                let id = match row.key.first() {
+                    Some(crate::ports::KeyPart::Text(id)) => id.clone(),
+                    _ => return None,
+                };
+                // one damaged head must not hide the other sessions
+                serde_json::from_str(&row.value).ok().map(|head| SessionInfo { id, head })
+            })
+            .collect();
+        all.sort_by(|a, b| {
+            (b.head.pinned, b.head.updated).partial_cmp(&(a.head.pinned, a.head.updated)).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        Ok(all)
+    }
+
+    /// Makes a session and opens it.
+    pub async fn create(&self, new: NewSession) -> Result<Session, EngineError> {
+        let id = self.fresh_id();
+        self.create_with_id(&id, new).await
+    }
+
+    /// As [`Self::create`], with an identifier of the host's.
+    pub async fn create_with_id(&self, id: &str, new: NewSession) -> Result<Session, EngineError> {
+        let setup = setup(new.window, new.thinking, &new.policy, self.counter.as_ref())?;
+        let records = Records { revision: 1, ..Records::with_system(new.system) };
+        records.check_room(new.window, self.counter.as_ref())?;
+        let lease = self.store.claim(id, false).await?;
+        let now = self.world.clock.now();
+        let head = Head {
+            epoch: lease.epoch,
+            version: 1,
+            schema: SCHEMA,
+            revision: 0,
+            last_revision: 0,
+            tip: None,
+            last_seq: None,
+            messages: 0,
+            tokens: 0,
+            records: 1,
+            titled: !new.title.is_empty(),
+            title: new.title,
+            model: new.model,
+            window: new.window,
+            policy: new.policy,
+            thinking: new.thinking,
+            created: now,
+            updated: now,
+            deleted_at: None,
+            pinned: false,
+            strikes: 0,
+            snapshots: 0,
+        };
+        let ops = vec![
+            Op::Add { table: Table::Records, key: key(id, 1), value: seal(&records)? },
+            Op::Put { table: Table::Heads, key: session_key(id), value: head_json(&head)? },
+        ];
+        self.store.apply(&lease, Some(Expect { version: None }), ops, Durability::Strict).await?;
+        let session = Session::begin(self, id, lease, head, setup, records);
+        self.remember(id, &session);
+        Ok(session)
+    }
+
+    /// Opens a session: from its head, as it was left.
+    pub async fn open(&self, id: &str, take_over: bool) -> Result<Session, EngineError> {
+        let there = self.open.borrow().get(id).and_then(Weak::upgrade);
+        if let Some(inner) = there {
+            return Ok(Session::from_inner(inner));
+        }
+        let session = Session::load(self, id, take_over).await?;
+        self.remember(id, &session);
+        Ok(session)
+    }
+
+    fn remember(&self, id: &str, session: &Session) {
+        let mut open = self.open.borrow_mut();
+        open.retain(|_, inner| inner.strong_count() > 0);
+        open.insert(id.to_owned(), session.downgrade());
+    }
+
+    /// Another title.
+    pub async fn rename(&self, id: &str, title: &str) -> Result<(), EngineError> {
+        let title = title.trim().to_owned();
+        self.edit_head(id, move |head| {
+            head.titled = !title.is_empty();
+            head.title = title;
+        })
+        .await
+    }
+
+    /// Puts a session first in the list, or back.
+    pub async fn pin_session(&self, id: &str, pinned: bool) -> Result<(), EngineError> {
+        self.edit_head(id, move |head| head.pinned = pinned).await
+    }
+
+    /// Hides a session. [`Self::undelete`] brings it back; [`Self::purge`] does not.
+    pub async fn delete(&self, id: &str) -> Result<(), EngineError> {
+        let now = self.world.clock.now();
+        self.edit_head(id, move |head| head.deleted_at = Some(now)).await
+    }
+
+    /// Brings a deleted session back.
+    pub async fn undelete(&self, id: &str) -> Result<(), EngineError> {
+        self.edit_head(id, |head| head.deleted_at = None).await
+    }
+
+    async fn edit_head(&self, id: &str, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
+        let session = self.open(id, false).await?;
+        session.edit_head(edit).await
+    }
+
+    /// Removes every row of a session for good: the one deletion there is (I1).
+    pub async fn purge(&self, id: &str) -> Result<(), EngineError> {
+        self.open.borrow_mut().remove(id);
+        let lease = self.store.claim(id, true).await?;
+        let own = [
+            Table::Messages,
+            Table::Revisions,
+            Table::Renditions,
+            Table::Layers,
+            Table::Notes,
+            Table::Records,
+            Table::Snapshots,
+            Table::Partials,
+            Table::Jobs,
+            Table::Log,
+            Table::Heads,
+        ];
+        let ops = own.map(|table| Op::DeletePrefix { table, prefix: session_key(id) }).to_vec();
+        self.store.apply(&lease, None, ops, Durability::Strict).await?;
+        Ok(())
+    }
+}
+
+/// Window, thinking and policy of a head as the core wants them.
+pub(crate) fn setup(window: u32, thinking: bool, policy: &str, counter: &dyn TokenCounter) -> Result<Setup, EngineError> {
+    let options = ShareOptions { reserve: None, thinking, exact: counter.source() == Source::Exact };
+    Ok(Setup::new(window, options, Policy::preset(policy)?, 0)?)
+}
+
+pub(crate) fn head_json(head: &Head) -> Result<String, StoreError> {
+    serde_json::to_string(head).map_err(|e| StoreError::Failed(e.to_string()))
+}

@@ -1,0 +1,270 @@
+//! One conversation: what was said, how it is shown, and everything that changes it.
+//!
+//! Every change is one transaction that the session's head decides (I6). State in memory changes only
+//! after the store has said yes; what is said while a compaction runs does not disturb it.
+
+mod append;
+mod compact;
+mod history;
+mod load;
+mod records;
+mod send;
+mod snapshots;
+mod view;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+
+use futures_util::lock::Mutex;
+use palimpsest_core::budget::Budget;
+use palimpsest_core::context::{Context, Seed, Setup};
+use palimpsest_core::layer::Layer;
+use palimpsest_core::message::{Message, Seq};
+use palimpsest_core::record::Records;
+use palimpsest_core::window::Window;
+use palimpsest_tokens::TokenCounter;
+
+use crate::engine::{Engine, head_json};
+use crate::error::EngineError;
+use crate::event::{Event, Listeners};
+use crate::head::Head;
+use crate::ports::{Abort, Durability, Expect, Lease, Op, Table};
+use crate::rows::session_key;
+
+pub use append::NewMessage;
+pub use compact::{CompactOptions, Compacted, PendingJob};
+pub use history::HistoryItem;
+pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
+pub use snapshots::{Purpose, Snapshot};
+
+/// A stored message with its count.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored {
+    pub(crate) message: Rc<Message>,
+    pub(crate) tokens: u32,
+}
+
+pub(crate) struct State {
+    pub(crate) head: Head,
+    pub(crate) context: Context,
+    /// Every message of the session, on whatever path.
+    pub(crate) messages: BTreeMap<Seq, Stored>,
+    /// The revision that undoing the current one shows again.
+    pub(crate) parent: Option<u32>,
+    /// Which revision stored each shorter form.
+    pub(crate) stored_forms: BTreeMap<Seq, u32>,
+    pub(crate) snapshots: Vec<Snapshot>,
+    /// The compaction that runs now.
+    pub(crate) compaction: Option<Abort>,
+    /// The reply that streams now.
+    pub(crate) reply: Option<Abort>,
+    /// What has arrived of a reply that broke off.
+    pub(crate) partial: Option<String>,
+    /// A run whose summaries the host writes.
+    pub(crate) host_run: Option<compact::HostRun>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) engine: Engine,
+    pub(crate) id: String,
+    pub(crate) lease: Lease,
+    pub(crate) state: RefCell<State>,
+    pub(crate) listeners: Listeners,
+    /// Writes one after the other: each names the head's version.
+    writing: Mutex<()>,
+    /// Compactions one after the other.
+    pub(crate) compacting: Mutex<()>,
+}
+
+/// One conversation. Cheap to clone; all clones are the same session.
+#[derive(Clone)]
+pub struct Session(pub(crate) Rc<Inner>);
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("id", &self.0.id).finish_non_exhaustive()
+    }
+}
+
+/// What one transaction writes, and the head after it.
+pub(crate) struct Change {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) head: Head,
+}
+
+impl Session {
+    pub(crate) fn begin(
+        engine: &Engine,
+        id: &str,
+        lease: Lease,
+        head: Head,
+        setup: Setup,
+        records: Records,
+    ) -> Self {
+        let context = Context::new(setup, records, engine.counter());
+        Self::with_state(
+            engine,
+            id,
+            lease,
+            State {
+                head,
+                context,
+                messages: BTreeMap::new(),
+                parent: None,
+                stored_forms: BTreeMap::new(),
+                snapshots: Vec::new(),
+                compaction: None,
+                reply: None,
+                partial: None,
+                host_run: None,
+            },
+        )
+    }
+
+    pub(crate) fn with_state(engine: &Engine, id: &str, lease: Lease, state: State) -> Self {
+        Self(Rc::new(Inner {
+            engine: engine.clone(),
+            id: id.to_owned(),
+            lease,
+            state: RefCell::new(state),
+            listeners: Listeners::default(),
+            writing: Mutex::new(()),
+            compacting: Mutex::new(()),
+        }))
+    }
+
+    pub(crate) fn from_inner(inner: Rc<Inner>) -> Self {
+        Self(inner)
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Inner> {
+        Rc::downgrade(&self.0)
+    }
+
+    /// Its identifier.
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// A copy of its head.
+    pub fn head(&self) -> Head {
+        self.0.state.borrow().head.clone()
+    }
+
+    /// The exact messages for the model.
+    pub fn window(&self) -> Window {
+        self.0.state.borrow().context.window()
+    }
+
+    /// How big the window is and what it holds.
+    pub fn budget(&self) -> Budget {
+        self.0.state.borrow().context.budget()
+    }
+
+    /// The layers in the window, oldest first.
+    pub fn layers(&self) -> Vec<Rc<Layer>> {
+        self.0.state.borrow().context.view().layers.clone()
+    }
+
+    /// The records.
+    pub fn records(&self) -> Records {
+        self.0.state.borrow().context.records().clone()
+    }
+
+    /// A copy of the active context: for previews and inspectors.
+    pub fn context(&self) -> Context {
+        self.0.state.borrow().context.clone()
+    }
+
+    /// Listens. The number removes the listener again.
+    pub fn on(&self, listener: impl Fn(&Event) + 'static) -> u32 {
+        self.0.listeners.add(listener)
+    }
+
+    /// Stops listening.
+    pub fn off(&self, listener: u32) {
+        self.0.listeners.remove(listener);
+    }
+
+    /// Counts with another tokenizer from now on.
+    pub fn set_counter(&self, counter: Rc<dyn TokenCounter>) {
+        let mut state = self.0.state.borrow_mut();
+        state.context.set_counter(counter);
+        let entries: Vec<(Seq, u32)> =
+            state.context.entries().iter().map(|e| (e.message.seq, e.tokens)).collect();
+        for (seq, tokens) in entries {
+            if let Some(stored) = state.messages.get_mut(&seq) {
+                stored.tokens = tokens;
+            }
+        }
+        drop(state);
+        self.emit_budget();
+    }
+
+    pub(crate) fn seed(&self) -> Seed {
+        Seed { now: self.now(), secret: self.0.engine.secret() }
+    }
+
+    pub(crate) fn now(&self) -> f64 {
+        self.0.engine.world.clock.now()
+    }
+
+    pub(crate) fn emit(&self, event: &Event) {
+        self.0.listeners.emit(event);
+    }
+
+    pub(crate) fn emit_budget(&self) {
+        let (tokens, trigger, limit) = {
+            let state = self.0.state.borrow();
+            let context = &state.context;
+            (context.tokens(), context.trigger(), context.setup().shares.limit)
+        };
+        self.emit(&Event::BudgetChanged { tokens, trigger, limit });
+    }
+
+    /// One transaction. `plan` sees the state and says what to write and how the head will be; `done`
+    /// brings the state in memory up to date after the store has said yes.
+    pub(crate) async fn write<T>(
+        &self,
+        durability: Durability,
+        plan: impl FnOnce(&State) -> Result<(Change, T), EngineError>,
+        done: impl FnOnce(&mut State, T),
+    ) -> Result<(), EngineError> {
+        let turn = self.0.writing.lock().await;
+        let (mut change, carry, expect) = {
+            let state = self.0.state.borrow();
+            let (mut change, carry) = plan(&state)?;
+            change.head.version = state.head.version + 1;
+            change.head.epoch = self.0.lease.epoch;
+            change.head.updated = self.now();
+            (change, carry, Expect { version: Some(state.head.version) })
+        };
+        let value = head_json(&change.head)?;
+        change.ops.push(Op::Put { table: Table::Heads, key: session_key(&self.0.id), value });
+        self.0.engine.store.apply(&self.0.lease, Some(expect), change.ops, durability).await?;
+        {
+            let mut state = self.0.state.borrow_mut();
+            state.head = change.head;
+            done(&mut state, carry);
+        }
+        drop(turn);
+        let version = self.0.state.borrow().head.version;
+        self.0.engine.world.notify.changed(&self.0.id, version);
+        Ok(())
+    }
+
+    /// Changes only the head.
+    pub(crate) async fn edit_head(&self, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
+        self.write(
+            Durability::Strict,
+            |state| {
+                let mut head = state.head.clone();
+                edit(&mut head);
+                Ok((Change { ops: Vec::new(), head }, ()))
+            },
+            |_, ()| {},
+        )
+        .await
+    }
+}

@@ -1,0 +1,161 @@
+//! Saying something: one strict transaction of two rows, message and head.
+
+use std::rc::Rc;
+
+use palimpsest_core::context::{Cause, Entry, View};
+use palimpsest_core::message::{Message, Origin, Part, Role, Seq};
+use palimpsest_core::pass::emergency;
+use palimpsest_core::rendition::verbatim_tokens;
+
+use crate::error::EngineError;
+use crate::event::Event;
+use crate::head::title_of;
+use crate::ports::{Durability, Op, Table};
+use crate::rows::{RenditionRow, key, message_ops, revision_row, seal, session_key};
+
+use super::{Change, Session, Stored};
+
+/// Something to be said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// Where the words come from.
+    pub origin: Origin,
+    /// What is said.
+    pub parts: Vec<Part>,
+    /// When, in milliseconds since 1970; 0 for now.
+    pub at: f64,
+}
+
+impl NewMessage {
+    /// The user's words.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { role: Role::User, origin: Origin::Host, parts: vec![Part::text(text)], at: 0.0 }
+    }
+
+    /// The model's words.
+    pub fn assistant(parts: Vec<Part>) -> Self {
+        Self { role: Role::Assistant, origin: Origin::Model, parts, at: 0.0 }
+    }
+
+    /// A tool's answer.
+    pub fn tool(parts: Vec<Part>) -> Self {
+        Self { role: Role::Tool, origin: Origin::Tool, parts, at: 0.0 }
+    }
+}
+
+impl Session {
+    /// Stores a message at the end of the path. A user's message that fits no window is refused before it
+    /// is stored (B5); replies and tool results are always stored, and shown as an excerpt if need be.
+    pub async fn append(&self, new: NewMessage) -> Result<Seq, EngineError> {
+        Ok(self.append_all(vec![new]).await?.first().copied().unwrap_or(0))
+    }
+
+    /// Stores several messages in one transaction: all of them or none.
+    pub async fn append_all(&self, new: Vec<NewMessage>) -> Result<Vec<Seq>, EngineError> {
+        let now = self.now();
+        let mut added: Vec<Seq> = Vec::new();
+        let id = self.0.id.clone();
+        self.write(
+            Durability::Strict,
+            |state| {
+                let mut head = state.head.clone();
+                let counter = Rc::clone(state.context.counter());
+                let mut ops = Vec::new();
+                let mut stored = Vec::new();
+                for new in new {
+                    let seq = head.last_seq.map_or(0, |s| s + 1);
+                    let at = if new.at > 0.0 { new.at } else { now };
+                    let message =
+                        Message { seq, parent: head.tip, role: new.role, origin: new.origin, parts: new.parts, at };
+                    let tokens = verbatim_tokens(&message, counter.as_ref());
+                    if message.role == Role::User && message.origin == Origin::Host {
+                        state.context.check_message(tokens)?;
+                    }
+                    ops.extend(message_ops(&id, &message, tokens, counter.epoch())?);
+                    if !head.titled && head.title.is_empty() && message.role == Role::User {
+                        head.title = title_of(&message.words());
+                    }
+                    head.tip = Some(seq);
+                    head.last_seq = Some(seq);
+                    head.messages += 1;
+                    stored.push(Stored { message: Rc::new(message), tokens });
+                }
+                ops.push(Op::Delete { table: Table::Partials, key: session_key(&id) });
+                let excerpt = excerpts(state, &stored);
+                if let Some(view) = &excerpt {
+                    let forms = new_forms(state, view);
+                    for (seq, reduced) in &forms {
+                        let row = RenditionRow { reduced: (**reduced).clone(), counted_by: counter.epoch() };
+                        let key = vec![id.as_str().into(), (*seq).into(), view.revision.into()];
+                        ops.push(Op::Add { table: Table::Renditions, key, value: seal(&row)? });
+                    }
+                    let row = revision_row(view, state.parent, &state.stored_forms, head.tip, now);
+                    ops.push(Op::Add { table: Table::Revisions, key: key(&id, view.revision), value: seal(&row)? });
+                    head.revision = view.revision;
+                    head.last_revision = view.revision;
+                }
+                head.tokens = state.context.tokens() + stored.iter().map(|s| s.tokens).sum::<u32>();
+                added = stored.iter().map(|s| s.message.seq).collect();
+                Ok((Change { ops, head }, (stored, excerpt)))
+            },
+            |state, (stored, excerpt)| {
+                for s in stored {
+                    state.context.push_counted(Entry { message: Rc::clone(&s.message), tokens: s.tokens });
+                    state.messages.insert(s.message.seq, s);
+                }
+                if let Some(view) = excerpt {
+                    for seq in view.reduced.keys() {
+                        state.stored_forms.entry(*seq).or_insert(view.revision);
+                    }
+                    state.context.set_view(view);
+                }
+                state.partial = None;
+            },
+        )
+        .await?;
+        for seq in &added {
+            self.emit(&Event::MessageAdded { seq: *seq });
+        }
+        self.emit_budget();
+        Ok(added)
+    }
+}
+
+/// The view in which replies and results that are larger than a quarter of the window, and would not
+/// fit, are shown as excerpts.
+fn excerpts(state: &super::State, stored: &[Stored]) -> Option<View> {
+    let shares = state.context.setup().shares;
+    let quarter = shares.window / 4;
+    let total: u32 = stored.iter().map(|s| s.tokens).fold(state.context.tokens(), u32::saturating_add);
+    let large = |s: &&Stored| s.message.role != Role::User && s.tokens > quarter;
+    if total <= shares.limit || !stored.iter().any(|s| large(&s)) {
+        return None;
+    }
+    let mut context = state.context.clone();
+    for s in stored {
+        context.push_counted(Entry { message: Rc::clone(&s.message), tokens: s.tokens });
+    }
+    let mut view = context.view().clone();
+    for s in stored.iter().filter(large) {
+        let reduced = emergency::excerpt_of(&context, s.message.seq, quarter)?;
+        view.reduced.insert(s.message.seq, Rc::new(reduced));
+    }
+    view.revision = state.head.last_revision + 1;
+    view.cause = Cause::Excerpt;
+    Some(view)
+}
+
+/// The shorter forms that are not stored yet.
+pub(super) fn new_forms(
+    state: &super::State,
+    view: &View,
+) -> Vec<(Seq, Rc<palimpsest_core::rendition::Reduced>)> {
+    let old = &state.context.view().reduced;
+    view.reduced
+        .iter()
+        .filter(|(seq, reduced)| old.get(seq).is_none_or(|o| !Rc::ptr_eq(o, reduced)))
+        .map(|(seq, reduced)| (*seq, Rc::clone(reduced)))
+        .collect()
+}

@@ -1,0 +1,157 @@
+//! Reading what was said, and choosing among branches.
+
+use std::rc::Rc;
+
+use palimpsest_core::layer::LayerId;
+use palimpsest_core::message::{Message, Role, Seq};
+use palimpsest_core::rendition::{ReducedKind, Rendition};
+
+use crate::error::EngineError;
+use crate::event::Event;
+use crate::ports::Durability;
+use palimpsest_core::error::CoreError;
+
+use super::{Change, Session, State, load};
+
+/// One message of the path, and how it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryItem {
+    /// The message.
+    pub message: Rc<Message>,
+    /// Tokens when shown verbatim.
+    pub tokens: u32,
+    /// The layer that stands for it, if one does.
+    pub covered_by: Option<LayerId>,
+    /// Its shorter form, if it has one.
+    pub reduced: Option<ReducedKind>,
+    /// Which of its siblings it is, from 1, and how many there are.
+    pub branch: (u32, u32),
+}
+
+impl Session {
+    /// What was said on the current path, oldest first: the last `limit` messages before `before`.
+    pub fn history(&self, before: Option<Seq>, limit: usize) -> Vec<HistoryItem> {
+        let state = self.0.state.borrow();
+        let entries = state.context.entries();
+        let end = before.map_or(entries.len(), |seq| entries.partition_point(|e| e.message.seq < seq));
+        let start = end.saturating_sub(limit);
+        entries[start..end]
+            .iter()
+            .map(|e| {
+                let (covered_by, reduced) = match state.context.view().rendition(e.message.seq) {
+                    Rendition::Covered(layer) => (Some(layer), None),
+                    Rendition::Reduced(r) => (None, Some(r.kind)),
+                    Rendition::Verbatim => (None, None),
+                };
+                let siblings = siblings(&state, e.message.seq);
+                let at = siblings.iter().position(|s| *s == e.message.seq).unwrap_or(0);
+                HistoryItem {
+                    message: Rc::clone(&e.message),
+                    tokens: e.tokens,
+                    covered_by,
+                    reduced,
+                    branch: (at as u32 + 1, siblings.len() as u32),
+                }
+            })
+            .collect()
+    }
+
+    /// How many messages the current path has.
+    pub fn message_count(&self) -> usize {
+        self.0.state.borrow().context.entries().len()
+    }
+
+    /// What has arrived of a reply that broke off, if it was not stored.
+    pub fn partial(&self) -> Option<String> {
+        self.0.state.borrow().partial.clone()
+    }
+
+    /// The messages that follow the same one as `seq`, `seq` included, oldest first.
+    pub fn siblings(&self, seq: Seq) -> Vec<Seq> {
+        siblings(&self.0.state.borrow(), seq)
+    }
+
+    /// Shows the branch on which `seq` lies, at its newest end.
+    pub async fn switch_to(&self, seq: Seq) -> Result<(), EngineError> {
+        let tip = {
+            let state = self.0.state.borrow();
+            if !state.messages.contains_key(&seq) {
+                return Err(CoreError::NotFound { what: "message", id: seq }.into());
+            }
+            newest_end(&state, seq)
+        };
+        self.move_tip(Some(tip)).await
+    }
+
+    /// Goes back to just before `seq`: what is said next becomes its sibling. Nothing is removed.
+    pub async fn rewind_before(&self, seq: Seq) -> Result<(), EngineError> {
+        let parent = {
+            let state = self.0.state.borrow();
+            let stored = state.messages.get(&seq);
+            stored.map(|s| s.message.parent).ok_or(CoreError::NotFound { what: "message", id: seq })?
+        };
+        self.move_tip(parent).await
+    }
+
+    /// Goes back to the last user message, so that the reply can be written again.
+    pub async fn rewind_to_last_user(&self) -> Result<Seq, EngineError> {
+        let last = {
+            let state = self.0.state.borrow();
+            let mut entries = state.context.entries().iter().rev();
+            entries.find(|e| e.message.role == Role::User).map(|e| e.message.seq)
+        };
+        let last = last.ok_or(CoreError::NotFound { what: "user message", id: 0 })?;
+        self.move_tip(Some(last)).await?;
+        Ok(last)
+    }
+
+    pub(crate) async fn move_tip(&self, tip: Option<Seq>) -> Result<(), EngineError> {
+        self.write(
+            Durability::Strict,
+            |state| {
+                let mut head = state.head.clone();
+                head.tip = tip;
+                let path = load::path(&state.messages, tip);
+                head.messages = path.len() as u32;
+                Ok((Change { ops: Vec::new(), head }, path))
+            },
+            |state, path| {
+                let mut context = palimpsest_core::context::Context::new(
+                    state.context.setup().clone(),
+                    state.context.records().clone(),
+                    Rc::clone(state.context.counter()),
+                );
+                for entry in path {
+                    context.push_counted(entry);
+                }
+                context.set_view(state.context.view().clone());
+                state.context = context;
+            },
+        )
+        .await?;
+        let revision = self.head().revision;
+        self.emit(&Event::ViewChanged { revision });
+        self.emit_budget();
+        Ok(())
+    }
+}
+
+fn siblings(state: &State, seq: Seq) -> Vec<Seq> {
+    let Some(parent) = state.messages.get(&seq).map(|s| s.message.parent) else { return vec![seq] };
+    let role = state.messages.get(&seq).map(|s| s.message.role);
+    // siblings are few and close together: children of one message come after it
+    state
+        .messages
+        .range(parent.map_or(0, |p| p + 1)..)
+        .filter(|(_, s)| s.message.parent == parent && Some(s.message.role) == role)
+        .map(|(n, _)| *n)
+        .collect()
+}
+
+fn newest_end(state: &State, seq: Seq) -> Seq {
+    let mut tip = seq;
+    while let Some((next, _)) = state.messages.range(tip + 1..).rev().find(|(_, s)| s.message.parent == Some(tip)) {
+        tip = *next;
+    }
+    tip
+}

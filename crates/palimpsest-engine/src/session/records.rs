@@ -1,0 +1,117 @@
+//! Changing what is never summarised, and the model the session runs on.
+
+use palimpsest_core::error::CoreError;
+use palimpsest_core::goal::Goal;
+use palimpsest_core::record::{PinKind, Records};
+
+use crate::engine::setup;
+use crate::error::EngineError;
+use crate::ports::{Durability, Op, Table};
+use crate::rows::{key, seal};
+
+use super::{Change, Session};
+
+impl Session {
+    /// Another system prompt.
+    pub async fn set_system(&self, text: &str) -> Result<(), EngineError> {
+        let text = text.to_owned();
+        self.edit_records(move |records, _, _| {
+            records.system = text;
+            records.revision += 1;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Keeps a line word for word. Its number.
+    pub async fn pin(&self, kind: PinKind, text: &str) -> Result<u32, EngineError> {
+        let mut id = 0;
+        let text = text.to_owned();
+        self.edit_records(|records, window, counter| {
+            id = records.pin(kind, &text, window, counter)?;
+            Ok(())
+        })
+        .await?;
+        Ok(id)
+    }
+
+    /// Takes a line out of the records. It stays in what was said.
+    pub async fn unpin(&self, id: u32) -> Result<(), EngineError> {
+        self.edit_records(move |records, _, _| {
+            if records.unpin(id) { Ok(()) } else { Err(CoreError::NotFound { what: "pin", id }) }
+        })
+        .await
+    }
+
+    /// Another goal, or none.
+    pub async fn set_goal(&self, goal: Option<Goal>) -> Result<(), EngineError> {
+        self.edit_records(move |records, window, counter| {
+            records.goal = goal;
+            records.revision += 1;
+            records.check_room(window, counter)
+        })
+        .await
+    }
+
+    async fn edit_records(
+        &self,
+        edit: impl FnOnce(&mut Records, u32, &dyn palimpsest_tokens::TokenCounter) -> Result<(), CoreError>,
+    ) -> Result<(), EngineError> {
+        let id = self.0.id.clone();
+        self.write(
+            Durability::Strict,
+            |state| {
+                let mut records = state.context.records().clone();
+                let window = state.head.window;
+                edit(&mut records, window, state.context.counter().as_ref())?;
+                let mut head = state.head.clone();
+                head.strikes = 0;
+                let mut ops = Vec::new();
+                if records.revision != state.context.records().revision {
+                    records.revision = head.records + 1;
+                    head.records = records.revision;
+                    ops.push(Op::Add { table: Table::Records, key: key(&id, head.records), value: seal(&records)? });
+                }
+                Ok((Change { ops, head }, records))
+            },
+            |state, records| state.context.set_records(records),
+        )
+        .await?;
+        self.emit_budget();
+        Ok(())
+    }
+
+    /// Another model, window or policy. The renditions stay; what does not fit any more is compacted at the
+    /// next message.
+    pub async fn set_model(&self, model: &str, window: u32, policy: &str, thinking: bool) -> Result<(), EngineError> {
+        let (model, policy) = (model.to_owned(), policy.to_owned());
+        self.write(
+            Durability::Strict,
+            |state| {
+                let mut setup = setup(window, thinking, &policy, state.context.counter().as_ref())?;
+                setup.tools = state.context.setup().tools;
+                let mut head = state.head.clone();
+                head.model = model;
+                head.window = window;
+                head.policy = policy;
+                head.thinking = thinking;
+                head.strikes = 0;
+                Ok((Change { ops: Vec::new(), head }, setup))
+            },
+            |state, setup| state.context.set_setup(setup),
+        )
+        .await?;
+        self.emit_budget();
+        Ok(())
+    }
+
+    /// Another title.
+    pub async fn rename(&self, title: &str) -> Result<(), EngineError> {
+        let title = title.trim().to_owned();
+        self.edit_head(move |head| {
+            head.titled = !title.is_empty();
+            head.title = title;
+        })
+        .await
+    }
+}

@@ -1,0 +1,198 @@
+//! Positions to return to (S4): revision + tip + records. By reference, so one costs a row.
+
+use palimpsest_core::context::Cause;
+use palimpsest_core::error::CoreError;
+use palimpsest_core::message::Seq;
+use serde::{Deserialize, Serialize};
+
+use crate::error::EngineError;
+use crate::event::Event;
+use crate::ports::{Durability, Op, StoreError, Table};
+use crate::rows::{key, seal, unseal};
+use palimpsest_core::record::Records;
+
+use super::{Change, Session, State, load};
+
+/// Automatic snapshots kept (S4). Named and pinned ones are exempt.
+const KEEP_AUTOMATIC: usize = 5;
+
+/// What a snapshot is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// Asked for, to come back to.
+    Recovery,
+    /// Before a compaction.
+    Rollback,
+    /// Before an emergency.
+    Emergency,
+}
+
+/// A position to return to. Immutable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Its number.
+    pub n: u32,
+    /// Its name; empty for automatic ones.
+    pub name: String,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The revision.
+    pub revision: u32,
+    /// The last message.
+    pub tip: Option<Seq>,
+    /// The records.
+    pub records: u32,
+    /// Exempt from pruning.
+    pub pinned: bool,
+    /// When; milliseconds since 1970.
+    pub at: f64,
+    /// Tokens of the window.
+    pub tokens: u32,
+    /// Messages on the path.
+    pub messages: u32,
+    /// Layers in the window.
+    pub layers: u32,
+    /// The model.
+    pub model: String,
+}
+
+impl Snapshot {
+    fn is_automatic(&self) -> bool {
+        self.name.is_empty() && !self.pinned
+    }
+}
+
+/// The next snapshot of the state, with the rows to write and to prune.
+pub(super) fn take(state: &State, session: &str, name: &str, purpose: Purpose, at: f64) -> Result<(Snapshot, Vec<Op>, Vec<u32>), StoreError> {
+    let snapshot = Snapshot {
+        n: state.head.snapshots + 1,
+        name: name.to_owned(),
+        purpose,
+        revision: state.head.revision,
+        tip: state.head.tip,
+        records: state.head.records,
+        pinned: false,
+        at,
+        tokens: state.context.tokens(),
+        messages: state.head.messages,
+        layers: state.context.view().layers.len() as u32,
+        model: state.head.model.clone(),
+    };
+    let mut ops = vec![Op::Add { table: Table::Snapshots, key: key(session, snapshot.n), value: seal(&snapshot)? }];
+    let mut automatic: Vec<u32> = state.snapshots.iter().filter(|s| s.is_automatic()).map(|s| s.n).collect();
+    if snapshot.is_automatic() {
+        automatic.push(snapshot.n);
+    }
+    automatic.sort_unstable();
+    let prune: Vec<u32> = automatic.iter().rev().skip(KEEP_AUTOMATIC).copied().collect();
+    ops.extend(prune.iter().map(|n| Op::Delete { table: Table::Snapshots, key: key(session, *n) }));
+    Ok((snapshot, ops, prune))
+}
+
+/// Brings the list in memory up to date after [`take`] was committed.
+pub(super) fn taken(state: &mut State, snapshot: Snapshot, prune: &[u32]) {
+    state.snapshots.retain(|s| !prune.contains(&s.n));
+    state.snapshots.push(snapshot);
+}
+
+impl Session {
+    /// The snapshots, oldest first.
+    pub fn snapshots(&self) -> Vec<Snapshot> {
+        self.0.state.borrow().snapshots.clone()
+    }
+
+    /// Remembers the present under a name.
+    pub async fn snapshot(&self, name: &str) -> Result<u32, EngineError> {
+        let id = self.0.id.clone();
+        let now = self.now();
+        let mut n = 0;
+        self.write(
+            Durability::Strict,
+            |state| {
+                let (snapshot, ops, prune) = take(state, &id, name.trim(), Purpose::Recovery, now)?;
+                let mut head = state.head.clone();
+                head.snapshots = snapshot.n;
+                n = snapshot.n;
+                Ok((Change { ops, head }, (snapshot, prune)))
+            },
+            |state, (snapshot, prune)| taken(state, snapshot, &prune),
+        )
+        .await?;
+        self.emit(&Event::SnapshotCreated { snapshot: n, automatic: false });
+        Ok(n)
+    }
+
+    /// Returns to a snapshot. The present is remembered first; what was said since stays on its own branch.
+    pub async fn restore(&self, n: u32) -> Result<(), EngineError> {
+        let missing = CoreError::NotFound { what: "snapshot", id: n };
+        let target = self.0.state.borrow().snapshots.iter().find(|s| s.n == n).cloned().ok_or(missing)?;
+        let store = self.0.engine.store.as_ref();
+        let id = self.0.id.clone();
+        let mut view = if target.revision == 0 {
+            palimpsest_core::context::View::default()
+        } else {
+            load::view(store, &id, load::revision(store, &id, target.revision).await?).await?
+        };
+        let rows = store
+            .read(crate::ports::Query::Get { table: Table::Records, key: key(&id, target.records) })
+            .await?;
+        let row = rows.first().ok_or_else(|| StoreError::Corrupt("the snapshot's records are missing".into()))?;
+        let records: Records = unseal("the snapshot's records", &row.value)?;
+        let now = self.now();
+        self.write(
+            Durability::Strict,
+            |state| {
+                let (present, mut ops, prune) = take(state, &id, "", Purpose::Recovery, now)?;
+                super::view::continue_numbers(&mut view, state);
+                view.cause = Cause::Restore { to: target.revision };
+                let row = super::view::row_of(&view, state, target.tip, now);
+                ops.push(Op::Add { table: Table::Revisions, key: key(&id, view.revision), value: seal(&row)? });
+                let mut head = state.head.clone();
+                head.snapshots = present.n;
+                head.revision = view.revision;
+                head.last_revision = view.revision;
+                head.tip = target.tip;
+                head.records = target.records;
+                let path = load::path(&state.messages, target.tip);
+                head.messages = path.len() as u32;
+                Ok((Change { ops, head }, (present, prune, path, view, records)))
+            },
+            |state, (present, prune, path, view, records)| {
+                taken(state, present, &prune);
+                let mut context = palimpsest_core::context::Context::new(
+                    state.context.setup().clone(),
+                    records,
+                    std::rc::Rc::clone(state.context.counter()),
+                );
+                for entry in path {
+                    context.push_counted(entry);
+                }
+                state.parent = Some(target.revision);
+                context.set_view(view);
+                state.context = context;
+            },
+        )
+        .await?;
+        self.emit(&Event::SnapshotRestored { snapshot: n });
+        self.emit_budget();
+        Ok(())
+    }
+
+    /// Removes a snapshot. Nothing that was said goes with it.
+    pub async fn delete_snapshot(&self, n: u32) -> Result<(), EngineError> {
+        let id = self.0.id.clone();
+        self.write(
+            Durability::Strict,
+            |state| {
+                if !state.snapshots.iter().any(|s| s.n == n) {
+                    return Err(CoreError::NotFound { what: "snapshot", id: n }.into());
+                }
+                let ops = vec![Op::Delete { table: Table::Snapshots, key: key(&id, n) }];
+                Ok((Change { ops, head: state.head.clone() }, ()))
+            },
+            |state, ()| state.snapshots.retain(|s| s.n != n),
+        )
+        .await
+    }
+}
