@@ -41,7 +41,7 @@ pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
         parts.extend([Part::Wasm, Part::Bindgen, Part::Npm]);
     }
     if wish.demo_model {
-        parts.push(Part::Python);
+        parts.extend([Part::Python, Part::Model]);
     }
     let machine = setup::prepare(places, &parts)?;
     let folder = places.dist().join("app");
@@ -99,7 +99,8 @@ fn start_model(machine: &Machine) -> Result<(Child, String)> {
         .command(python)
         .arg(&script)
         .args(["--port", "8081"])
-        .stdin(Stdio::null())
+        // it ends when its standard input does, so that it cannot outlive us
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
     let output = child

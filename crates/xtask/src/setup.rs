@@ -5,6 +5,7 @@
 
 pub(crate) mod bindgen;
 pub(crate) mod browsers;
+pub(crate) mod model;
 pub(crate) mod npm;
 pub(crate) mod python;
 pub(crate) mod wasm;
@@ -32,21 +33,30 @@ pub(crate) enum Part {
     Npm,
     /// Chromium, chromedriver and Firefox.
     Browsers,
-    /// The Python packages of `tests/requirements.txt`: a small real model and its server.
+    /// Python with its venv module: the tests drive the fake with Python's clients too.
     Python,
+    /// The Python packages of `tests/requirements.txt`: a small real model and its server.
+    Model,
 }
 
 impl Part {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
+        Self::Wasm,
+        Self::Bindgen,
+        Self::Npm,
+        Self::Browsers,
+        Self::Python,
+        Self::Model,
+    ];
+
+    /// What `cargo xtask setup` brings when asked for nothing in particular.
+    pub(crate) const USUAL: [Self; 5] = [
         Self::Wasm,
         Self::Bindgen,
         Self::Npm,
         Self::Browsers,
         Self::Python,
     ];
-
-    /// What `cargo xtask setup` brings when asked for nothing in particular.
-    pub(crate) const USUAL: [Self; 4] = [Self::Wasm, Self::Bindgen, Self::Npm, Self::Browsers];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -55,6 +65,7 @@ impl Part {
             Self::Npm => "npm",
             Self::Browsers => "browsers",
             Self::Python => "python",
+            Self::Model => "model",
         }
     }
 
@@ -84,6 +95,10 @@ impl Machine {
         machine.set("CARGO_TARGET_DIR", target);
         let cache = machine.places.cache.clone();
         machine.set("PALIMPSEST_CACHE", cache);
+        if env::var_os("CI").is_some() {
+            // every run is a new clone: what incremental compilation keeps would never be read again
+            machine.set("CARGO_INCREMENTAL", "0");
+        }
         machine
     }
 
@@ -153,7 +168,8 @@ pub(crate) fn prepare(places: &Places, parts: &[Part]) -> Result<Machine> {
             Part::Bindgen => bindgen::prepare(&mut machine),
             Part::Npm => npm::prepare(&mut machine),
             Part::Browsers => browsers::prepare(&mut machine),
-            Part::Python => python::prepare(&mut machine),
+            Part::Python => python::prepare(),
+            Part::Model => model::prepare(&mut machine),
         }
         .with_context(|| format!("setting up {} failed", part.name()))?;
         say(part.name(), &format!("{found}  ({:.1} s)", watch.seconds()));
@@ -171,7 +187,8 @@ pub(crate) fn doctor(places: &Places) {
             Part::Bindgen => bindgen::find(&mut machine),
             Part::Npm => npm::find(&mut machine),
             Part::Browsers => browsers::find(&mut machine),
-            Part::Python => python::find(&mut machine),
+            Part::Python => python::find(),
+            Part::Model => model::find(&mut machine),
         };
         say(
             part.name(),
@@ -218,6 +235,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     process::quiet(
         Command::new("apt-get")
             .args(["install", "-qq", "-y", "--no-install-recommends"])
+            .args(["-o", "DPkg::Lock::Timeout=300"])
             .args(packages)
             .env("DEBIAN_FRONTEND", "noninteractive"),
     )

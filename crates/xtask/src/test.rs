@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use crate::build_app::files;
 use crate::places::Places;
 use crate::process::{self, Stopwatch};
 use crate::setup::{self, Machine, Part};
@@ -81,7 +82,9 @@ const STEPS: &[Step] = &[
     Step { name: "clippy",      when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "clippy-wasm", when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "host",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![host(m, "test", "")]) },
-    Step { name: "ollama-fake", when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node(m, "--test tests/ollama/")]) },
+    Step { name: "ollama",      when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
+    Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 600, does: Does::Run(|m| vec![properties(m)]) },
+    Step { name: "llama",       when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs")]) },
 ];
 
 fn line(mut command: Command, arguments: &str) -> Command {
@@ -93,8 +96,28 @@ fn cargo(machine: &Machine, arguments: &str) -> Command {
     line(machine.cargo(), arguments)
 }
 
-fn node(machine: &Machine, arguments: &str) -> Command {
-    line(machine.node(), arguments)
+/// Node's test runner over the files `*.test.mjs` of a folder that are wanted.
+fn node_tests(machine: &Machine, folder: &str, wanted: fn(&str) -> bool) -> Command {
+    let mut command = line(machine.node(), "--test --test-reporter=spec");
+    let files = files(&machine.places.root.join(folder)).unwrap_or_default();
+    let tests = files
+        .into_iter()
+        .filter(|file| !file.contains("node_modules") && file.ends_with(".test.mjs"));
+    command.args(
+        tests
+            .filter(|file| wanted(file))
+            .map(|file| format!("{folder}/{file}")),
+    );
+    command.env("PALIMPSEST_LLAMA", "1");
+    command
+}
+
+/// The property tests with a million cases each instead of a few hundred.
+fn properties(machine: &Machine) -> Command {
+    let packages = "--package palimpsest-tokens --package palimpsest-core --package palimpsest-engine --package palimpsest-ollama";
+    let mut command = cargo(machine, &format!("test --release --tests {packages}"));
+    command.env("PROPTEST_CASES", "1000000");
+    command
 }
 
 /// Cargo over every crate that runs on the host.
@@ -155,7 +178,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
                 .any(|step| step.name == name && step.when == When::All)
         })
     {
-        parts.push(Part::Python);
+        parts.push(Part::Model);
     }
     let chosen: Vec<&Step> = STEPS.iter().filter(|step| choice.takes(step)).collect();
     for unknown in choice
