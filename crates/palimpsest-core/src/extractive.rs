@@ -84,13 +84,24 @@ pub struct Summary {
 ///
 /// A sentence, list item, code block or line is kept whole or not at all; if not one fits, the best is shown as an
 /// [`excerpt`]. Empty input or a target of 0 give an empty summary.
-pub fn summarize(passages: &[Passage<'_>], options: &Options<'_>, counter: &dyn TokenCounter) -> Summary {
+pub fn summarize(
+    passages: &[Passage<'_>],
+    options: &Options<'_>,
+    counter: &dyn TokenCounter,
+) -> Summary {
     let pool = Pool::new(passages, options.emphasis, options.focus, counter);
     let labels: Vec<String> = passages.iter().map(|p| label(p, options.labels)).collect();
-    let label_cost: Vec<u32> = labels.iter().map(|l| if l.is_empty() { 0 } else { counter.count(l) }).collect();
+    let label_cost: Vec<u32> = labels
+        .iter()
+        .map(|l| if l.is_empty() { 0 } else { counter.count(l) })
+        .collect();
     let mut opened = vec![false; passages.len()];
     let mut order = pool.choose(options.target_tokens, |c, take| {
-        let cost = if opened[c.passage] { 0 } else { label_cost[c.passage] };
+        let cost = if opened[c.passage] {
+            0
+        } else {
+            label_cost[c.passage]
+        };
         opened[c.passage] |= take;
         cost
     });
@@ -98,13 +109,21 @@ pub fn summarize(passages: &[Passage<'_>], options: &Options<'_>, counter: &dyn 
     loop {
         chosen.sort_unstable();
         let text = render(&pool, passages, &labels, &chosen);
-        let tokens = if text.is_empty() { 0 } else { counter.count(&text) };
+        let tokens = if text.is_empty() {
+            0
+        } else {
+            counter.count(&text)
+        };
         if tokens <= options.target_tokens && !chosen.is_empty() {
             let kept = chosen
                 .iter()
                 .map(|&i| {
                     let c = &pool.candidates[i];
-                    Kept { id: passages[c.passage].id, start: c.unit.start as u32, end: c.unit.end as u32 }
+                    Kept {
+                        id: passages[c.passage].id,
+                        start: c.unit.start as u32,
+                        end: c.unit.end as u32,
+                    }
                 })
                 .collect();
             return Summary { text, tokens, kept };
@@ -167,15 +186,42 @@ fn one_line(text: &str, out: &mut String) {
     }
 }
 
-fn only_an_excerpt(pool: &Pool, passages: &[Passage<'_>], labels: &[String], options: &Options<'_>, counter: &dyn TokenCounter) -> Summary {
-    let Some(c) = pool.best() else { return Summary::default() };
+fn only_an_excerpt(
+    pool: &Pool,
+    passages: &[Passage<'_>],
+    labels: &[String],
+    options: &Options<'_>,
+    counter: &dyn TokenCounter,
+) -> Summary {
+    let Some(c) = pool.best() else {
+        return Summary::default();
+    };
     let body = &passages[c.passage].text[c.unit.start..c.unit.end];
     let label = &labels[c.passage];
-    let with_label = format!("{label}{}", excerpt(body, options.target_tokens.saturating_sub(counter.count(label)), counter));
-    let text = if counter.count(&with_label) <= options.target_tokens { with_label } else { excerpt(body, options.target_tokens, counter) };
+    let with_label = format!(
+        "{label}{}",
+        excerpt(
+            body,
+            options.target_tokens.saturating_sub(counter.count(label)),
+            counter
+        )
+    );
+    let text = if counter.count(&with_label) <= options.target_tokens {
+        with_label
+    } else {
+        excerpt(body, options.target_tokens, counter)
+    };
     if text.is_empty() || text == *label {
         return Summary::default();
     }
     let tokens = counter.count(&text);
-    Summary { text, tokens, kept: vec![Kept { id: passages[c.passage].id, start: c.unit.start as u32, end: c.unit.end as u32 }] }
+    Summary {
+        text,
+        tokens,
+        kept: vec![Kept {
+            id: passages[c.passage].id,
+            start: c.unit.start as u32,
+            end: c.unit.end as u32,
+        }],
+    }
 }

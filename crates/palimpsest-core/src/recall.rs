@@ -58,10 +58,12 @@ const SHORT: u32 = 60;
 
 /// Saturation of repeated terms, and how much length counts against a chunk (Robertson and Walker; chunks are of like length).
 const K1: f32 = 1.2;
-const B: f32 = 0.6;
+const B: f32 = 0.7;
 
-/// What a neighbouring message adds to a chunk: an answer often shares no word with the question, but the message before it does.
-const NEIGHBOUR: f32 = 0.3;
+/// What the neighbouring messages add to a chunk: an answer often shares no word with the question, but the message before it does.
+const NEIGHBOUR: f32 = 0.6;
+/// And those one further.
+const FURTHER: f32 = 0.24;
 
 impl Default for Recall {
     fn default() -> Self {
@@ -72,7 +74,15 @@ impl Default for Recall {
 impl Recall {
     /// An index of at most `most_postings` entries of four bytes. Past it the oldest half is forgotten.
     pub fn with_limit(most_postings: usize) -> Self {
-        Self { chunks: Vec::new(), ids: HashMap::default(), terms: Vec::new(), length: 0, postings: 0, most_postings: most_postings.max(1024), counts: Vec::new() }
+        Self {
+            chunks: Vec::new(),
+            ids: HashMap::default(),
+            terms: Vec::new(),
+            length: 0,
+            postings: 0,
+            most_postings: most_postings.max(1024),
+            counts: Vec::new(),
+        }
     }
 
     /// Adds a message's text. Call in ascending order of `seq`; a text in several parts may be added part by part
@@ -110,7 +120,11 @@ impl Recall {
                 TermKind::Pair => 0.6,
                 TermKind::Word | TermKind::Number => 1.0,
             };
-            let list = if small_word(t.hash) == 0 { &mut asked } else { &mut small };
+            let list = if small_word(t.hash) == 0 {
+                &mut asked
+            } else {
+                &mut small
+            };
             if !list.iter().any(|a| a.0 == t.hash) {
                 list.push((t.hash, weight));
             }
@@ -122,7 +136,9 @@ impl Recall {
         let mean = (self.length as f32 / n).max(1.0);
         let mut scores = vec![0f32; self.chunks.len()];
         for (key, weight) in asked {
-            let Some(&id) = self.ids.get(&key) else { continue };
+            let Some(&id) = self.ids.get(&key) else {
+                continue;
+            };
             let postings = &self.terms[id as usize].1;
             let df = postings.len() as f32;
             let idf = log2(1.0 + (n - df + 0.5) / (df + 0.5));
@@ -134,23 +150,39 @@ impl Recall {
         }
         let mut found: Vec<Recalled> = Vec::new();
         for (i, chunk) in self.chunks.iter().enumerate() {
-            let beside = self.beside(i, &scores);
-            let score = scores[i] + NEIGHBOUR * beside;
+            let score = scores[i]
+                + NEIGHBOUR * self.beside(i, 1, &scores)
+                + FURTHER * self.beside(i, 2, &scores);
             if score > 0.0 && allowed(chunk.seq) {
-                found.push(Recalled { seq: chunk.seq, start: chunk.start, end: chunk.end, score });
+                found.push(Recalled {
+                    seq: chunk.seq,
+                    start: chunk.start,
+                    end: chunk.end,
+                    score,
+                });
             }
         }
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (Reverse(a.seq), a.start).cmp(&(Reverse(b.seq), b.start))));
+        found.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| (Reverse(a.seq), a.start).cmp(&(Reverse(b.seq), b.start)))
+        });
         found.truncate(most);
         found
     }
 
-    /// The better of the two chunks beside `i`, if they belong to the same or a neighbouring message.
-    fn beside(&self, i: usize, scores: &[f32]) -> f32 {
-        let near = |j: usize| self.chunks[i].seq.abs_diff(self.chunks[j].seq) <= 2;
-        let before = if i > 0 && near(i - 1) { scores[i - 1] } else { 0.0 };
-        let after = if i + 1 < scores.len() && near(i + 1) { scores[i + 1] } else { 0.0 };
-        before.max(after)
+    /// The better of the two chunks `step` before and after `i`, if they belong to the same message or one close by.
+    fn beside(&self, i: usize, step: usize, scores: &[f32]) -> f32 {
+        let seq = self.chunks[i].seq;
+        let score = |j: Option<usize>| {
+            let near = j.filter(|&j| {
+                self.chunks
+                    .get(j)
+                    .is_some_and(|c| c.seq.abs_diff(seq) as usize <= step + 1)
+            });
+            near.map_or(0.0, |j| scores[j])
+        };
+        score(i.checked_sub(step)).max(score(i.checked_add(step)))
     }
 
     fn add_chunk(&mut self, seq: u32, text: &str, start: usize, end: usize) {
@@ -174,12 +206,19 @@ impl Recall {
         while at < self.counts.len() {
             let id = self.counts[at].0;
             let same = self.counts[at..].iter().take_while(|c| c.0 == id).count();
-            self.terms[id as usize].1.push(number << 8 | (same as u32).min(255));
+            self.terms[id as usize]
+                .1
+                .push(number << 8 | (same as u32).min(255));
             self.postings += 1;
             at += same;
         }
         self.length += u64::from(length);
-        self.chunks.push(Chunk { seq, start: start as u32, end: end as u32, length });
+        self.chunks.push(Chunk {
+            seq,
+            start: start as u32,
+            end: end as u32,
+            length,
+        });
     }
 
     fn forget_oldest_half(&mut self) {
@@ -195,14 +234,23 @@ impl Recall {
         }
         self.terms.retain(|t| !t.1.is_empty());
         self.terms.shrink_to_fit();
-        self.ids = self.terms.iter().enumerate().map(|(i, t)| (t.0, i as u32)).collect();
+        self.ids = self
+            .terms
+            .iter()
+            .enumerate()
+            .map(|(i, t)| (t.0, i as u32))
+            .collect();
         self.postings = self.terms.iter().map(|t| t.1.len()).sum();
     }
 }
 
 /// Takes hits from the best down while their tokens fit; a hit that does not fit is passed over. `cost` counts a hit as
 /// it will be quoted. The result is in the order of the conversation.
-pub fn within(hits: &[Recalled], max_tokens: u32, mut cost: impl FnMut(&Recalled) -> u32) -> Vec<Recalled> {
+pub fn within(
+    hits: &[Recalled],
+    max_tokens: u32,
+    mut cost: impl FnMut(&Recalled) -> u32,
+) -> Vec<Recalled> {
     let mut used = 0u32;
     let mut out = Vec::new();
     for hit in hits {
@@ -267,14 +315,25 @@ fn by_lines(text: &str, start: usize, end: usize, out: &mut Vec<(usize, usize)>)
 
 /// A rough count, good enough to cut by: four characters a token, one where scripts have no spaces.
 fn estimate(text: &str) -> u32 {
-    let quarters: u32 = text.chars().map(|c| if c.is_ascii() { 1 } else if unspaced(c) { 4 } else { 2 }).sum();
+    let quarters: u32 = text
+        .chars()
+        .map(|c| {
+            if c.is_ascii() {
+                1
+            } else if unspaced(c) {
+                4
+            } else {
+                2
+            }
+        })
+        .sum();
     quarters.div_ceil(4)
 }
 
 /// Base-2 logarithm of a number ≥ 1, straight between powers of two: the same on every machine.
 fn log2(x: f32) -> f32 {
     let bits = x.max(1.0).to_bits();
-    let exponent = (bits >> 23) as i32 - 127;
+    let exponent = (bits >> 23).saturating_sub(127);
     let mantissa = f32::from_bits(bits & 0x007F_FFFF | 0x3F80_0000);
     exponent as f32 + (mantissa - 1.0)
 }

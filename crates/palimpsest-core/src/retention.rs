@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use audit::Plain;
 pub use audit::{Audit, Checked, Ledger, ledger};
 pub use constraint::{Constraint, ConstraintKind, constraints, supersedes};
-pub use language::{Language, detect_language};
 pub(crate) use language::small_word;
+pub use language::{Language, detect_language};
 pub use reject::{Draft, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
 
@@ -83,7 +83,10 @@ impl FactClass {
 
     /// Whether the fact is a whole sentence.
     pub const fn sentence(self) -> bool {
-        matches!(self, Self::Constraint | Self::Negation | Self::Decision | Self::Preference)
+        matches!(
+            self,
+            Self::Constraint | Self::Negation | Self::Decision | Self::Preference
+        )
     }
 }
 
@@ -170,7 +173,7 @@ pub fn extract(text: &str) -> Vec<Fact> {
 /// The facts of a text by its speaker: constraints only from the user, sentences never from a tool.
 pub fn extract_from(text: &str, speaker: Speaker) -> Vec<Fact> {
     let mut out = Vec::new();
-    let mut seen: std::collections::HashMap<u64, (), Plain> = std::collections::HashMap::default();
+    let mut seen: std::collections::HashSet<u64, Plain> = std::collections::HashSet::default();
     let units = units(text, speaker);
     let mut finder = Finder::new(text, speaker);
     let mut found = Vec::new();
@@ -180,8 +183,12 @@ pub fn extract_from(text: &str, speaker: Speaker) -> Vec<Fact> {
         for fact in &found {
             let body = text[fact.start..fact.end].trim();
             let key = terms::mix(terms::hash(body.as_bytes()) ^ (fact.class as u64 + 1));
-            if !body.is_empty() && seen.insert(key, ()).is_none() {
-                out.push(Fact { class: fact.class, text: body.to_owned(), context: context(text, unit, fact) });
+            if !body.is_empty() && seen.insert(key) {
+                out.push(Fact {
+                    class: fact.class,
+                    text: body.to_owned(),
+                    context: context(text, unit, fact),
+                });
             }
         }
     }
@@ -190,7 +197,11 @@ pub fn extract_from(text: &str, speaker: Speaker) -> Vec<Fact> {
 
 /// Cuts a text the way its speaker writes.
 pub(crate) fn units(text: &str, speaker: Speaker) -> Vec<Unit> {
-    if speaker == Speaker::Tool { segment::lines(text) } else { segment::prose(text) }
+    if speaker == Speaker::Tool {
+        segment::lines(text)
+    } else {
+        segment::prose(text)
+    }
 }
 
 /// Finds the facts of one message, unit by unit.
@@ -203,13 +214,21 @@ pub(crate) struct Finder {
 impl Finder {
     pub(crate) fn new(text: &str, speaker: Speaker) -> Self {
         let judge = Judge::new(if speaker == Speaker::Tool { "" } else { text });
-        Self { speaker, scanner: Scanner::default(), judge }
+        Self {
+            speaker,
+            scanner: Scanner::default(),
+            judge,
+        }
     }
 
     /// Adds the facts of `unit` to `out`: by shape first, then what the whole sentence is.
     pub(crate) fn find(&mut self, text: &str, unit: &Unit, out: &mut Vec<Found>) {
-        self.scanner.scan(text, unit, self.speaker == Speaker::Tool, out);
-        if self.speaker == Speaker::Tool || !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item) || unit.end - unit.start > 800 {
+        self.scanner
+            .scan(text, unit, self.speaker == Speaker::Tool, out);
+        if self.speaker == Speaker::Tool
+            || !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item)
+            || unit.end - unit.start > 800
+        {
             return;
         }
         self.judge.reading.read(text, unit.start, unit.end);
@@ -217,7 +236,11 @@ impl Finder {
             return;
         }
         if let Some(class) = self.sentence(text, unit) {
-            out.push(Found { class, start: unit.start, end: unit.end });
+            out.push(Found {
+                class,
+                start: unit.start,
+                end: unit.end,
+            });
         }
     }
 
@@ -230,8 +253,19 @@ impl Finder {
             return None;
         }
         let language = self.judge.message_language();
-        let fits = |l: Language| language.is_none_or(|m| m == l) || matches!(l, Language::Chinese | Language::Japanese | Language::Russian);
-        let has = |cue: Cue| reading.hits.iter().any(|h| h.cue == cue && fits(h.language));
+        let fits = |l: Language| {
+            language.is_none_or(|m| m == l)
+                || matches!(
+                    l,
+                    Language::Chinese | Language::Japanese | Language::Russian
+                )
+        };
+        let has = |cue: Cue| {
+            reading
+                .hits
+                .iter()
+                .any(|h| h.cue == cue && fits(h.language))
+        };
         if has(Cue::Decision) {
             return Some(FactClass::Decision);
         }
@@ -255,12 +289,18 @@ fn context(text: &str, unit: &Unit, fact: &Found) -> String {
         return text[unit.start..unit.end].to_owned();
     }
     let mut from = fact.start.saturating_sub(NEAR).max(unit.start);
-    while !text.is_char_boundary(from) || from > unit.start && !text[from..].starts_with(char::is_whitespace) && from < fact.start {
+    while !text.is_char_boundary(from)
+        || from > unit.start && !text[from..].starts_with(char::is_whitespace) && from < fact.start
+    {
         from += 1;
     }
     let mut to = (fact.end + NEAR).min(unit.end);
-    while !text.is_char_boundary(to) || to < unit.end && to > fact.end && !text[..to].ends_with(char::is_whitespace) {
+    while !text.is_char_boundary(to)
+        || to < unit.end && to > fact.end && !text[..to].ends_with(char::is_whitespace)
+    {
         to -= 1;
     }
-    text[from.min(fact.start)..to.max(fact.end)].trim().to_owned()
+    text[from.min(fact.start)..to.max(fact.end)]
+        .trim()
+        .to_owned()
 }

@@ -22,7 +22,16 @@ pub fn excerpt(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> Strin
     // Counts of pieces do not add up exactly: shrink until the whole fits.
     while room > 0 {
         let head = head(text, room - room * 2 / 5, counter);
-        let tail = tail(text, head, room.saturating_sub(if head == 0 { 0 } else { counter.count(&text[..head]) }), counter);
+        let tail = tail(
+            text,
+            head,
+            room.saturating_sub(if head == 0 {
+                0
+            } else {
+                counter.count(&text[..head])
+            }),
+            counter,
+        );
         if head == 0 && tail == text.len() {
             break;
         }
@@ -37,7 +46,11 @@ pub fn excerpt(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> Strin
         return lone;
     }
     let short = "[…]";
-    if counter.count_until(short, max_tokens).is_some() { short.to_owned() } else { String::new() }
+    if counter.count_until(short, max_tokens).is_some() {
+        short.to_owned()
+    } else {
+        String::new()
+    }
 }
 
 fn mark(tokens: u32) -> String {
@@ -63,20 +76,26 @@ fn join(text: &str, head: usize, tail: usize, counter: &dyn TokenCounter) -> Str
 
 /// The end of the longest good beginning within `budget` tokens.
 fn head(text: &str, budget: u32, counter: &dyn TokenCounter) -> usize {
-    let reach = longest(text.len(), budget, |n| fits(text, floor(text, n), true, budget, counter));
+    let reach = longest(text.len(), budget, |n| {
+        fits(text, floor(text, n), true, budget, counter)
+    });
     let hard = grapheme_floor(text, floor(text, reach));
     soften_back(text, hard)
 }
 
 /// The start of the longest good end after `head` within `budget` tokens.
 fn tail(text: &str, head: usize, budget: u32, counter: &dyn TokenCounter) -> usize {
-    let reach = longest(text.len() - head, budget, |n| fits(text, ceil(text, text.len() - n), false, budget, counter));
+    let reach = longest(text.len() - head, budget, |n| {
+        fits(text, ceil(text, text.len() - n), false, budget, counter)
+    });
     let hard = grapheme_ceil(text, ceil(text, text.len() - reach));
     soften_on(text, hard)
 }
 
 fn fits(text: &str, at: usize, front: bool, budget: u32, counter: &dyn TokenCounter) -> bool {
-    counter.count_until(if front { &text[..at] } else { &text[at..] }, budget).is_some()
+    counter
+        .count_until(if front { &text[..at] } else { &text[at..] }, budget)
+        .is_some()
 }
 
 /// The largest `n ≤ limit` for which `ok` holds, found by doubling and halving.
@@ -134,7 +153,11 @@ fn grapheme_ceil(text: &str, at: usize) -> usize {
     if cursor.is_boundary(text, 0).unwrap_or(true) {
         return at;
     }
-    cursor.next_boundary(text, 0).ok().flatten().unwrap_or(text.len())
+    cursor
+        .next_boundary(text, 0)
+        .ok()
+        .flatten()
+        .unwrap_or(text.len())
 }
 
 /// Back to a line end in the last quarter, else to a sentence end in the last third, else to a space or between unspaced characters in the last

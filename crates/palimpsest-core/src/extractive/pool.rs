@@ -41,7 +41,12 @@ pub(crate) struct Pool {
 const FOCUS: f32 = 5.0;
 
 impl Pool {
-    pub(crate) fn new(passages: &[Passage<'_>], emphasis: Emphasis, focus: Option<&str>, counter: &dyn TokenCounter) -> Self {
+    pub(crate) fn new(
+        passages: &[Passage<'_>],
+        emphasis: Emphasis,
+        focus: Option<&str>,
+        counter: &dyn TokenCounter,
+    ) -> Self {
         let bytes: usize = passages.iter().map(|p| p.text.len()).sum();
         let mut pool = Self {
             candidates: Vec::with_capacity(bytes / 80 + 1),
@@ -49,7 +54,8 @@ impl Pool {
             value: Vec::new(),
             fact: Vec::new(),
         };
-        let mut ids: HashMap<u64, u32, Plain> = HashMap::with_capacity_and_hasher(bytes / 24 + 16, Plain::default());
+        let mut ids: HashMap<u64, u32, Plain> =
+            HashMap::with_capacity_and_hasher(bytes / 24 + 16, Plain::default());
         // Per element: in how many units, the last unit that had it, and its base worth.
         let mut seen: Vec<(u32, u32)> = Vec::new();
         let mut base: Vec<f32> = Vec::new();
@@ -102,14 +108,23 @@ impl Pool {
                 for fact in &found {
                     let text = &passage.text[fact.start..fact.end];
                     let key = mix(hash(text.as_bytes()) ^ (fact.class as u64 + 11).rotate_left(40));
-                    let trust = if passage.role == Speaker::Tool { 0.6 } else { 1.0 };
-                    add(key, fact_worth(fact.class, emphasis) * trust, true, &mut pool);
+                    let trust = if passage.role == Speaker::Tool {
+                        0.6
+                    } else {
+                        1.0
+                    };
+                    add(
+                        key,
+                        fact_worth(fact.class, emphasis) * trust,
+                        true,
+                        &mut pool,
+                    );
                 }
-                if passage.role == Speaker::Tool || unit.kind == UnitKind::Line {
-                    if let Some(worth) = alarm(body, emphasis) {
-                        // The same error again, with another number, is the same error.
-                        add(mix(template(body) ^ 0xA1A2), worth, true, &mut pool);
-                    }
+                if (passage.role == Speaker::Tool || unit.kind == UnitKind::Line)
+                    && let Some(worth) = alarm(body, emphasis)
+                {
+                    // The same error again, with another number, is the same error.
+                    add(mix(template(body) ^ 0xA1A2), worth, true, &mut pool);
                 }
                 let count = pool.arena.len() as u32 - first;
                 if count == 0 {
@@ -122,7 +137,14 @@ impl Pool {
                     weight *= 1.1;
                 }
                 weight *= 1.0 + 0.8 * hits.min(3) as f32;
-                pool.candidates.push(Candidate { passage: index, unit, cost: counter.count(body) + 1, weight, first, count });
+                pool.candidates.push(Candidate {
+                    passage: index,
+                    unit,
+                    cost: counter.count(body) + 1,
+                    weight,
+                    first,
+                    count,
+                });
             }
         }
         let all = log2(pool.candidates.len() as u32 + 1);
@@ -140,9 +162,14 @@ impl Pool {
 
     /// Chooses candidates worth the most within `budget`; the best first. `extra` tells what choosing a candidate costs
     /// besides its own tokens (a label, a heading) and is told when it is taken.
-    pub(crate) fn choose(&self, budget: u32, mut extra: impl FnMut(&Candidate, bool) -> u32) -> Vec<usize> {
+    pub(crate) fn choose(
+        &self,
+        budget: u32,
+        mut extra: impl FnMut(&Candidate, bool) -> u32,
+    ) -> Vec<usize> {
         let mut covered = vec![false; self.value.len()];
-        let mut heap: BinaryHeap<(u32, Reverse<u32>)> = BinaryHeap::with_capacity(self.candidates.len());
+        let mut heap: BinaryHeap<(u32, Reverse<u32>)> =
+            BinaryHeap::with_capacity(self.candidates.len());
         for (i, c) in self.candidates.iter().enumerate() {
             let ratio = self.ratio(c, &covered, extra(c, false));
             if ratio > 0.0 {
@@ -229,7 +256,11 @@ fn term_worth(term: &Term, position: u32) -> f32 {
         TermKind::Pair => 0.4,
     };
     // A capital inside a sentence is a name in most languages.
-    if term.capital && position > 1 { base * 1.3 } else { base }
+    if term.capital && position > 1 {
+        base * 1.3
+    } else {
+        base
+    }
 }
 
 fn fact_worth(class: FactClass, emphasis: Emphasis) -> f32 {
@@ -245,8 +276,10 @@ fn fact_worth(class: FactClass, emphasis: Emphasis) -> f32 {
         F::Quoted => 12.0,
     };
     let factor = match (emphasis, class) {
-        (Emphasis::Developer, F::Path | F::Identifier | F::Quoted) | (Emphasis::Debugger, F::Identifier | F::Path | F::Number | F::Quoted) => 1.5,
-        (Emphasis::Planning, F::Decision | F::Date | F::Constraint) | (Emphasis::Assistant, F::Preference) => 1.4,
+        (Emphasis::Developer, F::Path | F::Identifier | F::Quoted)
+        | (Emphasis::Debugger, F::Identifier | F::Path | F::Number | F::Quoted) => 1.5,
+        (Emphasis::Planning, F::Decision | F::Date | F::Constraint)
+        | (Emphasis::Assistant, F::Preference) => 1.4,
         (Emphasis::Planning, F::Path | F::Identifier) => 0.6,
         _ => 1.0,
     };
@@ -283,18 +316,41 @@ fn unit_weight(role: Speaker, unit: &Unit, body: &str, emphasis: Emphasis) -> f3
 
 /// What a tool's line is worth for reporting trouble.
 fn alarm(body: &str, emphasis: Emphasis) -> Option<f32> {
+    #[rustfmt::skip]
     const WORDS: [&str; 22] = [
-        "error", "fail", "fatal", "panic", "exception", "traceback", "denied", "refused", "not found", "undefined", "cannot", "timed out", "timeout", "warning", "assert", "abort", "segfault", "unreachable",
-        "invalid", "missing", "conflict", "killed",
+        "error", "fail", "fatal", "panic", "exception", "traceback", "denied", "refused",
+        "not found", "undefined", "cannot", "timed out", "timeout", "warning", "assert", "abort",
+        "segfault", "unreachable", "invalid", "missing", "conflict", "killed",
     ];
-    let head: String = body.chars().take(200).flat_map(char::to_lowercase).collect();
+    let head: String = body
+        .chars()
+        .take(200)
+        .flat_map(char::to_lowercase)
+        .collect();
     // "0 errors", "no error" are good news.
     let bad = WORDS.iter().find(|w| head.contains(**w))?;
-    if ["0 error", "no error", "0 fail", "0 warning", "without error", "errors: 0", "failed: 0", "\"error\":null", "\"error\": null"].iter().any(|g| head.contains(g)) {
+    if [
+        "0 error",
+        "no error",
+        "0 fail",
+        "0 warning",
+        "without error",
+        "errors: 0",
+        "failed: 0",
+        "\"error\":null",
+        "\"error\": null",
+    ]
+    .iter()
+    .any(|g| head.contains(g))
+    {
         return None;
     }
     let worth = if *bad == "warning" { 20.0 } else { 45.0 };
-    Some(if emphasis == Emphasis::Debugger { worth * 2.0 } else { worth })
+    Some(if emphasis == Emphasis::Debugger {
+        worth * 2.0
+    } else {
+        worth
+    })
 }
 
 /// The line with its numbers out.
@@ -311,6 +367,6 @@ fn template(body: &str) -> u64 {
 /// Base-2 logarithm, straight between powers of two: the same on every machine.
 pub(crate) fn log2(n: u32) -> f32 {
     let n = n.max(1);
-    let e = 31 - n.leading_zeros();
+    let e = n.ilog2();
     e as f32 + (n - (1 << e)) as f32 / (1u32 << e) as f32
 }

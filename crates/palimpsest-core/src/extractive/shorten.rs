@@ -16,22 +16,39 @@ pub fn shorten(text: &str, target_tokens: u32, level: u8, counter: &dyn TokenCou
     if keep.iter().all(|&k| k) && counter.count_until(text, target_tokens).is_some() {
         return text.to_owned();
     }
-    let allowed: Vec<usize> = (0..units.len()).filter(|&i| keep[i] && units[i].kind != UnitKind::Heading).collect();
+    let allowed: Vec<usize> = (0..units.len())
+        .filter(|&i| keep[i] && units[i].kind != UnitKind::Heading)
+        .collect();
     let whole = render(text, &units, &allowed);
     if counter.count_until(&whole, target_tokens).is_some() {
         return whole;
     }
-    let passage = [Passage { id: 0, role: Speaker::Assistant, text }];
+    let passage = [Passage {
+        id: 0,
+        role: Speaker::Assistant,
+        text,
+    }];
     let pool = Pool::new(&passage, Emphasis::Assistant, None, counter);
     // The pool's units are the same cut; those without a word in them are not candidates.
     let place = |start: usize| units.binary_search_by_key(&start, |u| u.start).ok();
     let heading: Vec<Option<usize>> = headings(&units);
-    let heading_cost: Vec<u32> = units.iter().map(|u| if u.kind == UnitKind::Heading { counter.count(&text[u.start..u.end]) + 1 } else { 0 }).collect();
+    let heading_cost: Vec<u32> = units
+        .iter()
+        .map(|u| {
+            if u.kind == UnitKind::Heading {
+                counter.count(&text[u.start..u.end]) + 1
+            } else {
+                0
+            }
+        })
+        .collect();
     let mut opened = vec![false; units.len()];
     let never = target_tokens.saturating_add(1);
     let mut order: Vec<usize> = pool
         .choose(target_tokens, |c, take| {
-            let Some(i) = place(c.unit.start) else { return never };
+            let Some(i) = place(c.unit.start) else {
+                return never;
+            };
             if !keep[i] || units[i].kind == UnitKind::Heading {
                 return never;
             }
@@ -65,7 +82,9 @@ fn stays(text: &str, unit: &Unit, level: u8) -> bool {
     match unit.kind {
         UnitKind::Code | UnitKind::Line => level >= 3,
         UnitKind::Quote => level >= 2,
-        UnitKind::Item | UnitKind::Sentence => level >= 2 || !only_references(&text[unit.start..unit.end]),
+        UnitKind::Item | UnitKind::Sentence => {
+            level >= 2 || !only_references(&text[unit.start..unit.end])
+        }
         UnitKind::Heading => true,
     }
 }
@@ -75,12 +94,19 @@ fn only_references(body: &str) -> bool {
     let mut words = 0u32;
     let mut references = 0u32;
     for run in body.split_whitespace() {
-        let run = run.trim_matches(|c: char| matches!(c, '`' | '*' | ',' | ';' | '-' | '•' | '.' | '(' | ')'));
+        let run = run.trim_matches(|c: char| {
+            matches!(c, '`' | '*' | ',' | ';' | '-' | '•' | '.' | '(' | ')')
+        });
         if run.is_empty() {
             continue;
         }
         words += 1;
-        references += u32::from(run.contains(['/', '\\', '_']) || run.contains("::") || run.contains('.') || run.chars().any(|c| c.is_ascii_digit()) && run.chars().any(char::is_alphabetic));
+        references += u32::from(
+            run.contains(['/', '\\', '_'])
+                || run.contains("::")
+                || run.contains('.')
+                || run.chars().any(|c| c.is_ascii_digit()) && run.chars().any(char::is_alphabetic),
+        );
     }
     references > 0 && words - references <= 1
 }
@@ -119,7 +145,11 @@ fn render(text: &str, units: &[Unit], chosen: &[usize]) -> String {
             last = None;
         }
         if !out.is_empty() {
-            let flows = last.is_some_and(|l| l.kind == UnitKind::Sentence && unit.kind == UnitKind::Sentence && !text[l.end..unit.start].contains('\n'));
+            let flows = last.is_some_and(|l| {
+                l.kind == UnitKind::Sentence
+                    && unit.kind == UnitKind::Sentence
+                    && !text[l.end..unit.start].contains('\n')
+            });
             out.push(if flows { ' ' } else { '\n' });
         }
         let body = &text[unit.start..unit.end];

@@ -1,6 +1,6 @@
 //! Is every fact of the source still in the window? And what to carry along if not.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use palimpsest_tokens::TokenCounter;
@@ -30,7 +30,11 @@ impl Checked {
     /// found ÷ source, 0 to 1; 1 for a source without facts.
     pub fn retention(&self) -> f32 {
         let all = self.found as usize + self.missing.len();
-        if all == 0 { 1.0 } else { self.found as f32 / all as f32 }
+        if all == 0 {
+            1.0
+        } else {
+            self.found as f32 / all as f32
+        }
     }
 }
 
@@ -38,11 +42,11 @@ impl Audit {
     /// Collects the facts of the covered texts.
     pub fn new<'a>(sources: impl IntoIterator<Item = (Speaker, &'a str)>) -> Self {
         let mut facts = Vec::new();
-        let mut seen: HashMap<u64, (), Plain> = HashMap::default();
+        let mut seen: HashSet<u64, Plain> = HashSet::default();
         for (speaker, text) in sources {
             for fact in extract_from(text, speaker) {
                 let key = mix(hash(fact.text.as_bytes()) ^ (fact.class as u64 + 1));
-                if seen.insert(key, ()).is_none() {
+                if seen.insert(key) {
                     facts.push(fact);
                 }
             }
@@ -83,7 +87,12 @@ pub struct Ledger {
 ///
 /// Sentences go in whole; paths and addresses as they are; a number, date, identifier or quote with the short
 /// sentence it stands in, or a few words around it, so that it still says something.
-pub fn ledger(missing: &[Fact], emphasis: Emphasis, max_tokens: u32, counter: &dyn TokenCounter) -> Ledger {
+pub fn ledger(
+    missing: &[Fact],
+    emphasis: Emphasis,
+    max_tokens: u32,
+    counter: &dyn TokenCounter,
+) -> Ledger {
     let mut order: Vec<&Fact> = missing.iter().collect();
     order.sort_by_key(|f| emphasis.rank(f.class));
     let mut out = Ledger::default();
@@ -124,7 +133,9 @@ pub fn ledger(missing: &[Fact], emphasis: Emphasis, max_tokens: u32, counter: &d
     while !out.lines.is_empty() && counter.count(&out.lines.join("\n")) > max_tokens {
         out.lines.pop();
         let rest = Index::of(&out.lines.join("\n"));
-        let (kept, lost): (Vec<_>, Vec<_>) = std::mem::take(&mut out.kept).into_iter().partition(|f| rest.holds(f, &mut scratch));
+        let (kept, lost): (Vec<_>, Vec<_>) = std::mem::take(&mut out.kept)
+            .into_iter()
+            .partition(|f| rest.holds(f, &mut scratch));
         out.kept = kept;
         out.dropped.extend(lost);
     }
@@ -142,7 +153,9 @@ fn line_for(fact: &Fact) -> String {
         return if context.is_empty() { text } else { context };
     }
     // A few words on both sides.
-    let Some(at) = context.find(&text) else { return text };
+    let Some(at) = context.find(&text) else {
+        return text;
+    };
     let from = words_back(&context[..at], 6);
     let after = at + text.len();
     let to = after + words_on(&context[after..], 5);
@@ -187,7 +200,13 @@ fn words_on(text: &str, words: usize) -> usize {
 fn bare(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let body = text.trim();
-    let body = if super::segment::list_item(body) { body.trim_start_matches(|c: char| matches!(c, '-' | '*' | '+' | '•' | '.' | ')' | ' ') || c.is_ascii_digit()) } else { body };
+    let body = if super::segment::list_item(body) {
+        body.trim_start_matches(|c: char| {
+            matches!(c, '-' | '*' | '+' | '•' | '.' | ')' | ' ') || c.is_ascii_digit()
+        })
+    } else {
+        body
+    };
     let body = if body.is_empty() { text.trim() } else { body };
     let mut space = false;
     for c in body.chars() {
@@ -212,7 +231,7 @@ struct Index {
     /// Hash of up to four words at a position → the first such position; the rest is chained in `next`.
     grams: HashMap<u64, u32, Plain>,
     next: Vec<[u32; 4]>,
-    runs: HashMap<u64, (), Plain>,
+    runs: HashSet<u64, Plain>,
 }
 
 const END: u32 = u32::MAX;
@@ -248,21 +267,27 @@ impl Index {
             }
         }
         each_run(text, |run| {
-            self.runs.insert(hash(run.as_bytes()), ());
+            self.runs.insert(hash(run.as_bytes()));
             let plain = super::scan::without_position(run);
             if plain.len() < run.len() {
-                self.runs.insert(hash(plain.as_bytes()), ());
+                self.runs.insert(hash(plain.as_bytes()));
             }
         });
     }
 
     fn holds(&self, fact: &Fact, scratch: &mut Vec<u64>) -> bool {
-        if matches!(fact.class, FactClass::Path | FactClass::Url | FactClass::Identifier) {
+        if matches!(
+            fact.class,
+            FactClass::Path | FactClass::Url | FactClass::Identifier
+        ) {
             let mut all = true;
             let mut any = false;
             each_run(&fact.text, |run| {
                 any = true;
-                all &= self.runs.contains_key(&hash(super::scan::without_position(run).as_bytes())) || self.runs.contains_key(&hash(run.as_bytes()));
+                all &= self
+                    .runs
+                    .contains(&hash(super::scan::without_position(run).as_bytes()))
+                    || self.runs.contains(&hash(run.as_bytes()));
             });
             return all && any;
         }
@@ -280,11 +305,18 @@ impl Index {
         for (k, w) in words[..n].iter().enumerate() {
             h = mix(h ^ w.rotate_left(k as u32 * 7 + 1));
         }
-        let mut at = self.grams.get(&(h ^ (n as u64 - 1))).copied().unwrap_or(END);
+        let mut at = self
+            .grams
+            .get(&(h ^ (n as u64 - 1)))
+            .copied()
+            .unwrap_or(END);
         let mut tries = 0;
         while at != END {
             let i = at as usize;
-            let fits = self.words.get(i..i + words.len()).is_some_and(|w| w == words);
+            let fits = self
+                .words
+                .get(i..i + words.len())
+                .is_some_and(|w| w == words);
             // 5 °C is not −5 °C.
             let signed = number && i > 0 && self.words[i - 1] == MINUS && words[0] != MINUS;
             if fits && !signed {
@@ -330,7 +362,11 @@ fn each_word(text: &str, mut f: impl FnMut(u64)) {
             continue;
         }
         let next = chars.peek().copied().unwrap_or(' ');
-        if digits && !buffer.is_empty() && matches!(c, '.' | ',' | ':' | '\'' | '’') && next.is_ascii_digit() {
+        if digits
+            && !buffer.is_empty()
+            && matches!(c, '.' | ',' | ':' | '\'' | '’')
+            && next.is_ascii_digit()
+        {
             // 1'200 is 1200; 1.5 is not 15.
             if !matches!(c, '\'' | '’') {
                 buffer.push(c);
@@ -340,8 +376,15 @@ fn each_word(text: &str, mut f: impl FnMut(u64)) {
         }
         flush(&mut buffer, &mut f);
         match c {
-            '-' | '−' if next.is_ascii_digit() && (before.is_whitespace() || matches!(before, '(' | '[' | ':' | '=')) => f(MINUS),
-            '%' | '‰' | '°' | '€' | '$' | '£' | '¥' | '₽' | '₹' => f(mix(u64::from(c as u32))),
+            '-' | '−'
+                if next.is_ascii_digit()
+                    && (before.is_whitespace() || matches!(before, '(' | '[' | ':' | '=')) =>
+            {
+                f(MINUS);
+            }
+            '%' | '‰' | '°' | '€' | '$' | '£' | '¥' | '₽' | '₹' => {
+                f(mix(u64::from(c as u32)));
+            }
             _ => {}
         }
         before = c;
@@ -364,14 +407,66 @@ fn each_run(text: &str, mut f: impl FnMut(&str)) {
             || unspaced(c)
             || matches!(
                 c,
-                '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '"' | '“' | '”' | '„' | '«' | '»' | '‹' | '›' | '「' | '」' | '『' | '』' | '（' | '）' | '【' | '】'
-                    | '《' | '》' | '、' | '，' | '。' | '；' | '：' | '！' | '？' | '|' | '*' | ';' | ',' | '=' | '`' | '→'
+                '(' | ')'
+                    | '['
+                    | ']'
+                    | '{'
+                    | '}'
+                    | '<'
+                    | '>'
+                    | '"'
+                    | '“'
+                    | '”'
+                    | '„'
+                    | '«'
+                    | '»'
+                    | '‹'
+                    | '›'
+                    | '「'
+                    | '」'
+                    | '『'
+                    | '』'
+                    | '（'
+                    | '）'
+                    | '【'
+                    | '】'
+                    | '《'
+                    | '》'
+                    | '、'
+                    | '，'
+                    | '。'
+                    | '；'
+                    | '：'
+                    | '！'
+                    | '？'
+                    | '|'
+                    | '*'
+                    | ';'
+                    | ','
+                    | '='
+                    | '`'
+                    | '→'
             )
     };
     let mut emit = |run: &str| {
-        let run = run.trim_end_matches(|c: char| matches!(c, '.' | ':' | '!' | '?' | '…' | '\'' | '’' | '-' | '–' | '—'));
-        let run = run.trim_start_matches(|c: char| matches!(c, '\'' | '’' | '…' | '–' | '—' | '!' | '?' | ':'));
-        let run = if run.len() > 2 && run.starts_with('_') && run.ends_with('_') && !run.starts_with("__") { &run[1..run.len() - 1] } else { run };
+        let run = run.trim_end_matches(|c: char| {
+            matches!(
+                c,
+                '.' | ':' | '!' | '?' | '…' | '\'' | '’' | '-' | '–' | '—'
+            )
+        });
+        let run = run.trim_start_matches(|c: char| {
+            matches!(c, '\'' | '’' | '…' | '–' | '—' | '!' | '?' | ':')
+        });
+        let run = if run.len() > 2
+            && run.starts_with('_')
+            && run.ends_with('_')
+            && !run.starts_with("__")
+        {
+            &run[1..run.len() - 1]
+        } else {
+            run
+        };
         if !run.is_empty() {
             f(run);
         }

@@ -54,8 +54,15 @@ pub fn constraints(text: &str) -> Vec<Constraint> {
     let mut out = Vec::new();
     let mut judge = Judge::new(text);
     for unit in prose(text) {
-        let Some((kind, language)) = judge.judge(text, &unit) else { continue };
-        out.push(Constraint { text: text[unit.start..unit.end].to_owned(), span: (unit.start as u32, unit.end as u32), language, kind });
+        let Some((kind, language)) = judge.judge(text, &unit) else {
+            continue;
+        };
+        out.push(Constraint {
+            text: text[unit.start..unit.end].to_owned(),
+            span: (unit.start as u32, unit.end as u32),
+            language,
+            kind,
+        });
     }
     out
 }
@@ -70,8 +77,17 @@ pub(crate) struct Judge {
 
 impl Judge {
     pub(crate) fn new(text: &str) -> Self {
-        let language = if text.len() > 24 { Evidence::of(&without_code(text)).sure() } else { None };
-        Self { reading: Reading::default(), scanner: Scanner::default(), facts: Vec::new(), message: language }
+        let language = if text.len() > 24 {
+            Evidence::of(&without_code(text)).sure()
+        } else {
+            None
+        };
+        Self {
+            reading: Reading::default(),
+            scanner: Scanner::default(),
+            facts: Vec::new(),
+            message: language,
+        }
     }
 
     /// The language of the whole message, if it is clear.
@@ -80,7 +96,9 @@ impl Judge {
     }
 
     pub(crate) fn judge(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
-        if !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item) || unit.end - unit.start > LONGEST {
+        if !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item)
+            || unit.end - unit.start > LONGEST
+        {
             return None;
         }
         self.reading.read(text, unit.start, unit.end);
@@ -92,7 +110,10 @@ impl Judge {
 
     /// As [`Self::judge`], for a sentence that `reading` already holds.
     pub(crate) fn decide(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
-        if self.reading.question || unit.end - unit.start > LONGEST || !self.reading.hits.iter().any(|h| directive(h.cue)) {
+        if self.reading.question
+            || unit.end - unit.start > LONGEST
+            || !self.reading.hits.iter().any(|h| directive(h.cue))
+        {
             return None;
         }
         let sentence = &text[unit.start..unit.end];
@@ -100,14 +121,25 @@ impl Judge {
         self.scanner.scan(text, unit, false, &mut self.facts);
         let facts = Facts {
             number: self.facts.iter().any(|f| f.class == FactClass::Number),
-            dates: self.facts.iter().filter(|f| f.class == FactClass::Date).copied().collect(),
+            dates: self
+                .facts
+                .iter()
+                .filter(|f| f.class == FactClass::Date)
+                .copied()
+                .collect(),
         };
         let candidates = candidates(sentence, &self.reading, self.message);
         for language in candidates.into_iter().flatten() {
             let kind = match language {
                 Language::Chinese => chinese(&self.reading, &facts),
                 Language::Japanese => japanese(sentence, &self.reading, &facts),
-                _ => Rules { text, reading: &self.reading, language, facts: &facts }.kind(),
+                _ => Rules {
+                    text,
+                    reading: &self.reading,
+                    language,
+                    facts: &facts,
+                }
+                .kind(),
             };
             if let Some(kind) = kind {
                 return Some((kind, language));
@@ -153,29 +185,60 @@ fn directive(cue: Cue) -> bool {
 }
 
 /// The languages in which the sentence may be judged, the likeliest first.
-fn candidates(sentence: &str, reading: &Reading, message: Option<Language>) -> [Option<Language>; 4] {
+fn candidates(
+    sentence: &str,
+    reading: &Reading,
+    message: Option<Language>,
+) -> [Option<Language>; 4] {
     let none = [None; 4];
     if sentence.chars().any(unspaced) {
         let wide = sentence.chars().filter(|&c| unspaced(c)).count();
         let latin = sentence.chars().filter(char::is_ascii_alphabetic).count();
         if wide * 3 >= latin {
             let kanas = sentence.chars().filter(|&c| kana(c)).count();
-            let language = if kanas > 0 { Language::Japanese } else { Language::Chinese };
+            let language = if kanas > 0 {
+                Language::Japanese
+            } else {
+                Language::Chinese
+            };
             return [Some(language), None, None, None];
         }
     }
     if sentence.chars().any(|c| ('а'..='я').contains(&c)) {
         let ukrainian = sentence.chars().any(|c| matches!(c, 'і' | 'ї' | 'є' | 'ґ'));
-        return if ukrainian { none } else { [Some(Language::Russian), None, None, None] };
+        return if ukrainian {
+            none
+        } else {
+            [Some(Language::Russian), None, None, None]
+        };
     }
-    let latin = [Language::English, Language::German, Language::Spanish, Language::French];
+    let latin = [
+        Language::English,
+        Language::German,
+        Language::Spanish,
+        Language::French,
+    ];
     if let Some(own) = Evidence::of(sentence).sure() {
-        return if latin.contains(&own) { [Some(own), None, None, None] } else { none };
+        return if latin.contains(&own) {
+            [Some(own), None, None, None]
+        } else {
+            none
+        };
     }
     if let Some(message) = message {
-        return if latin.contains(&message) { [Some(message), None, None, None] } else { none };
+        return if latin.contains(&message) {
+            [Some(message), None, None, None]
+        } else {
+            none
+        };
     }
-    latin.map(|l| reading.hits.iter().any(|h| h.language == l && directive(h.cue)).then_some(l))
+    latin.map(|l| {
+        reading
+            .hits
+            .iter()
+            .any(|h| h.language == l && directive(h.cue))
+            .then_some(l)
+    })
 }
 
 /// The rules for scripts with spaces.
@@ -216,7 +279,10 @@ impl Rules<'_> {
     }
 
     fn own(&self, cue: Cue) -> impl Iterator<Item = &Hit> {
-        self.reading.hits.iter().filter(move |h| h.cue == cue && h.language == self.language)
+        self.reading
+            .hits
+            .iter()
+            .filter(move |h| h.cue == cue && h.language == self.language)
     }
 
     fn has(&self, cue: Cue) -> bool {
@@ -224,7 +290,10 @@ impl Rules<'_> {
     }
 
     fn word(&self, i: usize) -> &str {
-        self.reading.words.get(i).map_or("", |w| &self.text[w.start..w.end])
+        self.reading
+            .words
+            .get(i)
+            .map_or("", |w| &self.text[w.start..w.end])
     }
 
     fn follows(&self, hit: &Hit, cue: Cue) -> bool {
@@ -239,17 +308,26 @@ impl Rules<'_> {
     /// Somebody else's doing: a pronoun right before (in English also with one word between).
     fn subject_before(&self, word: usize) -> bool {
         let gap = usize::from(self.language == Language::English);
-        self.own(Cue::Subject).any(|h| h.after <= word && word - h.after <= gap && !self.border(h.after, word))
+        self.own(Cue::Subject)
+            .any(|h| h.after <= word && word - h.after <= gap && !self.border(h.after, word))
     }
 
     /// Whether a clause begins after `from`, up to and including `to`.
     fn border(&self, from: usize, to: usize) -> bool {
-        self.reading.words.get(from..=to.min(self.reading.words.len().saturating_sub(1))).is_some_and(|w| w.iter().any(|w| w.clause))
+        self.reading
+            .words
+            .get(from..=to.min(self.reading.words.len().saturating_sub(1)))
+            .is_some_and(|w| w.iter().any(|w| w.clause))
     }
 
     /// An imperative that opens the clause in which `word` stands.
     fn imperative_before(&self, word: usize, reach: usize) -> bool {
-        self.own(Cue::Imperative).any(|h| h.clause && h.after <= word && word - h.after <= reach && !self.border(h.after, word.saturating_sub(1)))
+        self.own(Cue::Imperative).any(|h| {
+            h.clause
+                && h.after <= word
+                && word - h.after <= reach
+                && !self.border(h.after, word.saturating_sub(1))
+        })
     }
 
     fn imperative(&self) -> bool {
@@ -258,13 +336,15 @@ impl Rules<'_> {
 
     /// "should", "make sure you" up to four words before, said to you or about a thing.
     fn demanded_before(&self, word: usize) -> bool {
-        self.own(Cue::Wish).any(|h| h.after <= word && word - h.after <= 4) || self.own(Cue::Should).any(|h| {
-            h.after <= word
-                && word - h.after <= 4
-                && !self.border(h.after, word)
-                && !self.subject_before(h.word)
-                && !self.own(Cue::We).any(|w| w.after == h.word)
-        })
+        self.own(Cue::Wish)
+            .any(|h| h.after <= word && word - h.after <= 4)
+            || self.own(Cue::Should).any(|h| {
+                h.after <= word
+                    && word - h.after <= 4
+                    && !self.border(h.after, word)
+                    && !self.subject_before(h.word)
+                    && !self.own(Cue::We).any(|w| w.after == h.word)
+            })
     }
 
     fn story(&self, hit: &Hit) -> bool {
@@ -272,17 +352,23 @@ impl Rules<'_> {
             return true;
         }
         let next = self.word(hit.after);
-        next.is_empty() || self.language == Language::English && (next.ends_with("ed") || next.ends_with("ing") && next.len() > 5)
+        next.is_empty()
+            || self.language == Language::English
+                && (next.ends_with("ed") || next.ends_with("ing") && next.len() > 5)
     }
 
     fn russian_imperative(&self, word: usize) -> bool {
         let w = self.word(word);
-        ["ай", "яй", "уй", "юй", "йте", "ите", "ьте"].iter().any(|e| w.ends_with(e)) || self.own(Cue::Imperative).any(|h| h.word == word)
+        ["ай", "яй", "уй", "юй", "йте", "ите", "ьте"]
+            .iter()
+            .any(|e| w.ends_with(e))
+            || self.own(Cue::Imperative).any(|h| h.word == word)
     }
 
     fn infinitive_last(&self) -> bool {
         let last = self.word(self.reading.words.len().saturating_sub(1));
-        (last.ends_with("en") || last.ends_with("ern") || last.ends_with("eln")) && last.starts_with(char::is_lowercase)
+        (last.ends_with("en") || last.ends_with("ern") || last.ends_with("eln"))
+            && last.starts_with(char::is_lowercase)
     }
 
     /// Whether a "never" or "always" at `hit` demands.
@@ -290,14 +376,17 @@ impl Rules<'_> {
         if self.reported(hit.word) {
             return false;
         }
-        if self.demanded_before(hit.word) && !self.story(hit) || self.imperative_before(hit.word, 6) {
+        if self.demanded_before(hit.word) && !self.story(hit) || self.imperative_before(hit.word, 6)
+        {
             return true;
         }
         if self.subject_before(hit.word) {
             return false;
         }
         // "Use tabs and never spaces."
-        let joined = hit.word > 0 && self.own(Cue::Filler).any(|f| f.after == hit.word) && (self.imperative() || self.own(Cue::Dont).any(|d| d.clause));
+        let joined = hit.word > 0
+            && self.own(Cue::Filler).any(|f| f.after == hit.word)
+            && (self.imperative() || self.own(Cue::Dont).any(|d| d.clause));
         if joined && !self.story(hit) && !self.has(Cue::Past) {
             return true;
         }
@@ -306,9 +395,19 @@ impl Rules<'_> {
         }
         let next = self.word(hit.after);
         match self.language {
-            Language::English => !self.story(hit) && !self.follows(hit, Cue::Subject) && !self.follows(hit, Cue::You) && !self.follows(hit, Cue::We),
-            Language::German => self.infinitive_last() && !self.has(Cue::Subject) && !self.has(Cue::Past),
-            Language::French => ["er", "re", "ir"].iter().any(|e| next.ends_with(e)) && next.len() > 3 || matches!(next, "de" | "d'" | "d’"),
+            Language::English => {
+                !self.story(hit)
+                    && !self.follows(hit, Cue::Subject)
+                    && !self.follows(hit, Cue::You)
+                    && !self.follows(hit, Cue::We)
+            }
+            Language::German => {
+                self.infinitive_last() && !self.has(Cue::Subject) && !self.has(Cue::Past)
+            }
+            Language::French => {
+                ["er", "re", "ir"].iter().any(|e| next.ends_with(e)) && next.len() > 3
+                    || matches!(next, "de" | "d'" | "d’")
+            }
             Language::Spanish => {
                 !self.follows(hit, Cue::Story)
                     && (["ar", "er", "ir"].iter().any(|e| next.ends_with(e)) && next.len() > 3
@@ -326,7 +425,10 @@ impl Rules<'_> {
     /// "Nunca uses …", "Nunca me llames …": the verbs of the "no uses …" table.
     fn spanish_order(&self, word: usize) -> bool {
         let mut at = word;
-        if matches!(self.word(at), "me" | "lo" | "la" | "le" | "los" | "las" | "te") {
+        if matches!(
+            self.word(at),
+            "me" | "lo" | "la" | "le" | "los" | "las" | "te"
+        ) {
             at += 1;
         }
         let verb = self.word(at);
@@ -350,13 +452,18 @@ impl Rules<'_> {
         if self.own(Cue::MustNot).any(|h| self.must_not(h)) {
             return true;
         }
-        if self.own(Cue::Avoid).any(|h| h.clause && !self.reported(h.word) && self.reading.words.len() > h.after) {
+        if self
+            .own(Cue::Avoid)
+            .any(|h| h.clause && !self.reported(h.word) && self.reading.words.len() > h.after)
+        {
             return true;
         }
         self.language == Language::English
             && self.own(Cue::Stop).any(|h| {
                 let next = self.word(h.after);
-                h.clause && next.ends_with("ing") && !matches!(next, "being" | "anything" | "everything" | "worrying")
+                h.clause
+                    && next.ends_with("ing")
+                    && !matches!(next, "being" | "anything" | "everything" | "worrying")
             })
     }
 
@@ -372,17 +479,42 @@ impl Rules<'_> {
         }
         match self.language {
             Language::English => {
-                hit.clause && !self.word(hit.after).is_empty() && !self.follows(hit, Cue::Subject) && !self.own(Cue::Question).any(|q| q.word == 0)
+                hit.clause
+                    && !self.word(hit.after).is_empty()
+                    && !self.follows(hit, Cue::Subject)
+                    && !self.own(Cue::Question).any(|q| q.word == 0)
             }
             Language::French => {
-                let denied = (hit.after..hit.after + 5).any(|i| matches!(self.word(i), "pas" | "jamais" | "plus" | "rien" | "aucun" | "aucune" | "que"));
-                hit.clause && denied && !self.own(Cue::Subject).any(|s| s.word < hit.word && !self.border(s.after, hit.word.saturating_sub(1)) && s.clause && !hit.clause)
+                let denied = (hit.after..hit.after + 5).any(|i| {
+                    matches!(
+                        self.word(i),
+                        "pas" | "jamais" | "plus" | "rien" | "aucun" | "aucune" | "que"
+                    )
+                });
+                hit.clause
+                    && denied
+                    && !self.own(Cue::Subject).any(|s| {
+                        s.word < hit.word
+                            && !self.border(s.after, hit.word.saturating_sub(1))
+                            && s.clause
+                            && !hit.clause
+                    })
             }
-            Language::Russian => (hit.clause || self.own(Cue::Filler).any(|f| f.after == hit.word)) && self.russian_imperative(hit.after),
-            Language::Spanish => hit.after < self.reading.words.len() && !matches!(self.word(hit.word.wrapping_sub(1)), "que" | "si"),
+            Language::Russian => {
+                (hit.clause || self.own(Cue::Filler).any(|f| f.after == hit.word))
+                    && self.russian_imperative(hit.after)
+            }
+            Language::Spanish => {
+                hit.after < self.reading.words.len()
+                    && !matches!(self.word(hit.word.wrapping_sub(1)), "que" | "si")
+            }
             Language::German => {
                 let asked = hit.word > 0 && self.word(hit.word - 1).eq_ignore_ascii_case("bitte");
-                let order = hit.clause && self.infinitive_last() && self.reading.words.len() <= 14 && !self.has(Cue::Subject) && !self.has(Cue::Past);
+                let order = hit.clause
+                    && self.infinitive_last()
+                    && self.reading.words.len() <= 14
+                    && !self.has(Cue::Subject)
+                    && !self.has(Cue::Past);
                 (asked || order) && !self.has(Cue::Past) && self.reading.words.len() > hit.after
             }
             _ => false,
@@ -390,7 +522,10 @@ impl Rules<'_> {
     }
 
     fn must_not(&self, hit: &Hit) -> bool {
-        if self.reported(hit.word) || self.subject_before(hit.word) && !(self.facts.number && self.word(hit.word.wrapping_sub(1)) == "it") {
+        if self.reported(hit.word)
+            || self.subject_before(hit.word)
+                && !(self.facts.number && self.word(hit.word.wrapping_sub(1)) == "it")
+        {
             return false;
         }
         if self.language == Language::English {
@@ -400,7 +535,10 @@ impl Rules<'_> {
             }
             if next == "be" {
                 let then = self.word(hit.after + 1);
-                return ["ed", "en", "wn", "nt", "ut"].iter().any(|e| then.ends_with(e)) || self.facts.number;
+                return ["ed", "en", "wn", "nt", "ut"]
+                    .iter()
+                    .any(|e| then.ends_with(e))
+                    || self.facts.number;
             }
         }
         // "Das ist verboten" without saying what is no rule.
@@ -408,24 +546,41 @@ impl Rules<'_> {
     }
 
     fn standing(&self) -> bool {
-        let Some(hit) = self.own(Cue::FromNow).next() else { return false };
+        let Some(hit) = self.own(Cue::FromNow).next() else {
+            return false;
+        };
         if self.reported(hit.word) {
             return false;
         }
-        let me = self.own(Cue::Subject).any(|s| s.word == hit.after || s.word == 0 && hit.word > 0);
-        let order = self.imperative() || self.russian() || self.has(Cue::You) || self.has(Cue::We) || self.has(Cue::Answer);
-        let rule = self.has(Cue::Never) || self.has(Cue::Always) || self.has(Cue::Must) || self.has(Cue::Only) || self.has(Cue::Should);
-        order && !(me && !self.imperative()) || rule && !me
+        let me = self
+            .own(Cue::Subject)
+            .any(|s| s.word == hit.after || s.word == 0 && hit.word > 0);
+        let order = self.imperative()
+            || self.russian()
+            || self.has(Cue::You)
+            || self.has(Cue::We)
+            || self.has(Cue::Answer);
+        let rule = self.has(Cue::Never)
+            || self.has(Cue::Always)
+            || self.has(Cue::Must)
+            || self.has(Cue::Only)
+            || self.has(Cue::Should);
+        order && (!me || self.imperative()) || rule && !me
     }
 
     fn russian(&self) -> bool {
-        self.language == Language::Russian && (0..self.reading.words.len()).any(|i| self.russian_imperative(i))
+        self.language == Language::Russian
+            && (0..self.reading.words.len()).any(|i| self.russian_imperative(i))
     }
 
     fn every(&self) -> bool {
         self.own(Cue::Every).any(|h| {
-            let later = self.own(Cue::Imperative).any(|i| i.clause && i.word != h.word)
-                || self.language == Language::Russian && (0..self.reading.words.len()).any(|i| self.reading.words[i].clause && self.russian_imperative(i));
+            let later = self
+                .own(Cue::Imperative)
+                .any(|i| i.clause && i.word != h.word)
+                || self.language == Language::Russian
+                    && (0..self.reading.words.len())
+                        .any(|i| self.reading.words[i].clause && self.russian_imperative(i));
             !self.reported(h.word) && later && (h.clause || self.imperative_before(h.word, 12))
         })
     }
@@ -437,11 +592,19 @@ impl Rules<'_> {
         if self.own(Cue::Only).any(|h| self.only(h)) {
             return true;
         }
-        let spoken = self.own(Cue::Answer).any(|a| a.clause && self.own(Cue::Tongue).any(|t| t.word >= a.after && t.word - a.after <= 5));
+        let spoken = self.own(Cue::Answer).any(|a| {
+            a.clause
+                && self
+                    .own(Cue::Tongue)
+                    .any(|t| t.word >= a.after && t.word - a.after <= 5)
+        });
         if spoken && !self.reported(usize::MAX) {
             return true;
         }
-        if self.own(Cue::Ensure).any(|e| e.clause && self.own(Cue::All).any(|a| a.word >= e.after)) {
+        if self
+            .own(Cue::Ensure)
+            .any(|e| e.clause && self.own(Cue::All).any(|a| a.word >= e.after))
+        {
             return true;
         }
         self.language == Language::English && self.own(Cue::Must).any(|h| self.must(h))
@@ -451,8 +614,15 @@ impl Rules<'_> {
         if self.reported(hit.word) {
             return false;
         }
-        let leads = hit.clause && self.follows(hit, Cue::Imperative) && !self.subject_before(hit.word);
-        leads || self.own(Cue::Imperative).any(|i| i.clause && i.after <= hit.word && hit.word - i.after <= 2 && !self.border(i.after, hit.word))
+        let leads =
+            hit.clause && self.follows(hit, Cue::Imperative) && !self.subject_before(hit.word);
+        leads
+            || self.own(Cue::Imperative).any(|i| {
+                i.clause
+                    && i.after <= hit.word
+                    && hit.word - i.after <= 2
+                    && !self.border(i.after, hit.word)
+            })
     }
 
     fn must(&self, hit: &Hit) -> bool {
@@ -462,10 +632,12 @@ impl Rules<'_> {
         let next = self.word(hit.after);
         let then = self.word(hit.after + 1);
         match next {
-            "" | "have" | "not" | "never" | "feel" | "know" | "say" | "admit" | "seem" | "think" | "understand" | "see" => false,
+            "" | "have" | "not" | "never" | "feel" | "know" | "say" | "admit" | "seem"
+            | "think" | "understand" | "see" => false,
             "be" => {
                 let you = self.own(Cue::You).any(|y| y.after == hit.word);
-                !you && (self.facts.number || ["ed", "en", "nt", "ut"].iter().any(|e| then.ends_with(e)) && then != "been")
+                !you && (self.facts.number
+                    || ["ed", "en", "nt", "ut"].iter().any(|e| then.ends_with(e)) && then != "been")
             }
             _ => true,
         }
@@ -478,15 +650,23 @@ impl Rules<'_> {
         if self.has(Cue::Budget) {
             return true;
         }
-        let asked = self.imperative() || self.has(Cue::Must) || self.has(Cue::Should) || self.has(Cue::Spend) || self.own(Cue::Dont).any(|d| d.clause);
+        let asked = self.imperative()
+            || self.has(Cue::Must)
+            || self.has(Cue::Should)
+            || self.has(Cue::Spend)
+            || self.own(Cue::Dont).any(|d| d.clause);
         // A "to 5 pm" in Russian reads as a cap and as a date.
-        let cap = self.own(Cue::Cap).any(|h| (asked || h.clause && h.end - h.start > 6) && !self.subject_before(h.word));
-        cap && !(self.language == Language::Russian && self.own(Cue::Cap).all(|h| h.end - h.start <= 4))
+        let cap = self
+            .own(Cue::Cap)
+            .any(|h| (asked || h.clause && h.end - h.start > 6) && !self.subject_before(h.word));
+        cap && !(self.language == Language::Russian
+            && self.own(Cue::Cap).all(|h| h.end - h.start <= 4))
             || self.has(Cue::Under) && (self.imperative_under() || self.has(Cue::Must))
     }
 
     fn imperative_under(&self) -> bool {
-        self.own(Cue::Under).any(|u| self.imperative_before(u.word, 8))
+        self.own(Cue::Under)
+            .any(|u| self.imperative_before(u.word, 8))
     }
 
     fn deadline(&self, past: bool) -> bool {
@@ -500,16 +680,30 @@ impl Rules<'_> {
         let asks = |h: &Hit| {
             let word = self.word(h.word);
             let before = self.word(h.word.wrapping_sub(1)).to_lowercase();
-            let told = ["i", "he", "she", "they", "ich", "er", "je", "j'", "il", "elle", "yo", "я", "он", "она"].contains(&before.as_str());
-            !told || ["need", "want", "brauch", "necesit", "besoin"].iter().any(|n| word.starts_with(n))
+            let told = [
+                "i", "he", "she", "they", "ich", "er", "je", "j'", "il", "elle", "yo", "я", "он",
+                "она",
+            ]
+            .contains(&before.as_str());
+            !told
+                || ["need", "want", "brauch", "necesit", "besoin"]
+                    .iter()
+                    .any(|n| word.starts_with(n))
         };
         self.own(Cue::Need).any(asks)
-            && self.own(Cue::By).any(|h| self.facts.dates.iter().any(|d| d.start >= h.end && self.text[h.end..d.start].split_whitespace().count() <= 3))
+            && self.own(Cue::By).any(|h| {
+                self.facts.dates.iter().any(|d| {
+                    d.start >= h.end && self.text[h.end..d.start].split_whitespace().count() <= 3
+                })
+            })
     }
 }
 
 fn any(reading: &Reading, language: Language, cue: Cue) -> impl Iterator<Item = &Hit> {
-    reading.hits.iter().filter(move |h| h.cue == cue && h.language == language)
+    reading
+        .hits
+        .iter()
+        .filter(move |h| h.cue == cue && h.language == language)
 }
 
 fn chinese(r: &Reading, facts: &Facts) -> Option<ConstraintKind> {
@@ -518,19 +712,34 @@ fn chinese(r: &Reading, facts: &Facts) -> Option<ConstraintKind> {
     let idle = |h: &Hit| any(r, zh, Cue::Idle).any(|i| i.start <= h.start && h.start < i.end);
     let reported = |h: &Hit| any(r, zh, Cue::Reported).any(|i| i.start < h.start);
     let subject = |h: &Hit| any(r, zh, Cue::Subject).any(|s| s.end == h.start);
-    let nobody_else = |h: &Hit| !any(r, zh, Cue::Subject).any(|s| s.clause && s.end <= h.start && h.start - s.end <= 12);
+    let nobody_else = |h: &Hit| {
+        !any(r, zh, Cue::Subject).any(|s| s.clause && s.end <= h.start && h.start - s.end <= 12)
+    };
     if has(Cue::Question) {
         return None;
     }
-    if has(Cue::Deadline) && facts.due() || has(Cue::Need) && any(r, zh, Cue::By).any(|b| facts.dates.iter().any(|d| d.end <= b.start && b.start - d.end <= 6)) {
+    if has(Cue::Deadline) && facts.due()
+        || has(Cue::Need)
+            && any(r, zh, Cue::By).any(|b| {
+                facts
+                    .dates
+                    .iter()
+                    .any(|d| d.end <= b.start && b.start - d.end <= 6)
+            })
+    {
         return Some(ConstraintKind::Deadline);
     }
-    let asked = has(Cue::Imperative) || has(Cue::Must) || has(Cue::Need) || has(Cue::Dont) || has(Cue::MustNot);
+    let asked = has(Cue::Imperative)
+        || has(Cue::Must)
+        || has(Cue::Need)
+        || has(Cue::Dont)
+        || has(Cue::MustNot);
     if facts.number && (has(Cue::Budget) || asked && any(r, zh, Cue::Cap).any(|h| !reported(h))) {
         return Some(ConstraintKind::Budget);
     }
     if !has(Cue::OneShot) {
-        let forbids = any(r, zh, Cue::MustNot).any(|h| !idle(h) && !subject(h) && !reported(h) && nobody_else(h))
+        let forbids = any(r, zh, Cue::MustNot)
+            .any(|h| !idle(h) && !subject(h) && !reported(h) && nobody_else(h))
             || any(r, zh, Cue::Dont).any(|h| h.clause && !idle(h) && !reported(h))
             || any(r, zh, Cue::Avoid).any(|h| h.clause && !reported(h));
         if forbids {
@@ -538,8 +747,21 @@ fn chinese(r: &Reading, facts: &Facts) -> Option<ConstraintKind> {
         }
     }
     let order = has(Cue::Imperative) || has(Cue::You) || has(Cue::Must) || has(Cue::Only);
-    let from_now = any(r, zh, Cue::FromNow).any(|h| h.clause && order && !reported(h) && !any(r, zh, Cue::Subject).any(|s| s.start == h.end && !s_is_we(r, s)));
-    if from_now || any(r, zh, Cue::Every).any(|h| h.clause && (has(Cue::Imperative) || has(Cue::Must)) && has(Cue::Need) && nobody_else(h) && !any(r, zh, Cue::Subject).any(|s| s.start == h.end)) {
+    let from_now = any(r, zh, Cue::FromNow).any(|h| {
+        h.clause
+            && order
+            && !reported(h)
+            && !any(r, zh, Cue::Subject).any(|s| s.start == h.end && !s_is_we(r, s))
+    });
+    if from_now
+        || any(r, zh, Cue::Every).any(|h| {
+            h.clause
+                && (has(Cue::Imperative) || has(Cue::Must))
+                && has(Cue::Need)
+                && nobody_else(h)
+                && !any(r, zh, Cue::Subject).any(|s| s.start == h.end)
+        })
+    {
         return Some(ConstraintKind::Standing);
     }
     if has(Cue::OneShot) {
@@ -548,14 +770,19 @@ fn chinese(r: &Reading, facts: &Facts) -> Option<ConstraintKind> {
     let polite = any(r, zh, Cue::Filler).any(|f| f.clause) || has(Cue::You);
     let binds = any(r, zh, Cue::Must).any(|h| !subject(h) && !reported(h) && nobody_else(h))
         || any(r, zh, Cue::Only).any(|h| h.clause && !reported(h))
-        || any(r, zh, Cue::Always).any(|h| (h.clause && polite) && !subject(h) && !idle(h) && !reported(h));
+        || any(r, zh, Cue::Always)
+            .any(|h| (h.clause && polite) && !subject(h) && !idle(h) && !reported(h));
     if binds {
         return Some(ConstraintKind::Obligation);
     }
-    if any(r, zh, Cue::Imperative).any(|h| h.clause && !reported(h)) && has(Cue::Tongue) && has(Cue::Answer) {
+    if any(r, zh, Cue::Imperative).any(|h| h.clause && !reported(h))
+        && has(Cue::Tongue)
+        && has(Cue::Answer)
+    {
         return Some(ConstraintKind::Obligation);
     }
-    (has(Cue::Permission) && has(Cue::Change) && has(Cue::You)).then_some(ConstraintKind::Permission)
+    (has(Cue::Permission) && has(Cue::Change) && has(Cue::You))
+        .then_some(ConstraintKind::Permission)
 }
 
 /// 我们 begins with 我: the longer one counts.
@@ -566,13 +793,29 @@ fn s_is_we(r: &Reading, subject: &Hit) -> bool {
 fn japanese(sentence: &str, r: &Reading, facts: &Facts) -> Option<ConstraintKind> {
     let ja = Language::Japanese;
     let has = |cue| r.has(ja, cue);
-    let last = r.hits.iter().filter(|h| h.language == ja).map(|h| h.end).max().unwrap_or(0);
+    let last = r
+        .hits
+        .iter()
+        .filter(|h| h.language == ja)
+        .map(|h| h.end)
+        .max()
+        .unwrap_or(0);
     let body = sentence.trim_end_matches(['。', '！', '!', '.', ' ']);
-    let past = ["ました", "でした", "だった", "なかった", "していた", "った"].iter().any(|p| body.ends_with(p));
+    let past = ["ました", "でした", "だった", "なかった", "していた", "った"]
+        .iter()
+        .any(|p| body.ends_with(p));
     if has(Cue::Question) || past || has(Cue::Reported) || has(Cue::Idle) || last == 0 {
         return None;
     }
-    if has(Cue::Deadline) && facts.due() || has(Cue::Need) && any(r, ja, Cue::By).any(|b| facts.dates.iter().any(|d| d.end <= b.start && b.start - d.end <= 15)) {
+    if has(Cue::Deadline) && facts.due()
+        || has(Cue::Need)
+            && any(r, ja, Cue::By).any(|b| {
+                facts
+                    .dates
+                    .iter()
+                    .any(|d| d.end <= b.start && b.start - d.end <= 15)
+            })
+    {
         return Some(ConstraintKind::Deadline);
     }
     let asked = has(Cue::Imperative);
@@ -586,7 +829,14 @@ fn japanese(sentence: &str, r: &Reading, facts: &Facts) -> Option<ConstraintKind
     if asked && !other && (has(Cue::FromNow) || has(Cue::Every)) {
         return Some(ConstraintKind::Standing);
     }
-    if asked && !other && !has(Cue::OneShot) && (has(Cue::Must) || has(Cue::Always) || has(Cue::Only) || has(Cue::Answer) && has(Cue::Tongue)) {
+    if asked
+        && !other
+        && !has(Cue::OneShot)
+        && (has(Cue::Must)
+            || has(Cue::Always)
+            || has(Cue::Only)
+            || has(Cue::Answer) && has(Cue::Tongue))
+    {
         return Some(ConstraintKind::Obligation);
     }
     (has(Cue::Permission) && has(Cue::Change)).then_some(ConstraintKind::Permission)
@@ -603,7 +853,9 @@ pub fn supersedes(new: &str, old: &str) -> bool {
         return true;
     }
     let same_kind = match (a.kind, b.kind) {
-        (Some(x), Some(y)) => x == y && matches!(x, ConstraintKind::Budget | ConstraintKind::Deadline),
+        (Some(x), Some(y)) => {
+            x == y && matches!(x, ConstraintKind::Budget | ConstraintKind::Deadline)
+        }
         _ => false,
     };
     let shared = a.topic.iter().filter(|t| b.topic.contains(t)).count();
@@ -616,11 +868,19 @@ pub fn supersedes(new: &str, old: &str) -> bool {
     }
     // The same slot filled otherwise: German → English, tabs → spaces, npm → pnpm.
     for &(slot, choice) in &a.slots {
-        let Some(&(_, before)) = b.slots.iter().find(|s| s.0 == slot) else { continue };
-        if choice != before && a.denies == b.denies && (near || a.topic.is_empty() || b.topic.is_empty() || shared > 0) {
+        let Some(&(_, before)) = b.slots.iter().find(|s| s.0 == slot) else {
+            continue;
+        };
+        if choice != before
+            && a.denies == b.denies
+            && (near || a.topic.is_empty() || b.topic.is_empty() || shared > 0)
+        {
             return true;
         }
-        if choice == before && a.denies != b.denies && (near || shared > 0 || a.topic.is_empty() || b.topic.is_empty()) {
+        if choice == before
+            && a.denies != b.denies
+            && (near || shared > 0 || a.topic.is_empty() || b.topic.is_empty())
+        {
             return true;
         }
     }
@@ -646,10 +906,16 @@ struct Rule {
 /// Choices that exclude each other, by slot.
 const SLOTS: [&[&str]; 14] = [
     &[
-        "english englisch inglés anglais английском по-английски 英语 英文 英語", "german deutsch alemán allemand немецком по-немецки 德语 ドイツ語",
-        "french französisch francés français французском по-французски 法语 フランス語", "spanish spanisch español espagnol испанском по-испански 西班牙语 スペイン語",
-        "russian russisch ruso russe русском по-русски 俄语 ロシア語", "chinese chinesisch chino chinois китайском 中文 汉语 中国語", "japanese japanisch japonés japonais японском 日语 日文 日本語",
-        "italian italienisch italiano italien", "portuguese portugiesisch portugués portugais", "dutch polish korean turkish arabic",
+        "english englisch inglés anglais английском по-английски 英语 英文 英語",
+        "german deutsch alemán allemand немецком по-немецки 德语 ドイツ語",
+        "french französisch francés français французском по-французски 法语 フランス語",
+        "spanish spanisch español espagnol испанском по-испански 西班牙语 スペイン語",
+        "russian russisch ruso russe русском по-русски 俄语 ロシア語",
+        "chinese chinesisch chino chinois китайском 中文 汉语 中国語",
+        "japanese japanisch japonés japonais японском 日语 日文 日本語",
+        "italian italienisch italiano italien",
+        "portuguese portugiesisch portugués portugais",
+        "dutch polish korean turkish arabic",
     ],
     &["tabs tab", "spaces space leerzeichen"],
     &["json", "yaml", "xml", "csv", "markdown", "toml"],
@@ -658,12 +924,30 @@ const SLOTS: [&[&str]; 14] = [
     &["formal siezen sie usted vous敬语", "informal duzen du tú"],
     &["british", "american"],
     &["light hell", "dark dunkel"],
-    &["short brief concise kurz corto court короткие 简短", "long detailed ausführlich largo détaillé подробные 详细"],
+    &[
+        "short brief concise kurz corto court короткие 简短",
+        "long detailed ausführlich largo détaillé подробные 详细",
+    ],
     &["celsius", "fahrenheit"],
     &["single", "double"],
-    &["python", "javascript", "typescript", "rust", "java", "golang"],
+    &[
+        "python",
+        "javascript",
+        "typescript",
+        "rust",
+        "java",
+        "golang",
+    ],
     &["mysql", "postgres postgresql", "sqlite", "mongodb"],
-    &["monday montag lunes lundi", "tuesday dienstag martes mardi", "wednesday mittwoch", "thursday donnerstag jueves jeudi", "friday freitag viernes vendredi", "saturday samstag", "sunday sonntag"],
+    &[
+        "monday montag lunes lundi",
+        "tuesday dienstag martes mardi",
+        "wednesday mittwoch",
+        "thursday donnerstag jueves jeudi",
+        "friday freitag viernes vendredi",
+        "saturday samstag",
+        "sunday sonntag",
+    ],
 ];
 
 impl Rule {
@@ -673,8 +957,14 @@ impl Rule {
         let kind = units.iter().find_map(|u| judge.judge(text, u)).map(|k| k.0);
         let mut reading = Reading::default();
         reading.read(text, 0, text.len());
-        let lifts = reading.hits.iter().any(|h| h.cue == Cue::Permission) && !reading.hits.iter().any(|h| h.cue == Cue::MustNot);
-        let cue_denies = reading.hits.iter().any(|h| matches!(h.cue, Cue::Never | Cue::Dont | Cue::MustNot | Cue::Avoid | Cue::Stop));
+        let lifts = reading.hits.iter().any(|h| h.cue == Cue::Permission)
+            && !reading.hits.iter().any(|h| h.cue == Cue::MustNot);
+        let cue_denies = reading.hits.iter().any(|h| {
+            matches!(
+                h.cue,
+                Cue::Never | Cue::Dont | Cue::MustNot | Cue::Avoid | Cue::Stop
+            )
+        });
         let denies = match kind {
             Some(ConstraintKind::Prohibition) => true,
             Some(ConstraintKind::Permission) => false,
@@ -710,21 +1000,36 @@ impl Rule {
         for word in &chosen {
             each_term(word, |t| skip.push(t.hash));
         }
-        let cue_spans: Vec<(usize, usize)> = reading.hits.iter().filter(|h| h.cue != Cue::Imperative && h.cue != Cue::Answer && h.cue != Cue::Need).map(|h| (h.start, h.end)).collect();
+        let cue_spans: Vec<(usize, usize)> = reading
+            .hits
+            .iter()
+            .filter(|h| h.cue != Cue::Imperative && h.cue != Cue::Answer && h.cue != Cue::Need)
+            .map(|h| (h.start, h.end))
+            .collect();
         let mut scanner = Scanner::default();
         let mut found = Vec::new();
         for unit in &units {
             scanner.scan(text, unit, false, &mut found);
         }
-        for fact in found.iter().filter(|f| matches!(f.class, FactClass::Number | FactClass::Date)) {
+        for fact in found
+            .iter()
+            .filter(|f| matches!(f.class, FactClass::Number | FactClass::Date))
+        {
             let mut folded = String::new();
-            text[fact.start..fact.end].chars().filter(|c| !c.is_whitespace()).for_each(|c| fold(c, &mut folded));
+            text[fact.start..fact.end]
+                .chars()
+                .filter(|c| !c.is_whitespace())
+                .for_each(|c| fold(c, &mut folded));
             values.push(hash(folded.as_bytes()));
         }
         values.sort_unstable();
         let outside = |start: usize, end: usize| {
             !cue_spans.iter().any(|s| s.0 <= start && end <= s.1)
-                && !found.iter().any(|f| matches!(f.class, FactClass::Number | FactClass::Date) && f.start <= start && end <= f.end)
+                && !found.iter().any(|f| {
+                    matches!(f.class, FactClass::Number | FactClass::Date)
+                        && f.start <= start
+                        && end <= f.end
+                })
         };
         let words = content_words(text);
         for (start, end) in words {
@@ -732,21 +1037,36 @@ impl Rule {
                 continue;
             }
             each_term(&text[start..end], |t| {
-                if t.kind != TermKind::Number && small_word(t.hash) == 0 && !skip.contains(&t.hash) && !topic.contains(&t.hash) {
+                if t.kind != TermKind::Number
+                    && small_word(t.hash) == 0
+                    && !skip.contains(&t.hash)
+                    && !topic.contains(&t.hash)
+                {
                     topic.push(t.hash);
                 }
             });
         }
-        Self { text: lower.split_whitespace().collect::<Vec<_>>().join(" "), topic, values, slots, denies, kind }
+        Self {
+            text: lower.split_whitespace().collect::<Vec<_>>().join(" "),
+            topic,
+            values,
+            slots,
+            denies,
+            kind,
+        }
     }
 }
 
 /// Words that carry the topic, as byte ranges: not small words, not the frame of a rule.
 fn content_words(text: &str) -> Vec<(usize, usize)> {
+    #[rustfmt::skip]
     const FRAME: [&str; 50] = [
-        "please", "now", "actually", "instead", "really", "okay", "make", "sure", "keep", "use", "used", "using", "want", "need", "may", "can", "allowed", "rule",
-        "changed", "change", "mind", "moved", "new", "still", "total", "whole", "bitte", "jetzt", "doch", "verwende", "nutze", "benutze", "ahora", "usa", "maintenant",
-        "utilise", "теперь", "используй", "пожалуйста", "over", "per", "any", "again", "after", "under", "max", "maximum", "most", "more", "than",
+        "please", "now", "actually", "instead", "really", "okay", "make", "sure", "keep", "use",
+        "used", "using", "want", "need", "may", "can", "allowed", "rule", "changed", "change",
+        "mind", "moved", "new", "still", "total", "whole", "bitte", "jetzt", "doch", "verwende",
+        "nutze", "benutze", "ahora", "usa", "maintenant", "utilise", "теперь", "используй",
+        "пожалуйста", "over", "per", "any", "again", "after", "under", "max", "maximum", "most",
+        "more", "than",
     ];
     let mut out = Vec::new();
     let mut start = None;
@@ -778,7 +1098,10 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
     while let Some(at) = text[from..].find(word).map(|p| p + from) {
         let before = text[..at].chars().next_back();
         let after = text[at + word.len()..].chars().next();
-        if wide || !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric) {
+        if wide
+            || !before.is_some_and(char::is_alphanumeric)
+                && !after.is_some_and(char::is_alphanumeric)
+        {
             return Some(at);
         }
         from = at + word.len().max(1);
@@ -791,5 +1114,22 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
 
 fn rejected_before(before: &str) -> bool {
     let before = before.trim_end();
-    [" not", "instead of", "rather than", " nicht", "statt", " no", " pas", "au lieu de", "en vez de", " не", "вместо", "而不是", "不要用", "不用"].iter().any(|n| before.ends_with(n))
+    [
+        " not",
+        "instead of",
+        "rather than",
+        " nicht",
+        "statt",
+        " no",
+        " pas",
+        "au lieu de",
+        "en vez de",
+        " не",
+        "вместо",
+        "而不是",
+        "不要用",
+        "不用",
+    ]
+    .iter()
+    .any(|n| before.ends_with(n))
 }

@@ -99,16 +99,13 @@ use Language as L;
 type Table = (Language, Cue, &'static str);
 
 /// Phrases, separated by `|`.
+#[rustfmt::skip]
 const TABLE: &[Table] = &[
     // English
     (L::English, C::Never, "never|never ever"),
     (L::English, C::Always, "always"),
     (L::English, C::Dont, "do not|don't|dont|do not ever|don't ever"),
-    (
-        L::English,
-        C::MustNot,
-        "must not|mustn't|must never|shall not|you may not|should not|shouldn't|should never|is not allowed|are not allowed|isn't allowed|aren't allowed|not permitted|is forbidden|are forbidden|is prohibited|under no circumstances|off limits|off-limits|is not to be|are not to be|no circumstances",
-    ),
+    (L::English, C::MustNot, "must not|mustn't|must never|shall not|you may not|should not|shouldn't|should never|is not allowed|are not allowed|isn't allowed|aren't allowed|not permitted|is forbidden|are forbidden|is prohibited|under no circumstances|off limits|off-limits|is not to be|are not to be|no circumstances"),
     (L::English, C::Must, "must|is required to|are required to"),
     (L::English, C::Should, "should|sure to|sure you|sure that you|remember to|supposed to|have to|has to|needs to"),
     (L::English, C::Wish, "want you to|like you to|need you to|ask you to|expect you to|asking you to|want it to|want them to|want replies to|want answers to"),
@@ -116,17 +113,9 @@ const TABLE: &[Table] = &[
     (L::English, C::Only, "only|exclusively|solely"),
     (L::English, C::Avoid, "avoid|refrain from|stay away from|keep away from|steer clear of|leave alone"),
     (L::English, C::Stop, "stop|quit"),
-    (
-        L::English,
-        C::Imperative,
-        "use|keep|format|include|respond|answer|reply|write|speak|talk|call|address|stick|limit|cite|refer|treat|assume|prefer|quote|sign|start|begin|end|leave|follow|name|translate|store|log|round|convert|commit|ask|check|test|run|prefix|wrap|indent|mention|show|explain|return|stay|edit|touch|change|recommend|suggest|pick|book|buy|schedule|remember|give|put|add|make|ensure|spend|deploy|push|validate|set",
-    ),
+    (L::English, C::Imperative, "use|keep|format|include|respond|answer|reply|write|speak|talk|call|address|stick|limit|cite|refer|treat|assume|prefer|quote|sign|start|begin|end|leave|follow|name|translate|store|log|round|convert|commit|ask|check|test|run|prefix|wrap|indent|mention|show|explain|return|stay|edit|touch|change|recommend|suggest|pick|book|buy|schedule|remember|give|put|add|make|ensure|spend|deploy|push|validate|set"),
     (L::English, C::Answer, "answer|answers|reply|replies|respond|responses|speak|talk|write to me|write back|write your answers|communicate"),
-    (
-        L::English,
-        C::Tongue,
-        "english|german|french|spanish|italian|portuguese|dutch|russian|chinese|japanese|korean|polish|turkish|arabic|hindi|swedish|mandarin|latin|ukrainian|british english|american english",
-    ),
+    (L::English, C::Tongue, "english|german|french|spanish|italian|portuguese|dutch|russian|chinese|japanese|korean|polish|turkish|arabic|hindi|swedish|mandarin|latin|ukrainian|british english|american english"),
     (L::English, C::Every, "every time|each time|whenever|any time|anytime|in every reply|in every answer|in every response|in each response|in each reply|with every"),
     (L::English, C::All, "all|every|each|any|everything|no|none"),
     (L::English, C::Ensure, "make sure|be sure|ensure|see to it"),
@@ -156,22 +145,14 @@ const TABLE: &[Table] = &[
     (L::German, C::Never, "nie|niemals|nie wieder|nie mehr"),
     (L::German, C::Always, "immer|stets|jedes mal"),
     (L::German, C::Dont, "nicht|kein|keine|keinen|keinem|keiner|keinerlei"),
-    (
-        L::German,
-        C::MustNot,
-        "auf keinen fall|unter keinen umständen|darf nicht|dürfen nicht|darfst nicht|darf nie|dürfen nie|darf kein|darf keine|darf keinen|darfst kein|darfst keine|darfst keinen|dürfen keinerlei|sollst kein|sollst keine|sollst keinen|dürfen keine|dürfen keinen|darf niemals|darfst nie|sollst nicht|sollst nie|sollst niemals|sollen nicht|sollen nie|soll nie|soll nicht|solltest nie|sollten nie|ist verboten|sind verboten|ist tabu|nicht erlaubt|ist untersagt|keinesfalls|möchte nicht dass|will nicht dass",
-    ),
+    (L::German, C::MustNot, "auf keinen fall|unter keinen umständen|darf nicht|dürfen nicht|darfst nicht|darf nie|dürfen nie|darf kein|darf keine|darf keinen|darfst kein|darfst keine|darfst keinen|dürfen keinerlei|sollst kein|sollst keine|sollst keinen|dürfen keine|dürfen keinen|darf niemals|darfst nie|sollst nicht|sollst nie|sollst niemals|sollen nicht|sollen nie|soll nie|soll nicht|solltest nie|sollten nie|ist verboten|sind verboten|ist tabu|nicht erlaubt|ist untersagt|keinesfalls|möchte nicht dass|will nicht dass"),
     (L::German, C::Must, "muss|müssen|musst"),
     (L::German, C::Should, "soll|sollst|sollen|solltest|sollten|sollte|musst|müssen|muss|darf|dürfen|darfst|achte darauf|denk daran|denke daran"),
     (L::German, C::Wish, "möchte dass|will dass|hätte gern dass|erwarte dass|wünsche mir dass"),
     (L::German, C::FromNow, "ab jetzt|ab sofort|von jetzt an|von nun an|ab nun|in zukunft|künftig|zukünftig|fortan|ab heute|für den rest|im weiteren verlauf|für alle weiteren|grundsätzlich"),
     (L::German, C::Only, "nur|ausschließlich|bloß"),
     (L::German, C::Avoid, "vermeide|vermeiden sie|vermeidet|verzichte|verzichten sie|unterlass|lass die finger|hör auf"),
-    (
-        L::German,
-        C::Imperative,
-        "verwende|verwendet|benutze|benutz|nutze|nutz|nimm|schreib|schreibe|antworte|sprich|rede|nenn|nenne|mach|mache|gib|lass|lasse|halt|halte|bleib|bleibe|achte|speicher|speichere|lösch|lösche|änder|ändere|frag|frage|zeig|zeige|füg|füge|setz|setze|stell|stelle|formatiere|übersetze|begründe|erkläre|zitiere|duze|sieze|rechne|runde|prüfe|prüf|teste|starte|beginne|beende|kürze|committe|pushe|fass|fasse|sag|sage|denk|denke|installiere|erwähne|verrate|teile|teil|buche|empfiehl|verwenden sie|benutzen sie|nutzen sie|nehmen sie|schreiben sie|antworten sie|sprechen sie|nennen sie|machen sie|geben sie|lassen sie|halten sie|bleiben sie|achten sie|speichern sie|löschen sie|ändern sie|fragen sie|zeigen sie|fügen sie|setzen sie|erklären sie|prüfen sie|testen sie",
-    ),
+    (L::German, C::Imperative, "verwende|verwendet|benutze|benutz|nutze|nutz|nimm|schreib|schreibe|antworte|sprich|rede|nenn|nenne|mach|mache|gib|lass|lasse|halt|halte|bleib|bleibe|achte|speicher|speichere|lösch|lösche|änder|ändere|frag|frage|zeig|zeige|füg|füge|setz|setze|stell|stelle|formatiere|übersetze|begründe|erkläre|zitiere|duze|sieze|rechne|runde|prüfe|prüf|teste|starte|beginne|beende|kürze|committe|pushe|fass|fasse|sag|sage|denk|denke|installiere|erwähne|verrate|teile|teil|buche|empfiehl|verwenden sie|benutzen sie|nutzen sie|nehmen sie|schreiben sie|antworten sie|sprechen sie|nennen sie|machen sie|geben sie|lassen sie|halten sie|bleiben sie|achten sie|speichern sie|löschen sie|ändern sie|fragen sie|zeigen sie|fügen sie|setzen sie|erklären sie|prüfen sie|testen sie"),
     (L::German, C::Answer, "antworte|antworten|antwort|antworten sie|sprich|schreib mir|schreibe mir|rede"),
     (L::German, C::Tongue, "deutsch|englisch|französisch|spanisch|italienisch|russisch|chinesisch|japanisch|portugiesisch|niederländisch|polnisch|türkisch"),
     (L::German, C::Every, "jedes mal|immer wenn|bei jeder antwort|in jeder antwort|wann immer"),
@@ -202,27 +183,15 @@ const TABLE: &[Table] = &[
     // Spanish
     (L::Spanish, C::Never, "nunca|jamás|nunca más"),
     (L::Spanish, C::Always, "siempre"),
-    (
-        L::Spanish,
-        C::Dont,
-        "no uses|no use|no usen|no utilices|no utilice|no emplees|no hagas|no haga|no borres|no borre|no elimines|no elimine|no cambies|no cambie|no modifiques|no modifique|no toques|no toque|no escribas|no escriba|no respondas|no responda|no contestes|no conteste|no envíes|no envíe|no incluyas|no incluya|no añadas|no añada|no pongas|no ponga|no digas|no diga|no instales|no instale|no ejecutes|no ejecute|no compartas|no comparta|no menciones|no mencione|no gastes|no gaste|no pases|no superes|no supere|no repitas|no repita|no inventes|no invente|no llames|no llame|no traduzcas|no traduzca|no asumas|no asuma|no publiques|no publique|no subas|no suba|no guardes|no guarde|no agregues|no agregue|no reserves|no reserve|no compres|no compre|no recomiendes|no recomiende|no sugieras|no sugiera|no me llames|no me hables|no me trates|no reveles|no revele|no muestres|no usar|no tocar|no borrar|no modificar|no cambiar|no eliminar",
-    ),
-    (
-        L::Spanish,
-        C::MustNot,
-        "no debes|no debe|no deben|no se debe|no se puede|no puede haber|bajo ninguna circunstancia|en ningún caso|bajo ningún concepto|está prohibido|queda prohibido|están prohibidos|prohibido|no está permitido|de ninguna manera|no quiero que",
-    ),
+    (L::Spanish, C::Dont, "no uses|no use|no usen|no utilices|no utilice|no emplees|no hagas|no haga|no borres|no borre|no elimines|no elimine|no cambies|no cambie|no modifiques|no modifique|no toques|no toque|no escribas|no escriba|no respondas|no responda|no contestes|no conteste|no envíes|no envíe|no incluyas|no incluya|no añadas|no añada|no pongas|no ponga|no digas|no diga|no instales|no instale|no ejecutes|no ejecute|no compartas|no comparta|no menciones|no mencione|no gastes|no gaste|no pases|no superes|no supere|no repitas|no repita|no inventes|no invente|no llames|no llame|no traduzcas|no traduzca|no asumas|no asuma|no publiques|no publique|no subas|no suba|no guardes|no guarde|no agregues|no agregue|no reserves|no reserve|no compres|no compre|no recomiendes|no recomiende|no sugieras|no sugiera|no me llames|no me hables|no me trates|no reveles|no revele|no muestres|no usar|no tocar|no borrar|no modificar|no cambiar|no eliminar"),
+    (L::Spanish, C::MustNot, "no debes|no debe|no deben|no se debe|no se puede|no puede haber|bajo ninguna circunstancia|en ningún caso|bajo ningún concepto|está prohibido|queda prohibido|están prohibidos|prohibido|no está permitido|de ninguna manera|no quiero que"),
     (L::Spanish, C::Must, "debes|debe|deben|tienes que|tiene que|tienen que|hay que"),
     (L::Spanish, C::Should, "debes|debe|deben|tienes que|asegúrate de|recuerda|procura"),
     (L::Spanish, C::Wish, "quiero que|necesito que|te pido que|me gustaría que"),
     (L::Spanish, C::FromNow, "a partir de ahora|de ahora en adelante|desde ahora|de aquí en adelante|en adelante|a partir de hoy|en el futuro|durante el resto|para el resto|por el resto"),
     (L::Spanish, C::Only, "solo|sólo|solamente|únicamente|exclusivamente"),
     (L::Spanish, C::Avoid, "evita|evite|evitad|abstente de|deja de|deje de"),
-    (
-        L::Spanish,
-        C::Imperative,
-        "usa|use|utiliza|utilice|emplea|responde|responda|contesta|conteste|escribe|escriba|habla|hable|háblame|llámame|mantén|mantenga|haz|haga|pon|ponga|incluye|incluya|añade|agrega|muestra|muéstrame|explica|cita|traduce|guarda|pregunta|pregúntame|consulta|ejecuta|formatea|revisa|comprueba|limita|trata|trátame|empieza|termina|redondea|deja|sigue|prefiere|dame|dime|redacta|asegúrate|confirma|valida|recomienda",
-    ),
+    (L::Spanish, C::Imperative, "usa|use|utiliza|utilice|emplea|responde|responda|contesta|conteste|escribe|escriba|habla|hable|háblame|llámame|mantén|mantenga|haz|haga|pon|ponga|incluye|incluya|añade|agrega|muestra|muéstrame|explica|cita|traduce|guarda|pregunta|pregúntame|consulta|ejecuta|formatea|revisa|comprueba|limita|trata|trátame|empieza|termina|redondea|deja|sigue|prefiere|dame|dime|redacta|asegúrate|confirma|valida|recomienda"),
     (L::Spanish, C::Answer, "responde|responda|contesta|conteste|respóndeme|contéstame|habla|háblame|escríbeme|respuestas"),
     (L::Spanish, C::Tongue, "español|inglés|alemán|francés|italiano|portugués|ruso|chino|japonés|castellano|catalán"),
     (L::Spanish, C::Every, "cada vez|siempre que|en cada respuesta|en todas las respuestas|en todas tus respuestas"),
@@ -254,22 +223,14 @@ const TABLE: &[Table] = &[
     (L::French, C::Never, "jamais|plus jamais"),
     (L::French, C::Always, "toujours|systématiquement"),
     (L::French, C::Dont, "ne|n'"),
-    (
-        L::French,
-        C::MustNot,
-        "il ne faut pas|il ne faut jamais|ne dois pas|ne dois jamais|ne doit pas|ne doit jamais|ne doivent pas|ne doivent jamais|ne devez pas|ne devez jamais|en aucun cas|sous aucun prétexte|est interdit|interdit de|interdiction de|sont interdits|n'est pas permis|n'est pas autorisé|je ne veux pas que|hors de question",
-    ),
+    (L::French, C::MustNot, "il ne faut pas|il ne faut jamais|ne dois pas|ne dois jamais|ne doit pas|ne doit jamais|ne doivent pas|ne doivent jamais|ne devez pas|ne devez jamais|en aucun cas|sous aucun prétexte|est interdit|interdit de|interdiction de|sont interdits|n'est pas permis|n'est pas autorisé|je ne veux pas que|hors de question"),
     (L::French, C::Must, "dois|doit|doivent|devez|il faut"),
     (L::French, C::Should, "dois|doit|doivent|devez|il faut|assure-toi de|assurez-vous de|pense à|pensez à"),
     (L::French, C::Wish, "veux que|voudrais que|aimerais que|te demande de|vous demande de|souhaite que"),
     (L::French, C::FromNow, "à partir de maintenant|dorénavant|désormais|à l'avenir|dès maintenant|à partir d'aujourd'hui|pour le reste de|pour la suite|à compter de maintenant"),
     (L::French, C::Only, "uniquement|seulement|exclusivement|que"),
     (L::French, C::Avoid, "évite|évitez|abstiens-toi|arrête de|arrêtez de|cesse de"),
-    (
-        L::French,
-        C::Imperative,
-        "utilise|utilisez|emploie|employez|réponds|répondez|écris|écrivez|parle|parlez|parle-moi|appelle|appelle-moi|appelez-moi|garde|gardez|fais|faites|mets|mettez|inclus|incluez|ajoute|ajoutez|montre|montrez|explique|expliquez|cite|citez|traduis|traduisez|demande|demandez|vérifie|vérifiez|formate|limite|limitez|tutoie-moi|vouvoie-moi|vouvoyez|commence|termine|arrondis|reste|restez|donne|donnez|assure-toi|assurez-vous|laisse|laissez|rédige|rédigez|respecte|respectez|sauvegarde|confirme",
-    ),
+    (L::French, C::Imperative, "utilise|utilisez|emploie|employez|réponds|répondez|écris|écrivez|parle|parlez|parle-moi|appelle|appelle-moi|appelez-moi|garde|gardez|fais|faites|mets|mettez|inclus|incluez|ajoute|ajoutez|montre|montrez|explique|expliquez|cite|citez|traduis|traduisez|demande|demandez|vérifie|vérifiez|formate|limite|limitez|tutoie-moi|vouvoie-moi|vouvoyez|commence|termine|arrondis|reste|restez|donne|donnez|assure-toi|assurez-vous|laisse|laissez|rédige|rédigez|respecte|respectez|sauvegarde|confirme"),
     (L::French, C::Answer, "réponds|répondez|parle|parlez|parle-moi|réponds-moi|écris-moi|réponses|répondre"),
     (L::French, C::Tongue, "français|anglais|allemand|espagnol|italien|portugais|russe|chinois|japonais"),
     (L::French, C::Every, "chaque fois|à chaque fois|à chaque réponse|dans chaque réponse|dans toutes tes réponses"),
@@ -300,11 +261,7 @@ const TABLE: &[Table] = &[
     // Russian
     (L::Russian, C::Never, "никогда|никогда больше"),
     (L::Russian, C::Always, "всегда|постоянно"),
-    (
-        L::Russian,
-        C::Dont,
-        "не",
-    ),
+    (L::Russian, C::Dont, "не"),
     (L::Russian, C::MustNot, "нельзя|запрещено|запрещается|запрещаю|ни в коем случае|ни при каких обстоятельствах|не должен|не должна|не должно|не должны|недопустимо|не допускается|не разрешается|не надо|не нужно"),
     (L::Russian, C::Must, "должен|должна|должно|должны|обязательно|обязан|необходимо"),
     (L::Russian, C::Should, "должен|должна|должно|должны|нужно|надо|необходимо|следует"),
@@ -312,11 +269,7 @@ const TABLE: &[Table] = &[
     (L::Russian, C::FromNow, "с этого момента|отныне|впредь|в дальнейшем|начиная с этого момента|с сегодняшнего дня|теперь всегда|с этой минуты|до конца разговора|до конца беседы|в будущем"),
     (L::Russian, C::Only, "только|исключительно|лишь"),
     (L::Russian, C::Avoid, "избегай|избегайте|воздержись|воздерживайся|перестань|прекрати|хватит"),
-    (
-        L::Russian,
-        C::Imperative,
-        "используй|используйте|пиши|пишите|отвечай|отвечайте|говори|говорите|называй|называйте|обращайся|обращайтесь|делай|делайте|добавляй|добавляйте|проверяй|проверяйте|запускай|сохраняй|сохраняйте|спрашивай|спрашивайте|показывай|показывайте|объясняй|переводи|переводите|указывай|указывайте|оставляй|держи|держись|придерживайся|придерживайтесь|форматируй|начинай|заканчивай|округляй|цитируй|сокращай|учитывай|учитывайте|помни|соблюдай|давай|бери|выбирай|ставь|предупреждай|ограничивайся",
-    ),
+    (L::Russian, C::Imperative, "используй|используйте|пиши|пишите|отвечай|отвечайте|говори|говорите|называй|называйте|обращайся|обращайтесь|делай|делайте|добавляй|добавляйте|проверяй|проверяйте|запускай|сохраняй|сохраняйте|спрашивай|спрашивайте|показывай|показывайте|объясняй|переводи|переводите|указывай|указывайте|оставляй|держи|держись|придерживайся|придерживайтесь|форматируй|начинай|заканчивай|округляй|цитируй|сокращай|учитывай|учитывайте|помни|соблюдай|давай|бери|выбирай|ставь|предупреждай|ограничивайся"),
     (L::Russian, C::Answer, "отвечай|отвечайте|говори|говорите|пиши мне|ответь|ответы"),
     (L::Russian, C::Tongue, "русском|по-русски|английском|по-английски|немецком|по-немецки|французском|по-французски|испанском|по-испански|китайском|японском|русский|английский"),
     (L::Russian, C::Every, "каждый раз|всякий раз|в каждом ответе|при каждом"),
@@ -428,15 +381,25 @@ static CUES: LazyLock<Cues> = LazyLock::new(|| {
     let mut read = Vec::new();
     for &(language, cue, phrases) in TABLE {
         for phrase in phrases.split('|') {
-            let Some(first) = phrase.chars().next() else { continue };
+            let Some(first) = phrase.chars().next() else {
+                continue;
+            };
             if unspaced(first) {
-                wide.entry(first).or_default().push(WideEntry { phrase, cue, language });
+                wide.entry(first).or_default().push(WideEntry {
+                    phrase,
+                    cue,
+                    language,
+                });
                 continue;
             }
             read.clear();
             words_of(phrase, 0, phrase.len(), &mut read);
             let Some(head) = read.first() else { continue };
-            words.entry(head.hash).or_default().push(Entry { rest: read[1..].iter().map(|w: &Word| w.hash).collect(), cue, language });
+            words.entry(head.hash).or_default().push(Entry {
+                rest: read[1..].iter().map(|w: &Word| w.hash).collect(),
+                cue,
+                language,
+            });
         }
     }
     Cues { words, wide }
@@ -491,7 +454,8 @@ impl Reading {
     pub(crate) fn read(&mut self, text: &str, start: usize, end: usize) {
         self.words.clear();
         self.hits.clear();
-        let body = text[start..end].trim_end_matches(|c: char| c.is_whitespace() || super::script::closer(c));
+        let body = text[start..end]
+            .trim_end_matches(|c: char| c.is_whitespace() || super::script::closer(c));
         self.question = body.ends_with(['?', '？', '؟']);
         quotes(text, start, end, &mut self.quoted);
         words_of(text, start, end, &mut self.words);
@@ -505,10 +469,16 @@ impl Reading {
             if quote < self.quoted.len() && self.quoted[quote].0 <= word.start {
                 continue;
             }
-            let Some(entries) = cues.words.get(&word.hash) else { continue };
+            let Some(entries) = cues.words.get(&word.hash) else {
+                continue;
+            };
             for entry in entries {
                 let after = i + 1 + entry.rest.len();
-                let fits = after <= self.words.len() && self.words[i + 1..after].iter().zip(&entry.rest).all(|(w, h)| w.hash == *h);
+                let fits = after <= self.words.len()
+                    && self.words[i + 1..after]
+                        .iter()
+                        .zip(&entry.rest)
+                        .all(|(w, h)| w.hash == *h);
                 if fits {
                     self.hits.push(Hit {
                         cue: entry.cue,
@@ -532,7 +502,9 @@ impl Reading {
     fn fillers(&mut self) {
         for i in 0..self.hits.len() {
             let hit = self.hits[i];
-            if hit.cue != Cue::Filler && hit.cue != Cue::FromNow || !(self.words[hit.word].clause || hit.cue == Cue::FromNow) {
+            if hit.cue != Cue::Filler && hit.cue != Cue::FromNow
+                || !(self.words[hit.word].clause || hit.cue == Cue::FromNow)
+            {
                 continue;
             }
             if let Some(next) = self.words.get_mut(hit.after) {
@@ -567,7 +539,9 @@ impl Reading {
             if quote < self.quoted.len() && self.quoted[quote].0 <= at {
                 continue;
             }
-            let Some(entries) = cues.wide.get(&c) else { continue };
+            let Some(entries) = cues.wide.get(&c) else {
+                continue;
+            };
             let clause = clause_until == at;
             for entry in entries {
                 if !text[at..end].starts_with(entry.phrase) {
@@ -577,14 +551,24 @@ impl Reading {
                 if clause && matches!(entry.cue, Cue::Filler | Cue::FromNow | Cue::You) {
                     clause_until = clause_until.max(to);
                 }
-                self.hits.push(Hit { cue: entry.cue, language: entry.language, word: 0, after: 0, start: at, end: to, clause });
+                self.hits.push(Hit {
+                    cue: entry.cue,
+                    language: entry.language,
+                    word: 0,
+                    after: 0,
+                    start: at,
+                    end: to,
+                    clause,
+                });
             }
         }
     }
 
     /// Whether `cue` was found in `language`.
     pub(crate) fn has(&self, language: Language, cue: Cue) -> bool {
-        self.hits.iter().any(|h| h.cue == cue && h.language == language)
+        self.hits
+            .iter()
+            .any(|h| h.cue == cue && h.language == language)
     }
 }
 
@@ -601,7 +585,10 @@ fn words_of(text: &str, start: usize, end: usize, out: &mut Vec<Word>) {
             fold(c, &mut folded);
             continue;
         }
-        let inner = from.is_some() && chars.peek().is_some_and(|&(_, n)| n.is_alphabetic() && !unspaced(n));
+        let inner = from.is_some()
+            && chars
+                .peek()
+                .is_some_and(|&(_, n)| n.is_alphabetic() && !unspaced(n));
         if matches!(c, '\'' | '’') && from.is_some() && (inner || elided(&folded)) {
             folded.push('\'');
             if elided(&folded[..folded.len() - 1]) {
@@ -614,14 +601,42 @@ fn words_of(text: &str, start: usize, end: usize, out: &mut Vec<Word>) {
             continue;
         }
         close(&mut folded, &mut from, at, &mut clause, out);
-        clause |= matches!(c, ',' | ';' | ':' | '—' | '–' | '-' | '(' | '.' | '!' | '?' | '¡' | '¿' | '"' | '…' | '\n' | '*');
+        clause |= matches!(
+            c,
+            ',' | ';'
+                | ':'
+                | '—'
+                | '–'
+                | '-'
+                | '('
+                | '.'
+                | '!'
+                | '?'
+                | '¡'
+                | '¿'
+                | '"'
+                | '…'
+                | '\n'
+                | '*'
+        );
     }
     close(&mut folded, &mut from, end, &mut clause, out);
 }
 
-fn close(folded: &mut String, from: &mut Option<usize>, end: usize, clause: &mut bool, out: &mut Vec<Word>) {
+fn close(
+    folded: &mut String,
+    from: &mut Option<usize>,
+    end: usize,
+    clause: &mut bool,
+    out: &mut Vec<Word>,
+) {
     if let Some(start) = from.take() {
-        out.push(Word { start, end, hash: hash(folded.as_bytes()), clause: *clause });
+        out.push(Word {
+            start,
+            end,
+            hash: hash(folded.as_bytes()),
+            clause: *clause,
+        });
         *clause = false;
     }
     folded.clear();

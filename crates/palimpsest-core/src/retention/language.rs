@@ -76,7 +76,16 @@ impl Language {
 
     /// Whether constraints are read in this language.
     pub const fn constraints_known(self) -> bool {
-        matches!(self, Self::English | Self::Chinese | Self::German | Self::Spanish | Self::French | Self::Japanese | Self::Russian)
+        matches!(
+            self,
+            Self::English
+                | Self::Chinese
+                | Self::German
+                | Self::Spanish
+                | Self::French
+                | Self::Japanese
+                | Self::Russian
+        )
     }
 }
 
@@ -227,26 +236,27 @@ impl Evidence {
         let mut word = String::with_capacity(24);
         let mut cyrillic = 0u32;
         let mut ukrainian = 0u32;
-        let add = |word: &mut String, words: &mut u32, cyrillic: bool, votes: &mut [f32; COUNTED]| {
-            if word.is_empty() {
-                return;
-            }
-            *words += 1;
-            let mut bits = small_word(hash(word.as_bytes()));
-            if cyrillic {
-                bits &= (1 << Language::Russian as u32) | (1 << Language::Ukrainian as u32);
-            }
-            let shared = bits.count_ones();
-            if shared > 0 {
-                let weight = 1.0 / shared as f32;
-                for (i, vote) in votes.iter_mut().enumerate() {
-                    if bits & (1 << i) != 0 {
-                        *vote += weight;
+        let add =
+            |word: &mut String, words: &mut u32, cyrillic: bool, votes: &mut [f32; COUNTED]| {
+                if word.is_empty() {
+                    return;
+                }
+                *words += 1;
+                let mut bits = small_word(hash(word.as_bytes()));
+                if cyrillic {
+                    bits &= (1 << Language::Russian as u32) | (1 << Language::Ukrainian as u32);
+                }
+                let shared = bits.count_ones();
+                if shared > 0 {
+                    let weight = 1.0 / shared as f32;
+                    for (i, vote) in votes.iter_mut().enumerate() {
+                        if bits & (1 << i) != 0 {
+                            *vote += weight;
+                        }
                     }
                 }
-            }
-            word.clear();
-        };
+                word.clear();
+            };
         let mut word_is_cyrillic = false;
         for c in text.chars() {
             if c.is_ascii_alphabetic() {
@@ -264,7 +274,8 @@ impl Evidence {
                 if u >= 0x400 {
                     cyrillic += 1;
                     word_is_cyrillic = true;
-                    ukrainian += u32::from(matches!(c, 'і' | 'ї' | 'є' | 'ґ' | 'І' | 'Ї' | 'Є' | 'Ґ'));
+                    ukrainian +=
+                        u32::from(matches!(c, 'і' | 'ї' | 'є' | 'ґ' | 'І' | 'Ї' | 'Є' | 'Ґ'));
                 }
                 fold(c, &mut word);
                 match c {
@@ -298,14 +309,22 @@ impl Evidence {
             let by_script = match u {
                 0x370..=0x3FF => Some(Language::Greek),
                 0x590..=0x5FF => Some(Language::Hebrew),
-                0x600..=0x6FF => Some(if matches!(c, 'پ' | 'چ' | 'ژ' | 'گ' | 'ک' | 'ی') { Language::Persian } else { Language::Arabic }),
+                0x600..=0x6FF => Some(if matches!(c, 'پ' | 'چ' | 'ژ' | 'گ' | 'ک' | 'ی') {
+                    Language::Persian
+                } else {
+                    Language::Arabic
+                }),
                 0x900..=0x97F => Some(Language::Hindi),
                 0xE00..=0xE7F => Some(Language::Thai),
                 0x1100..=0x11FF | 0xAC00..=0xD7AF => Some(Language::Korean),
                 _ => None,
             };
             if let Some(language) = by_script {
-                let weight = if language == Language::Persian { 2.0 } else { 0.25 };
+                let weight = if language == Language::Persian {
+                    2.0
+                } else {
+                    0.25
+                };
                 votes[language as usize] += weight;
             } else if kana(c) {
                 kanas += 1;
@@ -320,13 +339,25 @@ impl Evidence {
         }
         add(&mut word, &mut words, word_is_cyrillic, &mut votes);
         // A Japanese text is a third kana at least; a Chinese one has none to speak of.
-        let target = if kanas * 8 >= han.max(1) && kanas > 0 { Language::Japanese } else { Language::Chinese };
+        let target = if kanas * 8 >= han.max(1) && kanas > 0 {
+            Language::Japanese
+        } else {
+            Language::Chinese
+        };
         votes[target as usize] += (han + kanas) as f32 * 0.5;
         if cyrillic > 0 {
-            let target = if ukrainian * 25 >= cyrillic { Language::Ukrainian } else { Language::Russian };
+            let target = if ukrainian * 25 >= cyrillic {
+                Language::Ukrainian
+            } else {
+                Language::Russian
+            };
             votes[target as usize] += cyrillic as f32 * 0.15;
         }
-        Self { votes, letters, words }
+        Self {
+            votes,
+            letters,
+            words,
+        }
     }
 
     /// The strongest language, if it is clearly ahead.
@@ -341,7 +372,11 @@ impl Evidence {
                 second = v;
             }
         }
-        let floor = if self.words < 6 { 0.9 } else { (self.words as f32 * 0.06).max(1.0) };
+        let floor = if self.words < 6 {
+            0.9
+        } else {
+            (self.words as f32 * 0.06).max(1.0)
+        };
         (best.1 >= floor && best.1 >= second * 1.25 && self.letters >= 2).then(|| ALL[best.0])
     }
 
@@ -353,7 +388,11 @@ impl Evidence {
     /// The share of the votes that speak for `language`, 0 to 1.
     pub(crate) fn share(&self, language: Language) -> f32 {
         let sum: f32 = self.votes.iter().sum();
-        if sum <= 0.0 { 0.0 } else { self.votes[language as usize] / sum }
+        if sum <= 0.0 {
+            0.0
+        } else {
+            self.votes[language as usize] / sum
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reasons to send a summary back (P8).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,10 @@ pub fn reject(summary: &str, source: &str, draft: &Draft<'_>) -> Option<Rejectio
         return Some(Rejection::WrongLanguage { expected, found });
     }
     if draft.source_tokens > 0 && draft.summary_tokens >= draft.source_tokens {
-        return Some(Rejection::NotSmaller { tokens: draft.summary_tokens, source: draft.source_tokens });
+        return Some(Rejection::NotSmaller {
+            tokens: draft.summary_tokens,
+            source: draft.source_tokens,
+        });
     }
     None
 }
@@ -104,25 +107,59 @@ fn empty(text: &str) -> bool {
     if letters > 40 {
         return false;
     }
-    let plain: String = text.chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect::<String>().trim().to_lowercase();
-    ["none", "na", "null", "undefined", "no summary", "no summary available", "no content", "nothing to summarize", "summary", "empty", "ok", "okay", "done"]
-        .contains(&plain.as_str())
+    let plain: String = text
+        .chars()
+        .filter(|c| c.is_alphanumeric() || *c == ' ')
+        .collect::<String>()
+        .trim()
+        .to_lowercase();
+    [
+        "none",
+        "na",
+        "null",
+        "undefined",
+        "no summary",
+        "no summary available",
+        "no content",
+        "nothing to summarize",
+        "summary",
+        "empty",
+        "ok",
+        "okay",
+        "done",
+    ]
+    .contains(&plain.as_str())
 }
 
 fn refusal(text: &str) -> bool {
     // Shape: an opening in the first person and what is declined, near the beginning.
+    #[rustfmt::skip]
     const OPENINGS: [&str; 50] = [
-        "i can't", "i cannot", "i can not", "i'm sorry", "i am sorry", "sorry,", "i'm unable", "i am unable", "i'm not able", "i am not able", "i won't", "i will not",
-        "as an ai", "as a language model", "i apologize", "unfortunately, i can", "i don't have access", "i do not have access", "i must decline", "there is no conversation", "please provide",
-        "could you please provide", "es tut mir leid", "tut mir leid", "ich kann nicht", "ich kann leider", "ich kann dir", "als ki", "leider kann ich", "lo siento", "no puedo", "como modelo de lenguaje", "como ia",
-        "je suis désolé", "désolé", "je ne peux pas", "en tant qu'ia", "en tant que modèle", "извините", "к сожалению, я не", "я не могу", "как языковая модель", "抱歉", "对不起", "很抱歉", "我无法", "我不能", "作为一个", "申し訳", "すみません",
+        "i can't", "i cannot", "i can not", "i'm sorry", "i am sorry", "sorry,", "i'm unable",
+        "i am unable", "i'm not able", "i am not able", "i won't", "i will not", "as an ai",
+        "as a language model", "i apologize", "unfortunately, i can", "i don't have access",
+        "i do not have access", "i must decline", "there is no conversation", "please provide",
+        "could you please provide", "es tut mir leid", "tut mir leid", "ich kann nicht",
+        "ich kann leider", "ich kann dir", "als ki", "leider kann ich", "lo siento", "no puedo",
+        "como modelo de lenguaje", "como ia", "je suis désolé", "désolé", "je ne peux pas",
+        "en tant qu'ia", "en tant que modèle", "извините", "к сожалению, я не", "я не могу",
+        "как языковая модель", "抱歉", "对不起", "很抱歉", "我无法", "我不能", "作为一个", "申し訳", "すみません",
     ];
+    #[rustfmt::skip]
     const DECLINED: [&str; 58] = [
-        "help", "assist", "summar", "provide", "comply", "fulfil", "do that", "process", "access", "continue", "generate", "discuss", "answer", "create", "complete", "request", "conversation", "language model", "as an ai", "the text",
-        "helfen", "zusammenfass", "fortfahren", "anfrage", "bearbeiten", "weiterhelfen", "zugriff", "sprachmodell", "ayudar", "resumir", "resumen", "solicitud", "proporcionar", "modelo", "aider", "résum", "fournir", "demande", "modèle", "помочь", "резюм", "выполнить", "запрос", "модел", "предоставить",
+        "help", "assist", "summar", "provide", "comply", "fulfil", "do that", "process", "access",
+        "continue", "generate", "discuss", "answer", "create", "complete", "request",
+        "conversation", "language model", "as an ai", "the text", "helfen", "zusammenfass",
+        "fortfahren", "anfrage", "bearbeiten", "weiterhelfen", "zugriff", "sprachmodell", "ayudar",
+        "resumir", "resumen", "solicitud", "proporcionar", "modelo", "aider", "résum", "fournir",
+        "demande", "modèle", "помочь", "резюм", "выполнить", "запрос", "модел", "предоставить",
         "帮助", "总结", "提供", "完成", "满足", "回答", "语言模型", "协助", "要約", "手伝", "対応", "お答え", "できません",
     ];
-    let mut head: String = text.trim_start_matches(|c: char| !c.is_alphanumeric()).chars().take(220).collect();
+    let mut head: String = text
+        .trim_start_matches(|c: char| !c.is_alphanumeric())
+        .chars()
+        .take(220)
+        .collect();
     head = head.to_lowercase().replace('’', "'");
     // "The user says: I can't …" is a report; a refusal opens with it.
     let opens = OPENINGS.iter().any(|o| head.starts_with(o));
@@ -135,15 +172,18 @@ fn shingles(text: &str, size: usize) -> Vec<u64> {
     let mut terms = Vec::new();
     each_term(text, |t| terms.push(t.hash));
     let size = size.min(terms.len().max(1));
-    terms.windows(size).map(|w| w.iter().fold(0, |h, t| mix(h ^ t.rotate_left(9)))).collect()
+    terms
+        .windows(size)
+        .map(|w| w.iter().fold(0, |h, t| mix(h ^ t.rotate_left(9))))
+        .collect()
 }
 
 fn share_in(part: &[u64], whole: &[u64]) -> f32 {
     if part.is_empty() {
         return 0.0;
     }
-    let set: HashMap<u64, (), Plain> = whole.iter().map(|&h| (h, ())).collect();
-    part.iter().filter(|h| set.contains_key(h)).count() as f32 / part.len() as f32
+    let set: HashSet<u64, Plain> = whole.iter().copied().collect();
+    part.iter().filter(|h| set.contains(h)).count() as f32 / part.len() as f32
 }
 
 fn echo(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
@@ -175,10 +215,16 @@ fn echo(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
 
 /// "**Goal:**", "Next steps: none", "- N/A": a heading in other clothes.
 fn label(line: &str) -> bool {
-    let plain = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '-' | '#' | '•' | '.'));
+    let plain = line.trim_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '*' | '_' | '-' | '#' | '•' | '.')
+    });
     let (head, tail) = plain.split_once([':', '：']).unwrap_or(("", plain));
     let tail = tail.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '.'));
-    let nothing = ["", "none", "n/a", "na", "-", "nothing", "keine", "ninguno", "ninguna", "aucun", "aucune", "нет", "无", "なし", "not applicable", "tbd", "[]", "…", "..."];
+    #[rustfmt::skip]
+    let nothing = [
+        "", "none", "n/a", "na", "-", "nothing", "keine", "ninguno", "ninguna", "aucun", "aucune",
+        "нет", "无", "なし", "not applicable", "tbd", "[]", "…", "...",
+    ];
     nothing.contains(&tail.to_lowercase().as_str()) && head.split_whitespace().count() <= 6
 }
 
@@ -212,39 +258,57 @@ fn repetitive(text: &str) -> bool {
     if grams.len() < 60 {
         return false;
     }
-    let different: HashMap<u64, (), Plain> = grams.iter().map(|&h| (h, ())).collect();
+    let different: HashSet<u64, Plain> = grams.iter().copied().collect();
     different.len() * 2 < grams.len()
 }
 
 fn cut_off(text: &str) -> bool {
     let body = text.trim_end();
-    let fences = body.lines().filter(|l| l.trim_start().starts_with("```")).count();
+    let fences = body
+        .lines()
+        .filter(|l| l.trim_start().starts_with("```"))
+        .count();
     if fences % 2 == 1 {
         return true;
     }
     let last_line = body.lines().next_back().unwrap_or("").trim();
-    let Some(last) = body.chars().next_back() else { return false };
+    let Some(last) = body.chars().next_back() else {
+        return false;
+    };
     if full_stop(last) || soft_stop(last) || closer(last) && !matches!(last, '*' | '_') {
         return false;
     }
-    if matches!(last, ',' | '，' | '、' | '(' | '（' | '[' | '{' | '/' | '=' | '“' | '„' | '«' | '「') {
+    if matches!(
+        last,
+        ',' | '，' | '、' | '(' | '（' | '[' | '{' | '/' | '=' | '“' | '„' | '«' | '「'
+    ) {
         return true;
     }
     // A heading or a colon with nothing after it.
-    if last_line.starts_with('#') || matches!(last, ':' | '：') || matches!(last_line, "-" | "*" | "•" | "+") {
+    if last_line.starts_with('#')
+        || matches!(last, ':' | '：')
+        || matches!(last_line, "-" | "*" | "•" | "+")
+    {
         return true;
     }
     // "… because of the": a sentence does not end with a small word, in any language we can tell.
-    let tail = last_line.rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’'))).next().unwrap_or("");
+    let tail = last_line
+        .rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')))
+        .next()
+        .unwrap_or("");
     if tail.is_empty() || last_line.split_whitespace().count() < 4 {
         return false;
     }
     let mut folded = String::new();
-    tail.chars().for_each(|c| super::script::fold(c, &mut folded));
+    tail.chars()
+        .for_each(|c| super::script::fold(c, &mut folded));
+    #[rustfmt::skip]
     const OPEN: [&str; 64] = [
-        "the", "a", "an", "and", "or", "of", "to", "in", "with", "for", "by", "from", "that", "which", "because", "but", "is", "are", "was", "were", "their", "its", "der", "die", "das", "und", "oder", "mit",
-        "von", "fur", "zu", "dass", "weil", "ein", "eine", "el", "la", "los", "las", "y", "o", "de", "del", "que", "con", "para", "por", "le", "les", "et", "ou", "des", "du", "dans", "pour", "avec", "sur", "qui", "и", "или",
-        "что", "с", "для", "на",
+        "the", "a", "an", "and", "or", "of", "to", "in", "with", "for", "by", "from", "that",
+        "which", "because", "but", "is", "are", "was", "were", "their", "its", "der", "die", "das",
+        "und", "oder", "mit", "von", "fur", "zu", "dass", "weil", "ein", "eine", "el", "la", "los",
+        "las", "y", "o", "de", "del", "que", "con", "para", "por", "le", "les", "et", "ou", "des",
+        "du", "dans", "pour", "avec", "sur", "qui", "и", "или", "что", "с", "для", "на",
     ];
     small_word(hash(folded.as_bytes())) != 0 && OPEN.contains(&folded.as_str())
 }

@@ -78,7 +78,9 @@ impl Scanner {
         // The earliest byte at which an opening quote may be tried again.
         let mut quote_from = start;
         while at < end {
-            let Some(c) = text[at..end].chars().next() else { break };
+            let Some(c) = text[at..end].chars().next() else {
+                break;
+            };
             let after = at + c.len_utf8();
             if c.is_whitespace() {
                 at = after;
@@ -87,18 +89,32 @@ impl Scanner {
             if c == '`' && eye == Eye::Prose {
                 if let Some(close) = find_close(text, after, end, '`', 200) {
                     let inside = text[after..close].trim();
-                    if !inside.is_empty() && !inside.contains(char::is_whitespace) && inside.chars().any(char::is_alphanumeric) {
-                        let s = after + (text[after..close].len() - text[after..close].trim_start().len());
-                        let class = address(inside).or_else(|| path(inside).map(|_| FactClass::Path)).unwrap_or(FactClass::Identifier);
+                    if !inside.is_empty()
+                        && !inside.contains(char::is_whitespace)
+                        && inside.chars().any(char::is_alphanumeric)
+                    {
+                        let s = after
+                            + (text[after..close].len() - text[after..close].trim_start().len());
+                        let class = address(inside)
+                            .or_else(|| path(inside).map(|_| FactClass::Path))
+                            .unwrap_or(FactClass::Identifier);
                         if inside.len() > 1 {
-                            let e = if class == FactClass::Path { s + path(inside).unwrap_or(inside.len()) } else { s + inside.len() };
+                            let e = if class == FactClass::Path {
+                                s + path(inside).unwrap_or(inside.len())
+                            } else {
+                                s + inside.len()
+                            };
                             self.known(class, s, e, out);
                         }
                         at = close + 1;
                         continue;
                     }
                     if inside.len() >= 4 && !inside.contains('\n') && close > quote_from {
-                        out.push(Found { class: FactClass::Quoted, start: after, end: close });
+                        out.push(Found {
+                            class: FactClass::Quoted,
+                            start: after,
+                            end: close,
+                        });
                         quote_from = close + 1;
                     }
                 }
@@ -109,12 +125,22 @@ impl Scanner {
                 && at >= quote_from
                 && let Some(close_mark) = opening(c)
             {
-                let opens = close_mark != c || text[start..at].chars().next_back().is_none_or(|p| p.is_whitespace() || matches!(p, '(' | '[' | ':' | '=') || unspaced(p));
+                let opens = close_mark != c
+                    || text[start..at].chars().next_back().is_none_or(|p| {
+                        p.is_whitespace() || matches!(p, '(' | '[' | ':' | '=') || unspaced(p)
+                    });
                 if opens
                     && let Some(close) = find_close(text, after, end, close_mark, QUOTE_MAX)
-                    && quoted_fact(&text[after..close], text[close + close_mark.len_utf8()..].chars().next())
+                    && quoted_fact(
+                        &text[after..close],
+                        text[close + close_mark.len_utf8()..].chars().next(),
+                    )
                 {
-                    out.push(Found { class: FactClass::Quoted, start: after, end: close });
+                    out.push(Found {
+                        class: FactClass::Quoted,
+                        start: after,
+                        end: close,
+                    });
                     quote_from = close + close_mark.len_utf8();
                 }
                 at = after;
@@ -125,8 +151,14 @@ impl Scanner {
                 continue;
             }
             if unspaced(c) {
-                let len = text[at..end].find(|c: char| !unspaced(c)).unwrap_or(end - at);
-                self.lexes.push(Lex { start: at, end: at + len, kind: LexKind::Wide });
+                let len = text[at..end]
+                    .find(|c: char| !unspaced(c))
+                    .unwrap_or(end - at);
+                self.lexes.push(Lex {
+                    start: at,
+                    end: at + len,
+                    kind: LexKind::Wide,
+                });
                 at += len;
                 continue;
             }
@@ -135,7 +167,14 @@ impl Scanner {
     }
 
     /// One run without spaces and delimiters; returns where reading goes on.
-    fn solid(&mut self, text: &str, start: usize, end: usize, eye: Eye, out: &mut Vec<Found>) -> usize {
+    fn solid(
+        &mut self,
+        text: &str,
+        start: usize,
+        end: usize,
+        eye: Eye,
+        out: &mut Vec<Found>,
+    ) -> usize {
         let mut stop = end;
         let mut plain = true;
         let mut chars = text[start..end].char_indices().peekable();
@@ -147,14 +186,20 @@ impl Scanner {
             }
             let cut = c.is_whitespace()
                 || unspaced(c)
-                || delimiter(c) && !(c == ',' && before.is_ascii_digit() && chars.peek().is_some_and(|&(_, n)| n.is_ascii_digit()));
+                || delimiter(c)
+                    && !(c == ','
+                        && before.is_ascii_digit()
+                        && chars.peek().is_some_and(|&(_, n)| n.is_ascii_digit()));
             if cut {
                 stop = start + i;
                 break;
             }
             if c == ':' && text[start + i..end].starts_with("://") {
                 let close = url_end(text, start + i + 3, end);
-                let scheme = start + text[start..start + i].rfind(|c: char| !c.is_ascii_alphanumeric() && c != '+').map_or(0, |p| p + 1);
+                let scheme = start
+                    + text[start..start + i]
+                        .rfind(|c: char| !c.is_ascii_alphanumeric() && c != '+')
+                        .map_or(0, |p| p + 1);
                 if close > start + i + 5 && scheme < start + i {
                     self.known(FactClass::Url, scheme, close, out);
                     return close.max(start + i + 3);
@@ -170,9 +215,17 @@ impl Scanner {
         }
         let solid = &text[s..e];
         if plain {
-            self.lexes.push(Lex { start: s, end: e, kind: LexKind::Word });
+            self.lexes.push(Lex {
+                start: s,
+                end: e,
+                kind: LexKind::Word,
+            });
             if eye == Eye::Prose && camel(solid) {
-                out.push(Found { class: FactClass::Identifier, start: s, end: e });
+                out.push(Found {
+                    class: FactClass::Identifier,
+                    start: s,
+                    end: e,
+                });
             }
             return stop;
         }
@@ -187,20 +240,52 @@ impl Scanner {
         if eye == Eye::Code {
             return stop;
         }
-        let numeric = solid.trim_start_matches(|c: char| matches!(c, '+' | '-' | '−' | '±' | '~' | '≈' | '≤' | '≥' | '$' | '€' | '£' | '¥' | '₽' | '₹'));
+        let numeric = solid.trim_start_matches(|c: char| {
+            matches!(
+                c,
+                '+' | '-'
+                    | '−'
+                    | '±'
+                    | '~'
+                    | '≈'
+                    | '≤'
+                    | '≥'
+                    | '$'
+                    | '€'
+                    | '£'
+                    | '¥'
+                    | '₽'
+                    | '₹'
+            )
+        });
         if numeric.starts_with(|c: char| c.is_ascii_digit()) {
             self.numeric(text, s, e, eye, out);
         } else if identifier(solid, eye == Eye::Machine) {
             self.known(FactClass::Identifier, s, e, out);
         } else {
-            let kind = if solid.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’' | '.')) { LexKind::Word } else { LexKind::Other };
-            self.lexes.push(Lex { start: s, end: e, kind });
+            let kind = if solid
+                .chars()
+                .all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’' | '.'))
+            {
+                LexKind::Word
+            } else {
+                LexKind::Other
+            };
+            self.lexes.push(Lex {
+                start: s,
+                end: e,
+                kind,
+            });
         }
         stop
     }
 
     fn known(&mut self, class: FactClass, start: usize, end: usize, out: &mut Vec<Found>) {
-        self.lexes.push(Lex { start, end, kind: LexKind::Known });
+        self.lexes.push(Lex {
+            start,
+            end,
+            kind: LexKind::Known,
+        });
         out.push(Found { class, start, end });
     }
 
@@ -210,7 +295,12 @@ impl Scanner {
         let currency = solid.contains(['$', '€', '£', '¥', '₽', '₹']);
         let body = solid.trim_start_matches(|c: char| !c.is_ascii_digit());
         let digits = body.bytes().filter(u8::is_ascii_digit).count();
-        let value = body.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '\'' | '’' | '-' | '–' | '/' | ':' | '×'))).unwrap_or(body.len());
+        let value = body
+            .find(|c: char| {
+                !(c.is_ascii_digit()
+                    || matches!(c, '.' | ',' | '\'' | '’' | '-' | '–' | '/' | ':' | '×'))
+            })
+            .unwrap_or(body.len());
         let (value, rest) = body.split_at(value);
         let colons = value.bytes().filter(|&b| b == b':').count();
         let dots = value.bytes().filter(|&b| b == b'.').count();
@@ -219,26 +309,49 @@ impl Scanner {
         let groups: Vec<&str> = value.split(['.', '-', '/', ':']).collect();
         let short = |g: &&str| (1..=2).contains(&g.len());
         let date_shape = |n: usize| {
-            groups.len() == 3 && n == 2 && (groups[0].len() == 4 && groups[1..].iter().all(short) || groups[2].len() == 4 && groups[..2].iter().all(short))
+            groups.len() == 3
+                && n == 2
+                && (groups[0].len() == 4 && groups[1..].iter().all(short)
+                    || groups[2].len() == 4 && groups[..2].iter().all(short))
         };
-        let rest_is_time = rest.is_empty() || matches!(rest, "am" | "pm" | "AM" | "PM" | "h" | "Z") || rest.starts_with('T');
+        let rest_is_time = rest.is_empty()
+            || matches!(rest, "am" | "pm" | "AM" | "PM" | "h" | "Z")
+            || rest.starts_with('T');
         if date_shape(dashes) || date_shape(slashes) || date_shape(dots) && rest.is_empty() {
             if eye == Eye::Prose {
                 self.known(FactClass::Date, start, end, out);
             } else {
-                self.lexes.push(Lex { start, end, kind: LexKind::Other });
+                self.lexes.push(Lex {
+                    start,
+                    end,
+                    kind: LexKind::Other,
+                });
             }
             return;
         }
-        if colons > 0 && dots == 0 && slashes == 0 && groups.iter().all(short) && groups.len() <= 3 && rest_is_time {
+        if colons > 0
+            && dots == 0
+            && slashes == 0
+            && groups.iter().all(short)
+            && groups.len() <= 3
+            && rest_is_time
+        {
             if eye == Eye::Prose {
                 self.known(FactClass::Date, start, end, out);
             } else {
-                self.lexes.push(Lex { start, end, kind: LexKind::Other });
+                self.lexes.push(Lex {
+                    start,
+                    end,
+                    kind: LexKind::Other,
+                });
             }
             return;
         }
-        if dots >= 2 && groups.len() == dots + 1 && groups.iter().all(|g| g.len() <= 3) && !(groups[1..].iter().all(|g| g.len() == 3) && groups[0].len() <= 3) {
+        if dots >= 2
+            && groups.len() == dots + 1
+            && groups.iter().all(|g| g.len() <= 3)
+            && !(groups[1..].iter().all(|g| g.len() == 3) && groups[0].len() <= 3)
+        {
             self.known(FactClass::Identifier, start, end, out);
             return;
         }
@@ -250,14 +363,26 @@ impl Scanner {
                 return;
             }
             if slashes > 0 {
-                self.lexes.push(Lex { start, end, kind: LexKind::Other });
+                self.lexes.push(Lex {
+                    start,
+                    end,
+                    kind: LexKind::Other,
+                });
                 return;
             }
-            self.lexes.push(Lex { start, end, kind: LexKind::Number(currency) });
+            self.lexes.push(Lex {
+                start,
+                end,
+                kind: LexKind::Number(currency),
+            });
             return;
         }
         if matches!(rest, "st" | "nd" | "rd" | "th") {
-            self.lexes.push(Lex { start, end, kind: LexKind::Ordinal });
+            self.lexes.push(Lex {
+                start,
+                end,
+                kind: LexKind::Ordinal,
+            });
             return;
         }
         if matches!(rest, "am" | "pm" | "AM" | "PM") {
@@ -267,14 +392,26 @@ impl Scanner {
             return;
         }
         let unit = rest.trim_end_matches(['.', '+']);
-        if currency || unit.starts_with(['%', '°', '‰']) || self.unit(unit) || unit.split_once('/').is_some_and(|(a, _)| self.unit(a)) {
-            self.lexes.push(Lex { start, end, kind: LexKind::Number(true) });
+        if currency
+            || unit.starts_with(['%', '°', '‰'])
+            || self.unit(unit)
+            || unit.split_once('/').is_some_and(|(a, _)| self.unit(a))
+        {
+            self.lexes.push(Lex {
+                start,
+                end,
+                kind: LexKind::Number(true),
+            });
             return;
         }
         if identifier(solid, eye == Eye::Machine) {
             self.known(FactClass::Identifier, start, end, out);
         } else {
-            self.lexes.push(Lex { start, end, kind: LexKind::Other });
+            self.lexes.push(Lex {
+                start,
+                end,
+                kind: LexKind::Other,
+            });
         }
     }
 
@@ -292,19 +429,32 @@ impl Scanner {
                     }
                     if eye == Eye::Prose && end > 0 && self.month_at(text, end) {
                         let last = self.year_after(text, end);
-                        out.push(Found { class: FactClass::Date, start: lex.start, end: self.lexes[last].end });
+                        out.push(Found {
+                            class: FactClass::Date,
+                            start: lex.start,
+                            end: self.lexes[last].end,
+                        });
                         i = last + 1;
                     } else {
                         i += 1;
                     }
                 }
-                LexKind::Word if eye == Eye::Prose && lex.end - lex.start >= 3 => i = self.month_or_weekday(text, i, out),
+                LexKind::Word if eye == Eye::Prose && lex.end - lex.start >= 3 => {
+                    i = self.month_or_weekday(text, i, out);
+                }
                 _ => i += 1,
             }
         }
     }
 
-    fn number(&mut self, text: &str, i: usize, complete: bool, eye: Eye, out: &mut Vec<Found>) -> usize {
+    fn number(
+        &mut self,
+        text: &str,
+        i: usize,
+        complete: bool,
+        eye: Eye,
+        out: &mut Vec<Found>,
+    ) -> usize {
         let lex = self.lexes[i];
         let raw = &text[lex.start..lex.end];
         if let Some(next) = self.lexes.get(i + 1).copied()
@@ -316,12 +466,19 @@ impl Scanner {
         // 7 May 2023 · 14. März 2024 · 14 de marzo de 2024
         if eye == Eye::Prose && !complete && raw.len() <= 3 {
             let mut m = i + 1;
-            if self.word_at(text, m, lex.end).is_some_and(|w| matches!(w, "de" | "of")) {
+            if self
+                .word_at(text, m, lex.end)
+                .is_some_and(|w| matches!(w, "de" | "of"))
+            {
                 m += 1;
             }
             if self.month_at(text, m) && self.near(text, i, m) {
                 let last = self.year_after(text, m);
-                out.push(Found { class: FactClass::Date, start: lex.start, end: self.lexes[last].end });
+                out.push(Found {
+                    class: FactClass::Date,
+                    start: lex.start,
+                    end: self.lexes[last].end,
+                });
                 return last + 1;
             }
         }
@@ -335,8 +492,18 @@ impl Scanner {
         {
             let w = &text[word.start..word.end];
             let bare = w.trim_end_matches('.');
-            if matches!(bare, "am" | "pm" | "AM" | "PM" | "Uhr" | "o'clock" | "o’clock" | "часов" | "heures") && eye == Eye::Prose && !complete && raw.len() <= 2 {
-                out.push(Found { class: FactClass::Date, start: lex.start, end: word.end });
+            if matches!(
+                bare,
+                "am" | "pm" | "AM" | "PM" | "Uhr" | "o'clock" | "o’clock" | "часов" | "heures"
+            ) && eye == Eye::Prose
+                && !complete
+                && raw.len() <= 2
+            {
+                out.push(Found {
+                    class: FactClass::Date,
+                    start: lex.start,
+                    end: word.end,
+                });
                 return next + 1;
             }
             if self.unit(bare) {
@@ -354,7 +521,14 @@ impl Scanner {
                     end = more.end;
                     next += 1;
                 }
-            } else if !complete && eye == Eye::Prose && bare.chars().count() >= 3 && bare.chars().next().is_some_and(|c| c.is_lowercase() || !c.is_ascii()) {
+            } else if !complete
+                && eye == Eye::Prose
+                && bare.chars().count() >= 3
+                && bare
+                    .chars()
+                    .next()
+                    .is_some_and(|c| c.is_lowercase() || !c.is_ascii())
+            {
                 self.word.clear();
                 for c in bare.chars() {
                     fold(c, &mut self.word);
@@ -369,36 +543,63 @@ impl Scanner {
         let digits = raw.bytes().filter(u8::is_ascii_digit).count();
         let year = !has_unit && raw.len() == 4 && (raw.starts_with("19") || raw.starts_with("20"));
         if has_unit && (known || eye == Eye::Prose) {
-            out.push(Found { class: FactClass::Number, start: lex.start, end });
+            out.push(Found {
+                class: FactClass::Number,
+                start: lex.start,
+                end,
+            });
         } else if eye == Eye::Prose && year {
-            out.push(Found { class: FactClass::Date, start: lex.start, end: lex.end });
+            out.push(Found {
+                class: FactClass::Date,
+                start: lex.start,
+                end: lex.end,
+            });
         } else if eye == Eye::Prose && (digits >= 4 || digits >= 2 && raw.contains(['.', ','])) {
-            out.push(Found { class: FactClass::Number, start: lex.start, end: lex.end });
+            out.push(Found {
+                class: FactClass::Number,
+                start: lex.start,
+                end: lex.end,
+            });
         }
         next
     }
 
     /// 3000元, 15分钟, 2024年5月7日
     fn wide_unit(&mut self, text: &str, i: usize, out: &mut Vec<Found>) -> usize {
+        #[rustfmt::skip]
         const UNITS: [&str; 62] = [
-            "个月", "小时", "分钟", "美元", "日元", "欧元", "公里", "千米", "厘米", "公斤", "千克", "時間", "日間", "週間", "ヶ月", "か月", "カ月", "年間", "万元",
-            "亿元", "万円", "億円", "文字", "人民币", "毫秒", "キロ", "メートル", "グラム", "ドル", "ユーロ", "ミリ秒", "元", "块", "万", "亿", "秒", "天", "周", "点", "度", "米",
-            "克", "斤", "吨", "升", "次", "个", "人", "名", "条", "行", "页", "字", "岁", "折", "倍", "円", "分", "時", "個", "本", "回",
+            "个月", "小时", "分钟", "美元", "日元", "欧元", "公里", "千米", "厘米", "公斤", "千克", "時間", "日間", "週間",
+            "ヶ月", "か月", "カ月", "年間", "万元", "亿元", "万円", "億円", "文字", "人民币", "毫秒", "キロ", "メートル", "グラム",
+            "ドル", "ユーロ", "ミリ秒", "元", "块", "万", "亿", "秒", "天", "周", "点", "度", "米", "克", "斤", "吨",
+            "升", "次", "个", "人", "名", "条", "行", "页", "字", "岁", "折", "倍", "円", "分", "時", "個", "本",
+            "回",
         ];
         let start = self.lexes[i].start;
         let mut at = i;
         let mut date = false;
         let mut end = self.lexes[i].end;
         // Number, 年/月/日, number, …
-        while let (Some(n), Some(w)) = (self.lexes.get(at).copied(), self.lexes.get(at + 1).copied()) {
-            if !matches!(n.kind, LexKind::Number(_)) || w.kind != LexKind::Wide || w.start - n.end > 1 {
+        while let (Some(n), Some(w)) =
+            (self.lexes.get(at).copied(), self.lexes.get(at + 1).copied())
+        {
+            if !matches!(n.kind, LexKind::Number(_))
+                || w.kind != LexKind::Wide
+                || w.start - n.end > 1
+            {
                 break;
             }
             let wide = &text[w.start..w.end];
-            if wide.starts_with("年間") || wide.starts_with("日間") || wide.starts_with("月間") {
+            if wide.starts_with("年間") || wide.starts_with("日間") || wide.starts_with("月間")
+            {
                 break;
             }
-            let Some(mark) = wide.chars().next().filter(|c| matches!(c, '年' | '月' | '日' | '号' | '號')) else { break };
+            let Some(mark) = wide
+                .chars()
+                .next()
+                .filter(|c| matches!(c, '年' | '月' | '日' | '号' | '號'))
+            else {
+                break;
+            };
             date = true;
             end = w.start + mark.len_utf8();
             if end < w.end {
@@ -408,16 +609,32 @@ impl Scanner {
             at += 2;
         }
         if date {
-            out.push(Found { class: FactClass::Date, start, end });
+            out.push(Found {
+                class: FactClass::Date,
+                start,
+                end,
+            });
             return at.max(i + 1);
         }
         let wide = self.lexes[i + 1];
-        let unit = UNITS.iter().find(|u| text[wide.start..wide.end].starts_with(**u));
+        let unit = UNITS
+            .iter()
+            .find(|u| text[wide.start..wide.end].starts_with(**u));
         let raw = &text[start..self.lexes[i].end];
         if let Some(unit) = unit {
-            out.push(Found { class: FactClass::Number, start, end: wide.start + unit.len() });
-        } else if raw.bytes().filter(u8::is_ascii_digit).count() >= 3 || matches!(self.lexes[i].kind, LexKind::Number(true)) {
-            out.push(Found { class: FactClass::Number, start, end: self.lexes[i].end });
+            out.push(Found {
+                class: FactClass::Number,
+                start,
+                end: wide.start + unit.len(),
+            });
+        } else if raw.bytes().filter(u8::is_ascii_digit).count() >= 3
+            || matches!(self.lexes[i].kind, LexKind::Number(true))
+        {
+            out.push(Found {
+                class: FactClass::Number,
+                start,
+                end: self.lexes[i].end,
+            });
         }
         i + 1
     }
@@ -426,12 +643,20 @@ impl Scanner {
     fn month_or_weekday(&mut self, text: &str, i: usize, out: &mut Vec<Found>) -> usize {
         let lex = self.lexes[i];
         if self.is_weekday(&text[lex.start..lex.end]) {
-            out.push(Found { class: FactClass::Date, start: lex.start, end: lex.end });
+            out.push(Found {
+                class: FactClass::Date,
+                start: lex.start,
+                end: lex.end,
+            });
             return i + 1;
         }
         if self.number_word(text, i) {
             let unit = self.lexes[i + 1];
-            out.push(Found { class: FactClass::Number, start: lex.start, end: unit.end });
+            out.push(Found {
+                class: FactClass::Number,
+                start: lex.start,
+                end: unit.end,
+            });
             return i + 2;
         }
         if let Some(next) = self.lexes.get(i + 1).copied()
@@ -441,33 +666,46 @@ impl Scanner {
             && next.end - next.start <= 4
         {
             let last = self.year_after(text, i + 1);
-            out.push(Found { class: FactClass::Date, start: lex.start, end: self.lexes[last].end });
+            out.push(Found {
+                class: FactClass::Date,
+                start: lex.start,
+                end: self.lexes[last].end,
+            });
             return last + 1;
         }
         i + 1
     }
 
     fn number_word(&self, text: &str, i: usize) -> bool {
+        #[rustfmt::skip]
         const NUMBERS: [&str; 40] = [
-            "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "forty",
-            "fifty", "sixty", "ninety", "hundred", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "zehn", "zwölf", "dos", "tres",
-            "cuatro", "cinco", "diez", "deux", "trois", "quatre", "cinq", "dix", "два", "три",
+            "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+            "twelve", "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "ninety", "hundred",
+            "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "zehn", "zwölf", "dos",
+            "tres", "cuatro", "cinco", "diez", "deux", "trois", "quatre", "cinq", "dix", "два",
+            "три",
         ];
         let lex = self.lexes[i];
-        let Some(next) = self.lexes.get(i + 1) else { return false };
+        let Some(next) = self.lexes.get(i + 1) else {
+            return false;
+        };
         let word = &text[lex.start..lex.end];
         let word = word.rsplit('-').next().unwrap_or(word);
-        next.kind == LexKind::Word && adjacent(text, lex.end, next.start) && NUMBERS.iter().any(|n| n.eq_ignore_ascii_case(word)) && {
-            let unit = &text[next.start..next.end];
-            let mut lower = String::with_capacity(unit.len());
-            unit.chars().for_each(|c| fold(c, &mut lower));
-            UNIT_WORDS.binary_search(&lower.as_str()).is_ok()
-        }
+        next.kind == LexKind::Word
+            && adjacent(text, lex.end, next.start)
+            && NUMBERS.iter().any(|n| n.eq_ignore_ascii_case(word))
+            && {
+                let unit = &text[next.start..next.end];
+                let mut lower = String::with_capacity(unit.len());
+                unit.chars().for_each(|c| fold(c, &mut lower));
+                UNIT_WORDS.binary_search(&lower.as_str()).is_ok()
+            }
     }
 
     fn word_at<'t>(&self, text: &'t str, i: usize, after: usize) -> Option<&'t str> {
         let lex = self.lexes.get(i)?;
-        (lex.kind == LexKind::Word && adjacent(text, after, lex.start)).then(|| &text[lex.start..lex.end])
+        (lex.kind == LexKind::Word && adjacent(text, after, lex.start))
+            .then(|| &text[lex.start..lex.end])
     }
 
     fn near(&self, text: &str, from: usize, to: usize) -> bool {
@@ -476,15 +714,21 @@ impl Scanner {
     }
 
     fn month_at(&mut self, text: &str, i: usize) -> bool {
+        #[rustfmt::skip]
         const MONTHS: [&str; 77] = [
-            "abril", "agosto", "aout", "apr", "april", "aug", "august", "avril", "dec", "december", "decembre", "dez", "dezember", "diciembre",
-            "enero", "feb", "febrero", "februar", "february", "fevrier", "jan", "januar", "january", "janvier", "juillet", "juin", "jul",
-            "juli", "julio", "july", "jun", "june", "juni", "junio", "mai", "mar", "march", "mars", "marz", "marzo", "may", "mayo", "nov",
-            "november", "novembre", "noviembre", "oct", "october", "octobre", "octubre", "okt", "oktober", "sep", "sept", "september",
-            "septembre", "septiembre", "setiembre", "августа", "апреля", "декабря", "июля", "июня", "марта", "мая", "ноября", "октября",
-            "сентября", "февраля", "январе", "января", "январь", "март", "май", "июнь", "июль", "август",
+            "abril", "agosto", "aout", "apr", "april", "aug", "august", "avril", "dec", "december",
+            "decembre", "dez", "dezember", "diciembre", "enero", "feb", "febrero", "februar",
+            "february", "fevrier", "jan", "januar", "january", "janvier", "juillet", "juin", "jul",
+            "juli", "julio", "july", "jun", "june", "juni", "junio", "mai", "mar", "march", "mars",
+            "marz", "marzo", "may", "mayo", "nov", "november", "novembre", "noviembre", "oct",
+            "october", "octobre", "octubre", "okt", "oktober", "sep", "sept", "september",
+            "septembre", "septiembre", "setiembre", "августа", "апреля", "декабря", "июля", "июня",
+            "марта", "мая", "ноября", "октября", "сентября", "февраля", "январе", "января",
+            "январь", "март", "май", "июнь", "июль", "август",
         ];
-        let Some(lex) = self.lexes.get(i).copied() else { return false };
+        let Some(lex) = self.lexes.get(i).copied() else {
+            return false;
+        };
         if lex.kind != LexKind::Word {
             return false;
         }
@@ -520,9 +764,15 @@ impl Scanner {
     }
 
     fn is_weekday(&mut self, word: &str) -> bool {
+        #[rustfmt::skip]
         const DAYS: [&str; 42] = [
-    "dienstag", "dimanche", "domingo", "donnerstag", "freitag", "friday", "jeudi", "jueves", "lundi", "lunes", "mardi", "martes", "mercredi", "miercoles", "mittwoch", "monday", "montag", "sabado", "samedi", "samstag", "saturday", "sonnabend", "sonntag", "sunday", "thursday", "tuesday", "vendredi", "viernes", "wednesday", "воскресенье", "вторник", "вторника", "понедельник", "понедельника", "пятница", "пятницу", "пятницы", "среда", "среду", "суббота", "субботу", "четверг",
-];
+            "dienstag", "dimanche", "domingo", "donnerstag", "freitag", "friday", "jeudi", "jueves",
+            "lundi", "lunes", "mardi", "martes", "mercredi", "miercoles", "mittwoch", "monday",
+            "montag", "sabado", "samedi", "samstag", "saturday", "sonnabend", "sonntag", "sunday",
+            "thursday", "tuesday", "vendredi", "viernes", "wednesday", "воскресенье", "вторник",
+            "вторника", "понедельник", "понедельника", "пятница", "пятницу", "пятницы", "среда",
+            "среду", "суббота", "субботу", "четверг",
+        ];
         if word.len() < 5 {
             return false;
         }
@@ -546,23 +796,91 @@ impl Scanner {
 }
 
 /// Folded and sorted.
+#[rustfmt::skip]
 static UNIT_WORDS: [&str; 219] = [
-    "a", "anos", "ans", "b", "bar", "bit", "bits", "bps", "byte", "bytes", "c", "calls", "cent", "centimos", "cents", "characters", "chars", "chf", "cm", "columns", "cores", "day", "days", "db", "dias", "dolares", "dollar", "dollars", "e", "em", "errors", "eur", "euro", "euros", "f", "feet", "files", "foot", "fps", "ft", "g", "gallons", "gb", "gbp", "ghz", "gib", "grad", "gramm", "grams", "h", "ha", "heure", "heures", "hora", "horas", "hour", "hours", "hp", "hr", "hrs", "hz", "in", "inch", "inches", "items", "jahr", "jahre", "jahren", "jour", "jours", "jpy", "k", "kb", "kbit", "kbps", "kcal", "kg", "khz", "kib", "kilo", "kilometer", "kilometers", "kilometres", "kilos", "km", "kmh", "kw", "kwh", "l", "lb", "lbs", "lines", "liter", "liters", "litre", "litres", "m", "m2", "ma", "mb", "mbit", "mbps", "mcg", "messages", "meter", "meters", "metres", "metros", "mg", "mhz", "mi", "mib", "mile", "miles", "million", "millions", "millones", "min", "mins", "minute", "minuten", "minutes", "minutos", "mio", "ml", "mm", "mo", "mois", "monat", "monate", "monaten", "month", "months", "mph", "mrd", "ms", "mw", "nm", "ns", "ounces", "oz", "pages", "participants", "people", "percent", "persons", "petabytes", "pixels", "points", "pounds", "ppm", "prozent", "pt", "px", "qps", "rem", "req", "requests", "retries", "rounds", "rows", "rpm", "rps", "rub", "s", "sec", "seconds", "secs", "sekunden", "semaines", "semanas", "sqm", "std", "steps", "stunde", "stunden", "t", "tag", "tage", "tagen", "tb", "thousand", "tib", "times", "tokens", "toneladas", "tons", "ug", "us", "usd", "users", "v", "vh", "vw", "w", "watt", "week", "weeks", "woche", "wochen", "words", "worker", "workers", "x", "yards", "year", "years", "yen", "yuan", "год", "года", "дней", "дня", "долларов", "евро", "км", "лет", "минут", "процентов",
+    "a", "anos", "ans", "b", "bar", "bit", "bits", "bps", "byte", "bytes", "c", "calls", "cent",
+    "centimos", "cents", "characters", "chars", "chf", "cm", "columns", "cores", "day", "days",
+    "db", "dias", "dolares", "dollar", "dollars", "e", "em", "errors", "eur", "euro", "euros", "f",
+    "feet", "files", "foot", "fps", "ft", "g", "gallons", "gb", "gbp", "ghz", "gib", "grad",
+    "gramm", "grams", "h", "ha", "heure", "heures", "hora", "horas", "hour", "hours", "hp", "hr",
+    "hrs", "hz", "in", "inch", "inches", "items", "jahr", "jahre", "jahren", "jour", "jours", "jpy",
+    "k", "kb", "kbit", "kbps", "kcal", "kg", "khz", "kib", "kilo", "kilometer", "kilometers",
+    "kilometres", "kilos", "km", "kmh", "kw", "kwh", "l", "lb", "lbs", "lines", "liter", "liters",
+    "litre", "litres", "m", "m2", "ma", "mb", "mbit", "mbps", "mcg", "messages", "meter", "meters",
+    "metres", "metros", "mg", "mhz", "mi", "mib", "mile", "miles", "million", "millions",
+    "millones", "min", "mins", "minute", "minuten", "minutes", "minutos", "mio", "ml", "mm", "mo",
+    "mois", "monat", "monate", "monaten", "month", "months", "mph", "mrd", "ms", "mw", "nm", "ns",
+    "ounces", "oz", "pages", "participants", "people", "percent", "persons", "petabytes", "pixels",
+    "points", "pounds", "ppm", "prozent", "pt", "px", "qps", "rem", "req", "requests", "retries",
+    "rounds", "rows", "rpm", "rps", "rub", "s", "sec", "seconds", "secs", "sekunden", "semaines",
+    "semanas", "sqm", "std", "steps", "stunde", "stunden", "t", "tag", "tage", "tagen", "tb",
+    "thousand", "tib", "times", "tokens", "toneladas", "tons", "ug", "us", "usd", "users", "v",
+    "vh", "vw", "w", "watt", "week", "weeks", "woche", "wochen", "words", "worker", "workers", "x",
+    "yards", "year", "years", "yen", "yuan", "год", "года", "дней", "дня", "долларов", "евро", "км",
+    "лет", "минут", "процентов",
 ];
 
 fn magnitude(word: &str) -> bool {
-    ["million", "millions", "billion", "thousand", "mio", "mrd", "millones", "k"].iter().any(|m| m.eq_ignore_ascii_case(word))
+    [
+        "million", "millions", "billion", "thousand", "mio", "mrd", "millones", "k",
+    ]
+    .iter()
+    .any(|m| m.eq_ignore_ascii_case(word))
 }
 
 fn adjacent(text: &str, end: usize, start: usize) -> bool {
-    end <= start && start - end <= 3 && text[end..start].chars().all(|c| matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '*'))
+    end <= start
+        && start - end <= 3
+        && text[end..start]
+            .chars()
+            .all(|c| matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '*'))
 }
 
 fn delimiter(c: char) -> bool {
     matches!(
         c,
-        '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '"' | '“' | '”' | '„' | '«' | '»' | '‹' | '›' | '「' | '」' | '『' | '』' | '（' | '）' | '【'
-            | '】' | '《' | '》' | '、' | '，' | '。' | '；' | '：' | '！' | '？' | '|' | '*' | ';' | ',' | '=' | '`' | '\u{3000}' | '→' | '¿' | '¡'
+        '(' | ')'
+            | '['
+            | ']'
+            | '{'
+            | '}'
+            | '<'
+            | '>'
+            | '"'
+            | '“'
+            | '”'
+            | '„'
+            | '«'
+            | '»'
+            | '‹'
+            | '›'
+            | '「'
+            | '」'
+            | '『'
+            | '』'
+            | '（'
+            | '）'
+            | '【'
+            | '】'
+            | '《'
+            | '》'
+            | '、'
+            | '，'
+            | '。'
+            | '；'
+            | '：'
+            | '！'
+            | '？'
+            | '|'
+            | '*'
+            | ';'
+            | ','
+            | '='
+            | '`'
+            | '\u{3000}'
+            | '→'
+            | '¿'
+            | '¡'
     )
 }
 
@@ -593,14 +911,23 @@ fn find_close(text: &str, from: usize, end: usize, mark: char, reach: usize) -> 
 
 fn quoted_fact(inside: &str, next: Option<char>) -> bool {
     let letters = inside.chars().filter(|c| c.is_alphanumeric()).count();
-    letters >= 2 && inside.trim().len() == inside.len() && !next.is_some_and(|c| c.is_ascii_alphanumeric())
+    letters >= 2
+        && inside.trim().len() == inside.len()
+        && !next.is_some_and(|c| c.is_ascii_alphanumeric())
 }
 
 /// Leading and trailing punctuation off; emphasis marks off when they wrap the run.
 fn trim(text: &str, start: usize, end: usize) -> (usize, usize) {
     let run = &text[start..end];
-    let right = run.trim_end_matches(|c: char| matches!(c, '.' | ':' | '!' | '?' | '…' | '\'' | '’' | '‘' | '-' | '–' | '—'));
-    let mut left = right.trim_start_matches(|c: char| matches!(c, '\'' | '’' | '‘' | '…' | '–' | '—' | '!' | '?' | ':'));
+    let right = run.trim_end_matches(|c: char| {
+        matches!(
+            c,
+            '.' | ':' | '!' | '?' | '…' | '\'' | '’' | '‘' | '-' | '–' | '—'
+        )
+    });
+    let mut left = right.trim_start_matches(|c: char| {
+        matches!(c, '\'' | '’' | '‘' | '…' | '–' | '—' | '!' | '?' | ':')
+    });
     let mut s = start + (right.len() - left.len());
     if left.starts_with('_') && left.ends_with('_') && !left.starts_with("__") && left.len() > 2 {
         left = &left[1..left.len() - 1];
@@ -621,18 +948,29 @@ fn url_end(text: &str, from: usize, end: usize) -> usize {
                 break;
             }
             ')' => depth -= 1,
-            _ if c.is_whitespace() || unspaced(c) || matches!(c, '<' | '>' | '"' | '\'' | '`' | ']' | '}' | '“' | '”' | '»' | '|' | '\\') || (delimiter(c) && !c.is_ascii()) => {
+            _ if c.is_whitespace()
+                || unspaced(c)
+                || matches!(
+                    c,
+                    '<' | '>' | '"' | '\'' | '`' | ']' | '}' | '“' | '”' | '»' | '|' | '\\'
+                )
+                || (delimiter(c) && !c.is_ascii()) =>
+            {
                 stop = from + i;
                 break;
             }
             _ => {}
         }
     }
-    from + text[from..stop].trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']).len()
+    from + text[from..stop]
+        .trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_'])
+        .len()
 }
 
+#[rustfmt::skip]
 const DOMAINS: [&str; 22] = [
-    "ai", "app", "cloud", "cn", "co", "com", "de", "dev", "edu", "es", "eu", "fr", "gov", "io", "it", "jp", "net", "nl", "org", "ru", "uk", "wiki",
+    "ai", "app", "cloud", "cn", "co", "com", "de", "dev", "edu", "es", "eu", "fr", "gov", "io",
+    "it", "jp", "net", "nl", "org", "ru", "uk", "wiki",
 ];
 
 /// A mail address (identifier) or a bare web address.
@@ -641,28 +979,51 @@ fn address(run: &str) -> Option<FactClass> {
         && !name.is_empty()
         && host.contains('.')
         && !host.contains('@')
-        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
+        && host
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
     {
         return Some(FactClass::Identifier);
     }
     let (host, slash) = run.split_once('/').map_or((run, false), |(h, _)| (h, true));
     let (_, top) = host.rsplit_once('.')?;
     let top = top.split(':').next().unwrap_or(top);
-    if !host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':')) || !host.bytes().any(|b| b.is_ascii_alphabetic()) {
+    if !host
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':'))
+        || !host.bytes().any(|b| b.is_ascii_alphabetic())
+    {
         return None;
     }
-    if host.starts_with("www.") || DOMAINS.binary_search(&top).is_ok() && (slash || host.split('.').next().is_some_and(|l| l.len() >= 3)) {
+    if host.starts_with("www.")
+        || DOMAINS.binary_search(&top).is_ok()
+            && (slash || host.split('.').next().is_some_and(|l| l.len() >= 3))
+    {
         return Some(FactClass::Url);
     }
     None
 }
 
+#[rustfmt::skip]
 const EXTENSIONS: [&str; 104] = [
-    "7z", "avi", "bak", "bash", "bat", "bin", "bmp", "c", "cc", "cfg", "cjs", "class", "conf", "cpp", "cs", "css", "csv", "cts", "dart", "db", "diff", "dll", "doc", "docx", "env", "ex", "exe", "exs", "gguf", "gif", "go", "gradle", "gz", "h", "hpp", "hs", "htm", "html", "ico", "ini", "ipynb", "iso", "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "key", "kt", "less", "lock", "log", "lua", "m4a", "map", "md", "mdx", "mjs", "mov", "mp3", "mp4", "mts", "odt", "parquet", "patch", "pdf", "pem", "php", "pl", "png", "ppt", "pptx", "proto", "ps1", "py", "rb", "rs", "scala", "scss", "sh", "sql", "sqlite", "svg", "swift", "tar", "toml", "ts", "tsv", "tsx", "txt", "vue", "wasm", "wav", "webp", "xls", "xlsx", "xml", "yaml", "yml", "zig", "zip",
+    "7z", "avi", "bak", "bash", "bat", "bin", "bmp", "c", "cc", "cfg", "cjs", "class", "conf",
+    "cpp", "cs", "css", "csv", "cts", "dart", "db", "diff", "dll", "doc", "docx", "env", "ex",
+    "exe", "exs", "gguf", "gif", "go", "gradle", "gz", "h", "hpp", "hs", "htm", "html", "ico",
+    "ini", "ipynb", "iso", "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "key", "kt",
+    "less", "lock", "log", "lua", "m4a", "map", "md", "mdx", "mjs", "mov", "mp3", "mp4", "mts",
+    "odt", "parquet", "patch", "pdf", "pem", "php", "pl", "png", "ppt", "pptx", "proto", "ps1",
+    "py", "rb", "rs", "scala", "scss", "sh", "sql", "sqlite", "svg", "swift", "tar", "toml", "ts",
+    "tsv", "tsx", "txt", "vue", "wasm", "wav", "webp", "xls", "xlsx", "xml", "yaml", "yml", "zig",
+    "zip",
 ];
 
+#[rustfmt::skip]
 const FOLDERS: [&str; 44] = [
-    "api", "app", "apps", "assets", "bin", "build", "cmd", "components", "config", "configs", "crates", "data", "dist", "docs", "etc", "examples", "home", "hooks", "include", "internal", "lib", "libs", "migrations", "modules", "node_modules", "opt", "packages", "pages", "pkg", "public", "routes", "scripts", "server", "spec", "src", "static", "styles", "target", "templates", "test", "tests", "tools", "usr", "var",
+    "api", "app", "apps", "assets", "bin", "build", "cmd", "components", "config", "configs",
+    "crates", "data", "dist", "docs", "etc", "examples", "home", "hooks", "include", "internal",
+    "lib", "libs", "migrations", "modules", "node_modules", "opt", "packages", "pages", "pkg",
+    "public", "routes", "scripts", "server", "spec", "src", "static", "styles", "target",
+    "templates", "test", "tests", "tools", "usr", "var",
 ];
 
 /// The length of the path that `run` is, without `:line:column`; `None` if it is none.
@@ -672,23 +1033,51 @@ pub(crate) fn path(run: &str) -> Option<usize> {
         return None;
     }
     let slash = body.contains(['/', '\\']);
-    if !body.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '/' | '\\' | '@' | '+' | '%' | '#' | '$' | '&' | ':' | '\'')) {
+    if !body.chars().all(|c| {
+        c.is_alphanumeric()
+            || matches!(
+                c,
+                '.' | '_' | '-' | '~' | '/' | '\\' | '@' | '+' | '%' | '#' | '$' | '&' | ':' | '\''
+            )
+    }) {
         return None;
     }
     if !slash {
-        if matches!(body, "Makefile" | "Dockerfile" | "Justfile" | "LICENSE" | "README") {
+        if matches!(
+            body,
+            "Makefile" | "Dockerfile" | "Justfile" | "LICENSE" | "README"
+        ) {
             return Some(body.len());
         }
         if let Some(dot) = body.strip_prefix('.') {
-            let known = ["bashrc", "dockerignore", "editorconfig", "env", "eslintrc", "gitignore", "npmrc", "prettierrc", "zshrc"];
+            let known = [
+                "bashrc",
+                "dockerignore",
+                "editorconfig",
+                "env",
+                "eslintrc",
+                "gitignore",
+                "npmrc",
+                "prettierrc",
+                "zshrc",
+            ];
             return (known.contains(&dot) || dot.starts_with("env.")).then_some(body.len());
         }
         let (stem, extension) = body.rsplit_once('.')?;
-        let known = !stem.is_empty() && stem.chars().any(char::is_alphanumeric) && EXTENSIONS.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok();
+        let known = !stem.is_empty()
+            && stem.chars().any(char::is_alphanumeric)
+            && EXTENSIONS
+                .binary_search(&extension.to_ascii_lowercase().as_str())
+                .is_ok();
         // "e.g", "3.c" and the like are no files.
-        return (known && (extension.len() > 1 || stem.len() > 2) && !stem.contains(':')).then_some(body.len());
+        return (known && (extension.len() > 1 || stem.len() > 2) && !stem.contains(':'))
+            .then_some(body.len());
     }
-    let rooted = body.starts_with(['/', '\\']) || body.starts_with("./") || body.starts_with("../") || body.starts_with("~/") || drive(body);
+    let rooted = body.starts_with(['/', '\\'])
+        || body.starts_with("./")
+        || body.starts_with("../")
+        || body.starts_with("~/")
+        || drive(body);
     let mut segments = 0usize;
     let mut telling = false;
     let mut known = false;
@@ -696,21 +1085,30 @@ pub(crate) fn path(run: &str) -> Option<usize> {
     for segment in body.split(['/', '\\']).filter(|s| !s.is_empty()) {
         segments += 1;
         known |= FOLDERS.binary_search(&segment).is_ok();
-        telling |= segment.len() > 1 && segment.contains(['.', '_', '-']) || segment.bytes().any(|b| b.is_ascii_digit()) && segment.bytes().any(|b| b.is_ascii_alphabetic());
+        telling |= segment.len() > 1 && segment.contains(['.', '_', '-'])
+            || segment.bytes().any(|b| b.is_ascii_digit())
+                && segment.bytes().any(|b| b.is_ascii_alphabetic());
         last = segment;
     }
     if !body.chars().any(char::is_alphabetic) || segments == 0 {
         return None;
     }
     let extension = last.rsplit_once('.').is_some_and(|(s, e)| {
-        !s.is_empty() && (1..=8).contains(&e.len()) && e.bytes().all(|b| b.is_ascii_alphanumeric()) && e.bytes().any(|b| b.is_ascii_alphabetic())
+        !s.is_empty()
+            && (1..=8).contains(&e.len())
+            && e.bytes().all(|b| b.is_ascii_alphanumeric())
+            && e.bytes().any(|b| b.is_ascii_alphabetic())
     });
     let is = if rooted {
         segments >= 2 || last.chars().filter(|c| c.is_alphabetic()).count() >= 2
     } else if segments == 1 {
         body.ends_with('/') && (known || telling)
     } else {
-        extension || known || segments >= 3 && telling || body.ends_with('/') || segments == 2 && telling && body.contains(['_', '.'])
+        extension
+            || known
+            || segments >= 3 && telling
+            || body.ends_with('/')
+            || segments == 2 && telling && body.contains(['_', '.'])
     };
     is.then_some(body.len())
 }
@@ -725,7 +1123,14 @@ pub(crate) fn without_position(run: &str) -> &str {
     let mut body = run;
     for _ in 0..2 {
         match body.rsplit_once(':') {
-            Some((head, tail)) if !tail.is_empty() && tail.len() <= 6 && tail.bytes().all(|b| b.is_ascii_digit()) && head.len() > 1 => body = head,
+            Some((head, tail))
+                if !tail.is_empty()
+                    && tail.len() <= 6
+                    && tail.bytes().all(|b| b.is_ascii_digit())
+                    && head.len() > 1 =>
+            {
+                body = head;
+            }
             _ => break,
         }
     }
@@ -758,7 +1163,10 @@ fn identifier(run: &str, strong: bool) -> bool {
         } else if c.is_ascii_digit() {
             digits += 1;
         } else if c.is_ascii() {
-            other += usize::from(!matches!(c, '-' | '_' | '.' | ':' | '#' | '@' | '/' | '+' | '$' | '&' | '%'));
+            other += usize::from(!matches!(
+                c,
+                '-' | '_' | '.' | ':' | '#' | '@' | '/' | '+' | '$' | '&' | '%'
+            ));
             hex &= c == '-';
         } else {
             non_ascii = true;
@@ -772,13 +1180,19 @@ fn identifier(run: &str, strong: bool) -> bool {
         return true;
     }
     // ABC-123
-    if mixed && run.split_once('-').is_some_and(|(a, b)| a.len() >= 2 && a.bytes().all(|c| c.is_ascii_uppercase()) && b.bytes().any(|c| c.is_ascii_digit())) {
+    if mixed
+        && run.split_once('-').is_some_and(|(a, b)| {
+            a.len() >= 2
+                && a.bytes().all(|c| c.is_ascii_uppercase())
+                && b.bytes().any(|c| c.is_ascii_digit())
+        })
+    {
         return true;
     }
     if strong {
         return false;
     }
-    if mixed && letters + digits >= 4 || mixed && run.contains(['.', '_']) {
+    if mixed && (letters + digits >= 4 || run.contains(['.', '_'])) {
         return true;
     }
     if let Some(rest) = run.strip_prefix('#') {
@@ -794,5 +1208,8 @@ fn identifier(run: &str, strong: bool) -> bool {
     if inner.contains('_') && letters >= 3 {
         return true;
     }
-    camel(run) || run.bytes().filter(|&b| b == b'.').count() >= 2 && run.split('.').all(|p| p.len() >= 2) && letters > 4
+    camel(run)
+        || run.bytes().filter(|&b| b == b'.').count() >= 2
+            && run.split('.').all(|p| p.len() >= 2)
+            && letters > 4
 }

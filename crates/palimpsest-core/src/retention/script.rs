@@ -23,7 +23,10 @@ pub(crate) fn phrase_spaced(c: char) -> bool {
 
 /// Ends a sentence whatever follows.
 pub(crate) fn full_stop(c: char) -> bool {
-    matches!(c, '。' | '！' | '？' | '｡' | '।' | '॥' | '۔' | '؟' | '።' | '។' | '။' | '։')
+    matches!(
+        c,
+        '。' | '！' | '？' | '｡' | '।' | '॥' | '۔' | '؟' | '።' | '។' | '။' | '։'
+    )
 }
 
 /// Ends a sentence if a space, a closing mark or the end of the text follows.
@@ -33,7 +36,26 @@ pub(crate) fn soft_stop(c: char) -> bool {
 
 /// Closing marks that belong to the sentence they follow.
 pub(crate) fn closer(c: char) -> bool {
-    matches!(c, '"' | '\'' | '”' | '’' | '»' | '›' | ')' | ']' | '}' | '」' | '』' | '）' | '】' | '》' | '〉' | '*' | '_' | '`')
+    matches!(
+        c,
+        '"' | '\''
+            | '”'
+            | '’'
+            | '»'
+            | '›'
+            | ')'
+            | ']'
+            | '}'
+            | '」'
+            | '』'
+            | '）'
+            | '】'
+            | '》'
+            | '〉'
+            | '*'
+            | '_'
+            | '`'
+    )
 }
 
 /// Combining marks that a search should not see.
@@ -53,8 +75,7 @@ pub(crate) fn fold(c: char, out: &mut String) {
     let u = c as u32;
     if (0xC0..0x250).contains(&u) {
         let plain = match u {
-            0xC0..=0xC3 | 0xC5 | 0xE0..=0xE3 | 0xE5 | 0x100..=0x105 | 0x1CD | 0x1CE => "a",
-            0xC4 | 0xE4 => "a",
+            0xC0..=0xC5 | 0xE0..=0xE5 | 0x100..=0x105 | 0x1CD | 0x1CE => "a",
             0xC6 | 0xE6 => "ae",
             0xC7 | 0xE7 | 0x106..=0x10D => "c",
             0xC8..=0xCB | 0xE8..=0xEB | 0x112..=0x11B => "e",

@@ -48,7 +48,7 @@ pub(crate) fn prose(text: &str) -> Vec<Unit> {
         if let Some(fence) = fence_of(body) {
             flush(text, &mut paragraph, &mut item, &mut out);
             let mut last = end;
-            while let Some((s, e)) = lines.next() {
+            for (s, e) in lines.by_ref() {
                 last = e;
                 if closes(text[s..e].trim(), fence) {
                     break;
@@ -93,7 +93,11 @@ pub(crate) fn prose(text: &str) -> Vec<Unit> {
         flush_item(text, &mut item, &mut out);
         // A new line inside a paragraph ends the sentence unless the text was wrapped by its width.
         match paragraph {
-            Some((s, e)) if e - line_start(text, e) >= 56 && body.starts_with(char::is_lowercase) => paragraph = Some((s, end)),
+            Some((s, e))
+                if e - line_start(text, e) >= 56 && body.starts_with(char::is_lowercase) =>
+            {
+                paragraph = Some((s, end));
+            }
             Some((s, e)) => {
                 sentences(text, s, e, true, &mut out);
                 paragraph = Some((start, end));
@@ -108,8 +112,8 @@ pub(crate) fn prose(text: &str) -> Vec<Unit> {
 /// Cuts what a tool wrote: line by line, long lines at structural commas.
 pub(crate) fn lines(text: &str) -> Vec<Unit> {
     let mut out = Vec::new();
-    let mut lines = Lines { text, at: 0 };
-    while let Some((start, end)) = lines.next() {
+    let lines = Lines { text, at: 0 };
+    for (start, end) in lines {
         pieces(text, start, end, &mut out);
     }
     out
@@ -121,7 +125,9 @@ pub(crate) fn sentences(text: &str, start: usize, end: usize, opens: bool, out: 
     let mut opens = opens;
     let mut at = start;
     while at < end {
-        let Some(c) = text[at..end].chars().next() else { break };
+        let Some(c) = text[at..end].chars().next() else {
+            break;
+        };
         let after = at + c.len_utf8();
         if c == '`' {
             // Inline code is never cut; an unmatched backtick is a character like any other.
@@ -129,7 +135,10 @@ pub(crate) fn sentences(text: &str, start: usize, end: usize, opens: bool, out: 
             while !text.is_char_boundary(reach) {
                 reach -= 1;
             }
-            at = text.as_bytes()[after..reach].iter().position(|&b| b == b'`').map_or(after, |p| after + p + 1);
+            at = text.as_bytes()[after..reach]
+                .iter()
+                .position(|&b| b == b'`')
+                .map_or(after, |p| after + p + 1);
             continue;
         }
         let hard = full_stop(c);
@@ -144,7 +153,8 @@ pub(crate) fn sentences(text: &str, start: usize, end: usize, opens: bool, out: 
             }
             let next = text[stop..end].chars().next();
             let ends = hard
-                || next.is_none_or(char::is_whitespace) && !(c == '.' && stop == after && holds_on(text, from, at, &text[stop..end]))
+                || next.is_none_or(char::is_whitespace)
+                    && !(c == '.' && stop == after && holds_on(text, from, at, &text[stop..end]))
                 || (c == '!' || c == '?') && next.is_some_and(super::script::unspaced);
             if ends {
                 push(text, from, stop, UnitKind::Sentence, opens, out);
@@ -154,7 +164,13 @@ pub(crate) fn sentences(text: &str, start: usize, end: usize, opens: bool, out: 
             at = stop;
             continue;
         }
-        if c == ' ' && at - from > 160 && text[from..at].chars().next_back().is_some_and(phrase_spaced) {
+        if c == ' '
+            && at - from > 160
+            && text[from..at]
+                .chars()
+                .next_back()
+                .is_some_and(phrase_spaced)
+        {
             push(text, from, at, UnitKind::Sentence, opens, out);
             opens = false;
             from = after;
@@ -166,20 +182,27 @@ pub(crate) fn sentences(text: &str, start: usize, end: usize, opens: bool, out: 
 
 /// Whether the full stop at `at` belongs to an abbreviation, an initial or an ordinal.
 fn holds_on(text: &str, from: usize, at: usize, rest: &str) -> bool {
+    #[rustfmt::skip]
     const SHORT: [&str; 47] = [
-        "al", "approx", "art", "aug", "bzgl", "bzw", "ca", "cf", "d.h", "dept", "dr", "e.g", "ej", "eq", "est", "evtl", "feb", "fig", "g",
-        "gen", "ggf", "i.e", "inc", "jan", "mme", "mr", "mrs", "ms", "nr", "oct", "p.ej", "pp", "prof", "sr", "sra", "st", "u.a", "usw",
-        "vgl", "vol", "vs", "z.b", "г", "стр", "т.е", "т.к", "ул",
+        "al", "approx", "art", "aug", "bzgl", "bzw", "ca", "cf", "d.h", "dept", "dr", "e.g", "ej",
+        "eq", "est", "evtl", "feb", "fig", "g", "gen", "ggf", "i.e", "inc", "jan", "mme", "mr",
+        "mrs", "ms", "nr", "oct", "p.ej", "pp", "prof", "sr", "sra", "st", "u.a", "usw", "vgl",
+        "vol", "vs", "z.b", "г", "стр", "т.е", "т.к", "ул",
     ];
     let before = &text[from..at];
-    let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '„' | '“')).next().unwrap_or(before);
+    let word = before
+        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '„' | '“'))
+        .next()
+        .unwrap_or(before);
     if word.is_empty() || word.len() > 12 {
         return false;
     }
     let follows = rest.trim_start().chars().next();
     if word.bytes().all(|b| b.is_ascii_digit()) {
         // "1. Do this" at the start, and "3. Mai", "am 14. März" in the middle.
-        return word.len() <= 2 && (word.len() == before.trim_start().len() || follows.is_some_and(char::is_alphabetic) && german_month(rest));
+        return word.len() <= 2
+            && (word.len() == before.trim_start().len()
+                || follows.is_some_and(char::is_alphabetic) && german_month(rest));
     }
     let mut chars = word.chars();
     if let (Some(initial), None) = (chars.next(), chars.next()) {
@@ -191,7 +214,11 @@ fn holds_on(text: &str, from: usize, at: usize, rest: &str) -> bool {
 
 fn german_month(rest: &str) -> bool {
     let rest = rest.trim_start();
-    ["Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"].iter().any(|m| rest.starts_with(m))
+    [
+        "Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez",
+    ]
+    .iter()
+    .any(|m| rest.starts_with(m))
 }
 
 /// Lines as byte ranges without their ends (`\n`, `\r\n`).
@@ -209,10 +236,17 @@ impl Iterator for Lines<'_> {
         }
         let start = self.at;
         let bytes = &self.text.as_bytes()[start..];
-        let len = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());
+        let len = bytes
+            .iter()
+            .position(|&b| b == b'\n')
+            .unwrap_or(bytes.len());
         self.at = start + len + 1;
         let end = start + len;
-        let end = if len > 0 && bytes[len - 1] == b'\r' { end - 1 } else { end };
+        let end = if len > 0 && bytes[len - 1] == b'\r' {
+            end - 1
+        } else {
+            end
+        };
         Some((start, end))
     }
 }
@@ -228,7 +262,12 @@ fn push(text: &str, start: usize, end: usize, kind: UnitKind, opens: bool, out: 
         return;
     }
     let start = start + (raw.len() - raw.trim_start().len());
-    let unit = Unit { start, end: start + trimmed.len(), kind, opens };
+    let unit = Unit {
+        start,
+        end: start + trimmed.len(),
+        kind,
+        opens,
+    };
     // A piece without a letter or digit ("...", ")") belongs to what stands before it.
     if kind == UnitKind::Sentence
         && !trimmed.chars().any(char::is_alphanumeric)
@@ -242,7 +281,12 @@ fn push(text: &str, start: usize, end: usize, kind: UnitKind, opens: bool, out: 
     out.push(unit);
 }
 
-fn flush(text: &str, paragraph: &mut Option<(usize, usize)>, item: &mut Option<(usize, usize)>, out: &mut Vec<Unit>) {
+fn flush(
+    text: &str,
+    paragraph: &mut Option<(usize, usize)>,
+    item: &mut Option<(usize, usize)>,
+    out: &mut Vec<Unit>,
+) {
     if let Some((s, e)) = paragraph.take() {
         sentences(text, s, e, true, out);
     }
@@ -263,7 +307,10 @@ fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
         return;
     }
     let bytes = line.as_bytes();
-    let structured = matches!(bytes.iter().find(|b| !b.is_ascii_whitespace()), Some(b'{' | b'[' | b'"'));
+    let structured = matches!(
+        bytes.iter().find(|b| !b.is_ascii_whitespace()),
+        Some(b'{' | b'[' | b'"')
+    );
     if !structured {
         if machine_line(line.trim()) {
             push(text, start, end, UnitKind::Line, true, out);
@@ -284,7 +331,14 @@ fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
             b'\\' if quoted => escaped = true,
             b'"' => quoted = !quoted,
             b',' if !quoted && i - from >= 48 => {
-                push(text, start + from, start + i + 1, UnitKind::Line, from == 0, out);
+                push(
+                    text,
+                    start + from,
+                    start + i + 1,
+                    UnitKind::Line,
+                    from == 0,
+                    out,
+                );
                 from = i + 1;
             }
             _ => {}
@@ -320,7 +374,8 @@ pub(crate) fn list_item(body: &str) -> bool {
         Some('•' | '‣' | '◦' | '·') => true,
         Some(c) if c.is_ascii_digit() => {
             let rest = body.trim_start_matches(|c: char| c.is_ascii_digit());
-            body.len() - rest.len() <= 3 && (rest.starts_with(". ") || rest.starts_with(") ") || rest.starts_with('、'))
+            body.len() - rest.len() <= 3
+                && (rest.starts_with(". ") || rest.starts_with(") ") || rest.starts_with('、'))
         }
         _ => false,
     }
@@ -329,11 +384,18 @@ pub(crate) fn list_item(body: &str) -> bool {
 /// Whether a machine wrote the line: source code, JSON, a log line, a table row, a stack frame.
 pub(crate) fn machine_line(body: &str) -> bool {
     let b = body.as_bytes();
-    let (Some(&first), Some(&last)) = (b.first(), b.last()) else { return false };
+    let (Some(&first), Some(&last)) = (b.first(), b.last()) else {
+        return false;
+    };
     if first == b'|' || first == b'}' || first == b'<' && last == b'>' {
         return true;
     }
-    if matches!(last, b';' | b'{') || body.ends_with("},") || body.ends_with("],") || body.ends_with("=>") || body.ends_with("\",") {
+    if matches!(last, b';' | b'{')
+        || body.ends_with("},")
+        || body.ends_with("],")
+        || body.ends_with("=>")
+        || body.ends_with("\",")
+    {
         return true;
     }
     if (first == b'{' || first == b'[') && body.contains('"') && body.contains(':') {
@@ -342,15 +404,43 @@ pub(crate) fn machine_line(body: &str) -> bool {
     if first == b'"' && body.contains("\":") {
         return true;
     }
-    if matches!(body, "[" | "]" | "(" | ")" | "{" | ");" | "})") || body.starts_with("//") || body.starts_with("#!") || body.starts_with("@@ ") {
+    if matches!(body, "[" | "]" | "(" | ")" | "{" | ");" | "})")
+        || body.starts_with("//")
+        || body.starts_with("#!")
+        || body.starts_with("@@ ")
+    {
         return true;
     }
-    for start in ["at ", "File \"", "Traceback ", "diff --git", "+++ ", "--- ", "import ", "from ", "$ ", "#include", "def ", "fn ", "pub ", "const ", "let "] {
+    for start in [
+        "at ",
+        "File \"",
+        "Traceback ",
+        "diff --git",
+        "+++ ",
+        "--- ",
+        "import ",
+        "from ",
+        "$ ",
+        "#include",
+        "def ",
+        "fn ",
+        "pub ",
+        "const ",
+        "let ",
+    ] {
         if body.starts_with(start) {
             return match start {
                 "at " => body.contains(':') && body.contains('('),
-                "from " | "import " => !body.ends_with(['.', '!', '?']) && (body.contains(" import ") || body.contains('\'') || body.contains('"') || body.split_whitespace().count() <= 2),
-                "let " | "const " | "pub " | "fn " | "def " => body.contains('=') || body.ends_with([':', '{', ')']),
+                "from " | "import " => {
+                    !body.ends_with(['.', '!', '?'])
+                        && (body.contains(" import ")
+                            || body.contains('\'')
+                            || body.contains('"')
+                            || body.split_whitespace().count() <= 2)
+                }
+                "let " | "const " | "pub " | "fn " | "def " => {
+                    body.contains('=') || body.ends_with([':', '{', ')'])
+                }
                 _ => true,
             };
         }
@@ -361,10 +451,21 @@ pub(crate) fn machine_line(body: &str) -> bool {
 fn log_line(body: &str) -> bool {
     let head = body.get(..10).unwrap_or(body).as_bytes();
     // A date or a time first, then something.
-    if head.len() == 10 && head[..4].iter().all(u8::is_ascii_digit) && matches!(head[4], b'-' | b'/') && head[5].is_ascii_digit() && head[8].is_ascii_digit() {
+    if head.len() == 10
+        && head[..4].iter().all(u8::is_ascii_digit)
+        && matches!(head[4], b'-' | b'/')
+        && head[5].is_ascii_digit()
+        && head[8].is_ascii_digit()
+    {
         return true;
     }
-    if head.len() >= 8 && head[0].is_ascii_digit() && head[1].is_ascii_digit() && head[2] == b':' && head[3].is_ascii_digit() && head[5] == b':' {
+    if head.len() >= 8
+        && head[0].is_ascii_digit()
+        && head[1].is_ascii_digit()
+        && head[2] == b':'
+        && head[3].is_ascii_digit()
+        && head[5] == b':'
+    {
         return true;
     }
     let word = body.trim_start_matches('[');

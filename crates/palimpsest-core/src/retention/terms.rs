@@ -55,7 +55,11 @@ pub(crate) fn each_term(text: &str, mut f: impl FnMut(Term)) {
         if unspaced(c) && c.is_alphanumeric() {
             chars.next();
             if let Some(before) = last_unspaced {
-                f(Term { hash: pair(before, c), kind: TermKind::Pair, capital: false });
+                f(Term {
+                    hash: pair(before, c),
+                    kind: TermKind::Pair,
+                    capital: false,
+                });
                 lone = false;
             } else {
                 lone = true;
@@ -64,7 +68,11 @@ pub(crate) fn each_term(text: &str, mut f: impl FnMut(Term)) {
             continue;
         }
         if let (true, Some(before)) = (lone, last_unspaced) {
-            f(Term { hash: pair(before, '\0'), kind: TermKind::Pair, capital: false });
+            f(Term {
+                hash: pair(before, '\0'),
+                kind: TermKind::Pair,
+                capital: false,
+            });
         }
         lone = false;
         last_unspaced = None;
@@ -104,7 +112,11 @@ pub(crate) fn each_term(text: &str, mut f: impl FnMut(Term)) {
         }
     }
     if let (true, Some(before)) = (lone, last_unspaced) {
-        f(Term { hash: pair(before, '\0'), kind: TermKind::Pair, capital: false });
+        f(Term {
+            hash: pair(before, '\0'),
+            kind: TermKind::Pair,
+            capital: false,
+        });
     }
 }
 
@@ -121,11 +133,16 @@ fn run(text: &str, joined: bool, buffer: &mut String, f: &mut impl FnMut(Term)) 
     // Parts: between separators, and at camel humps and digit borders inside identifiers.
     let mut from = 0;
     let mut before: Option<char> = None;
-    let numeric = text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(|c: char| c.is_alphabetic());
+    let numeric = text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.contains(|c: char| c.is_alphabetic());
     if numeric {
         buffer.clear();
         buffer.extend(text.chars().filter(|&c| c != '_'));
-        f(Term { hash: hash(buffer.as_bytes()), kind: TermKind::Number, capital: false });
+        f(Term {
+            hash: hash(buffer.as_bytes()),
+            kind: TermKind::Number,
+            capital: false,
+        });
         return;
     }
     let mut it = text.char_indices().peekable();
@@ -135,14 +152,12 @@ fn run(text: &str, joined: bool, buffer: &mut String, f: &mut impl FnMut(Term)) 
         if let Some(b) = before
             && !separator
         {
-            if b.is_lowercase() && c.is_uppercase() {
-                border = true;
-                hump = true;
-            } else if b.is_uppercase()
+            let up = b.is_lowercase() && c.is_uppercase();
+            let last_of_acronym = b.is_uppercase()
                 && c.is_uppercase()
                 && it.peek().is_some_and(|&(_, n)| n.is_lowercase())
-                && at > from
-            {
+                && at > from;
+            if up || last_of_acronym {
                 border = true;
                 hump = true;
             }
@@ -160,12 +175,18 @@ fn run(text: &str, joined: bool, buffer: &mut String, f: &mut impl FnMut(Term)) 
         for c in text.chars() {
             fold(c, buffer);
         }
-        f(Term { hash: hash(buffer.as_bytes()), kind: TermKind::Whole, capital: false });
+        f(Term {
+            hash: hash(buffer.as_bytes()),
+            kind: TermKind::Whole,
+            capital: false,
+        });
     }
 }
 
 fn part(text: &str, buffer: &mut String, f: &mut impl FnMut(Term)) -> bool {
-    let Some(first) = text.chars().next() else { return false };
+    let Some(first) = text.chars().next() else {
+        return false;
+    };
     buffer.clear();
     let mut apostrophe = None;
     for c in text.chars() {
@@ -179,16 +200,30 @@ fn part(text: &str, buffer: &mut String, f: &mut impl FnMut(Term)) -> bool {
         let tail = &buffer[at..];
         if tail == "s" {
             buffer.truncate(at);
-        } else if at <= 2 && buffer.len() - at > 1 && matches!(&buffer[..at], "l" | "d" | "n" | "j" | "m" | "t" | "s" | "c" | "qu") {
+        } else if at <= 2
+            && buffer.len() - at > 1
+            && matches!(
+                &buffer[..at],
+                "l" | "d" | "n" | "j" | "m" | "t" | "s" | "c" | "qu"
+            )
+        {
             buffer.drain(..at);
         }
     }
     if buffer.is_empty() {
         return false;
     }
-    let kind = if buffer.bytes().all(|b| b.is_ascii_digit()) { TermKind::Number } else { TermKind::Word };
+    let kind = if buffer.bytes().all(|b| b.is_ascii_digit()) {
+        TermKind::Number
+    } else {
+        TermKind::Word
+    };
     stem(buffer);
-    f(Term { hash: hash(buffer.as_bytes()), kind, capital: first.is_uppercase() });
+    f(Term {
+        hash: hash(buffer.as_bytes()),
+        kind,
+        capital: first.is_uppercase(),
+    });
     true
 }
 
@@ -279,19 +314,32 @@ fn stem_latin(word: &mut String) {
     if word.ends_with("ies") && n > 4 {
         word.truncate(n - 3);
         word.push('y');
-    } else if word.ends_with("sses") || ["ches", "shes", "xes", "zes"].iter().any(|e| word.ends_with(e)) {
+    } else if word.ends_with("sses")
+        || ["ches", "shes", "xes", "zes"]
+            .iter()
+            .any(|e| word.ends_with(e))
+    {
         word.truncate(n - 2);
     } else if word.ends_with('s') && !["ss", "us", "is"].iter().any(|e| word.ends_with(e)) {
         word.truncate(n - 1);
     }
-    let vowel = |s: &str| s.bytes().any(|b| matches!(b, b'a' | b'e' | b'i' | b'o' | b'u' | b'y'));
+    let vowel = |s: &str| {
+        s.bytes()
+            .any(|b| matches!(b, b'a' | b'e' | b'i' | b'o' | b'u' | b'y'))
+    };
     for ending in ["ing", "ed", "ly"] {
-        let Some(rest) = word.strip_suffix(ending) else { continue };
+        let Some(rest) = word.strip_suffix(ending) else {
+            continue;
+        };
         if rest.len() >= 3 && vowel(rest) {
             let keep = rest.len();
             word.truncate(keep);
             let b = word.as_bytes();
-            if ending != "ly" && keep > 3 && b[keep - 1] == b[keep - 2] && !matches!(b[keep - 1], b'l' | b's' | b'z') {
+            if ending != "ly"
+                && keep > 3
+                && b[keep - 1] == b[keep - 2]
+                && !matches!(b[keep - 1], b'l' | b's' | b'z')
+            {
                 word.truncate(keep - 1);
             }
         }
@@ -307,10 +355,11 @@ fn stem_latin(word: &mut String) {
 }
 
 fn stem_cyrillic(word: &mut String) {
+    #[rustfmt::skip]
     const ENDINGS: [&str; 40] = [
-        "иями", "ями", "ами", "ией", "иям", "иях", "ого", "его", "ому", "ему", "ыми", "ими", "ешь", "ете", "ить", "ать", "ять",
-        "еть", "ах", "ях", "ам", "ям", "ой", "ей", "ый", "ий", "ая", "яя", "ое", "ее", "ые", "ие", "ов", "ев", "ую", "юю", "ом", "ем",
-        "ит", "ал",
+        "иями", "ями", "ами", "ией", "иям", "иях", "ого", "его", "ому", "ему", "ыми", "ими", "ешь",
+        "ете", "ить", "ать", "ять", "еть", "ах", "ях", "ам", "ям", "ой", "ей", "ый", "ий", "ая",
+        "яя", "ое", "ее", "ые", "ие", "ов", "ев", "ую", "юю", "ом", "ем", "ит", "ал",
     ];
     let chars = word.chars().count();
     if chars < 5 {
