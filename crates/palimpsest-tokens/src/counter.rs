@@ -103,6 +103,13 @@ pub trait TokenCounter {
         (n <= limit).then_some(n)
     }
 
+    /// Tokens a message of `role` adds to a prompt: its text and what the template puts around it.
+    ///
+    /// Exact counters also know what the template's last character does to the text's first.
+    fn count_message(&self, role: CountRole, text: &str) -> u32 {
+        self.overhead().of(role) + self.count(text)
+    }
+
     /// How certain this counter is.
     fn source(&self) -> Source;
 

@@ -4,18 +4,34 @@
 //! with the model's own vocabulary, and a calibrated [`Estimator`] for when there is none.
 #![forbid(unsafe_code)]
 
+mod assembly;
+mod cache;
 mod counter;
+mod error;
 mod estimator;
 mod family;
 mod features;
+mod joins;
+mod json;
+mod loader;
+mod pairs;
 mod pre;
 mod pretokenize;
+mod snapshot;
+mod specials;
 mod unicode;
+mod vocabulary;
 mod weights;
+mod words;
 
 pub use counter::{Count, CountRole, Overhead, Source, TokenCounter};
+pub use error::Error;
 pub use estimator::Estimator;
 #[doc(hidden)]
 pub use estimator::feature_counts;
 pub use family::Family;
+pub use json::Limits;
+pub use loader::{Loader, Progress};
 pub use pretokenize::Rules;
+pub use specials::Specials;
+pub use vocabulary::{Trust, Vocabulary};

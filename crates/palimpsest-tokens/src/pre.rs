@@ -15,7 +15,12 @@ pub(crate) struct Pre {
 }
 
 const fn pre(cuts: &'static [Cut]) -> Pre {
-    Pre { cuts, ignore_merges: false, add_bos: false, raw: false }
+    Pre {
+        cuts,
+        ignore_merges: false,
+        add_bos: false,
+        raw: false,
+    }
 }
 
 const LLAMA3: &[Cut] = &[Cut::Words(Words::LLAMA3)];
@@ -28,31 +33,53 @@ impl Pre {
     /// wrong one that is called exact.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
-            "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "falcon-h1" | "pixtral" | "midm-2.0" | "lfm2"
-            | "jina-v5-nano" => Self { ignore_merges: true, add_bos: true, ..pre(LLAMA3) },
+            "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "falcon-h1" | "pixtral"
+            | "midm-2.0" | "lfm2" | "jina-v5-nano" => Self {
+                ignore_merges: true,
+                add_bos: true,
+                ..pre(LLAMA3)
+            },
             "dbrx" | "smaug-bpe" | "glm4" | "chatglm-bpe" => pre(LLAMA3),
-            "qwen2" | "deepseek-r1-qwen" | "kormo" | "f2llmv2" | "megrez" | "stablelm2" | "hunyuan" | "solar-open"
-            | "grok-2" | "bailingmoe" | "bailingmoe2" | "llada-moe" => pre(QWEN2),
-            "qwen35" => pre(&[Cut::Words(Words { marks: true, ..Words::QWEN2 })]),
-            "ufakzeka" => pre(&[Cut::Words(Words { contractions: false, ..Words::QWEN2 })]),
+            "qwen2" | "deepseek-r1-qwen" | "kormo" | "f2llmv2" | "megrez" | "stablelm2"
+            | "hunyuan" | "solar-open" | "grok-2" | "bailingmoe" | "bailingmoe2" | "llada-moe" => {
+                pre(QWEN2)
+            }
+            "qwen35" => pre(&[Cut::Words(Words {
+                marks: true,
+                ..Words::QWEN2
+            })]),
+            "ufakzeka" => pre(&[Cut::Words(Words {
+                contractions: false,
+                ..Words::QWEN2
+            })]),
             "laguna" => pre(&[Cut::Lines, Cut::Words(Words::QWEN2)]),
             "minicpm5" => Self {
                 ignore_merges: true,
-                ..pre(&[Cut::Numbers(3), Cut::Words(Words { digits: usize::MAX, ..Words::LLAMA3 })])
+                ..pre(&[
+                    Cut::Numbers(3),
+                    Cut::Words(Words {
+                        digits: usize::MAX,
+                        ..Words::LLAMA3
+                    }),
+                ])
             },
-            "gpt-4o" | "llama4" | "kanana2" | "talkie" | "minimax-m2" => {
-                pre(&[Cut::Cased { digits: 3, contractions: true }])
-            }
+            "gpt-4o" | "llama4" | "kanana2" | "talkie" | "minimax-m2" => pre(&[Cut::Cased {
+                digits: 3,
+                contractions: true,
+            }]),
             "tekken" => Self {
                 ignore_merges: true,
                 add_bos: true,
-                ..pre(&[Cut::Cased { digits: 1, contractions: false }])
+                ..pre(&[Cut::Cased {
+                    digits: 1,
+                    contractions: false,
+                }])
             },
-            "gpt-2" | "phi-2" | "jina-es" | "jina-de" | "gigachat" | "jina-v2-es" | "jina-v2-de" | "a.x-4.0"
-            | "mellum" | "modern-bert" | "mpt" | "olmo" | "jais" | "trillion" | "granite-docling" | "exaone4" => pre(GPT2),
-            "starcoder" | "refact" | "command-r" | "smollm" | "codeshell" | "exaone" | "minerva-7b" | "mellum2" => {
-                pre(STARCODER)
-            }
+            "gpt-2" | "phi-2" | "jina-es" | "jina-de" | "gigachat" | "jina-v2-es"
+            | "jina-v2-de" | "a.x-4.0" | "mellum" | "modern-bert" | "mpt" | "olmo" | "jais"
+            | "trillion" | "granite-docling" | "exaone4" => pre(GPT2),
+            "starcoder" | "refact" | "command-r" | "smollm" | "codeshell" | "exaone"
+            | "minerva-7b" | "mellum2" => pre(STARCODER),
             "deepseek-v3" | "hunyuan-dense" | "joyai-llm" | "hy_v4" => {
                 pre(&[Cut::Numbers(3), Cut::HanKana, Cut::Deepseek])
             }
@@ -64,14 +91,25 @@ impl Pre {
                 Cut::Asian,
                 Cut::Numbers(usize::MAX),
             ]),
-            "deepseek-coder" => {
-                pre(&[Cut::Line, Cut::SpacedLetters, Cut::SpacedPunctuation, Cut::Asian, Cut::Numbers(1)])
-            }
+            "deepseek-coder" => pre(&[
+                Cut::Line,
+                Cut::SpacedLetters,
+                Cut::SpacedPunctuation,
+                Cut::Asian,
+                Cut::Numbers(1),
+            ]),
             "falcon" => pre(&[Cut::Marks { backtick: true }, Cut::Gpt2, Cut::ThreeDigits]),
-            "" | "default" => {
-                pre(&[Cut::Marks { backtick: false }, Cut::Gpt2, Cut::Numbers(usize::MAX), Cut::ThreeDigits])
-            }
-            "gemma4" => Self { add_bos: true, raw: true, ..pre(&[Cut::Lines]) },
+            "" | "default" => pre(&[
+                Cut::Marks { backtick: false },
+                Cut::Gpt2,
+                Cut::Numbers(usize::MAX),
+                Cut::ThreeDigits,
+            ]),
+            "gemma4" => Self {
+                add_bos: true,
+                raw: true,
+                ..pre(&[Cut::Lines])
+            },
             _ => return None,
         })
     }
@@ -110,27 +148,84 @@ mod tests {
     /// B8: single digits for Qwen, marks with their letters for Qwen 3.5.
     #[test]
     fn qwen() {
-        check("qwen2", Rules::LlamaCpp, "v12 e\u{301}t", &["v", "1", "2", " e", "\u{301}t"]);
-        check("qwen35", Rules::LlamaCpp, "v12 e\u{301}t", &["v", "1", "2", " e\u{301}t"]);
+        check(
+            "qwen2",
+            Rules::LlamaCpp,
+            "v12 e\u{301}t",
+            &["v", "1", "2", " e", "\u{301}t"],
+        );
+        check(
+            "qwen35",
+            Rules::LlamaCpp,
+            "v12 e\u{301}t",
+            &["v", "1", "2", " e\u{301}t"],
+        );
     }
 
     /// B8: GPT-4o's words end before a capital; llama.cpp tells case in ASCII only.
     #[test]
     fn gpt4o() {
         let text = "camelCase JSONText it'll ПриветМир //\n/x";
-        check("gpt-4o", Rules::Reference, text, &["camel", "Case", " JSONText", " it'll", " Привет", "Мир", " //\n/", "x"]);
-        check("gpt-4o", Rules::LlamaCpp, text, &["camel", "Case", " JSONText", " it'll", " ПриветМир", " //\n/", "x"]);
+        check(
+            "gpt-4o",
+            Rules::Reference,
+            text,
+            &[
+                "camel",
+                "Case",
+                " JSONText",
+                " it'll",
+                " Привет",
+                "Мир",
+                " //\n/",
+                "x",
+            ],
+        );
+        check(
+            "gpt-4o",
+            Rules::LlamaCpp,
+            text,
+            &[
+                "camel",
+                "Case",
+                " JSONText",
+                " it'll",
+                " ПриветМир",
+                " //\n/",
+                "x",
+            ],
+        );
         check("gpt-4o", Rules::Reference, "中AAA", &["中", "AAA"]);
-        check("gpt-4o", Rules::Reference, "\u{301}ABC", &["\u{301}", "ABC"]);
+        check(
+            "gpt-4o",
+            Rules::Reference,
+            "\u{301}ABC",
+            &["\u{301}", "ABC"],
+        );
         check("gpt-4o", Rules::LlamaCpp, "\u{301}ABC", &["\u{301}ABC"]);
-        check("tekken", Rules::LlamaCpp, "it'll 12", &["it", "'ll", " ", "1", "2"]);
+        check(
+            "tekken",
+            Rules::LlamaCpp,
+            "it'll 12",
+            &["it", "'ll", " ", "1", "2"],
+        );
     }
 
     /// B8: GPT-2's words take a space along, StarCoder's digits stand alone.
     #[test]
     fn gpt2() {
-        check("gpt-2", Rules::LlamaCpp, "we're 12 !\n\n x", &["we", "'re", " 12", " !", "\n\n", " x"]);
-        check("smollm", Rules::LlamaCpp, "a 12  3", &["a", " ", "1", "2", "  ", "3"]);
+        check(
+            "gpt-2",
+            Rules::LlamaCpp,
+            "we're 12 !\n\n x",
+            &["we", "'re", " 12", " !", "\n\n", " x"],
+        );
+        check(
+            "smollm",
+            Rules::LlamaCpp,
+            "a 12  3",
+            &["a", " ", "1", "2", "  ", "3"],
+        );
     }
 
     /// B8: DeepSeek's expressions apply one after the other.
@@ -141,16 +236,31 @@ mod tests {
             "deepseek-v3",
             Rules::Reference,
             text,
-            &["a", ",b", " ", "123", "4", " ", "日本", "・", "語", " ~", "x", " ~", " ", "\u{1}"],
+            &[
+                "a", ",b", " ", "123", "4", " ", "日本", "・", "語", " ~", "x", " ~", " ", "\u{1}",
+            ],
         );
         check(
             "deepseek-v3",
             Rules::LlamaCpp,
             text,
-            &["a", ",b", " ", "123", "4", " ", "日本", "・", "語", " ", "~x", " ", "~", " ", "\u{1}"],
+            &[
+                "a", ",b", " ", "123", "4", " ", "日本", "・", "語", " ", "~x", " ", "~", " ",
+                "\u{1}",
+            ],
         );
-        check("deepseek-coder", Rules::LlamaCpp, "if (x1)\n 字", &["if", " (", "x", "1", ")", "\n", " 字"]);
-        check("deepseek-llm", Rules::LlamaCpp, "naïve (x) 12  ", &["na", "ï", "ve", " (", "x", ")", " ", "12", "  "]);
+        check(
+            "deepseek-coder",
+            Rules::LlamaCpp,
+            "if (x1)\n 字",
+            &["if", " (", "x", "1", ")", "\n", " ", "字"],
+        );
+        check(
+            "deepseek-llm",
+            Rules::LlamaCpp,
+            "naïve (x) 12  ",
+            &["na", "ï", "ve", " (", "x", ")", " ", "12", "  "],
+        );
     }
 
     /// B8: an unknown name is not guessed at.

@@ -6,7 +6,8 @@
 //! the families' own expressions to the letter; [`Rules`] says which of the two is meant.
 
 use crate::unicode::{
-    ASCII, Edition, Kinds, LETTER, LOWER, MARK, NUMBER, PUNCTUATION, SPACE, SYMBOL, UNCASED, UPPER, Unicode, decode,
+    ASCII, Edition, Kinds, LETTER, LOWER, MARK, NUMBER, PUNCTUATION, SPACE, SYMBOL, UNCASED, UPPER,
+    Unicode, decode,
 };
 
 /// Whose reading of the families' rules.
@@ -71,8 +72,16 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    pub(crate) const LLAMA3: Self = Self { digits: 3, contractions: true, marks: false, lines: true };
-    pub(crate) const QWEN2: Self = Self { digits: 1, ..Self::LLAMA3 };
+    pub(crate) const LLAMA3: Self = Self {
+        digits: 3,
+        contractions: true,
+        marks: false,
+        lines: true,
+    };
+    pub(crate) const QWEN2: Self = Self {
+        digits: 1,
+        ..Self::LLAMA3
+    };
 }
 
 /// A text, and what its characters are.
@@ -90,7 +99,12 @@ impl<'a> Scanner<'a> {
             Rules::LlamaCpp => Edition::Fifteen,
             Rules::Reference => Edition::Sixteen,
         };
-        Self { bytes: text.as_bytes(), unicode: Unicode::get(), edition, rules }
+        Self {
+            bytes: text.as_bytes(),
+            unicode: Unicode::get(),
+            edition,
+            rules,
+        }
     }
 
     /// Calls `word` with the bounds of each word of `start..end` in order, until it says `false`.
@@ -219,7 +233,9 @@ impl<'a> Scanner<'a> {
     /// `\s?` and a run.
     fn spaced(&self, at: usize, end: usize, is: impl Fn(u32, Kinds) -> bool) -> Option<usize> {
         let (kind, after) = self.next(at, end);
-        if kind == SPACE && let Some(end) = self.run(after, end, &is) {
+        if kind == SPACE
+            && let Some(end) = self.run(after, end, &is)
+        {
             return Some(end);
         }
         self.run(at, end, is)
@@ -227,7 +243,10 @@ impl<'a> Scanner<'a> {
 
     /// `[\r\n]*`
     fn line_breaks(&self, at: usize, end: usize) -> usize {
-        self.bytes[at..end].iter().position(|b| !matches!(b, b'\r' | b'\n')).map_or(end, |n| at + n)
+        self.bytes[at..end]
+            .iter()
+            .position(|b| !matches!(b, b'\r' | b'\n'))
+            .map_or(end, |n| at + n)
     }
 
     /// `\s*[\r\n]+|\s+(?!\S)|\s+`, or without the first.
@@ -267,7 +286,12 @@ impl<'a> Scanner<'a> {
             (b's' | b't' | b'm' | b'd', _) => Some(at + 2),
             (b'r' | b'v', b'e') | (b'l', b'l') => Some(at + 3),
             // The long s is an s to whoever folds case by Unicode.
-            _ if any_case && self.rules == Rules::Reference && rest[1..].starts_with("ſ".as_bytes()) => Some(at + 3),
+            _ if any_case
+                && self.rules == Rules::Reference
+                && rest[1..].starts_with("ſ".as_bytes()) =>
+            {
+                Some(at + 3)
+            }
             _ => None,
         }
     }
@@ -275,7 +299,10 @@ impl<'a> Scanner<'a> {
     fn words(&self, words: Words, at: usize, end: usize) -> usize {
         let letters = if words.marks { LETTER | MARK } else { LETTER };
         let b = self.bytes[at];
-        if b == b'\'' && words.contractions && let Some(after) = self.contraction(at, end, true) {
+        if b == b'\''
+            && words.contractions
+            && let Some(after) = self.contraction(at, end, true)
+        {
             return after;
         }
         let (kind, after) = self.next(at, end);
@@ -298,12 +325,18 @@ impl<'a> Scanner<'a> {
             return self.space(at, end, true);
         };
         let after = self.run_kinds(after, end, marks);
-        if words.lines { self.line_breaks(after, end) } else { after }
+        if words.lines {
+            self.line_breaks(after, end)
+        } else {
+            after
+        }
     }
 
     fn gpt2(&self, at: usize, end: usize) -> usize {
         let b = self.bytes[at];
-        if b == b'\'' && let Some(after) = self.contraction(at, end, false) {
+        if b == b'\''
+            && let Some(after) = self.contraction(at, end, false)
+        {
             return after;
         }
         let (mut kind, mut after) = self.next(at, end);
@@ -327,11 +360,15 @@ impl<'a> Scanner<'a> {
     fn deepseek(&self, at: usize, end: usize) -> Option<usize> {
         let b = self.bytes[at];
         if b.is_ascii_punctuation() && at + 1 < end && self.bytes[at + 1].is_ascii_alphabetic() {
-            let n = self.bytes[at + 1..end].iter().position(|b| !b.is_ascii_alphabetic());
+            let n = self.bytes[at + 1..end]
+                .iter()
+                .position(|b| !b.is_ascii_alphabetic());
             return Some(n.map_or(end, |n| at + 1 + n));
         }
         let kind_of = |at: usize| match self.next(at, end) {
-            (_, after) if at < end && self.bytes[at] == b'~' && self.rules == Rules::LlamaCpp => (crate::unicode::OTHER, after),
+            (_, after) if at < end && self.bytes[at] == b'~' && self.rules == Rules::LlamaCpp => {
+                (crate::unicode::OTHER, after)
+            }
             found => found,
         };
         let (kind, after) = kind_of(at);
@@ -361,7 +398,11 @@ impl<'a> Scanner<'a> {
     fn case(&self, at: usize, end: usize) -> (bool, bool, usize) {
         let (kind, after) = self.next(at, end);
         match self.rules {
-            Rules::Reference => (kind & (UPPER | UNCASED | MARK) != 0, kind & (LOWER | UNCASED | MARK) != 0, after),
+            Rules::Reference => (
+                kind & (UPPER | UNCASED | MARK) != 0,
+                kind & (LOWER | UNCASED | MARK) != 0,
+                after,
+            ),
             Rules::LlamaCpp if after - at == 1 => (kind == UPPER, kind == LOWER, after),
             Rules::LlamaCpp => (kind & LETTER != 0, kind & LETTER != 0, after),
         }
@@ -401,11 +442,25 @@ impl<'a> Scanner<'a> {
         }
         let prefix = kind & LETTER == 0 && !matches!(b, b'\r' | b'\n');
         // `x?U*l+`, with and without the character before, then `x?U+l*`.
-        let (inner_upper, inner_both) = if prefix { self.halves(after, end) } else { (after, None) };
-        let (upper, both) = if prefix && kind != MARK { (at, None) } else { self.halves(at, end) };
-        let word = inner_both.or(both).or((prefix && inner_upper > after).then_some(inner_upper)).or((upper > at).then_some(upper));
+        let (inner_upper, inner_both) = if prefix {
+            self.halves(after, end)
+        } else {
+            (after, None)
+        };
+        let (upper, both) = if prefix && kind != MARK {
+            (at, None)
+        } else {
+            self.halves(at, end)
+        };
+        let word = inner_both
+            .or(both)
+            .or((prefix && inner_upper > after).then_some(inner_upper))
+            .or((upper > at).then_some(upper));
         if let Some(after) = word {
-            return contractions.then(|| self.contraction(after, end, true)).flatten().unwrap_or(after);
+            return contractions
+                .then(|| self.contraction(after, end, true))
+                .flatten()
+                .unwrap_or(after);
         }
         let marks = !(SPACE | LETTER | NUMBER);
         let after = if kind != SPACE {
@@ -418,7 +473,10 @@ impl<'a> Scanner<'a> {
             third
         };
         let after = self.run_kinds(after, end, marks);
-        self.bytes[after..end].iter().position(|b| !matches!(b, b'\r' | b'\n' | b'/')).map_or(end, |n| after + n)
+        self.bytes[after..end]
+            .iter()
+            .position(|b| !matches!(b, b'\r' | b'\n' | b'/'))
+            .map_or(end, |n| after + n)
     }
 }
 

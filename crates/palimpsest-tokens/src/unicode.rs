@@ -156,8 +156,16 @@ mod tests {
 
     #[track_caller]
     fn check(c: char, expected: Kinds) {
-        assert_eq!(Unicode::get().kind(c as u32, Edition::Sixteen), expected, "{c:?}");
-        assert_eq!(Unicode::get().kind(c as u32, Edition::Fifteen), expected, "{c:?}");
+        assert_eq!(
+            Unicode::get().kind(c as u32, Edition::Sixteen),
+            expected,
+            "{c:?}"
+        );
+        assert_eq!(
+            Unicode::get().kind(c as u32, Edition::Fifteen),
+            expected,
+            "{c:?}"
+        );
     }
 
     /// B8: kinds agree with the standard library where both know the property.

@@ -33,6 +33,7 @@ fn an_estimate_says_so() {
     assert_eq!(estimator.count(""), 0);
     assert_eq!(estimator.bound(0), 0);
     assert!(estimator.bound(1000) > 20, "{}", estimator.bound(1000));
+    let estimator = Estimator::new(Family::Llama3);
     assert!(
         estimator.bound(100_000) < 100_000 / 8,
         "{}",

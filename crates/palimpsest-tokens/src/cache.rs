@@ -1,0 +1,169 @@
+//! How many tokens words had that were counted lately.
+
+/// Words of up to this many bytes are kept in the small cache.
+pub(crate) const SMALL: usize = 15;
+/// And up to this many in the large one.
+pub(crate) const LARGE: usize = 31;
+
+const SMALL_BITS: u32 = 16;
+const LARGE_BITS: u32 = 12;
+
+/// Two direct-mapped tables of whole words: a hit is never another word's count.
+///
+/// An entry is the word's bytes, zeros, and in the last byte its length and count.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    small: Vec<u128>,
+    /// As `small`, for pieces of words, where those are not what whole words of the same bytes are.
+    pieces: Vec<u128>,
+    large: Vec<[u128; 2]>,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            small: vec![0; 1 << SMALL_BITS],
+            pieces: Vec::new(),
+            large: vec![[0; 2]; 1 << LARGE_BITS],
+        }
+    }
+}
+
+const K: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A word as a number: at most 15 bytes, and its length in the last.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SmallKey(u128);
+
+impl SmallKey {
+    /// The word at `start..end` of `bytes`.
+    #[inline]
+    pub(crate) fn new(bytes: &[u8], start: usize, end: usize) -> Self {
+        let n = end - start;
+        let word = if let Some(Ok(sixteen)) = bytes.get(start..start + 16).map(<[u8; 16]>::try_from)
+        {
+            u128::from_le_bytes(sixteen) & ((1 << (n * 8)) - 1)
+        } else {
+            let mut sixteen = [0; 16];
+            sixteen[..n].copy_from_slice(&bytes[start..end]);
+            u128::from_le_bytes(sixteen)
+        };
+        Self(word | (n as u128) << 124)
+    }
+
+    #[inline]
+    fn slot(self) -> usize {
+        let h = (self.0 as u64).wrapping_mul(K)
+            ^ ((self.0 >> 64) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        (h.wrapping_mul(K) >> (64 - SMALL_BITS)) as usize
+    }
+}
+
+impl Cache {
+    /// The count of a word, if it is there.
+    #[inline]
+    pub(crate) fn small(&self, key: SmallKey) -> Option<u32> {
+        count(self.small[key.slot()], key)
+    }
+
+    #[inline]
+    pub(crate) fn keep_small(&mut self, key: SmallKey, count: u32) {
+        if count < 16 {
+            self.small[key.slot()] = key.0 | u128::from(count) << 120;
+        }
+    }
+
+    /// The count of a piece of a word, if it is there.
+    #[inline]
+    pub(crate) fn piece(&self, key: SmallKey) -> Option<u32> {
+        count(*self.pieces.get(key.slot())?, key)
+    }
+
+    #[inline]
+    pub(crate) fn keep_piece(&mut self, key: SmallKey, count: u32) {
+        if self.pieces.is_empty() {
+            self.pieces = vec![0; 1 << SMALL_BITS];
+        }
+        if count < 16 {
+            self.pieces[key.slot()] = key.0 | u128::from(count) << 120;
+        }
+    }
+
+    /// The count of a word of 16 to 31 bytes, if it is there, and its key.
+    #[inline]
+    pub(crate) fn large(&self, word: &[u8]) -> (LargeKey, Option<u32>) {
+        let mut bytes = [0; 32];
+        bytes[..word.len()].copy_from_slice(word);
+        bytes[31] = ((word.len() - 16) as u8) << 4;
+        let (halves, _) = bytes.as_chunks::<16>();
+        let key = [
+            u128::from_le_bytes(halves[0]),
+            u128::from_le_bytes(halves[1]),
+        ];
+        let fold = key[0] ^ key[1].rotate_left(41);
+        let h = (fold as u64).wrapping_mul(K)
+            ^ ((fold >> 64) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let slot = (h.wrapping_mul(K) >> (64 - LARGE_BITS)) as usize;
+        let entry = self.large[slot];
+        let count = (entry[1] >> 120) as u32 & 15;
+        // Length 16 is written as 0, so an empty entry must not count as a word of sixteen zeros: no word counts 0.
+        let hit = entry[0] == key[0] && (entry[1] ^ key[1]) & !(15 << 120) == 0 && count > 0;
+        (LargeKey { key, slot }, hit.then_some(count))
+    }
+
+    pub(crate) fn keep_large(&mut self, LargeKey { key, slot }: LargeKey, count: u32) {
+        if count < 16 {
+            self.large[slot] = [key[0], key[1] | u128::from(count) << 120];
+        }
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        (self.small.len() + self.pieces.len()) * 16 + self.large.len() * 32
+    }
+}
+
+/// Bits 120 to 123 of an entry are the count, the others the word's.
+#[inline]
+fn count(entry: u128, key: SmallKey) -> Option<u32> {
+    ((entry ^ key.0) & !(15 << 120) == 0).then_some((entry >> 120) as u32 & 15)
+}
+
+/// Where a word of 16 to 31 bytes belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LargeKey {
+    key: [u128; 2],
+    slot: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B8: a word finds its own count and no other's.
+    #[test]
+    fn a_hit_is_the_same_word() {
+        let mut cache = Cache::default();
+        let text = "hello hellp hello\0 0123456789abcdefghijklmnopqrstuvwxyz".as_bytes();
+        cache.keep_small(SmallKey::new(text, 0, 5), 3);
+        assert_eq!(cache.small(SmallKey::new(text, 0, 5)), Some(3));
+        assert_eq!(cache.small(SmallKey::new(text, 12, 17)), Some(3));
+        assert_eq!(cache.small(SmallKey::new(text, 6, 11)), None);
+        assert_eq!(
+            cache.small(SmallKey::new(text, 12, 18)),
+            None,
+            "a zero byte is part of a word"
+        );
+        assert_eq!(
+            cache.small(SmallKey::new("hello".as_bytes(), 0, 5)),
+            Some(3),
+            "at the end of a text"
+        );
+        let word = &text[19..40];
+        let (key, none) = cache.large(word);
+        assert_eq!(none, None);
+        cache.keep_large(key, 7);
+        assert_eq!(cache.large(word).1, Some(7));
+        assert_eq!(cache.large(&text[19..41]).1, None);
+        assert_eq!(cache.large(&[0; 16]).1, None);
+    }
+}

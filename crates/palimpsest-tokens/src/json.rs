@@ -1,0 +1,469 @@
+//! Reading a model's description: JSON, in whatever slices it arrives.
+//!
+//! Not a general parser. It keeps the handful of values under `model_info` that make a tokenizer, writes texts straight
+//! into their arenas, and steps over everything else. It accepts a little more than JSON does (it does not look into
+//! numbers and words it steps over), never less.
+
+use crate::{assembly::Description, error::Error};
+
+/// How much is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of JSON.
+    pub bytes: usize,
+    /// Tokens, and token types and scores.
+    pub tokens: usize,
+    /// Merges.
+    pub merges: usize,
+    /// Bytes in one token or merge.
+    pub word: usize,
+    /// Arrays and objects inside each other.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    /// Five times the largest vocabulary known: 64 MiB, 1,000,000 tokens, 2,000,000 merges, words of 4 KiB, depth 32.
+    fn default() -> Self {
+        Self {
+            bytes: 64 << 20,
+            tokens: 1_000_000,
+            merges: 2_000_000,
+            word: 4096,
+            depth: 32,
+        }
+    }
+}
+
+/// The values that are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Model,
+    Pre,
+    Tokens,
+    Types,
+    Scores,
+    Merges,
+    AddBos,
+    SpacePrefix,
+    /// `model_info` itself.
+    Info,
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Before a value; the flag says whether `]` may come instead.
+    Value {
+        first: bool,
+    },
+    /// Before a key; the flag says whether `}` may come instead.
+    Key {
+        first: bool,
+    },
+    Colon,
+    /// After a value.
+    After,
+    Text,
+    Escape,
+    /// Digits of `\u` still to come.
+    Unicode(u8),
+    /// A number, `true`, `false` or `null`.
+    Word,
+    End,
+}
+
+/// The parser, between two slices.
+#[derive(Debug)]
+pub(crate) struct Parser {
+    limits: Limits,
+    state: State,
+    /// `true` for an object, `false` for an array, outermost first.
+    open: Vec<bool>,
+    /// Whether the text being read is a key.
+    key: bool,
+    /// The text or word being read, if it is not one that goes straight to an arena.
+    text: Vec<u8>,
+    /// The field whose value is being read, and the depth it was named at.
+    field: Field,
+    in_info: bool,
+    code: u16,
+    /// The first half of a pair of surrogates.
+    high: Option<u16>,
+    at: usize,
+    pub(crate) description: Description,
+}
+
+impl Parser {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            state: State::Value { first: false },
+            open: Vec::new(),
+            key: false,
+            text: Vec::new(),
+            field: Field::Other,
+            in_info: false,
+            code: 0,
+            high: None,
+            at: 0,
+            description: Description::default(),
+        }
+    }
+
+    /// Whether the outermost value has ended.
+    pub(crate) fn done(&self) -> bool {
+        self.state == State::End
+    }
+
+    /// Reads a slice.
+    pub(crate) fn read(&mut self, slice: &[u8]) -> Result<(), Error> {
+        if self.at + slice.len() > self.limits.bytes {
+            return Err(Error::TooLarge {
+                what: "bytes",
+                limit: self.limits.bytes,
+            });
+        }
+        let mut i = 0;
+        while i < slice.len() {
+            let b = slice[i];
+            match self.state {
+                State::Text => {
+                    let n = slice[i..]
+                        .iter()
+                        .position(|b| matches!(b, b'"' | b'\\') || *b < 32);
+                    let end = n.map_or(slice.len(), |n| i + n);
+                    if end > i {
+                        self.add(&slice[i..end])?;
+                        i = end;
+                        continue;
+                    }
+                    match b {
+                        b'"' => self.end_text(self.at + i)?,
+                        b'\\' => self.state = State::Escape,
+                        // Raw control characters are not JSON, but no reason to fail.
+                        _ => self.add(&[b])?,
+                    }
+                }
+                State::Escape => {
+                    self.state = State::Text;
+                    match b {
+                        b'u' => {
+                            self.state = State::Unicode(4);
+                            self.code = 0;
+                        }
+                        b'n' => self.add(b"\n")?,
+                        b't' => self.add(b"\t")?,
+                        b'r' => self.add(b"\r")?,
+                        b'b' => self.add(&[8])?,
+                        b'f' => self.add(&[12])?,
+                        b'"' | b'\\' | b'/' => self.add(&[b])?,
+                        _ => return Err(self.malformed(i, "escape")),
+                    }
+                }
+                State::Unicode(left) => {
+                    let Some(digit) = (b as char).to_digit(16) else {
+                        return Err(self.malformed(i, "escape"));
+                    };
+                    self.code = self.code << 4 | digit as u16;
+                    self.state = State::Unicode(left - 1);
+                    if left == 1 {
+                        self.state = State::Text;
+                        self.add_code()?;
+                    }
+                }
+                State::Word => {
+                    if b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.') {
+                        if self.text.len() < 64 {
+                            self.text.push(b);
+                        }
+                    } else {
+                        self.end_word(self.at + i)?;
+                        continue;
+                    }
+                }
+                _ if matches!(b, b' ' | b'\n' | b'\t' | b'\r') => {}
+                State::Value { first } => match b {
+                    b']' if first => self.close(i, false)?,
+                    b'"' => {
+                        self.key = false;
+                        self.state = State::Text;
+                        self.text.clear();
+                    }
+                    b'{' | b'[' => self.nest(b == b'{')?,
+                    b'-' | b'0'..=b'9' | b'a'..=b'z' => {
+                        self.text.clear();
+                        self.text.push(b);
+                        self.state = State::Word;
+                    }
+                    _ => return Err(self.malformed(i, "value")),
+                },
+                State::Key { first } => match b {
+                    b'}' if first => self.close(i, true)?,
+                    b'"' => {
+                        self.key = true;
+                        self.state = State::Text;
+                        self.text.clear();
+                    }
+                    _ => return Err(self.malformed(i, "key")),
+                },
+                State::Colon => match b {
+                    b':' => self.state = State::Value { first: false },
+                    _ => return Err(self.malformed(i, "colon")),
+                },
+                State::After => match (b, self.open.last()) {
+                    (b',', Some(true)) => self.state = State::Key { first: false },
+                    (b',', Some(false)) => self.state = State::Value { first: false },
+                    (b'}', Some(true)) | (b']', Some(false)) => self.close(i, b == b'}')?,
+                    _ => return Err(self.malformed(i, "separator")),
+                },
+                State::End => return Err(self.malformed(i, "end")),
+            }
+            i += 1;
+        }
+        self.at += slice.len();
+        Ok(())
+    }
+
+    fn malformed(&self, i: usize, what: &'static str) -> Error {
+        Error::Malformed {
+            at: self.at + i,
+            what,
+        }
+    }
+
+    fn nest(&mut self, object: bool) -> Result<(), Error> {
+        if self.open.len() == self.limits.depth {
+            return Err(Error::TooLarge {
+                what: "levels",
+                limit: self.limits.depth,
+            });
+        }
+        if self.open.len() == 1 && self.field == Field::Info && object {
+            self.in_info = true;
+        }
+        self.open.push(object);
+        self.state = if object {
+            State::Key { first: true }
+        } else {
+            State::Value { first: true }
+        };
+        Ok(())
+    }
+
+    fn close(&mut self, i: usize, object: bool) -> Result<(), Error> {
+        if self.open.pop() != Some(object) {
+            return Err(self.malformed(i, "bracket"));
+        }
+        if self.open.len() == 1 {
+            self.in_info = false;
+        }
+        self.state = if self.open.is_empty() {
+            State::End
+        } else {
+            State::After
+        };
+        Ok(())
+    }
+
+    /// The field whose elements or value the present text or word is.
+    fn element(&self) -> Field {
+        match (self.in_info, self.open.len(), self.open.last()) {
+            (true, 2, Some(true))
+                if matches!(
+                    self.field,
+                    Field::Model | Field::Pre | Field::AddBos | Field::SpacePrefix
+                ) =>
+            {
+                self.field
+            }
+            (true, 3, Some(false))
+                if matches!(
+                    self.field,
+                    Field::Tokens | Field::Types | Field::Scores | Field::Merges
+                ) =>
+            {
+                self.field
+            }
+            _ => Field::Other,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, part: &[u8]) -> Result<(), Error> {
+        if self.high.take().is_some() {
+            self.put("\u{fffd}".as_bytes())?;
+        }
+        self.put(part)
+    }
+
+    #[inline]
+    fn put(&mut self, part: &[u8]) -> Result<(), Error> {
+        let arena = match self.element() {
+            _ if self.key => {
+                // No key of interest is longer.
+                if self.text.len() < 64 {
+                    self.text.extend_from_slice(&part[..part.len().min(64)]);
+                }
+                return Ok(());
+            }
+            Field::Tokens => &mut self.description.tokens,
+            Field::Merges => &mut self.description.merges,
+            Field::Model | Field::Pre => {
+                if self.text.len() < 64 {
+                    self.text.extend_from_slice(&part[..part.len().min(64)]);
+                }
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        arena.extend(part);
+        if arena.open().len() > self.limits.word {
+            return Err(Error::TooLarge {
+                what: "bytes in a word",
+                limit: self.limits.word,
+            });
+        }
+        Ok(())
+    }
+
+    /// A `\u` escape is complete.
+    fn add_code(&mut self) -> Result<(), Error> {
+        let code = match (self.high.take(), self.code) {
+            (None, 0xd800..=0xdbff) => {
+                self.high = Some(self.code);
+                return Ok(());
+            }
+            (Some(high), 0xdc00..=0xdfff) => {
+                0x1_0000 + (u32::from(high & 0x3ff) << 10 | u32::from(self.code & 0x3ff))
+            }
+            (Some(_), code) => {
+                self.put("\u{fffd}".as_bytes())?;
+                if (0xd800..=0xdbff).contains(&code) {
+                    self.high = Some(code);
+                    return Ok(());
+                }
+                u32::from(code)
+            }
+            (None, code) => u32::from(code),
+        };
+        let c = char::from_u32(code).unwrap_or('\u{fffd}');
+        self.put(c.encode_utf8(&mut [0; 4]).as_bytes())
+    }
+
+    fn end_text(&mut self, at: usize) -> Result<(), Error> {
+        self.add(&[])?;
+        if self.key {
+            self.key = false;
+            self.state = State::Colon;
+            self.field = match (self.open.len(), self.in_info, self.text.as_slice()) {
+                (1, _, b"model_info") => Field::Info,
+                (2, true, b"tokenizer.ggml.model") => Field::Model,
+                (2, true, b"tokenizer.ggml.pre") => Field::Pre,
+                (2, true, b"tokenizer.ggml.tokens") => Field::Tokens,
+                (2, true, b"tokenizer.ggml.token_type") => Field::Types,
+                (2, true, b"tokenizer.ggml.scores") => Field::Scores,
+                (2, true, b"tokenizer.ggml.merges") => Field::Merges,
+                (2, true, b"tokenizer.ggml.add_bos_token") => Field::AddBos,
+                (2, true, b"tokenizer.ggml.add_space_prefix") => Field::SpacePrefix,
+                // inside a value of interest, keys of its own do not change what it is
+                (depth, ..) if depth > 2 => self.field,
+                _ => Field::Other,
+            };
+            return Ok(());
+        }
+        match self.element() {
+            Field::Tokens => {
+                self.description.tokens.close();
+                limit(self.description.tokens.len(), self.limits.tokens, "tokens")?;
+            }
+            Field::Merges => {
+                self.description.merges.close();
+                limit(self.description.merges.len(), self.limits.merges, "merges")?;
+            }
+            Field::Model => self.description.model = self.word(at)?,
+            Field::Pre => self.description.pre = self.word(at)?,
+            Field::Types | Field::Scores => {
+                return Err(Error::Malformed {
+                    at,
+                    what: "a text for a number",
+                });
+            }
+            _ => {}
+        }
+        self.state = if self.open.is_empty() {
+            State::End
+        } else {
+            State::After
+        };
+        Ok(())
+    }
+
+    fn word(&self, at: usize) -> Result<String, Error> {
+        String::from_utf8(self.text.clone()).map_err(|_| Error::Malformed { at, what: "name" })
+    }
+
+    fn end_word(&mut self, at: usize) -> Result<(), Error> {
+        let word = std::str::from_utf8(&self.text).unwrap_or("");
+        match self.element() {
+            Field::Types => {
+                let kind: f32 = number(word, at)?;
+                self.description.types.push(kind.clamp(0.0, 255.0) as u8);
+                limit(self.description.types.len(), self.limits.tokens, "tokens")?;
+            }
+            Field::Scores => {
+                let score: f32 = number(word, at)?;
+                self.description.scores.push(score);
+                limit(self.description.scores.len(), self.limits.tokens, "tokens")?;
+            }
+            Field::Tokens | Field::Merges => {
+                return Err(Error::Malformed {
+                    at,
+                    what: "a number for a text",
+                });
+            }
+            Field::AddBos => self.description.add_bos = flag(word),
+            Field::SpacePrefix => self.description.space_prefix = flag(word),
+            _ => {}
+        }
+        self.state = if self.open.is_empty() {
+            State::End
+        } else {
+            State::After
+        };
+        Ok(())
+    }
+}
+
+fn flag(word: &str) -> Option<bool> {
+    match word {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+fn number(word: &str, at: usize) -> Result<f32, Error> {
+    // One to nine digits, as types and most scores are, without the general parser.
+    let (negative, digits) = match word.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, word),
+    };
+    if digits.len() <= 7 && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+        let n = digits
+            .bytes()
+            .fold(0_u32, |n, b| n * 10 + u32::from(b - b'0')) as f32;
+        return Ok(if negative { -n } else { n });
+    }
+    match word.parse::<f32>() {
+        Ok(n) if !n.is_nan() => Ok(n),
+        _ => Err(Error::Malformed { at, what: "number" }),
+    }
+}
+
+fn limit(n: usize, limit: usize, what: &'static str) -> Result<(), Error> {
+    if n > limit {
+        Err(Error::TooLarge { what, limit })
+    } else {
+        Ok(())
+    }
+}

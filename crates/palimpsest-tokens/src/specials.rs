@@ -1,0 +1,328 @@
+//! Tokens that are found in the text before anything is cut: `<|im_end|>`, and what a vocabulary's author defined.
+
+use crate::{
+    pretokenize::Rules,
+    words::{Arena, Index},
+};
+
+/// Which of the special tokens in a text are read as tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Specials {
+    /// All: what a server does with a rendered prompt, also inside messages.
+    #[default]
+    All,
+    /// Only those the author defined; control tokens are plain text.
+    Defined,
+}
+
+/// The special tokens of a vocabulary.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Finder {
+    texts: Arena,
+    index: Index,
+    /// The token, and whether it is a control token, of each text.
+    tokens: Vec<(u32, bool)>,
+    /// Lengths of the texts that start with each byte, longest first.
+    lengths: Vec<Vec<u32>>,
+    /// Pairs of bytes that some text starts with, one bit each.
+    pairs: Vec<u64>,
+    /// Bytes that are a text by themselves, or start one.
+    starts: Vec<bool>,
+}
+
+impl Finder {
+    /// From the tokens in the order of their ids: text, id, whether it is a control token.
+    pub(crate) fn new<'a>(tokens: impl Iterator<Item = (&'a [u8], u32, bool)>) -> Self {
+        let mut finder = Self {
+            lengths: vec![Vec::new(); 256],
+            pairs: vec![0; 1 << 10],
+            starts: vec![false; 256],
+            ..Self::default()
+        };
+        for (text, id, control) in tokens {
+            let Some(first) = text.first() else { continue };
+            finder.texts.push(text);
+            finder.tokens.push((id, control));
+            finder.starts[*first as usize] = true;
+            let lengths = &mut finder.lengths[*first as usize];
+            let n = text.len() as u32;
+            if let Err(at) = lengths.binary_search_by(|other| n.cmp(other)) {
+                lengths.insert(at, n);
+            }
+            let seconds = match text.get(1) {
+                Some(second) => *second as usize..*second as usize + 1,
+                None => 0..256,
+            };
+            for second in seconds {
+                let pair = usize::from(*first) << 8 | second;
+                finder.pairs[pair / 64] |= 1 << (pair % 64);
+            }
+        }
+        finder.index = Index::with_capacity(finder.texts.len());
+        for i in 0..finder.texts.len() {
+            finder.index.insert(&finder.texts, i as u32);
+        }
+        finder
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.texts.memory() + self.index.memory() + self.tokens.capacity() * 8
+    }
+
+    /// The special texts at `at`, longest first: number and length.
+    fn all_at<'a>(
+        &'a self,
+        bytes: &'a [u8],
+        at: usize,
+        which: Specials,
+    ) -> impl Iterator<Item = (u32, usize)> + 'a {
+        let rest = &bytes[at..];
+        let lengths: &[u32] = rest
+            .first()
+            .map_or(&[], |first| &self.lengths[*first as usize]);
+        lengths.iter().filter_map(move |n| {
+            let n = *n as usize;
+            let found = self.index.get(&self.texts, rest.get(..n)?)?;
+            let (_, control) = self.tokens[found as usize];
+            (!control || which == Specials::All).then_some((found, n))
+        })
+    }
+
+    /// The next place from `at` on at which a special text may start.
+    #[inline]
+    fn candidate(&self, bytes: &[u8], mut at: usize) -> Option<usize> {
+        loop {
+            at += bytes[at..].iter().position(|b| self.starts[*b as usize])?;
+            let pair = usize::from(bytes[at]) << 8 | bytes.get(at + 1).map_or(0, |b| *b as usize);
+            // The last byte of a text may be a special text by itself.
+            if self.pairs[pair / 64] >> (pair % 64) & 1 != 0 || at + 1 == bytes.len() {
+                return Some(at);
+            }
+            at += 1;
+        }
+    }
+
+    /// Calls `piece` with the parts of a text in order, the token where a part is one, until it says `false`.
+    pub(crate) fn split(
+        &self,
+        bytes: &[u8],
+        which: Specials,
+        rules: Rules,
+        piece: &mut impl FnMut(usize, usize, Option<u32>) -> bool,
+    ) -> bool {
+        if self.tokens.is_empty() {
+            return bytes.is_empty() || piece(0, bytes.len(), None);
+        }
+        let (mut done, mut at) = (0, 0);
+        while let Some(found) = self.candidate(bytes, at) {
+            let Some((first, n)) = self.all_at(bytes, found, which).next() else {
+                at = found + 1;
+                continue;
+            };
+            if done < found && !piece(done, found, None) {
+                return false;
+            }
+            // Where special texts overlap, llama.cpp takes the longest first wherever it stands, others the leftmost.
+            let cluster = match rules {
+                Rules::LlamaCpp => self.cluster(bytes, found, n, which),
+                Rules::Reference => None,
+            };
+            match cluster {
+                None => {
+                    if !piece(found, found + n, Some(self.tokens[first as usize].0)) {
+                        return false;
+                    }
+                    at = found + n;
+                }
+                Some((end, special)) => {
+                    for (start, end, token) in self.longest_first(bytes, found, end, special) {
+                        if !piece(start, end, token) {
+                            return false;
+                        }
+                    }
+                    at = end;
+                }
+            }
+            done = at;
+        }
+        done == bytes.len() || piece(done, bytes.len(), None)
+    }
+
+    /// If other special texts overlap the one of `n` bytes at `start`: where the last of them ends, and all of them.
+    fn cluster(
+        &self,
+        bytes: &[u8],
+        start: usize,
+        n: usize,
+        which: Specials,
+    ) -> Option<(usize, Vec<u32>)> {
+        let mut end = start + n;
+        let mut at = start + 1;
+        let mut special: Vec<u32> = Vec::new();
+        let mut add = |found: u32| {
+            if let Err(i) = special.binary_search(&found) {
+                special.insert(i, found);
+            }
+        };
+        while at < end {
+            for (found, n) in self.all_at(bytes, at, which) {
+                if end < at + n {
+                    end = at + n;
+                    add(found);
+                }
+            }
+            at += 1;
+        }
+        if end == start + n {
+            return None;
+        }
+        for at in start..end {
+            for (found, n) in self.all_at(bytes, at, which) {
+                if at + n <= end {
+                    add(found);
+                }
+            }
+        }
+        special.sort_by_key(|i| {
+            (
+                std::cmp::Reverse(self.texts.get(*i as usize).len()),
+                self.tokens[*i as usize].0,
+            )
+        });
+        Some((end, special))
+    }
+
+    /// Cuts `start..end` at the occurrences of each special text in turn, from left to right.
+    fn longest_first(
+        &self,
+        bytes: &[u8],
+        start: usize,
+        end: usize,
+        special: Vec<u32>,
+    ) -> Vec<(usize, usize, Option<u32>)> {
+        let mut parts = vec![(start, end, None)];
+        for i in special {
+            let text = self.texts.get(i as usize);
+            let token = self.tokens[i as usize].0;
+            let mut cut = Vec::with_capacity(parts.len());
+            for (start, end, known) in parts {
+                if known.is_some() {
+                    cut.push((start, end, known));
+                    continue;
+                }
+                let (mut rest, mut at) = (start, start);
+                while at + text.len() <= end {
+                    if &bytes[at..at + text.len()] == text {
+                        if rest < at {
+                            cut.push((rest, at, None));
+                        }
+                        at += text.len();
+                        cut.push((at - text.len(), at, Some(token)));
+                        rest = at;
+                    } else {
+                        at += 1;
+                    }
+                }
+                if rest < end {
+                    cut.push((rest, end, None));
+                }
+            }
+            parts = cut;
+        }
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(
+        tokens: &[(&str, bool)],
+        which: Specials,
+        rules: Rules,
+        text: &str,
+        expected: &[&str],
+    ) {
+        let finder = Finder::new(
+            tokens
+                .iter()
+                .enumerate()
+                .map(|(id, (text, control))| (text.as_bytes(), id as u32, *control)),
+        );
+        let mut parts = Vec::new();
+        finder.split(text.as_bytes(), which, rules, &mut |start, end, token| {
+            if let Some(token) = token {
+                assert_eq!(&text[start..end], tokens[token as usize].0);
+                parts.push(format!("[{}]", &text[start..end]));
+            } else {
+                parts.push(text[start..end].to_owned());
+            }
+            true
+        });
+        assert_eq!(parts, expected, "{text:?}");
+    }
+
+    /// B8: special texts are found wherever they stand, the longest at each place.
+    #[test]
+    fn finds_special_texts() {
+        let tokens = [
+            ("<s>", true),
+            ("<sep>", true),
+            ("\n", false),
+            ("\n\n", false),
+        ];
+        let check =
+            |which, text, expected: &[&str]| check(&tokens, which, Rules::LlamaCpp, text, expected);
+        check(
+            Specials::All,
+            "a<s>b<sep><s><se",
+            &["a", "[<s>]", "b", "[<sep>]", "[<s>]", "<se"],
+        );
+        check(Specials::Defined, "a<s>b\n", &["a<s>b", "[\n]"]);
+        check(Specials::All, "\n\n\nx", &["[\n\n]", "[\n]", "x"]);
+        check(Specials::All, "", &[]);
+    }
+
+    /// B8: overlapping special texts: llama.cpp's order, and the leftmost.
+    #[test]
+    fn overlaps() {
+        let tokens = [("ab", false), ("bcd", false), ("aa", false)];
+        check(
+            &tokens,
+            Specials::All,
+            Rules::LlamaCpp,
+            "xabcdy",
+            &["x", "a", "[bcd]", "y"],
+        );
+        check(
+            &tokens,
+            Specials::All,
+            Rules::Reference,
+            "xabcdy",
+            &["x", "[ab]", "cdy"],
+        );
+        check(
+            &tokens,
+            Specials::All,
+            Rules::LlamaCpp,
+            "aaab",
+            &["[aa]", "[ab]"],
+        );
+        check(
+            &tokens,
+            Specials::All,
+            Rules::LlamaCpp,
+            "aab",
+            &["a", "[ab]"],
+        );
+        check(
+            &tokens,
+            Specials::All,
+            Rules::Reference,
+            "aab",
+            &["[aa]", "b"],
+        );
+    }
+}

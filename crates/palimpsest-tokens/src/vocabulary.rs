@@ -1,0 +1,616 @@
+//! Exact counts with a model's own vocabulary.
+
+use std::cell::{Cell, RefCell};
+
+use crate::{
+    CountRole, Family, Overhead, Rules, Source, Specials, TokenCounter,
+    assembly::{Kind, Merge, Parts},
+    cache::{Cache, LARGE, SMALL, SmallKey},
+    joins::Joins,
+    pairs::{MAX_IDS, Pairs, Room},
+    pretokenize::Scanner,
+    specials::Finder,
+    unicode::decode,
+    words::{Arena, Index},
+};
+
+/// Longer words are merged in blocks of this many bytes, which may give a token more than the model would: a limit
+/// on memory for texts no person wrote.
+const LONGEST_WORD: usize = 1 << 20;
+
+/// Whether the counts of a vocabulary may be called exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The kind of vocabulary was compared with the original, or live counts have agreed.
+    Proven,
+    /// No live count has contradicted, but none has agreed three times either.
+    Unproven,
+    /// Live counts contradict: another vocabulary, template or content than assumed.
+    Refuted,
+}
+
+/// The tokens a model knows, and how it makes them: byte-pair merges or SentencePiece scores.
+///
+/// Comes from [`crate::Loader`] or [`Vocabulary::from_bytes`]. Counts like the server does: special tokens inside the text are
+/// read as tokens. Holds caches inside, so it is not `Sync`; 5 to 20 MiB for 128 to 262 thousand tokens.
+#[derive(Debug)]
+pub struct Vocabulary {
+    parts: Parts,
+    index: Index,
+    pairs: Pairs,
+    joins: Joins,
+    finder: Finder,
+    symbols: Symbols,
+    epoch: u64,
+    rules: Rules,
+    trust: Cell<Trust>,
+    overhead: Cell<Overhead>,
+    state: RefCell<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    cache: Cache,
+    room: Room,
+    /// A text with a space put before it, or `▁` made spaces.
+    spaced: String,
+}
+
+impl Vocabulary {
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one caller, which has just made each of them"
+    )]
+    pub(crate) fn new(
+        parts: Parts,
+        index: Index,
+        pairs: Pairs,
+        joins: Joins,
+        finder: Finder,
+        symbols: Symbols,
+        epoch: u64,
+        rules: Rules,
+    ) -> Self {
+        let mut overhead = Overhead::default();
+        overhead.base += u32::from(parts.add_bos);
+        Self {
+            parts,
+            index,
+            pairs,
+            joins,
+            finder,
+            symbols,
+            epoch,
+            rules,
+            trust: Cell::new(Trust::Proven),
+            overhead: Cell::new(overhead),
+            state: RefCell::default(),
+        }
+    }
+
+    /// The same vocabulary under other [`Rules`]: for a server that is not llama.cpp.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.epoch = self.epoch & !1 | u64::from(rules == Rules::Reference);
+        self.rules = rules;
+        self.state = RefCell::default();
+        self
+    }
+
+    /// `tokenizer.ggml.model`: `gpt2`, `llama` or `gemma4`.
+    pub fn model(&self) -> &str {
+        &self.parts.model
+    }
+
+    /// `tokenizer.ggml.pre`; empty if the model has none.
+    pub fn pre(&self) -> &str {
+        &self.parts.pre
+    }
+
+    /// The family whose estimates come closest.
+    pub fn family(&self) -> Family {
+        Family::of_tokenizer(&self.parts.model, &self.parts.pre, self.len())
+    }
+
+    /// Tokens in the vocabulary.
+    pub fn len(&self) -> usize {
+        self.parts.tokens as usize
+    }
+
+    /// Never: a vocabulary without tokens does not load.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the server puts a start token before every prompt.
+    pub fn adds_bos(&self) -> bool {
+        self.parts.add_bos
+    }
+
+    /// Whether its counts may be called exact.
+    pub fn trust(&self) -> Trust {
+        self.trust.get()
+    }
+
+    /// What comparing with live counts has shown. The epoch stays: the counts do not change, only what they are called.
+    pub fn set_trust(&self, trust: Trust) {
+        self.trust.set(trust);
+    }
+
+    /// What the model's template adds, once it is known.
+    pub fn set_overhead(&self, overhead: Overhead) {
+        self.overhead.set(overhead);
+    }
+
+    /// Bytes held, caches included.
+    pub fn memory(&self) -> usize {
+        self.parts.texts.memory()
+            + self.parts.merges.capacity() * size_of::<Merge>()
+            + self.index.memory()
+            + self.pairs.memory()
+            + self.joins.memory()
+            + self.finder.memory()
+            + self.symbols.memory()
+            + self.state.borrow().cache.memory()
+    }
+
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Drops what only [`Self::to_bytes`] needs, about a third of the memory.
+    #[must_use]
+    pub fn without_snapshot(mut self) -> Self {
+        self.parts.merges = Vec::new();
+        self
+    }
+
+    /// The ids of a text's tokens. For tests and for looking at: counting is many times faster.
+    pub fn encode(&self, text: &str, which: Specials) -> Vec<u32> {
+        let mut ids = Vec::new();
+        let mut start_of_text = true;
+        let scanner = Scanner::new(text, self.rules);
+        self.finder.split(
+            text.as_bytes(),
+            which,
+            self.rules,
+            &mut |start, end, token| {
+                if let Some(token) = token {
+                    ids.push(token);
+                    start_of_text = true;
+                    return true;
+                }
+                match self.parts.kind {
+                    Kind::Bpe(pre) if !pre.raw => {
+                        scanner.cut(pre.cuts, start, end, &mut |start, end| {
+                            self.encode_word(&text[start..end], &mut ids);
+                            true
+                        });
+                    }
+                    _ => {
+                        let spaced = self.spaced(&text[start..end], start_of_text);
+                        match self.parts.kind {
+                            Kind::Bpe(pre) => {
+                                Scanner::new(&spaced, self.rules).cut(
+                                    pre.cuts,
+                                    0,
+                                    spaced.len(),
+                                    &mut |start, end| {
+                                        self.encode_word(&spaced[start..end], &mut ids);
+                                        true
+                                    },
+                                );
+                            }
+                            Kind::Spm { .. } => self.encode_word(&spaced, &mut ids),
+                        }
+                    }
+                }
+                start_of_text = false;
+                true
+            },
+        );
+        ids
+    }
+
+    fn encode_word(&self, word: &str, ids: &mut Vec<u32>) {
+        if let Some(id) = self.whole(word.as_bytes()) {
+            ids.push(id);
+            return;
+        }
+        let mut room = Room::default();
+        self.symbols
+            .of(word, &self.parts.texts, &self.index, &mut room.ids);
+        room.merge(&self.pairs);
+        let mut rest = word.as_bytes();
+        for id in room.ids {
+            let n = if id < self.parts.tokens {
+                ids.push(id);
+                self.parts.texts.get(id as usize).len()
+            } else {
+                let n = if id >= MAX_IDS as u32 {
+                    self.symbols.unknown_len(id, rest)
+                } else {
+                    self.parts.texts.get(id as usize).len()
+                };
+                ids.extend(
+                    rest[..n]
+                        .iter()
+                        .flat_map(|b| self.symbols.byte(*b, &self.parts.texts, &self.index)),
+                );
+                n
+            };
+            rest = &rest[n..];
+        }
+    }
+
+    /// The token a whole word is, where the family does not merge such words.
+    #[inline]
+    fn whole(&self, word: &[u8]) -> Option<u32> {
+        let Kind::Bpe(pre) = self.parts.kind else {
+            return None;
+        };
+        let whole = pre.ignore_merges || pre.raw && word.first() == Some(&b'\n');
+        let id = self.index.get(&self.parts.texts, word).filter(|_| whole)?;
+        (id < self.parts.tokens).then_some(id)
+    }
+
+    /// The text as SentencePiece sees it, a space standing for `▁`.
+    fn spaced(&self, text: &str, start_of_text: bool) -> String {
+        let prefix = start_of_text && self.parts.kind == Kind::Spm { space_prefix: true };
+        let mut spaced = String::with_capacity(text.len() + 1);
+        if prefix {
+            spaced.push(' ');
+        }
+        spaced.push_str(text);
+        if text.contains('▁') {
+            spaced.replace('▁', " ")
+        } else {
+            spaced
+        }
+    }
+
+    fn count_all(&self, text: &str, which: Specials, limit: u32) -> Option<u32> {
+        let mut state = self.state.borrow_mut();
+        let state = &mut *state;
+        let bytes = text.as_bytes();
+        let mut n = 0_u32;
+        let mut start_of_text = true;
+        let scanner = Scanner::new(text, self.rules);
+        let within = self
+            .finder
+            .split(bytes, which, self.rules, &mut |start, end, token| {
+                if token.is_some() {
+                    n += 1;
+                    start_of_text = true;
+                    return n <= limit;
+                }
+                let State {
+                    cache,
+                    room,
+                    spaced,
+                } = state;
+                let within = match self.parts.kind {
+                    Kind::Bpe(pre) if !pre.raw => {
+                        scanner.cut(pre.cuts, start, end, &mut |start, end| {
+                            n += self.count_word(cache, room, text, start, end);
+                            n <= limit
+                        })
+                    }
+                    kind => {
+                        let prefix = start_of_text && kind == Kind::Spm { space_prefix: true };
+                        let part = &text[start..end];
+                        let (text, start, end) = if prefix || part.contains('▁') {
+                            *spaced = self.spaced(part, start_of_text);
+                            (spaced.as_str(), 0, spaced.len())
+                        } else {
+                            (text, start, end)
+                        };
+                        match kind {
+                            Kind::Bpe(pre) => Scanner::new(text, self.rules).cut(
+                                pre.cuts,
+                                start,
+                                end,
+                                &mut |start, end| {
+                                    n += match self.whole(&text.as_bytes()[start..end]) {
+                                        Some(_) => 1,
+                                        None => self.count_pieces(cache, room, text, start, end),
+                                    };
+                                    n <= limit
+                                },
+                            ),
+                            Kind::Spm { .. } => {
+                                let mut at = start;
+                                while at < end && n <= limit {
+                                    // A few kilobytes at a time, so that counting can stop.
+                                    let piece = self.joins.piece(text.as_bytes(), at, end);
+                                    n += self.count_piece(cache, room, text, at, piece);
+                                    at = piece;
+                                }
+                                n <= limit
+                            }
+                        }
+                    }
+                };
+                start_of_text = false;
+                within
+            });
+        within.then_some(n)
+    }
+
+    #[inline]
+    fn count_word(
+        &self,
+        cache: &mut Cache,
+        room: &mut Room,
+        text: &str,
+        start: usize,
+        end: usize,
+    ) -> u32 {
+        let bytes = text.as_bytes();
+        let n = end - start;
+        if n <= SMALL {
+            let key = SmallKey::new(bytes, start, end);
+            if let Some(count) = cache.small(key) {
+                return count;
+            }
+            let count = match self.whole(&bytes[start..end]) {
+                Some(_) => 1,
+                None if bytes[end - 1] < 128 => self.merge(room, text, start, end),
+                None => self.count_pieces(cache, room, text, start, end),
+            };
+            cache.keep_small(key, count);
+            count
+        } else if self.whole(&bytes[start..end]).is_some() {
+            1
+        } else {
+            self.count_pieces(cache, room, text, start, end)
+        }
+    }
+
+    fn count_pieces(
+        &self,
+        cache: &mut Cache,
+        room: &mut Room,
+        text: &str,
+        start: usize,
+        end: usize,
+    ) -> u32 {
+        let (mut at, mut n) = (start, 0);
+        while at < end {
+            let piece = self.joins.piece(text.as_bytes(), at, end);
+            n += self.count_piece(cache, room, text, at, piece);
+            at = piece;
+        }
+        n
+    }
+
+    /// A piece that merging cannot reach out of.
+    #[inline]
+    fn count_piece(
+        &self,
+        cache: &mut Cache,
+        room: &mut Room,
+        text: &str,
+        start: usize,
+        end: usize,
+    ) -> u32 {
+        let n = end - start;
+        if n <= SMALL {
+            // A piece of a word must not be taken for a whole word that its family does not merge.
+            let key = SmallKey::new(text.as_bytes(), start, end);
+            if matches!(self.parts.kind, Kind::Bpe(pre) if pre.ignore_merges) {
+                return cache.piece(key).unwrap_or_else(|| {
+                    let count = self.merge(room, text, start, end);
+                    cache.keep_piece(key, count);
+                    count
+                });
+            }
+            cache.small(key).unwrap_or_else(|| {
+                let count = self.merge(room, text, start, end);
+                cache.keep_small(key, count);
+                count
+            })
+        } else if n <= LARGE {
+            let (key, known) = cache.large(&text.as_bytes()[start..end]);
+            known.unwrap_or_else(|| {
+                let count = self.merge(room, text, start, end);
+                cache.keep_large(key, count);
+                count
+            })
+        } else {
+            self.merge(room, text, start, end)
+        }
+    }
+
+    fn merge(&self, room: &mut Room, text: &str, start: usize, end: usize) -> u32 {
+        let (mut at, mut n) = (start, 0);
+        while at < end {
+            let mut block = end.min(at + LONGEST_WORD);
+            while !text.is_char_boundary(block) {
+                block -= 1;
+            }
+            room.ids.clear();
+            self.symbols.of(
+                &text[at..block],
+                &self.parts.texts,
+                &self.index,
+                &mut room.ids,
+            );
+            room.merge(&self.pairs);
+            for id in &room.ids {
+                n += if *id < self.parts.tokens {
+                    1
+                } else {
+                    self.cost(*id)
+                };
+            }
+            at = block;
+        }
+        n
+    }
+
+    /// The tokens of a symbol that is none.
+    #[cold]
+    fn cost(&self, id: u32) -> u32 {
+        if id >= MAX_IDS as u32 {
+            return id - MAX_IDS as u32;
+        }
+        let text = self.parts.texts.get(id as usize);
+        text.iter()
+            .map(|b| {
+                self.symbols
+                    .byte(*b, &self.parts.texts, &self.index)
+                    .count() as u32
+            })
+            .sum()
+    }
+}
+
+impl TokenCounter for Vocabulary {
+    fn count(&self, text: &str) -> u32 {
+        self.count_all(text, Specials::All, u32::MAX)
+            .unwrap_or(u32::MAX)
+    }
+
+    fn count_until(&self, text: &str, limit: u32) -> Option<u32> {
+        self.count_all(text, Specials::All, limit)
+    }
+
+    fn count_message(&self, role: CountRole, text: &str) -> u32 {
+        // The line break that ends a message's header joins with white space at the start of its text.
+        let text_tokens = if text.starts_with(char::is_whitespace) {
+            self.count(&format!("\n{text}"))
+                .saturating_sub(self.count("\n"))
+        } else {
+            self.count(text)
+        };
+        self.overhead.get().of(role) + text_tokens
+    }
+
+    fn source(&self) -> Source {
+        match self.trust.get() {
+            Trust::Proven => Source::Exact,
+            Trust::Unproven | Trust::Refuted => Source::Estimated,
+        }
+    }
+
+    /// 0 for exact counts; one per cent for a vocabulary no live count has confirmed; five for one they contradict.
+    fn bound(&self, tokens: u32) -> u32 {
+        match self.trust.get() {
+            Trust::Proven => 0,
+            Trust::Unproven => tokens.div_ceil(100),
+            Trust::Refuted => tokens.div_ceil(20),
+        }
+    }
+
+    fn overhead(&self) -> Overhead {
+        self.overhead.get()
+    }
+
+    fn epoch(&self) -> u64 {
+        self.epoch
+    }
+}
+
+/// The symbols a word starts as, before anything merges.
+#[derive(Debug, Clone)]
+pub(crate) struct Symbols {
+    raw: bool,
+    /// Byte-level: each byte's token. Else each ASCII character's.
+    bytes: [u32; 256],
+    /// Else: the tokens of the other characters of the basic plane.
+    plane: Vec<u32>,
+    has_bytes: bool,
+}
+
+impl Symbols {
+    pub(crate) fn new(kind: Kind, texts: &Arena, index: &Index) -> Self {
+        let raw = kind.raw();
+        let missing = MAX_IDS as u32;
+        let mut bytes = [missing; 256];
+        let most = if raw { 128 } else { 256 };
+        for b in 0..most {
+            // A byte without a token gives none; a character without one gives that of its byte.
+            bytes[b] = index
+                .get(texts, &[b as u8])
+                .unwrap_or(missing + u32::from(raw));
+        }
+        let mut plane = Vec::new();
+        if raw {
+            plane = vec![0; 0x1_0000];
+            for (c, id) in plane.iter_mut().enumerate().skip(128) {
+                let n = if c < 0x800 { 2 } else { 3 };
+                *id = missing + n;
+                if let Some(c) = char::from_u32(c as u32)
+                    && let Some(found) = index.get(texts, c.encode_utf8(&mut [0; 4]).as_bytes())
+                {
+                    *id = found;
+                }
+            }
+        }
+        let mut symbols = Self {
+            raw,
+            bytes,
+            plane,
+            has_bytes: false,
+        };
+        symbols.has_bytes = (0..=255).all(|b| symbols.byte(b, texts, index).next().is_some());
+        symbols
+    }
+
+    /// Whether every byte has a token.
+    pub(crate) fn has_bytes(&self) -> bool {
+        self.has_bytes
+    }
+
+    /// Adds the symbols of a word.
+    #[inline]
+    fn of(&self, word: &str, texts: &Arena, index: &Index, ids: &mut Vec<u32>) {
+        let bytes = word.as_bytes();
+        if !self.raw {
+            ids.extend(bytes.iter().map(|b| self.bytes[*b as usize]));
+            return;
+        }
+        let mut at = 0;
+        while at < bytes.len() {
+            let b = bytes[at];
+            if b < 128 {
+                ids.push(self.bytes[b as usize]);
+                at += 1;
+                continue;
+            }
+            let (c, after) = decode(bytes, at);
+            ids.push(match self.plane.get(c as usize) {
+                Some(id) => *id,
+                None => index
+                    .get(texts, &bytes[at..after])
+                    .unwrap_or(MAX_IDS as u32 + 4),
+            });
+            at = after;
+        }
+    }
+
+    /// The token of one byte, if there is one.
+    fn byte(&self, b: u8, texts: &Arena, index: &Index) -> impl Iterator<Item = u32> + use<> {
+        let id = if self.raw {
+            index.get(texts, format!("<0x{b:02X}>").as_bytes())
+        } else {
+            Some(self.bytes[b as usize])
+        };
+        id.filter(|id| *id < MAX_IDS as u32).into_iter()
+    }
+
+    /// The bytes of an unknown symbol at the start of `rest`.
+    fn unknown_len(&self, id: u32, rest: &[u8]) -> usize {
+        let n = if self.raw {
+            (id - MAX_IDS as u32) as usize
+        } else {
+            1
+        };
+        n.min(rest.len())
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.plane.capacity() * 4 + size_of::<Self>()
+    }
+}
