@@ -10,16 +10,23 @@ use crate::process;
 /// Its usual names, best first.
 const NAMES: [&str; 2] = ["python3", "python"];
 
-/// The name under which Python 3 with venv starts.
+/// Name and version of the Python 3 that has venv.
+fn look() -> Option<(&'static str, String)> {
+    // one start only: behind a version manager's shim each takes a good part of a second
+    let check = "import ensurepip, sys, venv; print('%d.%d.%d' % sys.version_info[:3])";
+    NAMES.into_iter().find_map(|name| {
+        let version = process::output(Command::new(name).args(["-c", check])).ok()?;
+        Some((name, version.trim().to_owned()))
+    })
+}
+
+/// The name under which it starts.
 pub(crate) fn program() -> Option<&'static str> {
-    NAMES
-        .into_iter()
-        .find(|name| process::succeeds(Command::new(name).args(["-c", "import ensurepip, venv"])))
+    Some(look()?.0)
 }
 
 pub(crate) fn find() -> Option<String> {
-    let version = process::output(Command::new(program()?).arg("--version")).ok()?;
-    Some(version.trim().to_owned())
+    Some(format!("Python {}", look()?.1))
 }
 
 pub(crate) fn prepare() -> Result<String> {
