@@ -1,11 +1,14 @@
 //! Speaks to model servers, without any network of its own.
 //!
 //! [`encode`] makes a request, whoever has a network sends it, [`Decoder`] reads the answer in chunks of any size, and
-//! [`Refusal`] says what an answer other than 200 means.
+//! [`Refusal`] says what an answer other than 200 means. [`check_prompt`] notices a prompt that was cut in silence.
+//! [`catalog`] asks what models there are. [`doctor`] finds out why a page cannot reach a server.
 #![forbid(unsafe_code)]
 
+pub mod catalog;
 mod decode;
 mod dialect;
+pub mod doctor;
 mod encode;
 mod error;
 mod http;

@@ -1,0 +1,429 @@
+//! Which models a server has, what is loaded, what a model is: requests, and their answers as far as they are used.
+
+use palimpsest_core::request::ModelError;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use crate::dialect::Dialect;
+use crate::http::HttpRequest;
+use crate::json;
+
+/// A model on the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstalledModel {
+    /// The name to ask for.
+    pub name: String,
+    /// Bytes on disk; 0 if unknown.
+    pub size: u64,
+    /// Changes when the model does; empty if unknown.
+    pub digest: String,
+    /// As the server writes it, such as `3.2B` or `134.52M`.
+    pub parameter_size: Option<String>,
+    /// Such as `Q4_K_M`.
+    pub quantization: Option<String>,
+    /// Such as `llama`.
+    pub family: Option<String>,
+    /// The window it was trained with, in tokens.
+    pub trained_window: Option<u32>,
+    /// The window it really has, where it is not chosen per request (llama.cpp).
+    pub window: Option<u32>,
+    /// Such as `completion`, `tools`, `thinking`, `vision`. `None` if the server is too old to say.
+    pub capabilities: Option<Vec<String>>,
+}
+
+/// A model in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedModel {
+    /// Its name.
+    pub name: String,
+    /// The window it was loaded with, in tokens. `None` if the server is too old to say.
+    pub window: Option<u32>,
+    /// Bytes in memory.
+    pub size: u64,
+    /// Bytes of it on the graphics card.
+    pub size_vram: u64,
+    /// When it will be unloaded, as the server writes times.
+    pub expires_at: Option<String>,
+}
+
+/// What `/api/show` says. The tokenizer's lists in the same answer belong to `palimpsest-tokens`, which reads the bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelDetails {
+    /// As the server writes it, such as `3.2B`.
+    pub parameter_size: Option<String>,
+    /// The exact number of parameters.
+    pub parameter_count: Option<u64>,
+    /// Such as `Q4_K_M`.
+    pub quantization: Option<String>,
+    /// Such as `llama`.
+    pub family: Option<String>,
+    /// The window it was trained with, in tokens.
+    pub trained_window: Option<u32>,
+    /// Such as `completion`, `tools`, `thinking`, `vision`.
+    pub capabilities: Option<Vec<String>>,
+    /// The chat template, for the curious: what a chat really costs is measured.
+    pub template: Option<String>,
+}
+
+/// Asks for the installed models.
+pub fn list(dialect: Dialect) -> HttpRequest {
+    HttpRequest::get(if dialect == Dialect::Ollama {
+        "/api/tags"
+    } else {
+        "/v1/models"
+    })
+}
+
+/// Asks for the server's version (Ollama only).
+pub fn version() -> HttpRequest {
+    HttpRequest::get("/api/version")
+}
+
+/// Asks what is in memory (Ollama only).
+pub fn loaded() -> HttpRequest {
+    HttpRequest::get("/api/ps")
+}
+
+/// Asks about one model (Ollama only). `whole_tokenizer` adds its vocabulary: 1 to 10 MB of JSON.
+pub fn show(model: &str, whole_tokenizer: bool) -> HttpRequest {
+    let mut body = json!({ "model": model });
+    if whole_tokenizer {
+        body["verbose"] = true.into();
+    }
+    HttpRequest::post("/api/show", &body)
+}
+
+/// Loads a model with this window, without a word (Ollama only). Another window than the loaded one reloads it.
+pub fn load(model: &str, window: u32, keep_alive_seconds: i32) -> HttpRequest {
+    let options = json!({ "num_ctx": window });
+    HttpRequest::post(
+        "/api/chat",
+        &json!({ "model": model, "messages": [], "options": options, "keep_alive": keep_alive_seconds }),
+    )
+}
+
+/// Takes a model out of memory (Ollama only).
+pub fn unload(model: &str) -> HttpRequest {
+    HttpRequest::post(
+        "/api/chat",
+        &json!({ "model": model, "messages": [], "keep_alive": 0 }),
+    )
+}
+
+/// Reads the answer to [`list`], of either protocol: models in the server's order.
+pub fn read_list(body: &[u8]) -> Result<Vec<InstalledModel>, ModelError> {
+    let value = json::object(body)?;
+    if let Some(models) = value["data"].as_array() {
+        return Ok(models
+            .iter()
+            .filter_map(|m| read::<V1Model>(m))
+            .map(InstalledModel::from)
+            .collect());
+    }
+    let models = value["models"].as_array().ok_or_else(not_expected)?;
+    Ok(models
+        .iter()
+        .filter_map(|m| read::<Tag>(m))
+        .map(InstalledModel::from)
+        .collect())
+}
+
+/// Reads the answer to [`version`], such as `0.33.0-rc2`.
+pub fn read_version(body: &[u8]) -> Result<String, ModelError> {
+    json::object(body)?["version"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(not_expected)
+}
+
+/// Reads the answer to [`loaded`].
+pub fn read_loaded(body: &[u8]) -> Result<Vec<LoadedModel>, ModelError> {
+    let value = json::object(body)?;
+    let models = value["models"].as_array().ok_or_else(not_expected)?;
+    Ok(models
+        .iter()
+        .filter_map(|m| read::<Ps>(m))
+        .map(LoadedModel::from)
+        .collect())
+}
+
+/// Reads the answer to [`show`].
+pub fn read_show(body: &[u8]) -> Result<ModelDetails, ModelError> {
+    let value = json::object(body)?;
+    let (details, info) = (&value["details"], &value["model_info"]);
+    if !details.is_object() {
+        return Err(not_expected());
+    }
+    let details: Details = read(details).unwrap_or_default();
+    let architecture = info["general.architecture"].as_str().unwrap_or_default();
+    Ok(ModelDetails {
+        parameter_size: details.parameter_size,
+        parameter_count: info["general.parameter_count"].as_u64(),
+        quantization: details.quantization_level,
+        family: details.family,
+        trained_window: json::count(&info[format!("{architecture}.context_length")]),
+        capabilities: read(&value["capabilities"]),
+        template: value["template"].as_str().map(str::to_owned),
+    })
+}
+
+/// Whether `name` is `installed`. A name without a tag means the tag `latest`.
+pub fn same_model(installed: &str, name: &str) -> bool {
+    fn tagged(name: &str) -> (&str, &str) {
+        let folder = name.rfind('/').map_or(0, |at| at + 1);
+        match name[folder..].find(':') {
+            Some(at) => (&name[..folder + at], &name[folder + at + 1..]),
+            None => (name, "latest"),
+        }
+    }
+    tagged(installed) == tagged(name)
+}
+
+fn not_expected() -> ModelError {
+    json::bad("it answers, but not as a model server does")
+}
+
+/// Reads what has the expected shape; an odd entry is left out, not an error for the whole list.
+fn read<'a, T: Deserialize<'a>>(value: &'a Value) -> Option<T> {
+    T::deserialize(value).ok()
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    #[serde(deserialize_with = "filled")]
+    parameter_size: Option<String>,
+    #[serde(deserialize_with = "filled")]
+    quantization_level: Option<String>,
+    #[serde(deserialize_with = "filled")]
+    family: Option<String>,
+    context_length: Value,
+}
+
+/// Text, with `""` and `null` as nothing.
+fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty()))
+}
+
+#[derive(Deserialize)]
+struct Tag {
+    name: String,
+    #[serde(default)]
+    size: u64,
+    #[serde(default)]
+    digest: String,
+    #[serde(default)]
+    details: Details,
+    #[serde(default)]
+    capabilities: Option<Vec<String>>,
+}
+
+impl From<Tag> for InstalledModel {
+    fn from(tag: Tag) -> Self {
+        Self {
+            name: tag.name,
+            size: tag.size,
+            digest: tag.digest,
+            trained_window: json::count(&tag.details.context_length),
+            parameter_size: tag.details.parameter_size,
+            quantization: tag.details.quantization_level,
+            family: tag.details.family,
+            window: None,
+            capabilities: tag.capabilities,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct V1Model {
+    id: String,
+    #[serde(default)]
+    meta: Option<Meta>,
+}
+
+/// What llama.cpp adds.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Meta {
+    n_ctx: Value,
+    n_ctx_train: Value,
+    n_params: Value,
+    size: Value,
+    #[serde(deserialize_with = "filled")]
+    ftype: Option<String>,
+}
+
+impl From<V1Model> for InstalledModel {
+    fn from(model: V1Model) -> Self {
+        let meta = model.meta.unwrap_or_default();
+        Self {
+            name: model.id,
+            size: meta.size.as_u64().unwrap_or(0),
+            parameter_size: meta.n_params.as_u64().filter(|n| *n > 0).map(parameters),
+            quantization: meta.ftype,
+            trained_window: json::count(&meta.n_ctx_train),
+            window: json::count(&meta.n_ctx),
+            ..Self::default()
+        }
+    }
+}
+
+/// 134515008 → "134.52M", as Ollama writes it.
+fn parameters(count: u64) -> String {
+    const BILLION: f64 = 1e9;
+    const MILLION: f64 = 1e6;
+    let count = count as f64;
+    if count >= BILLION {
+        format!("{:.1}B", count / BILLION)
+    } else {
+        format!("{:.2}M", count / MILLION)
+    }
+}
+
+#[derive(Deserialize)]
+struct Ps {
+    name: String,
+    #[serde(default)]
+    size: u64,
+    #[serde(default)]
+    size_vram: u64,
+    #[serde(default)]
+    expires_at: Option<String>,
+    #[serde(default)]
+    context_length: Value,
+}
+
+impl From<Ps> for LoadedModel {
+    fn from(ps: Ps) -> Self {
+        Self {
+            window: json::count(&ps.context_length),
+            name: ps.name,
+            size: ps.size,
+            size_vram: ps.size_vram,
+            expires_at: ps.expires_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ollama's list, with what an older version leaves out and an entry that makes no sense.
+    #[test]
+    fn tags() {
+        let body = br#"{"models":[
+            {"name":"smollm2:135m","model":"smollm2:135m","modified_at":"x","size":98362745,"digest":"fd5f","details":{"parent_model":"","format":"gguf","family":"llama","families":["llama"],"parameter_size":"134.52M","quantization_level":"Q4_1","context_length":8192},"capabilities":["completion"]},
+            {"name":"old:7b","details":{"parameter_size":"","family":"llama"}},
+            {"size":1}, null]}"#;
+        let models = read_list(body).unwrap();
+        assert_eq!(models.len(), 2);
+        assert_eq!(
+            models[0],
+            InstalledModel {
+                name: "smollm2:135m".into(),
+                size: 98_362_745,
+                digest: "fd5f".into(),
+                parameter_size: Some("134.52M".into()),
+                quantization: Some("Q4_1".into()),
+                family: Some("llama".into()),
+                trained_window: Some(8192),
+                window: None,
+                capabilities: Some(vec!["completion".into()]),
+            }
+        );
+        assert_eq!(
+            models[1],
+            InstalledModel {
+                name: "old:7b".into(),
+                family: Some("llama".into()),
+                ..InstalledModel::default()
+            }
+        );
+        assert_eq!(read_list(br#"{"models":[]}"#).unwrap(), []);
+        assert_eq!(read_list(b"{}").unwrap_err().code(), "bad_response");
+        assert_eq!(read_list(b"<html>").unwrap_err().code(), "bad_response");
+    }
+
+    /// llama.cpp's list: the window it really has, and the one it was trained with.
+    #[test]
+    fn openai_models() {
+        let body = br#"{"models":[{"name":"other form"}],"object":"list","data":[{"id":"smollm2:135m","object":"model","owned_by":"llamacpp","meta":{"vocab_type":2,"n_vocab":49152,"n_ctx":4096,"n_ctx_train":8192,"n_params":134515008,"size":96576768,"ftype":"Q4_1"}},{"id":"gpt","meta":null}]}"#;
+        let models = read_list(body).unwrap();
+        assert_eq!(
+            (
+                models[0].window,
+                models[0].trained_window,
+                models[0].parameter_size.as_deref()
+            ),
+            (Some(4096), Some(8192), Some("134.52M"))
+        );
+        assert_eq!(
+            models[1],
+            InstalledModel {
+                name: "gpt".into(),
+                ..InstalledModel::default()
+            }
+        );
+        assert_eq!(parameters(3_212_749_888), "3.2B");
+    }
+
+    /// The loaded window is the one that counts (research, doctor).
+    #[test]
+    fn ps() {
+        let body = br#"{"models":[{"name":"smollm2:135m","size":124444998,"expires_at":"2026-11-21T21:40:44Z","size_vram":7,"context_length":512},{"name":"old"}]}"#;
+        let models = read_loaded(body).unwrap();
+        let first = LoadedModel {
+            name: "smollm2:135m".into(),
+            window: Some(512),
+            size: 124_444_998,
+            size_vram: 7,
+            expires_at: Some("2026-11-21T21:40:44Z".into()),
+        };
+        assert_eq!(models[0], first);
+        assert_eq!(models[1].window, None);
+    }
+
+    /// G5: sizes, trained window and capabilities of one model; the lists of its tokenizer are not looked at.
+    #[test]
+    fn show_and_version() {
+        let body = br#"{"template":"T","details":{"family":"llama","parameter_size":"134.52M","quantization_level":"Q4_1"},"model_info":{"general.architecture":"llama","general.parameter_count":134515008,"llama.context_length":8192,"tokenizer.ggml.tokens":null},"capabilities":["completion"]}"#;
+        let expected = ModelDetails {
+            parameter_size: Some("134.52M".into()),
+            parameter_count: Some(134_515_008),
+            quantization: Some("Q4_1".into()),
+            family: Some("llama".into()),
+            trained_window: Some(8192),
+            capabilities: Some(vec!["completion".into()]),
+            template: Some("T".into()),
+        };
+        assert_eq!(read_show(body).unwrap(), expected);
+        assert_eq!(
+            read_show(br#"{"error":"x"}"#).unwrap_err().code(),
+            "bad_response"
+        );
+        assert_eq!(
+            read_version(br#"{"version":"0.33.0-rc2"}"#).unwrap(),
+            "0.33.0-rc2"
+        );
+        assert_eq!(show("m", true).body, br#"{"model":"m","verbose":true}"#);
+        assert_eq!(
+            unload("m").body,
+            br#"{"model":"m","messages":[],"keep_alive":0}"#
+        );
+        assert_eq!(
+            load("m", 512, -1).body,
+            br#"{"model":"m","messages":[],"options":{"num_ctx":512},"keep_alive":-1}"#
+        );
+    }
+
+    #[test]
+    fn names() {
+        let check = |a, b, same| assert_eq!(same_model(a, b), same, "{a} {b}");
+        check("llama3.2:latest", "llama3.2", true);
+        check("llama3.2:3b", "llama3.2", false);
+        check("hf.co:443/org/model:latest", "hf.co:443/org/model", true);
+        check("a:b", "a:b", true);
+        check("a", "", false);
+    }
+}
