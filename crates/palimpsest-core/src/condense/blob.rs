@@ -15,7 +15,12 @@ pub(super) fn condense(text: &str) -> Option<String> {
     let mut done = 0;
     for (start, end) in runs(text.as_bytes()) {
         out.push_str(&text[done..start]);
-        _ = write!(out, "{}[{} characters of encoded data]", &text[start..start + SHOWN], grouped(end - start));
+        _ = write!(
+            out,
+            "{}[{} characters of encoded data]",
+            &text[start..start + SHOWN],
+            grouped(end - start)
+        );
         done = end;
     }
     if done == 0 {
@@ -28,7 +33,8 @@ pub(super) fn condense(text: &str) -> Option<String> {
 /// Runs of base64 characters, line breaks of wrapped data included. ASCII, so every border is a
 /// character's.
 fn runs(bytes: &[u8]) -> Vec<(usize, usize)> {
-    let encoded = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-');
+    let encoded =
+        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-');
     let mut runs = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -52,7 +58,12 @@ fn runs(bytes: &[u8]) -> Vec<(usize, usize)> {
                 break;
             }
         }
-        let end = at - bytes[start..at].iter().rev().take_while(|b| matches!(b, b'\n' | b'\r')).count();
+        // a short last line is data only where it is padded: it may be the next word
+        let last = &bytes[line..at];
+        let short = line > start && last.len() < 60 && !last.ends_with(b"=");
+        let end = if short { line } else { at };
+        let breaks = bytes[start..end].iter().rev();
+        let end = end - breaks.take_while(|b| matches!(b, b'\n' | b'\r')).count();
         if end - start >= LONG && is_data(&bytes[start..end]) {
             runs.push((start, end));
         }
@@ -63,8 +74,11 @@ fn runs(bytes: &[u8]) -> Vec<(usize, usize)> {
 /// Data has digits and both cases, or is hexadecimal; a line of dashes is neither.
 fn is_data(run: &[u8]) -> bool {
     let some = |test: fn(&u8) -> bool| run.iter().filter(|b| test(b)).count() * 50 > run.len();
-    let hexadecimal = run.iter().all(|b| b.is_ascii_hexdigit() || b.is_ascii_whitespace());
-    some(u8::is_ascii_digit) && (hexadecimal || (some(u8::is_ascii_uppercase) && some(u8::is_ascii_lowercase)))
+    let hexadecimal = run
+        .iter()
+        .all(|b| b.is_ascii_hexdigit() || b.is_ascii_whitespace());
+    some(u8::is_ascii_digit)
+        && (hexadecimal || (some(u8::is_ascii_uppercase) && some(u8::is_ascii_lowercase)))
 }
 
 #[cfg(test)]
@@ -87,14 +101,26 @@ mod tests {
     fn wrapped_and_hex() {
         let wrapped = ("aB3dE6gH9jK2mN5p".repeat(4) + "\n").repeat(20);
         let short = condense(&format!("cert:\n{wrapped}end.")).unwrap();
-        assert_eq!(short, "cert:\naB3dE6gH9jK2mN5paB3dE6gH[1,299 characters of encoded data]\nend.");
-        assert!(condense(&"00ff7a".repeat(200)).unwrap().starts_with("00ff7a00ff7a"));
+        assert_eq!(
+            short,
+            "cert:\naB3dE6gH9jK2mN5paB3dE6gH[1,299 characters of encoded data]\nend."
+        );
+        assert!(
+            condense(&"00ff7a".repeat(200))
+                .unwrap()
+                .starts_with("00ff7a00ff7a")
+        );
     }
 
     /// F 28: words, paths, dashes and short hashes stay.
     #[test]
     fn unchanged() {
-        for text in ["-".repeat(900), "word ".repeat(300), "a/b/c/".repeat(200), "0123abcd".repeat(20)] {
+        for text in [
+            "-".repeat(900),
+            "word ".repeat(300),
+            "a/b/c/".repeat(200),
+            "0123abcd".repeat(20),
+        ] {
             assert_eq!(condense(&text), None);
         }
     }

@@ -32,7 +32,11 @@ fn delimiter(text: &str) -> Option<char> {
 pub(super) fn condense(text: &str) -> Option<String> {
     let delimiter = delimiter(text)?;
     let rows: Vec<&str> = rows(text).filter(|row| !row.trim().is_empty()).collect();
-    let body = rows.iter().filter(|row| !is_rule(row)).count().saturating_sub(1);
+    let body = rows
+        .iter()
+        .filter(|row| !is_rule(row))
+        .count()
+        .saturating_sub(1);
     if rows.len() <= HEAD + TAIL + 4 {
         return None;
     }
@@ -59,7 +63,7 @@ fn shown(row: &str) -> String {
     }
 }
 
-/// Rows, with line breaks inside quotes left alone. A quote that is still open after 100 lines was
+/// Rows, with line breaks inside quotes left alone. A quote that is still open after 30 lines was
 /// no quote.
 fn rows(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -71,7 +75,7 @@ fn rows(text: &str) -> impl Iterator<Item = &str> {
         let mut end = first;
         let mut open = rest[..end].bytes().filter(|&b| b == b'"').count() % 2 == 1;
         let mut lines = 1;
-        while open && end < rest.len() && lines < 100 {
+        while open && end < rest.len() && lines < 30 {
             let next = rest[end..].find('\n').map_or(rest.len(), |at| end + at + 1);
             open ^= rest[end..next].bytes().filter(|&b| b == b'"').count() % 2 == 1;
             end = next;
@@ -99,7 +103,11 @@ fn cells(row: &str, delimiter: char) -> usize {
 /// `+----+----+`, `|---|---|`, `----+----`.
 fn is_rule(row: &str) -> bool {
     let row = row.trim();
-    row.len() >= 3 && row.contains("--") && row.bytes().all(|b| matches!(b, b'-' | b'+' | b'|' | b' ' | b':'))
+    row.len() >= 3
+        && row.contains("--")
+        && row
+            .bytes()
+            .all(|b| matches!(b, b'-' | b'+' | b'|' | b' ' | b':'))
 }
 
 #[cfg(test)]
@@ -107,7 +115,9 @@ mod tests {
     use super::*;
 
     fn table(rows: usize) -> String {
-        (0..rows).fold("id,name,city\n".to_owned(), |t, i| t + &format!("{i},\"a, {i}\",Rome\n"))
+        (0..rows).fold("id,name,city\n".to_owned(), |t, i| {
+            t + &format!("{i},\"a, {i}\",Rome\n")
+        })
     }
 
     /// T2, T3: number of rows and columns, a sample of both ends.
@@ -125,18 +135,30 @@ mod tests {
     #[test]
     fn framed() {
         let row = "| 1  | x    |\n";
-        let text = format!("+----+------+\n| id | name |\n+----+------+\n{}+----+------+\n", row.repeat(50));
+        let text = format!(
+            "+----+------+\n| id | name |\n+----+------+\n{}+----+------+\n",
+            row.repeat(50)
+        );
         let short = condense(&text).unwrap();
-        assert!(short.starts_with("50 rows, 2 columns\n+----+------+\n| id | name |\n"), "{short}");
+        assert!(
+            short.starts_with("50 rows, 2 columns\n+----+------+\n| id | name |\n"),
+            "{short}"
+        );
         let quoted = "a;b\n".to_owned() + &"1;\"two\nlines\"\n".repeat(40);
-        assert!(condense(&quoted).unwrap().starts_with("40 rows, 2 columns\na;b\n1;\"two\nlines\"\n"));
+        assert!(
+            condense(&quoted)
+                .unwrap()
+                .starts_with("40 rows, 2 columns\na;b\n1;\"two\nlines\"\n")
+        );
     }
 
     /// T3: prose and code are no tables.
     #[test]
     fn detection() {
         assert!(looks_like(&table(5)));
-        assert!(!looks_like("Hello, world, again\nThis is prose.\nIt goes on, and on.\nEnd\n"));
+        assert!(!looks_like(
+            "Hello, world, again\nThis is prose.\nIt goes on, and on.\nEnd\n"
+        ));
         assert!(!looks_like("a\nb\nc\nd\ne\n"));
         assert!(!looks_like("\"\n\"\n\"\n"));
     }

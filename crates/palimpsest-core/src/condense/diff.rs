@@ -40,13 +40,18 @@ pub(super) fn condense(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut left_out = 0;
     let mut file: Vec<&str> = Vec::new();
-    for line in text.lines() {
-        let begins = line.starts_with("diff --git ")
-            || (line.starts_with("--- ") && !file.iter().any(|l| l.starts_with("diff ") && file.len() < 8));
-        if begins && !file.is_empty() {
+    let mut head = false;
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let git = line.starts_with("diff --git ");
+        // a removed line can begin like that too
+        let plain = line.starts_with("--- ") && lines.peek().is_some_and(|l| l.starts_with("+++ "));
+        if git || (plain && !head) {
             left_out += write_file(&mut out, &file);
             file.clear();
+            head = true;
         }
+        head &= !line.starts_with("@@ ");
         file.push(line);
     }
     left_out += write_file(&mut out, &file);
@@ -55,7 +60,10 @@ pub(super) fn condense(text: &str) -> Option<String> {
 
 /// Writes one file of the diff. Returns the number of lines that were left out.
 fn write_file(out: &mut String, lines: &[&str]) -> usize {
-    let body = lines.iter().position(|l| l.starts_with("@@ ")).unwrap_or(lines.len());
+    let body = lines
+        .iter()
+        .position(|l| l.starts_with("@@ "))
+        .unwrap_or(lines.len());
     let (head, body) = lines.split_at(body);
     let mut left_out = 0;
     for line in head {
@@ -65,33 +73,36 @@ fn write_file(out: &mut String, lines: &[&str]) -> usize {
             _ = writeln!(out, "{line}");
         }
     }
-    let changed = |line: &str| line.starts_with(['+', '-']);
-    let changes = body.iter().filter(|l| changed(l)).count();
+    let is_change = |line: &str| line.starts_with(['+', '-']);
+    let changes = body.iter().filter(|l| is_change(l)).count();
     let added = body.iter().filter(|l| l.starts_with('+')).count();
     let generated = head.iter().any(|line| {
         let path = line.split('\t').next().unwrap_or(line);
-        (line.starts_with("+++ ") || line.starts_with("diff ")) && GENERATED.iter().any(|g| path.ends_with(g))
+        (line.starts_with("+++ ") || line.starts_with("diff "))
+            && GENERATED.iter().any(|g| path.ends_with(g))
     });
     if generated && changes > 6 {
-        _ = writeln!(out, "… generated: {added} lines added, {} removed", changes - added);
+        _ = writeln!(
+            out,
+            "… generated: {added} lines added, {} removed",
+            changes - added
+        );
         return left_out + body.len();
     }
     let mut seen = 0;
     let mut gap = (0, 0);
     for (i, line) in body.iter().enumerate() {
-        let near = (i.saturating_sub(CONTEXT)..=i + CONTEXT).any(|j| body.get(j).is_some_and(|l| changed(l)));
-        seen += usize::from(changed(line));
+        let near = (i.saturating_sub(CONTEXT)..=i + CONTEXT)
+            .any(|j| body.get(j).is_some_and(|l| is_change(l)));
+        seen += usize::from(is_change(line));
         let inner = changes > HEAD + TAIL + 10 && seen > HEAD && seen <= changes - TAIL;
-        if line.starts_with("@@ ") && !inner {
-            write_gap(out, &mut gap);
-            _ = writeln!(out, "{line}");
-        } else if near && !inner {
+        if (near || line.starts_with("@@ ")) && !inner {
             write_gap(out, &mut gap);
             _ = writeln!(out, "{line}");
         } else {
             left_out += 1;
             gap.0 += 1;
-            gap.1 += usize::from(changed(line));
+            gap.1 += usize::from(is_change(line));
         }
     }
     write_gap(out, &mut gap);
@@ -146,10 +157,18 @@ index 1..2 100644
     #[test]
     fn long_files() {
         let lines: String = (0..500).fold(String::new(), |t, i| t + &format!("+line {i}\n"));
-        let diff = format!("--- a/Cargo.lock\n+++ b/Cargo.lock\n@@ -1 +1,500 @@\n{lines}--- a/b.rs\n+++ b/b.rs\n@@ -1 +1,500 @@\n{lines}");
+        let diff = format!(
+            "--- a/Cargo.lock\n+++ b/Cargo.lock\n@@ -1 +1,500 @@\n{lines}--- a/b.rs\n+++ b/b.rs\n@@ -1 +1,500 @@\n{lines}"
+        );
         let short = condense(&diff).unwrap();
-        assert!(short.contains("+++ b/Cargo.lock\n… generated: 500 lines added, 0 removed\n"), "{short}");
-        assert!(short.contains("+line 119\n… 340 lines, 340 of them changed\n+line 460\n"), "{short}");
+        assert!(
+            short.contains("+++ b/Cargo.lock\n… generated: 500 lines added, 0 removed\n"),
+            "{short}"
+        );
+        assert!(
+            short.contains("+line 119\n… 340 lines, 340 of them changed\n+line 460\n"),
+            "{short}"
+        );
     }
 
     /// T3: what is no diff, or has nothing to spare.

@@ -28,11 +28,19 @@ pub(super) fn condense(text: &str) -> Option<String> {
         _ => i + 1,
     };
     let inner = HEAD..lines.len() - TAIL;
-    let entries: Vec<usize> = inner.clone().filter(|&i| defines(code(lines[i], numbered))).collect();
+    let entries: Vec<usize> = inner
+        .clone()
+        .filter(|&i| defines(code(lines[i], numbered)))
+        .collect();
     // evenly, if there are too many
     let step = entries.len().div_ceil(OUTLINE).max(1);
 
-    let mut out = format!("{} lines. Lines {} to {}:\n", grouped(lines.len()), line_number(0), line_number(HEAD - 1));
+    let mut out = format!(
+        "{} lines. Lines {} to {}:\n",
+        grouped(lines.len()),
+        line_number(0),
+        line_number(HEAD - 1)
+    );
     for line in &lines[..HEAD] {
         write_line(&mut out, line);
     }
@@ -49,7 +57,12 @@ pub(super) fn condense(text: &str) -> Option<String> {
             _ = writeln!(out, "(1 of {step} definitions)");
         }
     }
-    _ = writeln!(out, "… lines {} to {}:", to + 1, line_number(lines.len() - 1));
+    _ = writeln!(
+        out,
+        "… lines {} to {}:",
+        to + 1,
+        line_number(lines.len() - 1)
+    );
     for line in &lines[lines.len() - TAIL..] {
         write_line(&mut out, line);
     }
@@ -59,7 +72,11 @@ pub(super) fn condense(text: &str) -> Option<String> {
 fn write_line(out: &mut String, line: &str) {
     let head = cut::head(line, LINE);
     out.push_str(head);
-    out.push_str(if head.len() < line.len() { "…\n" } else { "\n" });
+    out.push_str(if head.len() < line.len() {
+        "…\n"
+    } else {
+        "\n"
+    });
 }
 
 /// The number a reading tool put before a line: `   12\t`, `12→`, `12|`, `12: `.
@@ -67,7 +84,9 @@ fn number(line: &str) -> Option<usize> {
     let line = line.trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &line[digits..];
-    (rest.starts_with(['\t', '→', '|', ':']) && digits <= 9).then(|| line[..digits].parse().ok()).flatten()
+    (rest.starts_with(['\t', '→', '|', ':']) && digits <= 9)
+        .then(|| line[..digits].parse().ok())
+        .flatten()
 }
 
 /// A line without the number before it.
@@ -75,17 +94,47 @@ fn code(line: &str, numbered: bool) -> &str {
     if !numbered {
         return line;
     }
-    let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = line
+        .trim_start()
+        .trim_start_matches(|c: char| c.is_ascii_digit());
     rest.strip_prefix(['\t', '→', '|', ':']).unwrap_or(rest)
 }
 
 /// Whether a line begins something a reader would look for: a definition, a heading, a section.
 fn defines(line: &str) -> bool {
     const WORDS: [&str; 32] = [
-        "fn ", "pub ", "impl ", "struct ", "enum ", "trait ", "mod ", "macro_rules!", "class ",
-        "def ", "async def ", "async fn ", "function ", "export ", "interface ", "type ", "const ",
-        "func ", "package ", "namespace ", "public ", "private ", "protected ", "static ",
-        "abstract ", "module ", "sub ", "CREATE ", "create ", "template ", "typedef ", "[",
+        "fn ",
+        "pub ",
+        "impl ",
+        "struct ",
+        "enum ",
+        "trait ",
+        "mod ",
+        "macro_rules!",
+        "class ",
+        "def ",
+        "async def ",
+        "async fn ",
+        "function ",
+        "export ",
+        "interface ",
+        "type ",
+        "const ",
+        "func ",
+        "package ",
+        "namespace ",
+        "public ",
+        "private ",
+        "protected ",
+        "static ",
+        "abstract ",
+        "module ",
+        "sub ",
+        "CREATE ",
+        "create ",
+        "template ",
+        "typedef ",
+        "[",
     ];
     let trimmed = line.trim_start();
     let indent = line.len() - trimmed.len();
@@ -96,7 +145,9 @@ fn defines(line: &str) -> bool {
         // headings, not comments of shells and Python
         return indent == 0 && (trimmed.starts_with("# ") || trimmed.starts_with("##"));
     }
-    let constant = ["const ", "type ", "["].iter().any(|word| trimmed.starts_with(word));
+    let constant = ["const ", "type ", "["]
+        .iter()
+        .any(|word| trimmed.starts_with(word));
     WORDS.iter().any(|word| trimmed.starts_with(word)) && (indent == 0 || !constant)
 }
 
@@ -112,9 +163,14 @@ mod tests {
             _ => t + &format!("    let x = {i};\n"),
         });
         let short = condense(&text).unwrap();
-        assert!(short.starts_with("600 lines. Lines 1 to 40:\n    let x = 1;\n"), "{short}");
         assert!(
-            short.contains("… of lines 41 to 580 only what they define:\n50: pub fn number_50() {\n150: pub"),
+            short.starts_with("600 lines. Lines 1 to 40:\n    let x = 1;\n"),
+            "{short}"
+        );
+        assert!(
+            short.contains(
+                "… of lines 41 to 580 only what they define:\n50: pub fn number_50() {\n150: pub"
+            ),
             "{short}"
         );
         assert!(short.contains("… lines 581 to 600:\n"), "{short}");
@@ -129,7 +185,10 @@ mod tests {
             _ => t + &format!("{i:6}\t    x = {i}\n"),
         });
         let short = condense(&text).unwrap();
-        assert!(short.starts_with("400 lines. Lines 300 to 339:\n   300\t"), "{short}");
+        assert!(
+            short.starts_with("400 lines. Lines 300 to 339:\n   300\t"),
+            "{short}"
+        );
         assert!(short.contains("\n400: class Store:\n"), "{short}");
     }
 
@@ -137,7 +196,11 @@ mod tests {
     #[test]
     fn others() {
         let prose = "just some words here\n".repeat(200);
-        assert!(condense(&prose).unwrap().contains("… lines 41 to 180 are left out\n"));
+        assert!(
+            condense(&prose)
+                .unwrap()
+                .contains("… lines 41 to 180 are left out\n")
+        );
         assert_eq!(condense(&"x\n".repeat(80)), None);
     }
 }

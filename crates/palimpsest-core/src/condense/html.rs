@@ -3,13 +3,45 @@
 use super::cut;
 
 /// Elements whose content is not read.
-const UNREAD: [&str; 8] = ["script", "style", "svg", "noscript", "template", "head", "iframe", "canvas"];
+const UNREAD: [&str; 8] = [
+    "script", "style", "svg", "noscript", "template", "head", "iframe", "canvas",
+];
 
 /// Elements that begin a line.
 const BLOCKS: [&str; 33] = [
-    "p", "div", "br", "li", "ul", "ol", "tr", "table", "section", "article", "header", "footer",
-    "main", "nav", "aside", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote", "dl", "dt",
-    "dd", "form", "hr", "figure", "title", "option", "details", "summary",
+    "p",
+    "div",
+    "br",
+    "li",
+    "ul",
+    "ol",
+    "tr",
+    "table",
+    "section",
+    "article",
+    "header",
+    "footer",
+    "main",
+    "nav",
+    "aside",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "pre",
+    "blockquote",
+    "dl",
+    "dt",
+    "dd",
+    "form",
+    "hr",
+    "figure",
+    "title",
+    "option",
+    "details",
+    "summary",
 ];
 
 /// Whether the text is an HTML document or a piece of one.
@@ -18,7 +50,10 @@ pub(super) fn looks_like(text: &str) -> bool {
     if start.starts_with("<!doctype html") || start.starts_with("<html") {
         return true;
     }
-    let tags = ["<div", "<p>", "<p ", "<span", "<a href", "<table", "<li", "<body", "<script", "<h1", "<h2", "<td"];
+    let tags = [
+        "<div", "<p>", "<p ", "<span", "<a href", "<table", "<li", "<body", "<script", "<h1",
+        "<h2", "<td",
+    ];
     start.starts_with('<') && tags.iter().filter(|tag| start.contains(*tag)).count() >= 2
 }
 
@@ -34,16 +69,29 @@ pub(super) fn to_text(html: &str) -> Option<String> {
             rest = comment.find("-->").map_or("", |end| &comment[end + 3..]);
             continue;
         }
-        let named = rest[1..].trim_start_matches('/').starts_with(|c: char| c.is_ascii_alphabetic() || c == '!' || c == '?');
-        let Some(end) = tag_end(rest).filter(|_| named) else {
+        let named = rest[1..]
+            .trim_start_matches('/')
+            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '!' || c == '?');
+        if !named {
             page.text("<");
             rest = &rest[1..];
+            continue;
+        }
+        let Some(end) = tag_end(rest) else {
+            // no tag that begins here can end here
+            let chunk = cut::head(rest, LONGEST_TAG).len().max(1);
+            page.text(&rest[..chunk]);
+            rest = &rest[chunk..];
             continue;
         };
         let tag = &rest[1..end];
         rest = &rest[end + 1..];
         let closing = tag.starts_with('/');
-        let name: String = tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+        let name: String = tag
+            .trim_start_matches('/')
+            .chars()
+            .take_while(char::is_ascii_alphanumeric)
+            .collect();
         let name = name.to_ascii_lowercase();
         if !closing && !tag.ends_with('/') && UNREAD.contains(&name.as_str()) {
             rest = skip_element(rest, &name);
@@ -108,7 +156,11 @@ impl Page {
             ("td" | "th", true) => self.out.push_str(" | "),
             ("pre", closing) => {
                 self.line();
-                self.pre = if closing { self.pre.saturating_sub(1) } else { self.pre + 1 };
+                self.pre = if closing {
+                    self.pre.saturating_sub(1)
+                } else {
+                    self.pre + 1
+                };
             }
             (name, closing) if BLOCKS.contains(&name) => {
                 self.line();
@@ -141,10 +193,14 @@ impl Page {
     }
 }
 
-/// Where the tag that begins `text` ends, outside quotes.
+/// No tag is longer, in bytes: encoded pictures are taken out before.
+const LONGEST_TAG: usize = 65_536;
+
+/// Where the tag that begins `text` ends, outside quotes if they are closed.
 fn tag_end(text: &str) -> Option<usize> {
+    let text = cut::head(text, LONGEST_TAG);
     let mut quote = None;
-    for (at, byte) in text.bytes().enumerate().take(20_000) {
+    for (at, byte) in text.bytes().enumerate() {
         match (quote, byte) {
             (None, b'>') => return Some(at),
             (None, b'"' | b'\'') => quote = Some(byte),
@@ -152,7 +208,6 @@ fn tag_end(text: &str) -> Option<usize> {
             _ => {}
         }
     }
-    // a quote that never ends: the first bracket will do
     text.find('>')
 }
 
@@ -163,7 +218,9 @@ fn skip_element<'a>(rest: &'a str, name: &str) -> &'a str {
         let tag = from + at + 2;
         let is_it = rest.as_bytes().get(tag..tag + name.len());
         if is_it.is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes())) {
-            return rest[tag..].find('>').map_or("", |end| &rest[tag + end + 1..]);
+            return rest[tag..]
+                .find('>')
+                .map_or("", |end| &rest[tag + end + 1..]);
         }
         from = tag;
     }
@@ -180,7 +237,9 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     let value = tag[at..].trim_start().strip_prefix('=')?.trim_start();
     let value = match value.chars().next()? {
         quote @ ('"' | '\'') => value[1..].split(quote).next()?,
-        _ => value.split(|c: char| c.is_whitespace() || c == '>').next()?,
+        _ => value
+            .split(|c: char| c.is_whitespace() || c == '>')
+            .next()?,
     };
     Some(decode(value))
 }
@@ -217,23 +276,27 @@ fn decode(text: &str) -> String {
     while let Some(at) = rest.find('&') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let name = cut::head(&rest[1..], 10).split_once(';').map(|(name, _)| name);
+        let name = cut::head(&rest[1..], 10)
+            .split_once(';')
+            .map(|(name, _)| name);
         let char = name.and_then(|name| match name.strip_prefix('#') {
             Some(number) => {
-                let hex = number.strip_prefix(['x', 'X']).map(|hex| u32::from_str_radix(hex, 16));
+                let hex = number
+                    .strip_prefix(['x', 'X'])
+                    .map(|hex| u32::from_str_radix(hex, 16));
                 char::from_u32(hex.unwrap_or_else(|| number.parse()).ok()?)
             }
-            None => NAMES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c),
+            None => NAMES
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, c)| *c),
         });
-        match (char, name) {
-            (Some(c), Some(name)) => {
-                out.push(c);
-                rest = &rest[name.len() + 2..];
-            }
-            _ => {
-                out.push('&');
-                rest = &rest[1..];
-            }
+        if let (Some(c), Some(name)) = (char, name) {
+            out.push(c);
+            rest = &rest[name.len() + 2..];
+        } else {
+            out.push('&');
+            rest = &rest[1..];
         }
     }
     out.push_str(rest);
@@ -266,7 +329,7 @@ mod tests {
     #[test]
     fn broken() {
         check("a < b and c > d", "a < b and c > d");
-        check("<div><p>x</div", "x");
+        check("<div><p>x</div", "x</div");
         check("<a href=\"x>text</a>", "text");
         check("caf&#233; &#x1F600; &nope; &", "café 😀 &nope; &");
         check("<script>never ends", "");

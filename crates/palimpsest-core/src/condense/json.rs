@@ -83,6 +83,26 @@ pub(super) fn condense(text: &str, limits: JsonLimits) -> Option<String> {
     Some(out)
 }
 
+/// The number of items of the longest array on the way in: the text itself, or an array in it that
+/// no other array holds. Values of JSON Lines are items too. `None` if it is no JSON.
+pub(super) fn most_items(text: &str) -> Option<usize> {
+    let mut scan = Scan {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        limits: JsonLimits::RESULT,
+    };
+    let (mut values, mut most) = (0, 0);
+    scan.space();
+    while scan.peek().is_some() {
+        most = most.max(scan.longest(0)?);
+        values += 1;
+        scan.space();
+    }
+    let items = if values > 1 { values.max(most) } else { most };
+    (values > 0).then_some(items)
+}
+
 /// Whether the text looks like JSON from both ends.
 pub(super) fn looks_like(text: &str) -> bool {
     let text = text.trim();
@@ -326,6 +346,37 @@ impl<'a> Scan<'a> {
             }
             if open == 0 {
                 return Some(());
+            }
+        }
+    }
+
+    /// Skips a value; the items of the longest array in it that is in no other array.
+    fn longest(&mut self, depth: usize) -> Option<usize> {
+        self.space();
+        let open = self.peek()?;
+        if !matches!(open, b'{' | b'[') || depth > DEEPEST {
+            self.skip()?;
+            return Some(0);
+        }
+        self.at += 1;
+        let (mut items, mut most) = (0, 0);
+        loop {
+            self.space();
+            match self.peek()? {
+                b',' => self.at += 1,
+                b']' | b'}' => {
+                    self.at += 1;
+                    return Some(if open == b'[' { items } else { most });
+                }
+                _ if open == b'[' => {
+                    self.skip()?;
+                    items += 1;
+                }
+                _ => {
+                    self.string()?;
+                    self.eat(b':')?;
+                    most = most.max(self.longest(depth + 1)?);
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Logs: every kind of error whole, repeats folded, the chatter counted.
 
 use super::cut;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Occurrences of one error that are shown, besides the last.
@@ -60,7 +60,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
         return None;
     }
     let mut out = String::new();
-    let mut told: BTreeMap<u64, ()> = BTreeMap::new();
+    let mut told: BTreeSet<u64> = BTreeSet::new();
     let mut gap = Gap::default();
     for (entry, shown) in entries.iter().zip(&shown) {
         if !shown {
@@ -70,7 +70,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
         gap.write(&mut out);
         entry.write(&mut out);
         let count = seen.get(&entry.shape).map_or(1, |s| s.count);
-        if count > 1 && told.insert(entry.shape, ()).is_none() {
+        if count > 1 && told.insert(entry.shape) {
             _ = write!(out, " [{} like this]", cut::grouped(count as usize));
         }
         out.push('\n');
@@ -115,8 +115,10 @@ impl Entry<'_> {
             if text.len() <= ERROR_BYTES {
                 out.push_str(text);
             } else {
-                let (head, tail) =
-                    (cut::head(text, ERROR_BYTES * 3 / 4), cut::tail(text, ERROR_BYTES / 4));
+                let (head, tail) = (
+                    cut::head(text, ERROR_BYTES * 3 / 4),
+                    cut::tail(text, ERROR_BYTES / 4),
+                );
                 _ = write!(out, "{head} … {tail}");
             }
         } else {
@@ -153,7 +155,12 @@ impl Gap {
             .filter(|(_, n)| *n > 0)
             .map(|(name, n)| format!("{} {name}", cut::grouped(n)))
             .collect();
-        _ = writeln!(out, "… {} lines: {}", cut::grouped(self.lines), parts.join(", "));
+        _ = writeln!(
+            out,
+            "… {} lines: {}",
+            cut::grouped(self.lines),
+            parts.join(", ")
+        );
         *self = Self::default();
     }
 }
@@ -168,7 +175,11 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
         if !text.trim().is_empty() {
             let first = text.lines().next().unwrap_or_default();
             let level = level(first).unwrap_or(Level::Info);
-            entries.push(Entry { text, level, shape: shape(first) });
+            entries.push(Entry {
+                text,
+                level,
+                shape: shape(first),
+            });
         }
     };
     // where no line has a time or a level, every line that is not indented is an entry
@@ -245,7 +256,9 @@ fn level(line: &str) -> Option<Level> {
         if !upper && !marked {
             continue;
         }
-        let named = NAMES.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word));
+        let named = NAMES
+            .iter()
+            .find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word));
         if let Some((_, level)) = named {
             return Some(*level);
         }
@@ -266,14 +279,25 @@ fn shape(line: &str) -> u64 {
             word = mix(word, byte);
         } else {
             if word != BASIS {
-                hash = mix(hash, if digits { b'#' } else { (word >> 32) as u8 ^ word as u8 });
+                hash = mix(
+                    hash,
+                    if digits {
+                        b'#'
+                    } else {
+                        (word >> 32) as u8 ^ word as u8
+                    },
+                );
                 hash ^= if digits { 0 } else { word };
             }
             (word, digits) = (BASIS, false);
             hash = mix(hash, byte);
         }
     }
-    if digits { mix(hash, b'#') } else { mix(hash ^ word, b'.') }
+    if digits {
+        mix(hash, b'#')
+    } else {
+        mix(hash ^ word, b'.')
+    }
 }
 
 #[cfg(test)]
@@ -298,10 +322,15 @@ mod tests {
     fn folded() {
         let log = condense(&noisy(1_000)).unwrap();
         let lines: Vec<&str> = log.lines().collect();
-        assert!(lines.contains(&"2026-01-02T10:02:03 ERROR cannot open /data/db: permission denied"));
+        assert!(
+            lines.contains(&"2026-01-02T10:02:03 ERROR cannot open /data/db: permission denied")
+        );
         assert!(lines.contains(&"    at open (db.js:12)"));
         assert!(lines.contains(&"2026-01-02T10:03:20 WARN disk at 91 %"));
-        assert!(log.contains("INFO request 1 took 7 ms [665 like this]"), "{log}");
+        assert!(
+            log.contains("INFO request 1 took 7 ms [665 like this]"),
+            "{log}"
+        );
         assert!(log.contains("lines: ") && log.contains(" info, ") && log.contains(" debug"));
         assert!(log.ends_with("DEBUG tick 999\n"), "{log}");
         assert!(lines.len() < 40, "{log}");
@@ -310,10 +339,14 @@ mod tests {
     /// T3: an error that comes a thousand times is shown three times and once more at the end.
     #[test]
     fn repeated_errors() {
-        let text: String = (0..1_000)
-            .fold(String::new(), |t, i| t + &format!("10:00:00 ERROR job {i} failed\n10:00:01 DEBUG x\n"));
+        let text: String = (0..1_000).fold(String::new(), |t, i| {
+            t + &format!("10:00:00 ERROR job {i} failed\n10:00:01 DEBUG x\n")
+        });
         let log = condense(&text).unwrap();
-        assert!(log.contains("ERROR job 0 failed [1,000 like this]"), "{log}");
+        assert!(
+            log.contains("ERROR job 0 failed [1,000 like this]"),
+            "{log}"
+        );
         assert!(log.contains("ERROR job 999 failed"), "{log}");
         assert!(log.matches("ERROR").count() < 12, "{log}");
     }

@@ -31,7 +31,13 @@ pub(super) fn web(text: &str) -> Option<String> {
     }
     let mut out = String::new();
     for (i, result) in found.iter().take(RESULTS).enumerate() {
-        _ = writeln!(out, "{}. {}\n   {}", i + 1, cut::line(&result.title, 160), result.url);
+        _ = writeln!(
+            out,
+            "{}. {}\n   {}",
+            i + 1,
+            cut::line(&result.title, 160),
+            result.url
+        );
         if !result.snippet.trim().is_empty() {
             _ = writeln!(out, "   {}", cut::line(&result.snippet, SNIPPET));
         }
@@ -48,7 +54,10 @@ fn from_json(value: &Value, depth: usize) -> Option<Vec<Found>> {
         return None;
     }
     let field = |item: &Value, names: &[&str]| -> Option<String> {
-        names.iter().find_map(|name| item.get(name)?.as_str()).map(str::to_owned)
+        names
+            .iter()
+            .find_map(|name| item.get(name)?.as_str())
+            .map(str::to_owned)
     };
     match value {
         Value::Array(items) => {
@@ -57,8 +66,18 @@ fn from_json(value: &Value, depth: usize) -> Option<Vec<Found>> {
                 .filter_map(|item| {
                     let url = field(item, &["url", "link", "href"])?;
                     let title = field(item, &["title", "name", "heading"]);
-                    let snippet =
-                        field(item, &["snippet", "description", "summary", "abstract", "content", "text", "body"]);
+                    let snippet = field(
+                        item,
+                        &[
+                            "snippet",
+                            "description",
+                            "summary",
+                            "abstract",
+                            "content",
+                            "text",
+                            "body",
+                        ],
+                    );
                     Some(Found {
                         title: title.unwrap_or_else(|| url.clone()),
                         url,
@@ -72,7 +91,9 @@ fn from_json(value: &Value, depth: usize) -> Option<Vec<Found>> {
                 Some(found)
             }
         }
-        Value::Object(fields) => fields.values().find_map(|value| from_json(value, depth + 1)),
+        Value::Object(fields) => fields
+            .values()
+            .find_map(|value| from_json(value, depth + 1)),
         _ => None,
     }
 }
@@ -81,20 +102,19 @@ fn from_json(value: &Value, depth: usize) -> Option<Vec<Found>> {
 fn from_text(text: &str) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let mut block: Vec<&str> = Vec::new();
-    let mut end_block = |block: &mut Vec<&str>| {
-        found.extend(read_block(block));
-        block.clear();
-    };
+    let mut has_url = false;
     for line in text.lines() {
-        let has_url = block.iter().any(|l| url(l).is_some());
         if begins_result(line) || (line.trim().is_empty() && has_url) {
-            end_block(&mut block);
+            found.extend(read_block(&block));
+            block.clear();
+            has_url = false;
         }
         if !line.trim().is_empty() {
+            has_url |= url(line).is_some();
             block.push(line);
         }
     }
-    end_block(&mut block);
+    found.extend(read_block(&block));
     found
 }
 
@@ -105,7 +125,7 @@ fn begins_result(line: &str) -> bool {
         || line.to_ascii_lowercase().starts_with("title:")
         || line.starts_with("## ")
         || line.starts_with("- [")
-        || line.starts_with("[")
+        || line.starts_with('[')
         || line.starts_with("---")
 }
 
@@ -113,35 +133,64 @@ fn read_block(block: &[&str]) -> Option<Found> {
     let at = block.iter().position(|line| url(line).is_some())?;
     let address = url(block[at])?;
     let label = |line: &str| -> String {
-        let line = line.trim().trim_start_matches(|c: char| c.is_ascii_digit() || ".)-#*[ ".contains(c));
+        let line = line
+            .trim()
+            .trim_start_matches(|c: char| c.is_ascii_digit() || ".)-#*[ ".contains(c));
         let line = match line.split_once(':') {
-            Some((name, rest)) if name.len() <= 12 && name.bytes().all(|b| b.is_ascii_alphabetic()) && !rest.starts_with("//") => rest,
+            Some((name, rest))
+                if name.len() <= 12
+                    && name.bytes().all(|b| b.is_ascii_alphabetic())
+                    && !rest.starts_with("//") =>
+            {
+                rest
+            }
             _ => line,
         };
-        line.replace(address, "").replace("]()", "").replace("()", "").trim_matches(['*', ' ', '<', '>', ']', '-', '|']).to_owned()
+        line.replace(address, "")
+            .replace("]()", "")
+            .replace("()", "")
+            .trim_matches(['*', ' ', '<', '>', ']', '-', '|'])
+            .to_owned()
     };
-    let mut words: Vec<String> = block.iter().map(|line| label(line)).filter(|line| !line.is_empty()).collect();
+    let mut words: Vec<String> = block
+        .iter()
+        .map(|line| label(line))
+        .filter(|line| !line.is_empty())
+        .collect();
     if words.is_empty() {
         return None;
     }
     let title = words.remove(0);
-    Some(Found { title, url: address.to_owned(), snippet: words.join(" ") })
+    Some(Found {
+        title,
+        url: address.to_owned(),
+        snippet: words.join(" "),
+    })
 }
 
 /// The first web address of a line.
 fn url(line: &str) -> Option<&str> {
     let at = line.find("https://").or_else(|| line.find("http://"))?;
     let rest = &line[at..];
-    let end = rest.find(|c: char| c.is_whitespace() || "<>\"'`|]".contains(c)).unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| c.is_whitespace() || "<>\"'`|]".contains(c))
+        .unwrap_or(rest.len());
     let found = rest[..end].trim_end_matches(['.', ',', ';']);
     // a bracket belongs to the address only if it was opened there
-    let found = if found.contains('(') { found } else { found.trim_end_matches(')') };
+    let found = if found.contains('(') {
+        found
+    } else {
+        found.trim_end_matches(')')
+    };
     (found.len() > 8).then_some(found)
 }
 
 /// Whether most lines are hits of a code search: `path:line:text`.
 pub(super) fn looks_like_hits(text: &str) -> bool {
-    let lines = text.lines().filter(|l| !l.trim().is_empty() && *l != "--").take(60);
+    let lines = text
+        .lines()
+        .filter(|l| !l.trim().is_empty() && *l != "--")
+        .take(60);
     let (mut all, mut hits) = (0, 0);
     for line in lines {
         all += 1;
@@ -169,7 +218,11 @@ pub(super) fn hits(text: &str) -> Option<String> {
     if all == 0 {
         return None;
     }
-    let mut out = format!("{} hits in {} files\n", cut::grouped(all), cut::grouped(files.len()));
+    let mut out = format!(
+        "{} hits in {} files\n",
+        cut::grouped(all),
+        cut::grouped(files.len())
+    );
     for (path, hits) in files.iter().take(FILES) {
         _ = writeln!(out, "{path}");
         for (number, words) in hits.iter().take(HITS) {
@@ -180,7 +233,10 @@ pub(super) fn hits(text: &str) -> Option<String> {
         }
     }
     for chunk in files.get(FILES..).unwrap_or_default().chunks(8) {
-        let names: Vec<String> = chunk.iter().map(|(path, hits)| format!("{path} ({})", hits.len())).collect();
+        let names: Vec<String> = chunk
+            .iter()
+            .map(|(path, hits)| format!("{path} ({})", hits.len()))
+            .collect();
         _ = writeln!(out, "… {}", names.join(", "));
     }
     if other > 0 {
@@ -232,7 +288,8 @@ mod tests {
     /// T2: web search as text in the forms tools use.
     #[test]
     fn web_text() {
-        let check = |text: &str, expected: &str| assert_eq!(web(text).as_deref(), Some(expected), "{text}");
+        let check =
+            |text: &str, expected: &str| assert_eq!(web(text).as_deref(), Some(expected), "{text}");
         check(
             "Title: One\nURL: https://a.org/1\nSnippet: First words\n\nTitle: Two\nURL: https://b.org/x_(y)\nSnippet: Second\nmore\n",
             "1. One\n   https://a.org/1\n   First words\n2. Two\n   https://b.org/x_(y)\n   Second more\n",
@@ -248,10 +305,8 @@ mod tests {
     /// T3: code hits by file, the rest counted.
     #[test]
     fn code_hits() {
-        let mut text = String::new();
-        for i in 1..=9 {
-            text += &format!("src/a.rs:{i}:    let x = {i};\n");
-        }
+        let hit = |text: String, i| text + &format!("src/a.rs:{i}:    let x = {i};\n");
+        let mut text = (1..=9).fold(String::new(), hit);
         text += "src/b-c.rs-7-context\nsrc/b-c.rs:8:hit: here\n--\n";
         assert!(looks_like_hits(&text));
         assert_eq!(

@@ -51,9 +51,14 @@ pub(super) fn condense(text: &str) -> Option<String> {
     let mut shortened = false;
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
-        let go = lines.peek().is_some_and(|next| next.starts_with('\t') && next.contains(".go:"));
+        let go = lines
+            .peek()
+            .is_some_and(|next| next.starts_with('\t') && next.contains(".go:"));
         if begins_frame(line) || (go && line.ends_with(')')) {
-            run.push(Frame { lines: vec![line], own: is_own(line) });
+            run.push(Frame {
+                lines: vec![line],
+                own: is_own(line),
+            });
         } else if let Some(frame) = run.last_mut()
             && line.starts_with([' ', '\t'])
             && frame.lines.len() < 4
@@ -111,7 +116,9 @@ fn begins_frame(line: &str) -> bool {
     let indented = trimmed.len() < line.len();
     if trimmed.starts_with("at ") {
         // Rust writes the place of a numbered frame in a line of its own
-        return indented && (trimmed.contains('(') || trimmed.contains(':')) && !line.starts_with("             at ");
+        return indented
+            && (trimmed.contains('(') || trimmed.contains(':'))
+            && !line.starts_with("             at ");
     }
     if trimmed.starts_with("File \"") {
         return trimmed.contains(", line ");
@@ -131,11 +138,13 @@ fn begins_frame(line: &str) -> bool {
 fn is_own(line: &str) -> bool {
     let line = line.trim_start();
     let line = line.strip_prefix("at ").unwrap_or(line);
-    !LIBRARIES.iter().any(|library| match library.strip_suffix('.') {
-        // packages of Java stand at the beginning
-        Some(_) => line.starts_with(library),
-        None => line.contains(library),
-    })
+    !LIBRARIES
+        .iter()
+        .any(|library| match library.strip_suffix('.') {
+            // packages of Java stand at the beginning
+            Some(_) => line.starts_with(library),
+            None => line.contains(library),
+        })
 }
 
 #[cfg(test)]
@@ -143,20 +152,23 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(condense(text).unwrap_or_default().trim_end(), expected.trim_end());
+        assert_eq!(
+            condense(text).unwrap_or_default().trim_end(),
+            expected.trim_end()
+        );
     }
 
     /// T3: JavaScript: message, the ends and own frames stay.
     #[test]
     fn javascript() {
-        let mut text = "TypeError: x is undefined\n".to_owned();
-        for i in 0..20 {
+        let frame = |text: String, i| {
             let file = match i {
                 0 | 9 => "/app/src/own.js",
                 _ => "/app/node_modules/lib/index.js",
             };
-            text += &format!("    at f{i} ({file}:{i}:1)\n");
-        }
+            text + &format!("    at f{i} ({file}:{i}:1)\n")
+        };
+        let mut text = (0..20).fold("TypeError: x is undefined\n".to_owned(), frame);
         text += "done\n";
         assert!(looks_like(&text));
         check(
@@ -185,9 +197,15 @@ done",
             frame.repeat(50)
         );
         let short = condense(&text).unwrap();
-        assert!(short.starts_with("Traceback (most recent call last):\n  File"), "{short}");
+        assert!(
+            short.starts_with("Traceback (most recent call last):\n  File"),
+            "{short}"
+        );
         assert!(short.contains("    … 43 frames\n"), "{short}");
-        assert!(short.ends_with("    return f(n - 1)\nRecursionError: too deep\n"), "{short}");
+        assert!(
+            short.ends_with("    return f(n - 1)\nRecursionError: too deep\n"),
+            "{short}"
+        );
     }
 
     /// T3: Rust and Java frames are recognised.
@@ -196,11 +214,19 @@ done",
         let rust = (0..30).fold("stack backtrace:\n".to_owned(), |t, i| {
             t + &format!("  {i:2}: std::rt::f\n             at /rustc/abc/lib.rs:{i}:5\n")
         });
-        assert!(condense(&rust).unwrap().contains("… 23 frames, 23 in libraries"));
+        assert!(
+            condense(&rust)
+                .unwrap()
+                .contains("… 23 frames, 23 in libraries")
+        );
         let java = (0..30).fold("java.lang.Error: x\n".to_owned(), |t, i| {
             t + &format!("\tat java.util.List.get(List.java:{i})\n")
         });
-        assert!(condense(&java).unwrap().starts_with("java.lang.Error: x\n\tat java.util"));
+        assert!(
+            condense(&java)
+                .unwrap()
+                .starts_with("java.lang.Error: x\n\tat java.util")
+        );
     }
 
     /// T3: short traces and other text stay.
