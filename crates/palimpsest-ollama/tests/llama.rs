@@ -1,0 +1,186 @@
+//! The codec against a real llama.cpp. Set `PALIMPSEST_LLAMA_URL` to a server such as `node tests/ollama/llama.mjs`
+//! starts. Nothing is asserted about the quality of the model's prose.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+mod wire;
+
+use palimpsest_core::message::Role;
+use palimpsest_core::request::{
+    ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestMessage, RequestOptions, Usage,
+};
+use palimpsest_ollama::{Dialect, HttpRequest, catalog, check_prompt, encode};
+use serde_json::{Value, json};
+use wire::{complete, send, text};
+
+/// The server's address, or `None` with a word.
+fn server() -> Option<String> {
+    let url = std::env::var("PALIMPSEST_LLAMA_URL").ok();
+    if url.is_none() {
+        println!(
+            "skipped: PALIMPSEST_LLAMA_URL is not set (node tests/ollama/llama.mjs starts a server)"
+        );
+    }
+    url
+}
+
+fn post(url: &str, path: &str, body: &Value) -> Value {
+    let bytes = send(url, &HttpRequest::post(path, body))
+        .unwrap()
+        .body(usize::MAX)
+        .unwrap();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+/// Tokens of a text by the server's own vocabulary.
+fn tokens(url: &str, content: &str) -> u32 {
+    let answer = post(
+        url,
+        "/tokenize",
+        &json!({ "content": content, "parse_special": true }),
+    );
+    answer["tokens"].as_array().unwrap().len() as u32
+}
+
+/// The text that the server's template makes of a request, counted by its vocabulary: what it must report as read.
+fn prompt_tokens(url: &str, request: &ChatRequest) -> u32 {
+    let body: Value = serde_json::from_slice(&encode(Dialect::LlamaCpp, request).body).unwrap();
+    let prompt = post(url, "/apply-template", &body)["prompt"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    tokens(url, &prompt)
+}
+
+fn request(messages: Vec<RequestMessage>, num_predict: u32, purpose: Purpose) -> ChatRequest {
+    let mut options = RequestOptions::new(2048, num_predict);
+    options.temperature = Some(0.0);
+    ChatRequest {
+        model: "smollm2:135m".into(),
+        messages,
+        tools: vec![],
+        options,
+        purpose,
+    }
+}
+
+fn usage(deltas: &[Delta]) -> Usage {
+    deltas
+        .iter()
+        .find_map(|d| {
+            if let Delta::Usage(usage) = d {
+                Some(*usage)
+            } else {
+                None
+            }
+        })
+        .unwrap()
+}
+
+/// A chat streams, is counted as the server's own tokenizer counts it, and stops where it was told to.
+#[test]
+fn a_chat_streams_and_is_counted() {
+    let Some(url) = server() else { return };
+    let messages = vec![
+        RequestMessage::text(Role::System, "You are a terse assistant."),
+        RequestMessage::text(Role::User, "Name three colours. Grüße aus Köln, 你好 😀"),
+    ];
+    let asked = request(messages, 12, Purpose::Chat);
+    let deltas = complete(&url, Dialect::LlamaCpp, &asked).unwrap();
+    let usage = usage(&deltas);
+    assert_eq!(usage.prompt_tokens, Some(prompt_tokens(&url, &asked)));
+    assert_eq!(
+        check_prompt(prompt_tokens(&url, &asked), 0, usage.prompt_tokens),
+        Ok(())
+    );
+    assert!(usage.prompt_ms.is_some() && usage.completion_ms.is_some());
+    let said = text(&deltas);
+    assert!(!said.is_empty());
+    let Some(Delta::Done { reason }) = deltas.last() else {
+        panic!("{deltas:?}")
+    };
+    let written = usage.completion_tokens.unwrap();
+    match reason {
+        FinishReason::Length => assert_eq!(written, 12),
+        FinishReason::Stop => assert!(written < 12),
+        other => panic!("{other:?}"),
+    }
+    // what was streamed, counted again: the same, give or take the token that ends an answer
+    assert!(
+        tokens(&url, &said).abs_diff(written) <= 2,
+        "{said:?}: {} and {written}",
+        tokens(&url, &said)
+    );
+    println!(
+        "prompt {:?}, answer {written} tokens: {said:?}",
+        usage.prompt_tokens
+    );
+}
+
+/// P7: a summary of a real conversation is made, within its number of tokens, and shorter than what it covers.
+#[test]
+fn a_real_summary() {
+    let Some(url) = server() else { return };
+    let said = [
+        "We are planning three weeks in Portugal with two children, by train, under 4,500 euros.",
+        "Start in Porto for four nights, then the Douro valley, then Coimbra and Lisbon.",
+        "One child cannot eat nuts, and my sister is vegetarian. Please never suggest restaurants without a menu online.",
+        "Noted. Flats with a kitchen are about 110 euros a night in Porto and 85 elsewhere.",
+        "Book Porto from the 3rd to the 7th of May, confirmation QR-88213.",
+    ]
+    .map(|text| json!({ "role": "user", "text": text }).to_string())
+    .join("\n");
+    let long = format!(
+        "Summarize this conversation in at most 60 words.\n\n{}",
+        [said.as_str(); 4].join("\n")
+    );
+    let asked = request(
+        vec![RequestMessage::text(Role::User, long)],
+        80,
+        Purpose::Summary,
+    );
+    let deltas = complete(&url, Dialect::LlamaCpp, &asked).unwrap();
+    let usage = usage(&deltas);
+    let (prompt, answer) = (
+        usage.prompt_tokens.unwrap(),
+        usage.completion_tokens.unwrap(),
+    );
+    assert_eq!(prompt, prompt_tokens(&url, &asked));
+    assert!(answer > 0 && answer <= 80, "{answer}");
+    assert!(answer * 3 < prompt, "{answer} of {prompt}");
+    assert!(!text(&deltas).trim().is_empty());
+    println!(
+        "summarised {prompt} tokens to {answer} in {:?} ms: {:?}",
+        usage.completion_ms,
+        text(&deltas)
+    );
+}
+
+/// B9: a prompt beyond the window is refused with both numbers; the window is the one the catalog tells.
+#[test]
+fn an_overflow_names_its_numbers() {
+    let Some(url) = server() else { return };
+    let body = send(&url, &catalog::list(Dialect::LlamaCpp))
+        .unwrap()
+        .body(usize::MAX)
+        .unwrap();
+    let models = catalog::read_list(&body).unwrap();
+    let window = models[0].window.unwrap();
+    assert_eq!(models[0].trained_window, Some(8192));
+    let asked = request(
+        vec![RequestMessage::text(
+            Role::User,
+            "word ".repeat(window as usize + 10),
+        )],
+        8,
+        Purpose::Chat,
+    );
+    let error = complete(&url, Dialect::LlamaCpp, &asked).unwrap_err();
+    assert_eq!(
+        error,
+        ModelError::Overflow {
+            prompt: Some(prompt_tokens(&url, &asked)),
+            window: Some(window)
+        }
+    );
+}
