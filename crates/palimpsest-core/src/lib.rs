@@ -25,3 +25,5 @@ pub mod window;
 pub mod retention;
 pub mod extractive;
 pub mod recall;
+pub mod dialect;
+pub mod condense;
