@@ -1,0 +1,103 @@
+//! Does what the connection doctor asks for.
+
+use futures_util::future::{Either, select};
+use js_sys::Promise;
+use palimpsest_core::request::ModelError;
+use palimpsest_engine::ports::Signal;
+use palimpsest_ollama::doctor::{Case, Doctor, Finding, Observation, Permission, Probe};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{RequestCredentials, RequestInit, RequestMode, RequestRedirect};
+
+use crate::fetch::{FetchTransport, Patience};
+use crate::global::{global, object, property};
+use crate::timer::sleep;
+use crate::transport::{Transport, beginning};
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = fetch)]
+    fn fetch(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
+
+    /// `Permissions` with names that web-sys does not know.
+    type Permissions;
+    #[wasm_bindgen(method, catch)]
+    fn query(this: &Permissions, descriptor: &JsValue) -> Result<Promise, JsValue>;
+}
+
+/// As much of an answer as the doctor reads: a list of hundreds of models.
+const ANSWER_BYTES: usize = 4 << 20;
+
+/// Finds out why a page cannot use a model server. `on_finding` gets each result as it is known; the answer is all of
+/// them. `key` is sent as the transport sends it.
+pub async fn examine(case: Case, key: &str, signal: Signal, on_finding: impl Fn(&Finding)) -> Vec<Finding> {
+    let transport = FetchTransport::new(&case.server).ok().map(|transport| transport.with_key(key));
+    let mut doctor = Doctor::new(case);
+    let mut told = 0;
+    loop {
+        for finding in doctor.findings().iter().skip(told) {
+            on_finding(finding);
+        }
+        told = doctor.findings().len();
+        let (Some(probe), false) = (doctor.next().cloned(), signal.is_aborted()) else { break };
+        let body;
+        let seen = match (probe, &transport) {
+            (Probe::Permission, _) => Observation::Permission(permission().await),
+            (Probe::Opaque { path }, Some(transport)) => {
+                let is_up = opaque(&format!("{}{path}", transport.server())).await;
+                if is_up { Observation::Opaque } else { Observation::Failed }
+            }
+            (Probe::Ask { request, .. }, Some(transport)) => {
+                // a model may have to be loaded for an answer, a list not
+                let patience = if request.method == "GET" { Patience::SERVER } else { Patience::MODEL };
+                let transport = transport.clone().with_patience(patience);
+                match answer(&transport, request, signal.clone()).await {
+                    Ok((status, bytes)) => {
+                        body = bytes;
+                        Observation::Answer { status, body: &body }
+                    }
+                    Err(_) => Observation::Failed,
+                }
+            }
+            (_, None) => Observation::Failed,
+        };
+        doctor.observe(seen);
+    }
+    doctor.findings().to_vec()
+}
+
+async fn answer(
+    transport: &FetchTransport,
+    request: palimpsest_ollama::HttpRequest,
+    signal: Signal,
+) -> Result<(u16, Vec<u8>), ModelError> {
+    let answer = transport.send(request, signal).await?;
+    Ok((answer.status, beginning(answer.body, ANSWER_BYTES).await?))
+}
+
+async fn permission() -> Permission {
+    let ask = async {
+        let permissions = global("navigator").and_then(|navigator| property(&navigator, "permissions"))?;
+        let descriptor = object([("name", "local-network-access".into())]);
+        let promise = permissions.unchecked_ref::<Permissions>().query(&descriptor).ok()?;
+        let status = JsFuture::from(promise).await.ok()?;
+        property(&status, "state")?.as_string()
+    };
+    match ask.await.as_deref() {
+        Some("granted") => Permission::Granted,
+        Some("denied") => Permission::Denied,
+        Some("prompt") => Permission::Prompt,
+        _ => Permission::Unknown,
+    }
+}
+
+/// Whether anything answers there, readable or not.
+async fn opaque(url: &str) -> bool {
+    let init = RequestInit::new();
+    init.set_mode(RequestMode::NoCors);
+    init.set_redirect(RequestRedirect::Manual);
+    init.set_credentials(RequestCredentials::Omit);
+    let Ok(promise) = fetch(url, &init) else { return false };
+    // a browser that asks its user first takes as long as the user does
+    matches!(select(JsFuture::from(promise), sleep(60_000)).await, Either::Left((Ok(_), _)))
+}

@@ -1,0 +1,41 @@
+//! Adapts the ports of `palimpsest-engine` to browsers and Node.
+//!
+//! | port | here |
+//! |---|---|
+//! | `Store` | [`IndexedDbStore`] |
+//! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`]) |
+//! | `Clock`, `Ids`, `Timer`, `Notify` | [`HostClock`], [`HostIds`], [`HostTimer`], [`Tabs`]; together [`world`] |
+//!
+//! Besides: [`settings`] and the [`HeadNote`] in `localStorage`, and [`examine`], which does what the connection doctor
+//! asks for. Everything goes through `globalThis`, never `window`: pages, workers and Node are all hosts, and what one
+//! of them lacks is an error value, not a panic.
+
+mod clock;
+mod diagnosis;
+mod fetch;
+mod global;
+mod head_note;
+mod ids;
+mod indexed_db;
+mod lock;
+mod model;
+pub mod settings;
+mod tabs;
+mod timer;
+mod transport;
+mod world;
+
+#[cfg(all(test, target_arch = "wasm32"))]
+mod tests;
+
+pub use clock::HostClock;
+pub use diagnosis::examine;
+pub use fetch::{FetchTransport, Patience};
+pub use head_note::{Found, HeadNote};
+pub use ids::HostIds;
+pub use indexed_db::{IndexedDbStore, OpenOptions, StorageEvent};
+pub use model::ServerModel;
+pub use tabs::{Changed, Listening, Tabs};
+pub use timer::HostTimer;
+pub use transport::{Answer, ByteStream, Transport, beginning, whole};
+pub use world::world;

@@ -1,0 +1,129 @@
+//! Web Locks: other tabs see that a session is being written, and a closed or crashed tab lets go by itself.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use futures_util::future::{Either, select};
+use js_sys::{Function, Promise};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::AbortController;
+
+use crate::global::{global, object, property};
+use crate::timer::sleep;
+
+#[wasm_bindgen]
+extern "C" {
+    /// `LockManager`, still unstable in web-sys.
+    type Locks;
+    #[wasm_bindgen(method, catch)]
+    fn request(this: &Locks, name: &str, options: &JsValue, callback: &Function) -> Result<Promise, JsValue>;
+}
+
+/// How a lock is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// Wait so many milliseconds: a tab that is just closing needs some.
+    Patient(u32),
+    /// Take it from whoever has it, also from a tab that is frozen.
+    Steal,
+}
+
+/// A held lock. Dropping it gives it back.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    release: Function,
+    /// Given back, so that the end of it is no theft.
+    is_released: Rc<Cell<bool>>,
+    _granted: Closure<dyn FnMut(JsValue) -> Promise>,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.is_released.set(true);
+        let _ = self.release.call0(&JsValue::UNDEFINED);
+    }
+}
+
+/// What came of asking.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// It is ours.
+    Held(Lock),
+    /// Somebody else has it.
+    Taken,
+    /// This host has no locks.
+    None,
+}
+
+/// Asks for the lock `name`. `on_lost` is called if somebody steals it later.
+pub(crate) async fn lock(name: &str, asking: Asking, on_lost: impl FnOnce() + 'static) -> Answer {
+    let Some(locks) = global("navigator").and_then(|navigator| property(&navigator, "locks")) else {
+        return Answer::None;
+    };
+    // held until this promise is resolved
+    let resolve = Rc::new(RefCell::new(None));
+    let held = {
+        let resolve = Rc::clone(&resolve);
+        Promise::new(&mut move |resolved, _| {
+            resolve.replace(Some(resolved));
+        })
+    };
+    let Some(release) = resolve.take() else { return Answer::None };
+    let (sender, mut is_granted) = oneshot::channel();
+    let was_granted = Rc::new(Cell::new(false));
+    let granted = {
+        let was_granted = Rc::clone(&was_granted);
+        Closure::once(move |_: JsValue| {
+            was_granted.set(true);
+            let _ = sender.send(());
+            held
+        })
+    };
+    let Ok(controller) = AbortController::new() else { return Answer::None };
+    let (options, patience) = match asking {
+        Asking::Patient(ms) => (object([("signal", controller.signal().into())]), ms),
+        // a theft takes no time, but it must not be waited for for ever either
+        Asking::Steal => (object([("steal", true.into())]), 5_000),
+    };
+    let callback = granted.as_ref().unchecked_ref();
+    let Ok(promise) = locks.unchecked_ref::<Locks>().request(name, &options, callback) else {
+        return Answer::None;
+    };
+    let lock = Lock { release: release.unchecked_into(), is_released: Rc::default(), _granted: granted };
+    let is_released = Rc::clone(&lock.is_released);
+    let (denied, is_denied) = oneshot::channel();
+    // looked at in any case: a rejected promise that nobody looks at is reported as unhandled
+    spawn_local(async move {
+        if JsFuture::from(promise).await.is_ok() || is_released.get() {
+            return;
+        }
+        if was_granted.get() {
+            on_lost();
+        } else {
+            let _ = denied.send(());
+        }
+    });
+    let is_denied = async {
+        match is_denied.await {
+            Ok(()) => {}
+            Err(_) => std::future::pending().await,
+        }
+    };
+    let no_answer = select(Box::pin(is_denied), sleep(patience));
+    match select(&mut is_granted, no_answer).await {
+        Either::Left((Ok(()), _)) => return Answer::Held(lock),
+        // a sandboxed frame has the object, but not the right
+        Either::Right((Either::Left(_), _)) => return Answer::None,
+        _ => {}
+    }
+    // set before it is aborted, so that the refusal counts as ours
+    lock.is_released.set(true);
+    controller.abort();
+    if matches!(is_granted.try_recv(), Ok(Some(()))) {
+        lock.is_released.set(false);
+        return Answer::Held(lock);
+    }
+    Answer::Taken
+}

@@ -1,0 +1,129 @@
+//! Settings, in `localStorage`.
+//!
+//! A setting changed in the seconds before a crash may be lost: nothing that matters is kept here.
+
+use gloo_storage::{LocalStorage, Storage};
+use palimpsest_engine::ports::StoreError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use wasm_bindgen::JsCast;
+use web_sys::Window;
+
+use crate::global::global;
+
+/// Settings as they were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded<T> {
+    /// What to work with.
+    pub settings: T,
+    /// The entries that were of no use and have their default values; `*` if all of them. The old text lies beside the
+    /// settings, under the same name with `.old` added.
+    pub dropped: Vec<String>,
+}
+
+/// The settings kept under `name`, or the default where there are none or no `localStorage`.
+pub fn load<T: Serialize + DeserializeOwned + Default>(name: &str) -> Loaded<T> {
+    if !is_available() {
+        return Loaded { settings: T::default(), dropped: Vec::new() };
+    }
+    let text = LocalStorage::raw().get_item(name).ok().flatten();
+    let Some(text) = text else {
+        return Loaded { settings: T::default(), dropped: Vec::new() };
+    };
+    let loaded = salvage(&text);
+    if !loaded.dropped.is_empty() {
+        // without room for a copy the original stays until the next save
+        let _ = LocalStorage::raw().set_item(&format!("{name}.old"), &text);
+    }
+    loaded
+}
+
+/// Keeps the settings under `name`.
+///
+/// [`StoreError::Unavailable`] where there is no `localStorage`, [`StoreError::Quota`] where it is full.
+pub fn save<T: Serialize>(name: &str, settings: &T) -> Result<(), StoreError> {
+    if !is_available() {
+        return Err(StoreError::Unavailable("there is no localStorage".into()));
+    }
+    // the only thing that fails with a text of ours is its length
+    LocalStorage::set(name, settings).map_err(|_| StoreError::Quota)
+}
+
+/// Forgets the settings under `name`.
+pub fn forget(name: &str) {
+    if is_available() {
+        LocalStorage::delete(name);
+        LocalStorage::delete(format!("{name}.old"));
+    }
+}
+
+/// Workers and Node have no `localStorage`, and a sandboxed frame may not touch it: there gloo-storage would panic.
+pub(crate) fn is_available() -> bool {
+    js_sys::global().is_instance_of::<Window>() && global("localStorage").is_some()
+}
+
+/// As much of `text` as makes sense as `T`, entry by entry.
+fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
+    if let Ok(settings) = serde_json::from_str(text) {
+        return Loaded { settings, dropped: Vec::new() };
+    }
+    let nothing = || Loaded { settings: T::default(), dropped: vec!["*".into()] };
+    let Ok(Value::Object(found)) = serde_json::from_str(text) else { return nothing() };
+    let Ok(Value::Object(mut good)) = serde_json::to_value(T::default()) else { return nothing() };
+    let is_whole = |entries: &Map<String, Value>| T::deserialize(Value::Object(entries.clone())).is_ok();
+    let mut dropped = Vec::new();
+    for (name, value) in found {
+        let before = good.insert(name.clone(), value);
+        if !is_whole(&good) {
+            match before {
+                Some(before) => good.insert(name.clone(), before),
+                None => good.shift_remove(&name),
+            };
+            dropped.push(name);
+        }
+    }
+    match T::deserialize(Value::Object(good)) {
+        Ok(settings) => Loaded { settings, dropped },
+        Err(_) => nothing(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Settings {
+        model: String,
+        window: u32,
+        theme: Option<String>,
+    }
+
+    impl Default for Settings {
+        fn default() -> Self {
+            Self { model: "m".into(), window: 8192, theme: None }
+        }
+    }
+
+    /// S5, F90: a bad entry gets its default, the others are kept, and what was dropped is named.
+    #[test]
+    fn settings_survive_damage_entry_by_entry() {
+        let check = |text: &str, model: &str, window: u32, dropped: &[&str]| {
+            let loaded = salvage::<Settings>(text);
+            let expected = Settings { model: model.into(), window, theme: None };
+            assert_eq!(loaded, Loaded { settings: expected, dropped: dropped.iter().map(ToString::to_string).collect() });
+        };
+        check(r#"{"model":"a","window":4096}"#, "a", 4096, &[]);
+        check(r#"{"model":"a"}"#, "a", 8192, &[]);
+        check(r#"{"model":"a","window":"wide"}"#, "a", 8192, &["window"]);
+        check(r#"{"window":-1,"model":7,"theme":[]}"#, "m", 8192, &["window", "model", "theme"]);
+        check(r#"{"window":100,"unknown":{"a":1}}"#, "m", 100, &[]);
+        check(r#"{"model":"a","wind"#, "m", 8192, &["*"]);
+        check("[1]", "m", 8192, &["*"]);
+        check("", "m", 8192, &["*"]);
+    }
+}

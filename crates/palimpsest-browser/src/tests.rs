@@ -1,0 +1,302 @@
+//! In a real browser: the small ports, the settings, and requests.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use futures_util::StreamExt;
+use js_sys::Function;
+use palimpsest_core::request::ModelError;
+use palimpsest_engine::ports::{Abort, Clock, Ids, Notify, Signal};
+use palimpsest_ollama::HttpRequest;
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_test::*;
+use web_sys::BroadcastChannel;
+
+use crate::timer::sleep;
+use crate::{
+    Changed, FetchTransport, HeadNote, HostClock, HostIds, Patience, Tabs, Transport, beginning, settings, whole, world,
+};
+
+// ---------------------------------------------------------------------------------------------------
+// Time, identifiers, tabs
+
+/// Sleep is about as long as was asked for, also for more than a host can count.
+#[wasm_bindgen_test]
+async fn sleep_takes_its_time() {
+    let begun = HostClock.now();
+    sleep(60).await;
+    let slept = HostClock.now() - begun;
+    assert!((55.0..2_000.0).contains(&slept), "{slept}");
+    assert!(matches!(select(sleep(u32::MAX), sleep(30)).await, Either::Right(_)));
+}
+
+#[wasm_bindgen_test]
+fn identifiers_differ() {
+    let ids = HostIds::new().unwrap();
+    assert_ne!(ids.random(), ids.random());
+    let world = world(&Tabs::new("w")).unwrap();
+    assert!(world.clock.now() > 1.7e12);
+}
+
+/// Another tab hears of a change, nobody hears himself, and nothing else on the channel is taken for a change.
+#[wasm_bindgen_test]
+async fn tabs_hear_of_changes() {
+    let name = format!("tabs-{}", HostClock.now());
+    let (here, there) = (Tabs::new(&name), Tabs::new(&name));
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let listen = |tabs: &Tabs, who: &'static str| {
+        let heard = Rc::clone(&heard);
+        tabs.listen(move |change| heard.borrow_mut().push((who, change)))
+    };
+    let at_home = listen(&here, "here");
+    let abroad = listen(&there, "there");
+    let raw = BroadcastChannel::new(&format!("{name}:changes")).unwrap();
+    raw.post_message(&"{\"session\":1}".into()).unwrap();
+    raw.post_message(&JsValue::from(7)).unwrap();
+    raw.post_message(&format!("{{\"session\":\"{}\",\"version\":1}}", "x".repeat(3_000)).into()).unwrap();
+    here.changed("s", 7);
+    sleep(100).await;
+    let change = |version| Changed { session: "s".into(), version };
+    assert_eq!(*heard.borrow(), [("there", change(7))]);
+    drop(abroad);
+    here.changed("s", 8);
+    there.changed("s", 9);
+    sleep(100).await;
+    assert_eq!(*heard.borrow(), [("there", change(7)), ("here", change(9))]);
+    drop(at_home);
+    raw.close();
+}
+
+// ---------------------------------------------------------------------------------------------------
+// localStorage
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Settings {
+    model: String,
+    window: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { model: "m".into(), window: 8192 }
+    }
+}
+
+fn item(name: &str, value: Option<&str>) -> Option<String> {
+    let code = "const [n, v] = [name, value]; if (v !== undefined) localStorage.setItem(n, v); return localStorage.getItem(n);";
+    let function = Function::new_with_args("name, value", code);
+    let value = value.map_or(JsValue::UNDEFINED, JsValue::from_str);
+    function.call2(&JsValue::NULL, &name.into(), &value).unwrap().as_string()
+}
+
+/// S5, F90: settings come back; damaged ones are defaults, with the old text kept aside.
+#[wasm_bindgen_test]
+fn settings_are_kept() {
+    let name = "test:settings";
+    settings::forget(name);
+    assert_eq!(settings::load::<Settings>(name).settings, Settings::default());
+    let mine = Settings { model: "ü".into(), window: 4096 };
+    settings::save(name, &mine).unwrap();
+    let loaded = settings::load::<Settings>(name);
+    assert_eq!((loaded.settings, loaded.dropped.len()), (mine, 0));
+    assert_eq!(item(&format!("{name}.old"), None), None);
+    let damaged = r#"{"model":"a","window":"wide"}"#;
+    item(name, Some(damaged));
+    let loaded = settings::load::<Settings>(name);
+    assert_eq!(loaded.settings, Settings { model: "a".into(), window: 8192 });
+    assert_eq!(loaded.dropped, ["window"]);
+    assert_eq!(item(&format!("{name}.old"), None).as_deref(), Some(damaged));
+    settings::forget(name);
+    assert_eq!(item(name, None), None);
+}
+
+/// S5: a full localStorage is told, and the old settings stay.
+#[wasm_bindgen_test]
+fn full_settings_are_a_quota_error() {
+    let name = "test:full";
+    settings::save(name, &Settings::default()).unwrap();
+    let huge = Settings { model: "x".repeat(12 << 20), window: 1 };
+    assert_eq!(settings::save(name, &huge).unwrap_err().code(), "storage_quota");
+    assert_eq!(settings::load::<Settings>(name).settings, Settings::default());
+    settings::forget(name);
+}
+
+/// F84: the note outlives the database.
+#[wasm_bindgen_test]
+fn the_head_note_is_kept() {
+    let name = format!("note-{}", HostClock.now());
+    assert_eq!(HeadNote::load(&name), None);
+    let note = HeadNote { sessions: 2, last_seq: 9 };
+    note.save(&name);
+    assert_eq!(HeadNote::load(&name), Some(note));
+    item(&format!("{name}:stored"), Some("{"));
+    assert_eq!(HeadNote::load(&name), None);
+}
+
+// ---------------------------------------------------------------------------------------------------
+// Requests
+
+/// A `fetch` that answers as the code says; `seen` collects what it was asked.
+struct FakeFetch(Function);
+
+impl FakeFetch {
+    fn new(answer: &str) -> Self {
+        let code = format!(
+            "const real = globalThis.fetch; globalThis.seen = [];
+             globalThis.fetch = async (url, init) => {{
+               seen.push({{ url, ...init, headers: [...init.headers], aborted: () => init.signal.aborted }});
+               {answer} }};
+             return () => {{ globalThis.fetch = real; }};"
+        );
+        Self(Function::new_no_args(&code).call0(&JsValue::NULL).unwrap().unchecked_into())
+    }
+
+    fn seen(expression: &str) -> String {
+        let value = Function::new_no_args(&format!("return String({expression})")).call0(&JsValue::NULL);
+        value.unwrap().as_string().unwrap()
+    }
+}
+
+impl Drop for FakeFetch {
+    fn drop(&mut self) {
+        self.0.call0(&JsValue::NULL).unwrap();
+    }
+}
+
+fn server() -> FetchTransport {
+    let patience = Patience { first_byte_ms: 200, idle_ms: 200, whole_ms: 700, bytes: 1_000 };
+    FetchTransport::new("http://127.0.0.1:9/").unwrap().with_patience(patience)
+}
+
+/// What leaves the page: no cookies, no referrer, no redirects, the key and nothing else of ours.
+#[wasm_bindgen_test]
+async fn a_request_carries_only_what_it_must() {
+    let fake = FakeFetch::new("return new Response('ok', { status: 201, headers: { 'retry-after': '3' } });");
+    let request = HttpRequest::post("/api/chat", &serde_json::json!({ "a": "ü" }));
+    let answer = server().with_key(" k ").send(request, Signal::never()).await.unwrap();
+    assert_eq!((answer.status, answer.retry_after.as_deref()), (201, Some("3")));
+    assert_eq!(whole(answer.body, 10).await.unwrap(), b"ok");
+    let check = |expression: &str, expected: &str| assert_eq!(FakeFetch::seen(expression), expected, "{expression}");
+    check("seen[0].url", "http://127.0.0.1:9/api/chat");
+    check("seen[0].method", "POST");
+    check("new TextDecoder().decode(seen[0].body)", r#"{"a":"ü"}"#);
+    check("seen[0].credentials", "omit");
+    check("seen[0].redirect", "error");
+    check("seen[0].cache", "no-store");
+    check("seen[0].referrerPolicy", "no-referrer");
+    check("seen[0].headers.join(';')", "authorization,Bearer k;content-type,application/json");
+    drop(fake);
+    let _fake = FakeFetch::new("return new Response(null, { status: 204 });");
+    let answer = server().with_key("").send(HttpRequest::get("/api/tags"), Signal::never()).await.unwrap();
+    assert_eq!(whole(answer.body, 10).await.unwrap(), b"");
+    check("seen[0].headers.length", "0");
+    check("seen[0].body", "undefined");
+}
+
+/// Answers whose body comes in pieces, one each `ms`, `count` of them.
+fn dripping(piece: &str, ms: u32, count: u32) -> FakeFetch {
+    FakeFetch::new(&format!(
+        "const bytes = new TextEncoder().encode('{piece}'); let n = 0;
+         return new Response(new ReadableStream({{ async pull(c) {{
+           if (n++ >= {count}) return c.close();
+           await new Promise(r => setTimeout(r, {ms})); c.enqueue(bytes); }} }}));"
+    ))
+}
+
+async fn read(transport: &FetchTransport, signal: Signal) -> Result<usize, ModelError> {
+    let mut body = transport.send(HttpRequest::get("/"), signal).await?.body;
+    let mut received = 0;
+    while let Some(piece) = body.next().await {
+        received += piece?.len();
+    }
+    Ok(received)
+}
+
+/// F75: a server that is silent, slow without end, or sends without end is given up, and the connection is closed.
+#[wasm_bindgen_test]
+async fn patience_has_an_end() {
+    let closed = || FakeFetch::seen("seen[0].aborted()");
+    {
+        let _fake = dripping("0123456789", 5, 20);
+        assert_eq!(read(&server(), Signal::never()).await, Ok(200));
+    }
+    {
+        let _fake = FakeFetch::new("return new Promise(() => {});");
+        assert_eq!(read(&server(), Signal::never()).await, Err(ModelError::TimedOut { seconds: 1 }));
+        assert_eq!(closed(), "true");
+    }
+    {
+        let _fake = dripping("x", 60_000, 1);
+        assert_eq!(read(&server(), Signal::never()).await, Err(ModelError::TimedOut { seconds: 1 }));
+        assert_eq!(closed(), "true");
+    }
+    {
+        // never idle for long, never done
+        let _fake = dripping("x", 50, 10_000);
+        let begun = HostClock.now();
+        assert_eq!(read(&server(), Signal::never()).await, Err(ModelError::TimedOut { seconds: 1 }));
+        assert!(HostClock.now() - begun > 600.0);
+        assert_eq!(closed(), "true");
+    }
+    {
+        let _fake = dripping("0123456789", 0, 1_000);
+        let too_long = ModelError::TooLong { what: "the answer".into(), limit: 1_000 };
+        assert_eq!(read(&server(), Signal::never()).await, Err(too_long));
+        assert_eq!(closed(), "true");
+    }
+}
+
+/// P1: cancelling before, during the wait and during the answer; and dropping the answer stops the server's work.
+#[wasm_bindgen_test]
+async fn a_request_can_be_cancelled() {
+    let closed = || FakeFetch::seen("seen.map(s => s.aborted()).join()");
+    let after = async |ms: u32, abort: &Abort| {
+        sleep(ms).await;
+        abort.abort();
+    };
+    {
+        let _fake = dripping("x", 10, 50);
+        let abort = Abort::new();
+        abort.abort();
+        assert_eq!(read(&server(), abort.signal()).await, Err(ModelError::Aborted));
+        assert_eq!(closed(), "", "nothing was asked");
+        let abort = Abort::new();
+        let (got, ()) = futures_util::join!(async { read(&server(), abort.signal()).await }, after(45, &abort));
+        assert_eq!((got, closed().as_str()), (Err(ModelError::Aborted), "true"));
+    }
+    {
+        let _fake = FakeFetch::new("return new Promise(() => {});");
+        let abort = Abort::new();
+        let (got, ()) = futures_util::join!(async { read(&server(), abort.signal()).await }, after(30, &abort));
+        assert_eq!((got, closed().as_str()), (Err(ModelError::Aborted), "true"));
+    }
+    let _fake = dripping("x", 10, 50);
+    let mut answer = server().send(HttpRequest::get("/"), Signal::never()).await.unwrap();
+    assert_eq!(answer.body.next().await, Some(Ok(b"x".to_vec())));
+    assert_eq!(closed(), "false");
+    drop(answer);
+    assert_eq!(closed(), "true");
+}
+
+/// F80: what a browser will not do, and addresses that are none.
+#[wasm_bindgen_test]
+async fn what_cannot_be_reached_is_said() {
+    // port 9: nobody listens, and browsers refuse it anyway
+    let got = server().send(HttpRequest::get("/"), Signal::never()).await;
+    assert_eq!(got.unwrap_err().code(), "unreachable");
+    // the page that runs this test is a real server
+    let origin = FakeFetch::seen("location.origin");
+    let real = FetchTransport::new(&origin).unwrap();
+    let answer = real.send(HttpRequest::get("/"), Signal::never()).await.unwrap();
+    assert_eq!(answer.status, 200);
+    let page = beginning(answer.body, 9).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&page).to_ascii_lowercase(), "<!doctype");
+    for address in ["localhost:11434", "", "ftp://x", "javascript:alert(1)", "/api"] {
+        assert_eq!(FetchTransport::new(address).unwrap_err().code(), "bad_request", "{address}");
+    }
+    let key = server().with_key("a\nb").send(HttpRequest::get("/"), Signal::never()).await;
+    assert_eq!(key.unwrap_err().code(), "bad_request");
+}

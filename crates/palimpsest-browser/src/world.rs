@@ -1,0 +1,19 @@
+//! The small ports of this host together.
+
+use std::rc::Rc;
+
+use palimpsest_engine::ports::{StoreError, World};
+
+use crate::{HostClock, HostIds, HostTimer, Tabs};
+
+/// The host's clock, random numbers, timer, and the tabs that use the same database.
+///
+/// [`StoreError::Unavailable`] on a host without random numbers.
+pub fn world(tabs: &Tabs) -> Result<World, StoreError> {
+    Ok(World {
+        clock: Rc::new(HostClock),
+        ids: Rc::new(HostIds::new()?),
+        timer: Rc::new(HostTimer),
+        notify: Rc::new(tabs.clone()),
+    })
+}
