@@ -116,14 +116,14 @@ pub fn read_list(body: &[u8]) -> Result<Vec<InstalledModel>, ModelError> {
     if let Some(models) = value["data"].as_array() {
         return Ok(models
             .iter()
-            .filter_map(|m| read::<V1Model>(m))
+            .filter_map(read::<V1Model>)
             .map(InstalledModel::from)
             .collect());
     }
     let models = value["models"].as_array().ok_or_else(not_expected)?;
     Ok(models
         .iter()
-        .filter_map(|m| read::<Tag>(m))
+        .filter_map(read::<Tag>)
         .map(InstalledModel::from)
         .collect())
 }
@@ -142,7 +142,7 @@ pub fn read_loaded(body: &[u8]) -> Result<Vec<LoadedModel>, ModelError> {
     let models = value["models"].as_array().ok_or_else(not_expected)?;
     Ok(models
         .iter()
-        .filter_map(|m| read::<Ps>(m))
+        .filter_map(read::<Ps>)
         .map(LoadedModel::from)
         .collect())
 }

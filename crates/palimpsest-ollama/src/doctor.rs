@@ -13,9 +13,11 @@ use palimpsest_core::message::Role;
 use palimpsest_core::request::{ChatRequest, ModelError, Purpose, RequestMessage, RequestOptions};
 
 use crate::catalog::{self, InstalledModel, same_model};
+use crate::decode::Decoder;
 use crate::dialect::Dialect;
 use crate::encode::encode;
 use crate::error::Refusal;
+use crate::limits::Limits;
 use address::{Address, Scheme};
 
 pub use fix::{Fix, Os};
@@ -343,44 +345,42 @@ impl Doctor {
         let Some(name) = self.case.model.clone() else {
             return;
         };
-        match models.into_iter().find(|m| same_model(&m.name, &name)) {
-            Some(model) => self.check_model(&model),
-            None => {
-                let fixes = if ollama {
-                    vec![
-                        Fix::anywhere("Install it, or choose another model:")
-                            .with(&format!("ollama pull {name}")),
-                    ]
-                } else {
-                    vec![Fix::anywhere("Choose one of the models the server has.")]
-                };
-                self.error(
-                    "model_missing",
-                    format!("The model \"{name}\" is not installed."),
-                    fixes,
-                );
-            }
+        if let Some(model) = models.into_iter().find(|m| same_model(&m.name, &name)) {
+            return self.check_model(&model);
         }
+        let fixes = if ollama {
+            vec![
+                Fix::anywhere("Install it, or choose another model:")
+                    .with(&format!("ollama pull {name}")),
+            ]
+        } else {
+            vec![Fix::anywhere("Choose one of the models the server has.")]
+        };
+        self.error(
+            "model_missing",
+            format!("The model \"{name}\" is not installed."),
+            fixes,
+        );
     }
 
     fn check_model(&mut self, model: &InstalledModel) {
         let name = &model.name;
-        if let (Some(asked), Some(trained)) = (self.case.window, model.trained_window) {
-            if asked > trained {
-                let sentence = format!(
-                    "You asked for a window of {} tokens, but {name} was made for {}; the server will not give more.",
-                    grouped(asked),
+        if let (Some(asked), Some(trained)) = (self.case.window, model.trained_window)
+            && asked > trained
+        {
+            let sentence = format!(
+                "You asked for a window of {} tokens, but {name} was made for {}; the server will not give more.",
+                grouped(asked),
+                grouped(trained)
+            );
+            self.warning(
+                "window_beyond_model",
+                sentence,
+                vec![Fix::anywhere(&format!(
+                    "Choose at most {}.",
                     grouped(trained)
-                );
-                self.warning(
-                    "window_beyond_model",
-                    sentence,
-                    vec![Fix::anywhere(&format!(
-                        "Choose at most {}.",
-                        grouped(trained)
-                    ))],
-                );
-            }
+                ))],
+            );
         }
         if let Some(window) = model.window {
             self.compare_window(window);
@@ -453,7 +453,13 @@ impl Doctor {
     }
 
     fn tried(&mut self, result: Result<&[u8], ModelError>) {
-        match result {
+        let limits = Limits::for_answer(1);
+        let mut decoder = Decoder::new(
+            self.case.dialect,
+            limits,
+            self.case.model.as_deref().unwrap_or_default(),
+        );
+        match result.and_then(|beginning| decoder.push(beginning)) {
             Ok(_) => {
                 self.good("model_answers", "The model answers.".to_owned());
                 if self.case.dialect == Dialect::Ollama && !self.window_seen {
@@ -525,7 +531,7 @@ fn grouped(number: u32) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -49,23 +49,25 @@ impl Address {
     pub(super) fn is_loopback(&self) -> bool {
         let host = self.host.as_str();
         host == "localhost"
-            || host.ends_with(".localhost")
+            || host.rsplit('.').next() == Some("localhost")
             || host == "::1"
             || (host.starts_with("127.") && self.octets().is_some())
     }
 
     /// This machine or its network: what a public page needs the user's permission for.
     pub(super) fn is_local(&self) -> bool {
-        if self.is_loopback() || self.host.ends_with(".local") {
+        if self.is_loopback() || self.host.rsplit('.').next() == Some("local") {
             return true;
         }
         match self.octets() {
             Some([10, ..] | [192, 168, ..] | [169, 254, ..] | [0, 0, 0, 0]) => true,
             Some([172, second, ..]) => (16..32).contains(&second),
+            // addresses of the sixth version for one link or one site
             _ => {
-                self.host.starts_with("fe80:")
-                    || self.host.starts_with("fc") && self.host.contains(':')
-                    || self.host.starts_with("fd") && self.host.contains(':')
+                self.host.contains(':')
+                    && ["fe80:", "fc", "fd"]
+                        .iter()
+                        .any(|p| self.host.starts_with(p))
             }
         }
     }

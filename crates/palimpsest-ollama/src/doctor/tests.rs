@@ -267,7 +267,7 @@ fn local_network_access() {
 #[test]
 fn not_a_model_server() {
     let check = |seen: Observation<'_>, expected: &str| {
-        assert_eq!(codes(case(), &[Observation::Opaque, seen]), [expected])
+        assert_eq!(codes(case(), &[Observation::Opaque, seen]), [expected]);
     };
     check(
         Observation::Answer {
@@ -419,6 +419,20 @@ fn the_model_fails() {
             "The model does not answer: The model server failed: model requires more system memory (9.1 GiB) than is available (4.0 GiB)"
         )
     );
+}
+
+/// A failure inside a 200 is a failure.
+#[test]
+fn the_model_fails_inside_its_answer() {
+    let failed = Observation::Answer {
+        status: 200,
+        body: b"{\"error\":\"model runner has unexpectedly stopped\"}\n",
+    };
+    let found = codes(
+        case(),
+        &[Observation::Opaque, VERSION, TAGS, NOTHING_LOADED, failed],
+    );
+    assert_eq!(found.last(), Some(&"model_fails"));
 }
 
 /// The same examination for an OpenAI-compatible server, whose window is its own.

@@ -8,7 +8,7 @@ use palimpsest_core::request::{ChatRequest, Delta, ModelError};
 use palimpsest_ollama::{Decoder, Dialect, HttpRequest, Limits, Refusal, encode};
 
 /// As long as a server may say nothing.
-const IDLE: Duration = Duration::from_secs(120);
+const IDLE: Duration = Duration::from_mins(2);
 
 /// An answer whose body is read as it comes.
 pub(crate) struct Answer {
@@ -27,6 +27,7 @@ enum Framing {
     Ended,
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "reads better in map_err")]
 fn unreachable(why: impl ToString) -> ModelError {
     ModelError::Unreachable {
         why: why.to_string(),
