@@ -11,6 +11,8 @@
 //! | `group.rs` | which parts of a window share one message of the dialect |
 //! | `validate.rs` | the public linter |
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -54,7 +56,13 @@ pub enum Dialect {
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::OpenAi, Self::Anthropic, Self::Ollama, Self::AiSdkModel, Self::AiSdkUi];
+    pub const ALL: [Self; 5] = [
+        Self::OpenAi,
+        Self::Anthropic,
+        Self::Ollama,
+        Self::AiSdkModel,
+        Self::AiSdkUi,
+    ];
 
     /// Its name in options and reports.
     pub const fn name(self) -> &'static str {
@@ -69,10 +77,15 @@ impl Dialect {
 
     /// The dialect of that name.
     pub fn named(name: &str) -> Result<Self, CoreError> {
-        Self::ALL.into_iter().find(|d| d.name() == name).ok_or_else(|| {
-            let known = Self::ALL.map(Self::name).join(", ");
-            CoreError::BadInput(format!("There is no dialect called \"{name}\". Choose one of: {known}."))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|d| d.name() == name)
+            .ok_or_else(|| {
+                let known = Self::ALL.map(Self::name).join(", ");
+                CoreError::BadInput(format!(
+                    "There is no dialect called \"{name}\". Choose one of: {known}."
+                ))
+            })
     }
 }
 
@@ -142,12 +155,18 @@ pub struct Parsed {
     pub system: Vec<SystemLine>,
     /// Everything else, oldest first.
     pub messages: Vec<ParsedMessage>,
+    /// Values that could not be read whole. Always empty after [`parse`]: only the linter reads on.
+    broken: BTreeSet<usize>,
 }
 
 impl Parsed {
     /// The system prompt; empty if there is none.
     pub fn system_text(&self) -> String {
-        self.system.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n\n")
+        self.system
+            .iter()
+            .map(|line| line.text.as_str())
+            .collect::<Vec<_>>()
+            .join("\n\n")
     }
 
     /// Index in the caller's list of the value that message comes from.
@@ -170,7 +189,9 @@ pub enum Rendered {
 pub fn detect(values: &[Value]) -> Option<Dialect> {
     let mut plain = false;
     for value in values {
-        let Some(message) = value.as_object() else { continue };
+        let Some(message) = value.as_object() else {
+            continue;
+        };
         if message.get("parts").is_some_and(Value::is_array) {
             return Some(Dialect::AiSdkUi);
         }
@@ -205,14 +226,22 @@ pub fn detect(values: &[Value]) -> Option<Dialect> {
 pub fn parse(values: &[Value], dialect: Dialect, origin: Origin) -> Result<Parsed, CoreError> {
     let (parsed, problems) = read::read(values, dialect, origin);
     match problems.into_iter().find(Problem::fatal) {
-        Some(problem) => Err(CoreError::BadInput(format!("Message {}: {}", problem.index, problem.message))),
+        Some(problem) => Err(CoreError::BadInput(format!(
+            "Message {}: {}",
+            problem.index, problem.message
+        ))),
         None => Ok(parsed),
     }
 }
 
 /// The window in the dialect of the list it was parsed from, naming what is the caller's own.
 pub fn render_list(window: &Window, raw: &[Value], parsed: &Parsed) -> Vec<Rendered> {
-    group::write(group::of_window(window, parsed), raw, parsed, group::Care::Keep)
+    group::write(
+        group::of_window(window, parsed),
+        raw,
+        parsed,
+        group::Care::Keep,
+    )
 }
 
 /// As [`render_list`], with the caller's own values filled in.
@@ -223,8 +252,21 @@ pub fn render(window: &Window, raw: &[Value], parsed: &Parsed) -> Vec<Value> {
 /// Messages of no particular list in a dialect. In Anthropic's, which has no system messages, the system line
 /// becomes the first text of the first user message.
 pub fn to_values(messages: &[RequestMessage], dialect: Dialect) -> Vec<Value> {
-    let nothing = Parsed { dialect, system: Vec::new(), messages: Vec::new() };
-    fill(group::write(group::of_request(messages), &[], &nothing, group::Care::Keep), &[])
+    let nothing = Parsed {
+        dialect,
+        system: Vec::new(),
+        messages: Vec::new(),
+        broken: BTreeSet::new(),
+    };
+    fill(
+        group::write(
+            group::of_request(messages),
+            &[],
+            &nothing,
+            group::Care::Keep,
+        ),
+        &[],
+    )
 }
 
 fn fill(rendered: Vec<Rendered>, raw: &[Value]) -> Vec<Value> {

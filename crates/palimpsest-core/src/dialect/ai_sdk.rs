@@ -4,18 +4,31 @@ use serde_json::{Map, Value, json};
 
 use super::group::{Atom, Group, Writer, object};
 use super::openai::{image_url, set_content, words};
-use super::read::{Placed, Reader, at, kind, media, opaque, result_text, string, text, time_of, typed};
+use super::read::{
+    Placed, Reader, at, kind, media, opaque, result_text, string, text, time_of, typed,
+};
 use super::validate::Code;
 use super::{Fault, Place, Slot};
 use crate::message::{Part, Role};
 
-const ROLES: [(&str, Role); 4] =
-    [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::Tool)];
+const ROLES: [(&str, Role); 4] = [
+    ("system", Role::System),
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("tool", Role::Tool),
+];
 
 /// Whether only the model messages have such a content block.
 pub(super) fn is(block: &Value) -> bool {
     match typed(block) {
-        Some(("tool-call" | "tool-result" | "reasoning" | "tool-approval-request" | "tool-approval-response", _)) => true,
+        Some((
+            "tool-call"
+            | "tool-result"
+            | "reasoning"
+            | "tool-approval-request"
+            | "tool-approval-response",
+            _,
+        )) => true,
         Some(("image", fields)) => fields.contains_key("image"),
         Some(("file", fields)) => fields.contains_key("mediaType"),
         Some(("text", fields)) => fields.contains_key("providerOptions"),
@@ -24,7 +37,9 @@ pub(super) fn is(block: &Value) -> bool {
 }
 
 pub(super) fn read_model(reader: &mut Reader, message: &Map<String, Value>) {
-    let Some(role) = reader.role(message, &ROLES) else { return };
+    let Some(role) = reader.role(message, &ROLES) else {
+        return;
+    };
     let time = time_of(message);
     let mut parts = Vec::new();
     match message.get("content") {
@@ -37,14 +52,24 @@ pub(super) fn read_model(reader: &mut Reader, message: &Map<String, Value>) {
         }
         Some(other) => {
             let found = kind(other);
-            reader.problem(Code::BadContent, format!("expected content that is a string or an array of parts, found {found}"));
+            reader.problem(
+                Code::BadContent,
+                format!("expected content that is a string or an array of parts, found {found}"),
+            );
             return;
         }
     }
     match role {
         Role::System => reader.system(parts, time),
-        Role::Tool if parts.iter().any(|(p, _)| !matches!(p, Part::ToolResult { .. })) => {
-            reader.problem(Code::BadContent, "expected a tool message of tool-result parts");
+        Role::Tool
+            if parts
+                .iter()
+                .any(|(p, _)| !matches!(p, Part::ToolResult { .. })) =>
+        {
+            reader.problem(
+                Code::BadContent,
+                "expected a tool message of tool-result parts",
+            );
         }
         _ => reader.push(role, parts, time),
     }
@@ -53,35 +78,72 @@ pub(super) fn read_model(reader: &mut Reader, message: &Map<String, Value>) {
 fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Placed> {
     let slot = Slot::Block(i);
     let Some((kind, fields)) = typed(block) else {
-        reader.problem(Code::BadPart, "expected a content part, an object with a type");
+        reader.problem(
+            Code::BadPart,
+            "expected a content part, an object with a type",
+        );
         return None;
     };
     Some(match (kind, role) {
         ("text", _) => text(reader.words(fields)?, slot),
-        ("reasoning", _) => at(Part::Thinking { text: string(fields, "text").unwrap_or_default().to_owned() }, slot),
+        ("reasoning", _) => at(
+            Part::Thinking {
+                text: string(fields, "text").unwrap_or_default().to_owned(),
+            },
+            slot,
+        ),
         ("image", _) => {
-            let data = fields.get("image").and_then(Value::as_str).unwrap_or_default();
-            media("image", string(fields, "mediaType").unwrap_or("image/*"), data, slot)
+            let data = fields
+                .get("image")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            media(
+                "image",
+                string(fields, "mediaType").unwrap_or("image/*"),
+                data,
+                slot,
+            )
         }
         ("file", _) => file(fields, "data", slot),
         // run by the provider: call and result stay inside the assistant's message, opaque to every pass
-        ("tool-call", Role::Assistant) if fields.get("providerExecuted") != Some(&Value::Bool(true)) => {
+        ("tool-call", Role::Assistant)
+            if fields.get("providerExecuted") != Some(&Value::Bool(true)) =>
+        {
             let name = reader.name(fields.get("toolName"))?;
             let (id, no_id) = reader.call_id(fields.get("toolCallId"), i, true);
             let input = fields.get("input").or_else(|| fields.get("args"));
             let (arguments, fault) = reader.arguments_object(input);
             let fault = if no_id == Fault::None { fault } else { no_id };
-            (Part::ToolCall { id, name, arguments }, Some(Place { slot, fault }))
+            (
+                Part::ToolCall {
+                    id,
+                    name,
+                    arguments,
+                },
+                Some(Place { slot, fault }),
+            )
         }
         ("tool-result", Role::Tool) => {
             let name = string(fields, "toolName");
             let (call, fault) = reader.answered(fields.get("toolCallId"), name, true);
             let (text, error) = output(fields.get("output").or_else(|| fields.get("result")));
             let error = error || fields.get("isError") == Some(&Value::Bool(true));
-            (Part::ToolResult { call, name: name.map(str::to_owned), text, error }, Some(Place { slot, fault }))
+            (
+                Part::ToolResult {
+                    call,
+                    name: name.map(str::to_owned),
+                    text,
+                    error,
+                },
+                Some(Place { slot, fault }),
+            )
         }
-        ("tool-call", Role::User | Role::System | Role::Tool) | ("tool-result", Role::User | Role::System) => {
-            reader.problem(Code::BadPart, format!("a {kind} part does not stand in a message of this role"));
+        ("tool-call", Role::User | Role::System | Role::Tool)
+        | ("tool-result", Role::User | Role::System) => {
+            reader.problem(
+                Code::BadPart,
+                format!("a {kind} part does not stand in a message of this role"),
+            );
             return None;
         }
         ("tool-approval-request" | "tool-approval-response", _) => return None,
@@ -92,46 +154,90 @@ fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Pla
 fn file(fields: &Map<String, Value>, data: &str, slot: Slot) -> Placed {
     let media_type = string(fields, "mediaType").unwrap_or("application/octet-stream");
     let data = string(fields, data).filter(|_| media_type.starts_with("image/"));
-    media(string(fields, "filename").unwrap_or("file"), media_type, data.unwrap_or_default(), slot)
+    media(
+        string(fields, "filename").unwrap_or("file"),
+        media_type,
+        data.unwrap_or_default(),
+        slot,
+    )
 }
 
 /// Text of a tool's output, and whether the tool failed.
 fn output(output: Option<&Value>) -> (String, bool) {
-    let Some(value) = output else { return (String::new(), false) };
-    let Some((kind, fields)) = typed(value) else { return (plain(value), false) };
+    let Some(value) = output else {
+        return (String::new(), false);
+    };
+    let Some((kind, fields)) = typed(value) else {
+        return (plain(value), false);
+    };
     let inner = || fields.get("value").map_or_else(String::new, plain);
     match kind {
         "text" | "json" => (inner(), false),
         "error-text" | "error-json" => (inner(), true),
-        "content" => (fields.get("value").map_or_else(String::new, result_text), false),
-        "execution-denied" => (format!("Denied. {}", string(fields, "reason").unwrap_or_default()).trim_end().to_owned(), true),
+        "content" => (
+            fields.get("value").map_or_else(String::new, result_text),
+            false,
+        ),
+        "execution-denied" => (
+            format!("Denied. {}", string(fields, "reason").unwrap_or_default())
+                .trim_end()
+                .to_owned(),
+            true,
+        ),
         _ => (plain(value), false),
     }
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
+    value.as_str().map_or_else(
+        || {
+            if value.is_null() {
+                String::new()
+            } else {
+                value.to_string()
+            }
+        },
+        str::to_owned,
+    )
 }
 
 pub(super) fn write_model(group: &Group<'_>, writer: &Writer<'_>) -> Value {
-    let mut out = writer.base(group, match group.role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-    });
+    let mut out = writer.base(
+        group,
+        match group.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        },
+    );
     match group.role {
         // system content is a string in this dialect
         Role::System => {
-            let text = group.atoms.iter().map(|a| words(&a.part)).collect::<Vec<_>>().join("\n\n");
+            let text = group
+                .atoms
+                .iter()
+                .map(|a| words(&a.part))
+                .collect::<Vec<_>>()
+                .join("\n\n");
             out.insert("content".into(), text.into());
         }
         Role::Tool => {
-            let parts = group.atoms.iter().map(|a| writer.own_block(a).cloned().unwrap_or_else(|| model_block(a, writer)));
+            let parts = group.atoms.iter().map(|a| {
+                writer
+                    .own_block(a)
+                    .cloned()
+                    .unwrap_or_else(|| model_block(a, writer))
+            });
             out.insert("content".into(), parts.collect());
         }
         Role::Assistant if group.calls().next().is_some() => {
-            let parts = group.atoms.iter().map(|a| writer.own_block(a).cloned().unwrap_or_else(|| model_block(a, writer)));
+            let parts = group.atoms.iter().map(|a| {
+                writer
+                    .own_block(a)
+                    .cloned()
+                    .unwrap_or_else(|| model_block(a, writer))
+            });
             out.insert("content".into(), parts.collect());
         }
         Role::User | Role::Assistant => set_content(&mut out, group, writer, model_block),
@@ -141,7 +247,11 @@ pub(super) fn write_model(group: &Group<'_>, writer: &Writer<'_>) -> Value {
 
 fn model_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
     match atom.part.as_ref() {
-        Part::ToolCall { id, name, arguments } => {
+        Part::ToolCall {
+            id,
+            name,
+            arguments,
+        } => {
             let mut out = writer.replaced(atom).cloned().unwrap_or_default();
             out.insert("type".into(), "tool-call".into());
             out.insert("toolCallId".into(), id.as_str().into());
@@ -150,11 +260,19 @@ fn model_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
             out.insert("input".into(), object(arguments));
             Value::Object(out)
         }
-        Part::ToolResult { call, name, text, error } => {
+        Part::ToolResult {
+            call,
+            name,
+            text,
+            error,
+        } => {
             let mut out = writer.replaced(atom).cloned().unwrap_or_default();
             out.insert("type".into(), "tool-result".into());
             out.insert("toolCallId".into(), call.as_str().into());
-            let name = name.as_deref().or_else(|| writer.tool_of(call)).unwrap_or("unknown");
+            let name = name
+                .as_deref()
+                .or_else(|| writer.tool_of(call))
+                .unwrap_or("unknown");
             out.insert("toolName".into(), name.into());
             if !writer.verbatim(atom) {
                 out.shift_remove("result");
@@ -163,7 +281,12 @@ fn model_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
             }
             Value::Object(out)
         }
-        Part::Image { media_type, data, name, .. } => match image_url(media_type, data) {
+        Part::Image {
+            media_type,
+            data,
+            name,
+            ..
+        } => match image_url(media_type, data) {
             Some(_) => json!({ "type": "image", "image": data, "mediaType": media_type }),
             None => json!({ "type": "text", "text": format!("[{name}: {media_type}]") }),
         },
@@ -173,19 +296,28 @@ fn model_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
 
 pub(super) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
     let known = &ROLES[..3];
-    let Some(role) = reader.role(message, known) else { return };
+    let Some(role) = reader.role(message, known) else {
+        return;
+    };
     let time = time_of(message);
     let blocks: &[Value] = match (message.get("parts"), message.get("content")) {
         (Some(Value::Array(blocks)), _) => blocks,
         // messages of earlier versions
         (None, Some(Value::String(words))) => {
             let parts = vec![text(words, Slot::Content)];
-            if role == Role::System { reader.system(parts, time) } else { reader.push(role, parts, time) }
+            if role == Role::System {
+                reader.system(parts, time);
+            } else {
+                reader.push(role, parts, time);
+            }
             return;
         }
         (other, _) => {
             let found = other.map_or("none", kind);
-            reader.problem(Code::BadContent, format!("expected parts that are an array, found {found}"));
+            reader.problem(
+                Code::BadContent,
+                format!("expected parts that are an array, found {found}"),
+            );
             return;
         }
     };
@@ -201,7 +333,12 @@ pub(super) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
         let slot = Slot::Block(i);
         match kind {
             "text" => said.extend(reader.words(fields).map(|words| text(words, slot))),
-            "reasoning" => said.push(at(Part::Thinking { text: string(fields, "text").unwrap_or_default().to_owned() }, slot)),
+            "reasoning" => said.push(at(
+                Part::Thinking {
+                    text: string(fields, "text").unwrap_or_default().to_owned(),
+                },
+                slot,
+            )),
             "file" => said.push(file(fields, "url", slot)),
             "step-start" => {
                 if !said.is_empty() || !results.is_empty() {
@@ -211,7 +348,9 @@ pub(super) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
             }
             "source-url" | "source-document" => {}
             kind if kind.starts_with("data-") => {}
-            kind if role == Role::Assistant && (kind == "dynamic-tool" || kind.starts_with("tool-")) => {
+            kind if role == Role::Assistant
+                && (kind == "dynamic-tool" || kind.starts_with("tool-")) =>
+            {
                 tool(reader, kind, fields, i, &mut said, &mut results);
             }
             other => said.push(opaque(other, block, slot)),
@@ -224,7 +363,13 @@ pub(super) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
     }
 }
 
-fn step(reader: &mut Reader, role: Role, said: &mut Vec<Placed>, results: &mut Vec<Placed>, time: f64) {
+fn step(
+    reader: &mut Reader,
+    role: Role,
+    said: &mut Vec<Placed>,
+    results: &mut Vec<Placed>,
+    time: f64,
+) {
     reader.push(role, std::mem::take(said), time);
     if !results.is_empty() {
         reader.push(Role::Tool, std::mem::take(results), time);
@@ -251,30 +396,68 @@ fn tool(
     if state == "input-streaming" {
         return;
     }
-    let (id, no_id) = reader.call_id(fields.get("toolCallId"), i, true);
+    let (mut id, mut no_id) = reader.call_id(fields.get("toolCallId"), i, true);
+    if said
+        .iter()
+        .any(|(part, _)| matches!(part, Part::ToolCall { id: other, .. } if *other == id))
+    {
+        reader.problem(Code::DuplicateId, "two calls of one step have the same id");
+        (id, no_id) = (format!("call_{}_{i}", reader.index), Fault::Identity);
+    }
     let input = fields.get("input").or_else(|| fields.get("rawInput"));
     let (arguments, fault) = reader.arguments_object(input);
     let fault = if no_id == Fault::None { fault } else { no_id };
     let result = match state {
         "output-available" => Some((fields.get("output").map_or_else(String::new, plain), false)),
-        "output-error" => Some((string(fields, "errorText").unwrap_or_default().to_owned(), true)),
+        "output-error" => Some((
+            string(fields, "errorText").unwrap_or_default().to_owned(),
+            true,
+        )),
         "output-denied" => Some(("Denied.".to_owned(), true)),
         _ => None,
     };
     if let Some((text, error)) = result {
-        let part = Part::ToolResult { call: id.clone(), name: Some(name.clone()), text, error };
-        let fault = if fault == Fault::Identity { fault } else { Fault::None };
-        results.push((part, Some(Place { slot: Slot::ResultOf(i), fault })));
+        let part = Part::ToolResult {
+            call: id.clone(),
+            name: Some(name.clone()),
+            text,
+            error,
+        };
+        let fault = if fault == Fault::Identity {
+            fault
+        } else {
+            Fault::None
+        };
+        results.push((
+            part,
+            Some(Place {
+                slot: Slot::ResultOf(i),
+                fault,
+            }),
+        ));
     }
-    said.push((Part::ToolCall { id, name, arguments }, Some(Place { slot: Slot::Block(i), fault })));
+    said.push((
+        Part::ToolCall {
+            id,
+            name,
+            arguments,
+        },
+        Some(Place {
+            slot: Slot::Block(i),
+            fault,
+        }),
+    ));
 }
 
 pub(super) fn write_ui(group: &Group<'_>, writer: &Writer<'_>) -> Value {
-    let mut out = writer.base(group, match group.role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant | Role::Tool => "assistant",
-    });
+    let mut out = writer.base(
+        group,
+        match group.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant | Role::Tool => "assistant",
+        },
+    );
     if !out.contains_key("id") {
         // first, as the SDK writes it
         let id = writer.message_id();
@@ -295,8 +478,23 @@ pub(super) fn write_ui(group: &Group<'_>, writer: &Writer<'_>) -> Value {
         }
         match atom.part.as_ref() {
             Part::ToolResult { .. } => {}
-            Part::ToolCall { id, name, arguments } => {
-                let result = group.atoms.iter().find(|a| matches!(a.part.as_ref(), Part::ToolResult { call, .. } if call == id));
+            Part::ToolCall {
+                id,
+                name,
+                arguments,
+            } => {
+                let own = |a: &&Atom<'_>| {
+                    a.raw == atom.raw
+                        && atom.place.is_some_and(
+                            |p| matches!(p.slot, Slot::Block(i) if a.is_at(Slot::ResultOf(i))),
+                        )
+                };
+                let same = |a: &&Atom<'_>| matches!(a.part.as_ref(), Part::ToolResult { call, .. } if call == id);
+                let result = group
+                    .atoms
+                    .iter()
+                    .find(own)
+                    .or_else(|| group.atoms.iter().find(same));
                 parts.push(tool_part(atom, result, (id, name, arguments), writer));
             }
             part => parts.push(match writer.own_block(atom) {
@@ -305,27 +503,48 @@ pub(super) fn write_ui(group: &Group<'_>, writer: &Writer<'_>) -> Value {
             }),
         }
     }
-    parts.extend(decor.into_iter().filter(|(_, v)| typed(v).is_some_and(|(k, _)| k != "step-start")).map(|(_, v)| v.clone()));
+    parts.extend(
+        decor
+            .into_iter()
+            .filter(|(_, v)| typed(v).is_some_and(|(k, _)| k != "step-start"))
+            .map(|(_, v)| v.clone()),
+    );
     out.shift_remove("content");
     out.insert("parts".into(), Value::Array(parts));
     Value::Object(out)
 }
 
 fn ui_block(part: &Part, replaced: Option<&Map<String, Value>>) -> Value {
-    if let Part::Image { media_type, data, name, .. } = part {
+    if let Part::Image {
+        media_type,
+        data,
+        name,
+        ..
+    } = part
+    {
         return match image_url(media_type, data) {
-            Some(url) => json!({ "type": "file", "mediaType": media_type, "filename": name, "url": url }),
+            Some(url) => {
+                json!({ "type": "file", "mediaType": media_type, "filename": name, "url": url })
+            }
             None => json!({ "type": "text", "text": format!("[{name}: {media_type}]") }),
         };
     }
-    let mut out = replaced.filter(|r| string(r, "type") == Some("text")).cloned().unwrap_or_default();
+    let mut out = replaced
+        .filter(|r| string(r, "type") == Some("text"))
+        .cloned()
+        .unwrap_or_default();
     out.insert("type".into(), "text".into());
     out.insert("text".into(), words(part).into());
     Value::Object(out)
 }
 
 /// A tool's part: the call, and its result once there is one.
-fn tool_part(call: &Atom<'_>, result: Option<&Atom<'_>>, (id, name, arguments): (&str, &str, &str), writer: &Writer<'_>) -> Value {
+fn tool_part(
+    call: &Atom<'_>,
+    result: Option<&Atom<'_>>,
+    (id, name, arguments): (&str, &str, &str),
+    writer: &Writer<'_>,
+) -> Value {
     let whole = result.is_some_and(|r| writer.own(r).is_some() && r.raw == call.raw);
     if whole && let Some(own) = writer.own(call) {
         return own.clone();
@@ -342,8 +561,11 @@ fn tool_part(call: &Atom<'_>, result: Option<&Atom<'_>>, (id, name, arguments): 
         Some(result) if writer.verbatim(result) && out.contains_key("state") => {}
         Some(result) => {
             if let Part::ToolResult { text, error, .. } = result.part.as_ref() {
-                let (state, field, other) =
-                    if *error { ("output-error", "errorText", "output") } else { ("output-available", "output", "errorText") };
+                let (state, field, other) = if *error {
+                    ("output-error", "errorText", "output")
+                } else {
+                    ("output-available", "output", "errorText")
+                };
                 out.insert("state".into(), state.into());
                 out.shift_remove(other);
                 out.insert(field.into(), text.as_str().into());

@@ -4,12 +4,18 @@ use serde_json::{Map, Value, json};
 
 use super::group::{Atom, Group, Writer, object};
 use super::openai::words;
-use super::read::{Placed, Reader, at, data_url, kind, media, opaque, result_text, string, text, time_of, typed};
+use super::read::{
+    Placed, Reader, at, data_url, kind, media, opaque, result_text, string, text, time_of, typed,
+};
 use super::validate::Code;
 use super::{Fault, Place, Slot};
 use crate::message::{Part, Role};
 
-const ROLES: [(&str, Role); 3] = [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
+const ROLES: [(&str, Role); 3] = [
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("system", Role::System),
+];
 
 /// Stands before an assistant message that would begin the list.
 pub(super) const OPENING: &str = "(The conversation begins with the assistant.)";
@@ -17,15 +23,22 @@ pub(super) const OPENING: &str = "(The conversation begins with the assistant.)"
 /// Whether only this dialect has such a content block.
 pub(super) fn is(block: &Value) -> bool {
     match typed(block) {
-        Some(("tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use", _)) => true,
+        Some((
+            "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use",
+            _,
+        )) => true,
         Some(("image" | "document", fields)) => fields.get("source").is_some_and(Value::is_object),
-        Some(("text", fields)) => fields.contains_key("cache_control") || fields.contains_key("citations"),
+        Some(("text", fields)) => {
+            fields.contains_key("cache_control") || fields.contains_key("citations")
+        }
         _ => false,
     }
 }
 
 pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
-    let Some(role) = reader.role(message, &ROLES) else { return };
+    let Some(role) = reader.role(message, &ROLES) else {
+        return;
+    };
     let time = time_of(message);
     let mut results = Vec::new();
     let mut parts = Vec::new();
@@ -34,13 +47,22 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
         Some(Value::String(words)) => parts.push(text(words, Slot::Content)),
         Some(Value::Array(blocks)) => {
             for (i, block) in blocks.iter().enumerate() {
-                let Some(placed) = self::block(reader, block, role, i) else { continue };
-                if matches!(placed.0, Part::ToolResult { .. }) { results.push(placed) } else { parts.push(placed) }
+                let Some(placed) = self::block(reader, block, role, i) else {
+                    continue;
+                };
+                if matches!(placed.0, Part::ToolResult { .. }) {
+                    results.push(placed);
+                } else {
+                    parts.push(placed);
+                }
             }
         }
         Some(other) => {
             let found = kind(other);
-            reader.problem(Code::BadContent, format!("expected content that is a string or an array of blocks, found {found}"));
+            reader.problem(
+                Code::BadContent,
+                format!("expected content that is a string or an array of blocks, found {found}"),
+            );
             return;
         }
     }
@@ -60,30 +82,65 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
 fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Placed> {
     let slot = Slot::Block(i);
     let Some((kind, fields)) = typed(block) else {
-        reader.problem(Code::BadPart, "expected a content block, an object with a type");
+        reader.problem(
+            Code::BadPart,
+            "expected a content block, an object with a type",
+        );
         return None;
     };
     let words = |key| string(fields, key);
     Some(match (kind, role) {
         ("text", _) => text(reader.words(fields)?, slot),
-        ("thinking", _) => at(Part::Thinking { text: words("thinking").unwrap_or_default().to_owned() }, slot),
-        ("redacted_thinking", _) => at(Part::Thinking { text: String::new() }, slot),
+        ("thinking", _) => at(
+            Part::Thinking {
+                text: words("thinking").unwrap_or_default().to_owned(),
+            },
+            slot,
+        ),
+        ("redacted_thinking", _) => at(
+            Part::Thinking {
+                text: String::new(),
+            },
+            slot,
+        ),
         ("tool_use", Role::Assistant) => {
             let name = reader.name(fields.get("name"))?;
             let (id, no_id) = reader.call_id(fields.get("id"), i, true);
             let (arguments, fault) = reader.arguments_object(fields.get("input"));
             let fault = if no_id == Fault::None { fault } else { no_id };
-            (Part::ToolCall { id, name, arguments }, Some(Place { slot, fault }))
+            (
+                Part::ToolCall {
+                    id,
+                    name,
+                    arguments,
+                },
+                Some(Place { slot, fault }),
+            )
         }
         ("tool_result", Role::User) => {
             let (call, fault) = reader.answered(fields.get("tool_use_id"), None, true);
             let text = fields.get("content").map_or_else(String::new, result_text);
             let error = fields.get("is_error") == Some(&Value::Bool(true));
-            (Part::ToolResult { call, name: None, text, error }, Some(Place { slot, fault }))
+            (
+                Part::ToolResult {
+                    call,
+                    name: None,
+                    text,
+                    error,
+                },
+                Some(Place { slot, fault }),
+            )
         }
         ("tool_use" | "tool_result", _) => {
-            let whose = if kind == "tool_use" { "an assistant" } else { "a user" };
-            reader.problem(Code::BadPart, format!("a {kind} block stands in {whose} message only"));
+            let whose = if kind == "tool_use" {
+                "an assistant"
+            } else {
+                "a user"
+            };
+            reader.problem(
+                Code::BadPart,
+                format!("a {kind} block stands in {whose} message only"),
+            );
             return None;
         }
         ("image", _) => {
@@ -93,8 +150,16 @@ fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Pla
         ("document", _) => {
             let title = words("title").unwrap_or("document");
             let (media_type, data) = source(fields);
-            if media_type.starts_with("text/") && fields.get("source").and_then(|s| s.get("type")) == Some(&"text".into()) {
-                at(Part::File { name: title.to_owned(), text: data.to_owned() }, slot)
+            if media_type.starts_with("text/")
+                && fields.get("source").and_then(|s| s.get("type")) == Some(&"text".into())
+            {
+                at(
+                    Part::File {
+                        name: title.to_owned(),
+                        text: data.to_owned(),
+                    },
+                    slot,
+                )
             } else {
                 media(title, media_type, "", slot)
             }
@@ -105,25 +170,38 @@ fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Pla
 
 /// MIME type and data (or address) of an image or document.
 fn source(fields: &Map<String, Value>) -> (&str, &str) {
-    let Some(source) = fields.get("source").and_then(Value::as_object) else { return ("image/*", "") };
-    let data = ["data", "url"].iter().find_map(|key| string(source, key)).unwrap_or_default();
+    let Some(source) = fields.get("source").and_then(Value::as_object) else {
+        return ("image/*", "");
+    };
+    let data = ["data", "url"]
+        .iter()
+        .find_map(|key| string(source, key))
+        .unwrap_or_default();
     (string(source, "media_type").unwrap_or("image/*"), data)
 }
 
 pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
-    let mut out = writer.base(group, match group.role {
-        Role::System => "system",
-        Role::User | Role::Tool => "user",
-        Role::Assistant => "assistant",
-    });
-    let texts = group.atoms.iter().all(|a| matches!(a.part.as_ref(), Part::Text { .. }) && !a.in_blocks());
+    let mut out = writer.base(
+        group,
+        match group.role {
+            Role::System => "system",
+            Role::User | Role::Tool => "user",
+            Role::Assistant => "assistant",
+        },
+    );
+    let texts = group
+        .atoms
+        .iter()
+        .all(|a| matches!(a.part.as_ref(), Part::Text { .. }) && !a.in_blocks());
     if texts && group.atoms.len() == 1 {
         out.insert("content".into(), words(&group.atoms[0].part).into());
         return Value::Object(out);
     }
     // results first: the API refuses them after other blocks
-    let (results, rest): (Vec<_>, Vec<_>) =
-        group.atoms.iter().partition(|a| matches!(a.part.as_ref(), Part::ToolResult { .. }));
+    let (results, rest): (Vec<_>, Vec<_>) = group
+        .atoms
+        .iter()
+        .partition(|a| matches!(a.part.as_ref(), Part::ToolResult { .. }));
     let mut blocks: Vec<Value> = Vec::with_capacity(group.atoms.len());
     blocks.extend(writer.thinking(group).cloned());
     for atom in results.into_iter().chain(rest) {
@@ -138,7 +216,11 @@ pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
 
 fn content_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
     match atom.part.as_ref() {
-        Part::ToolCall { id, name, arguments } => {
+        Part::ToolCall {
+            id,
+            name,
+            arguments,
+        } => {
             let mut out = writer.replaced(atom).cloned().unwrap_or_default();
             out.insert("type".into(), "tool_use".into());
             out.insert("id".into(), id.as_str().into());
@@ -146,7 +228,9 @@ fn content_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
             out.insert("input".into(), object(arguments));
             Value::Object(out)
         }
-        Part::ToolResult { call, text, error, .. } => {
+        Part::ToolResult {
+            call, text, error, ..
+        } => {
             let mut out = writer.replaced(atom).cloned().unwrap_or_default();
             out.insert("type".into(), "tool_result".into());
             out.insert("tool_use_id".into(), call.as_str().into());
@@ -158,13 +242,20 @@ fn content_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
             }
             Value::Object(out)
         }
-        Part::Image { media_type, data, name, .. } if data.is_empty() || !media_type.starts_with("image/") => {
+        Part::Image {
+            media_type,
+            data,
+            name,
+            ..
+        } if data.is_empty() || !media_type.starts_with("image/") => {
             json!({ "type": "text", "text": format!("[{name}: {media_type}]") })
         }
         Part::Image { data, .. } if data.starts_with("http") => {
             json!({ "type": "image", "source": { "type": "url", "url": data } })
         }
-        Part::Image { media_type, data, .. } => {
+        Part::Image {
+            media_type, data, ..
+        } => {
             let (media_type, data) = data_url(data).unwrap_or((media_type, data));
             json!({ "type": "image", "source": { "type": "base64", "media_type": media_type, "data": data } })
         }

@@ -6,10 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{Dialect, Fault, Parsed, ParsedMessage, Place, Rendered, Slot, SystemLine, ai_sdk, anthropic, ollama, openai};
+use super::{
+    Dialect, Fault, Parsed, ParsedMessage, Place, Rendered, Slot, SystemLine, ai_sdk, anthropic,
+    ollama, openai,
+};
 use crate::message::{Part, Role};
 use crate::request::RequestMessage;
-use crate::tool::{PartAt, Pairing};
+use crate::tool::{Pairing, PartAt};
 use crate::window::{Source, Window};
 
 /// What stands for a result that never came, where the linter repairs a list.
@@ -44,6 +47,11 @@ impl Atom<'_> {
         self.place.is_some_and(|p| p.slot == slot)
     }
 
+    /// Whether the caller's value has no usable id.
+    pub(super) fn lacks_id(&self) -> bool {
+        self.place.is_some_and(|p| p.fault == Fault::Identity)
+    }
+
     /// Whether it is an element of a content array.
     pub(super) fn in_blocks(&self) -> bool {
         self.place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
@@ -63,12 +71,19 @@ pub(super) struct Group<'a> {
 
 impl<'a> Group<'a> {
     pub(super) fn calls(&self) -> impl Iterator<Item = &Atom<'a>> {
-        self.atoms.iter().filter(|a| matches!(a.part.as_ref(), Part::ToolCall { .. }))
+        self.atoms
+            .iter()
+            .filter(|a| matches!(a.part.as_ref(), Part::ToolCall { .. }))
     }
 
     /// Everything but calls and results.
     pub(super) fn contents(&self) -> impl Iterator<Item = &Atom<'a>> {
-        self.atoms.iter().filter(|a| !matches!(a.part.as_ref(), Part::ToolCall { .. } | Part::ToolResult { .. }))
+        self.atoms.iter().filter(|a| {
+            !matches!(
+                a.part.as_ref(),
+                Part::ToolCall { .. } | Part::ToolResult { .. }
+            )
+        })
     }
 
     pub(super) fn has(&self, slot: Slot) -> bool {
@@ -104,7 +119,9 @@ pub(super) fn of_window<'a>(window: &'a Window, parsed: &Parsed) -> Vec<Atom<'a>
                 }
                 Source::Message(seq) => {
                     if let Some(from) = parsed.messages.get(*seq as usize) {
-                        let taken = taken.entry(*seq).or_insert_with(|| vec![false; from.message.parts.len()]);
+                        let taken = taken
+                            .entry(*seq)
+                            .or_insert_with(|| vec![false; from.message.parts.len()]);
                         atom.raw = Some(from.raw);
                         (atom.place, atom.verbatim) = locate(from, part, taken);
                     }
@@ -127,7 +144,9 @@ fn locate(from: &ParsedMessage, part: &Part, taken: &mut [bool]) -> (Option<Plac
             !taken[i]
                 && match (&parts[i], part) {
                     (Part::ToolCall { id: a, .. }, Part::ToolCall { id: b, .. })
-                    | (Part::ToolResult { call: a, .. }, Part::ToolResult { call: b, .. }) => a == b,
+                    | (Part::ToolResult { call: a, .. }, Part::ToolResult { call: b, .. }) => {
+                        a == b
+                    }
                     (Part::Text { text }, Part::Text { .. }) => !text.trim().is_empty(),
                     _ => false,
                 }
@@ -148,7 +167,10 @@ fn prompt<'a>(parsed: &Parsed) -> Vec<Atom<'a>> {
         role: Role::System,
         part: Cow::Owned(Part::text(line.text.as_str())),
         raw: Some(line.raw),
-        place: Some(Place { slot: Slot::Content, fault: Fault::None }),
+        place: Some(Place {
+            slot: Slot::Content,
+            fault: Fault::None,
+        }),
         verbatim: true,
         prompt: true,
     };
@@ -157,7 +179,12 @@ fn prompt<'a>(parsed: &Parsed) -> Vec<Atom<'a>> {
 
 /// The parts of plain messages.
 pub(super) fn of_request(messages: &[RequestMessage]) -> Vec<Atom<'_>> {
-    let parts = messages.iter().flat_map(|m| m.parts.iter().filter(|p| !p.is_empty()).map(|p| (m.role, p)));
+    let parts = messages.iter().flat_map(|m| {
+        m.parts
+            .iter()
+            .filter(|p| !p.is_empty())
+            .map(|p| (m.role, p))
+    });
     let atom = |(role, part)| Atom {
         role,
         part: Cow::Borrowed(part),
@@ -184,23 +211,50 @@ pub(super) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
         prompt: false,
     };
     for (m, ParsedMessage { message, raw, .. }) in messages.iter().enumerate() {
-        for (p, part) in message.parts.iter().enumerate().filter(|(_, part)| !part.is_empty()) {
+        for (p, part) in message
+            .parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| !part.is_empty())
+        {
             match part {
-                Part::ToolResult { .. } if pairing.call_of.contains_key(&PartAt { message: m, part: p }) => {}
+                Part::ToolResult { .. }
+                    if pairing.call_of.contains_key(&PartAt {
+                        message: m,
+                        part: p,
+                    }) => {}
                 Part::ToolResult { text, error, .. } => {
-                    let label = if *error { "Failed tool result" } else { "Tool result" };
+                    let label = if *error {
+                        "Failed tool result"
+                    } else {
+                        "Tool result"
+                    };
                     let quoted = Part::text(format!("[{label} without its call]\n{text}"));
-                    atoms.push(Atom { part: Cow::Owned(quoted), place: None, verbatim: false, ..atom(Role::User, m, p) });
+                    atoms.push(Atom {
+                        part: Cow::Owned(quoted),
+                        place: None,
+                        verbatim: false,
+                        ..atom(Role::User, m, p)
+                    });
                 }
                 _ => {
-                    let role = if message.role == Role::Tool { Role::User } else { message.role };
+                    let role = if message.role == Role::Tool {
+                        Role::User
+                    } else {
+                        message.role
+                    };
                     atoms.push(atom(role, m, p));
                 }
             }
         }
         for (p, part) in message.parts.iter().enumerate() {
-            let Part::ToolCall { id, name, .. } = part else { continue };
-            match pairing.result_of.get(&PartAt { message: m, part: p }) {
+            let Part::ToolCall { id, name, .. } = part else {
+                continue;
+            };
+            match pairing.result_of.get(&PartAt {
+                message: m,
+                part: p,
+            }) {
                 Some(r) => atoms.push(atom(Role::Tool, r.message, r.part)),
                 None => atoms.push(Atom {
                     role: Role::Tool,
@@ -222,15 +276,23 @@ pub(super) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
 }
 
 /// Groups the parts into messages and writes those that are not the caller's own.
-pub(super) fn write(atoms: Vec<Atom<'_>>, raw: &[Value], parsed: &Parsed, care: Care) -> Vec<Rendered> {
+pub(super) fn write(
+    atoms: Vec<Atom<'_>>,
+    raw: &[Value],
+    parsed: &Parsed,
+    care: Care,
+) -> Vec<Rendered> {
     let writer = Writer::new(&atoms, raw, parsed, care);
     let groups = writer.join(atoms);
     let mut out = Vec::with_capacity(groups.len() + 1);
     let first = groups.iter().find(|g| g.role != Role::System);
-    let opening = parsed.dialect == Dialect::Anthropic && first.is_some_and(|g| g.role == Role::Assistant);
+    let opening =
+        parsed.dialect == Dialect::Anthropic && first.is_some_and(|g| g.role == Role::Assistant);
     for group in &groups {
         if opening && first.is_some_and(|first| std::ptr::eq(first, group)) {
-            out.push(Rendered::Made(json!({ "role": "user", "content": anthropic::OPENING })));
+            out.push(Rendered::Made(
+                json!({ "role": "user", "content": anthropic::OPENING }),
+            ));
         }
         out.push(match writer.whole(group) {
             Some(index) => Rendered::Kept(index),
@@ -267,22 +329,32 @@ pub(super) struct Writer<'r> {
     old_calls: BTreeSet<String>,
     made: Cell<u32>,
     has_prompt: bool,
+    broken: &'r BTreeSet<usize>,
 }
 
 impl<'r> Writer<'r> {
-    fn new(atoms: &[Atom<'_>], raw: &'r [Value], parsed: &Parsed, care: Care) -> Self {
+    fn new(atoms: &[Atom<'_>], raw: &'r [Value], parsed: &'r Parsed, care: Care) -> Self {
         let mut expected: BTreeMap<usize, Expected> = BTreeMap::new();
         for line in &parsed.system {
-            expected.entry(line.raw).or_default().slots.push((Slot::Content, false));
+            expected
+                .entry(line.raw)
+                .or_default()
+                .slots
+                .push((Slot::Content, false));
         }
         for from in &parsed.messages {
             let expected = expected.entry(from.raw).or_default();
             for (part, place) in from.message.parts.iter().zip(&from.places) {
                 match place {
                     Some(place) if !part.is_empty() => {
-                        expected.slots.push((place.slot, matches!(part, Part::ToolResult { .. })));
+                        expected
+                            .slots
+                            .push((place.slot, matches!(part, Part::ToolResult { .. })));
                     }
-                    Some(Place { slot: Slot::Block(_), .. }) => {
+                    Some(Place {
+                        slot: Slot::Block(_),
+                        ..
+                    }) => {
                         expected.empty_block |= matches!(part, Part::Text { .. });
                     }
                     _ => {}
@@ -308,6 +380,7 @@ impl<'r> Writer<'r> {
             old_calls,
             made: Cell::new(0),
             has_prompt: !parsed.system.is_empty(),
+            broken: &parsed.broken,
         }
     }
 
@@ -315,7 +388,11 @@ impl<'r> Writer<'r> {
     fn voice(&self, atom: &Atom<'_>) -> Role {
         match (self.dialect, atom.role) {
             // where the caller's own list has system lines, they stay
-            (Dialect::Anthropic, Role::System) if atom.prompt && self.has_prompt && self.care == Care::Keep => Role::System,
+            (Dialect::Anthropic, Role::System)
+                if atom.prompt && self.has_prompt && self.care == Care::Keep =>
+            {
+                Role::System
+            }
             (Dialect::Anthropic, Role::System | Role::Tool) => Role::User,
             (Dialect::AiSdkUi, Role::Tool) => Role::Assistant,
             (_, role) => role,
@@ -336,19 +413,39 @@ impl<'r> Writer<'r> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for atom in atoms {
             match groups.last_mut() {
-                Some(group) if group.atoms.last().is_some_and(|last| self.joins(last, &atom)) => group.atoms.push(atom),
-                _ => groups.push(Group { role: self.voice(&atom), atoms: vec![atom], base: None, last_turn: true }),
+                Some(group)
+                    if group
+                        .atoms
+                        .last()
+                        .is_some_and(|last| self.joins(last, &atom)) =>
+                {
+                    group.atoms.push(atom);
+                }
+                _ => groups.push(Group {
+                    role: self.voice(&atom),
+                    atoms: vec![atom],
+                    base: None,
+                    last_turn: true,
+                }),
             }
         }
         let mut used = BTreeSet::new();
         for group in &mut groups {
-            let own = |a: &&Atom<'_>| a.raw.is_some_and(|r| self.role_of(r) == Some(group.role) && !used.contains(&r));
+            let own = |a: &&Atom<'_>| {
+                a.raw
+                    .is_some_and(|r| self.role_of(r) == Some(group.role) && !used.contains(&r))
+            };
             let verbatim = group.atoms.iter().filter(own).find(|a| a.verbatim);
-            group.base = verbatim.or_else(|| group.atoms.iter().find(own)).and_then(|a| a.raw);
+            group.base = verbatim
+                .or_else(|| group.atoms.iter().find(own))
+                .and_then(|a| a.raw);
             used.extend(group.base);
         }
         let spoken = |g: &Group<'_>| {
-            g.role == Role::User && g.atoms.iter().any(|a| !matches!(a.part.as_ref(), Part::ToolResult { .. }))
+            g.role == Role::User
+                && g.atoms
+                    .iter()
+                    .any(|a| !matches!(a.part.as_ref(), Part::ToolResult { .. }))
         };
         if let Some(last) = groups.iter().rposition(spoken) {
             for group in &mut groups[..last] {
@@ -360,17 +457,32 @@ impl<'r> Writer<'r> {
 
     fn role_of(&self, raw: usize) -> Option<Role> {
         let role = self.raw.get(raw)?.get("role")?.as_str()?;
-        openai::ROLES.iter().find(|(name, _)| *name == role).map(|(_, role)| *role)
+        openai::ROLES
+            .iter()
+            .find(|(name, _)| *name == role)
+            .map(|(_, role)| *role)
     }
 
     /// The caller's value that says exactly this.
     fn whole(&self, group: &Group<'_>) -> Option<usize> {
         let index = group.base?;
         let expected = self.expected.get(&index)?;
-        if group.atoms.iter().any(|a| a.raw != Some(index) || !self.stands(a)) {
+        if self.broken.contains(&index) {
             return None;
         }
-        let slots = group.atoms.iter().filter_map(|a| Some((a.place?.slot, matches!(a.part.as_ref(), Part::ToolResult { .. }))));
+        if group
+            .atoms
+            .iter()
+            .any(|a| a.raw != Some(index) || !self.stands(a))
+        {
+            return None;
+        }
+        let slots = group.atoms.iter().filter_map(|a| {
+            Some((
+                a.place?.slot,
+                matches!(a.part.as_ref(), Part::ToolResult { .. }),
+            ))
+        });
         let mut slots: Vec<(Slot, bool)> = slots.collect();
         let mut wanted = expected.slots.clone();
         if self.dialect == Dialect::Anthropic {
@@ -408,7 +520,11 @@ impl<'r> Writer<'r> {
         let message = self.raw.get(atom.raw?)?;
         match atom.place?.slot {
             Slot::Block(i) | Slot::ResultOf(i) => {
-                let blocks = if self.dialect == Dialect::AiSdkUi { "parts" } else { "content" };
+                let blocks = if self.dialect == Dialect::AiSdkUi {
+                    "parts"
+                } else {
+                    "content"
+                };
                 message.get(blocks)?.get(i)
             }
             Slot::Call(i) => message.get("tool_calls")?.get(i),
@@ -418,12 +534,20 @@ impl<'r> Writer<'r> {
 
     /// The caller's own value for the part, if it may stand.
     pub(super) fn own(&self, atom: &Atom<'_>) -> Option<&'r Value> {
-        if self.stands(atom) { self.at_place(atom) } else { None }
+        if self.stands(atom) {
+            self.at_place(atom)
+        } else {
+            None
+        }
     }
 
     /// The same, if it is an element of the content's array.
     pub(super) fn own_block(&self, atom: &Atom<'_>) -> Option<&'r Value> {
-        if atom.in_blocks() { self.own(atom) } else { None }
+        if atom.in_blocks() {
+            self.own(atom)
+        } else {
+            None
+        }
     }
 
     /// The caller's value that the part replaces: its unknown fields go along.
@@ -432,33 +556,59 @@ impl<'r> Writer<'r> {
     }
 
     /// Whether the words are the caller's, though something around them may not be.
-    #[allow(clippy::unused_self, reason = "reads as the other questions to the writer")]
+    #[allow(
+        clippy::unused_self,
+        reason = "reads as the other questions to the writer"
+    )]
     pub(super) fn verbatim(&self, atom: &Atom<'_>) -> bool {
         atom.verbatim
     }
 
     /// The fields of the message the group continues, or a new message of that role.
     pub(super) fn base(&self, group: &Group<'_>, role: &str) -> Map<String, Value> {
-        let own = group.base.and_then(|index| self.raw.get(index)?.as_object()).cloned();
+        let mut own = group
+            .base
+            .and_then(|index| self.raw.get(index)?.as_object())
+            .cloned();
+        if let Some(own) = &mut own
+            && group.base.is_some_and(|index| self.broken.contains(&index))
+        {
+            for field in ["content", "parts", "tool_calls", "function_call", "images"] {
+                own.shift_remove(field);
+            }
+        }
         own.unwrap_or_else(|| Map::from_iter([("role".to_owned(), Value::from(role))]))
     }
 
     /// Thinking blocks of an assistant message of the last turn: Anthropic wants them back with their signature.
     pub(super) fn thinking(&self, group: &Group<'_>) -> impl Iterator<Item = &'r Value> {
-        let base = group.base.filter(|_| group.last_turn && group.role == Role::Assistant);
+        let base = group
+            .base
+            .filter(|_| group.last_turn && group.role == Role::Assistant);
         let blocks = base.and_then(|index| self.raw.get(index)?.get("content")?.as_array());
         let kind = |block: &Value| block.get("type").and_then(Value::as_str).map(str::to_owned);
-        blocks.into_iter().flatten().filter(move |b| matches!(kind(b).as_deref(), Some("thinking" | "redacted_thinking")))
+        blocks
+            .into_iter()
+            .flatten()
+            .filter(move |b| matches!(kind(b).as_deref(), Some("thinking" | "redacted_thinking")))
     }
 
     /// Parts of a message of the user interface that no model reads, with their positions.
     pub(super) fn decor(&self, group: &Group<'_>) -> Vec<(usize, &'r Value)> {
-        let parts = group.base.and_then(|index| self.raw.get(index)?.get("parts")?.as_array());
+        let parts = group
+            .base
+            .and_then(|index| self.raw.get(index)?.get("parts")?.as_array());
         let decor = |part: &Value| {
             let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
-            matches!(kind, "step-start" | "source-url" | "source-document") || kind.starts_with("data-")
+            matches!(kind, "step-start" | "source-url" | "source-document")
+                || kind.starts_with("data-")
         };
-        parts.into_iter().flatten().enumerate().filter(|(_, part)| decor(part)).collect()
+        parts
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .filter(|(_, part)| decor(part))
+            .collect()
     }
 
     /// The tool that the call asks for.
@@ -475,7 +625,11 @@ impl<'r> Writer<'r> {
     pub(super) fn message_id(&self) -> String {
         loop {
             let id = format!("palimpsest-{}", self.made.replace(self.made.get() + 1));
-            if !self.raw.iter().any(|m| m.get("id").and_then(Value::as_str) == Some(&id)) {
+            if !self
+                .raw
+                .iter()
+                .any(|m| m.get("id").and_then(Value::as_str) == Some(&id))
+            {
                 return id;
             }
         }

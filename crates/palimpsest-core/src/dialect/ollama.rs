@@ -10,14 +10,24 @@ use super::validate::Code;
 use super::{Place, Slot};
 use crate::message::{Part, Role};
 
-const ROLES: [(&str, Role); 4] =
-    [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::Tool)];
+const ROLES: [(&str, Role); 4] = [
+    ("system", Role::System),
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("tool", Role::Tool),
+];
 
 /// Whether only this dialect has such a message.
 pub(super) fn is(message: &Map<String, Value>) -> bool {
-    let objects = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| {
-        calls.iter().any(|call| call.pointer("/function/arguments").is_some_and(Value::is_object))
-    });
+    let objects = message
+        .get("tool_calls")
+        .and_then(Value::as_array)
+        .is_some_and(|calls| {
+            calls.iter().any(|call| {
+                call.pointer("/function/arguments")
+                    .is_some_and(Value::is_object)
+            })
+        });
     objects
         || message.contains_key("tool_name")
         || message.get("images").is_some_and(Value::is_array)
@@ -28,19 +38,43 @@ pub(super) fn is(message: &Map<String, Value>) -> bool {
 }
 
 pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
-    let Some(role) = reader.role(message, &ROLES) else { return };
+    let Some(role) = reader.role(message, &ROLES) else {
+        return;
+    };
     let time = time_of(message);
     if role == Role::Tool {
         let name = string(message, "tool_name").or_else(|| string(message, "name"));
         let (call, fault) = reader.answered(message.get("tool_call_id"), name, false);
-        let Some(text) = openai::result(reader, message) else { return };
-        let part = Part::ToolResult { call, name: name.map(str::to_owned), text, error: false };
-        reader.push(role, vec![(part, Some(Place { slot: Slot::Content, fault }))], time);
+        let Some(text) = openai::result(reader, message) else {
+            return;
+        };
+        let part = Part::ToolResult {
+            call,
+            name: name.map(str::to_owned),
+            text,
+            error: false,
+        };
+        reader.push(
+            role,
+            vec![(
+                part,
+                Some(Place {
+                    slot: Slot::Content,
+                    fault,
+                }),
+            )],
+            time,
+        );
         return;
     }
     let mut parts = Vec::new();
     if let Some(words) = string(message, "thinking") {
-        parts.push(at(Part::Thinking { text: words.to_owned() }, Slot::Field("thinking")));
+        parts.push(at(
+            Part::Thinking {
+                text: words.to_owned(),
+            },
+            Slot::Field("thinking"),
+        ));
     }
     parts.extend(openai::content(reader, message));
     match message.get("images") {
@@ -53,7 +87,10 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
                 }
             }
         }
-        Some(other) => reader.problem(Code::BadPart, format!("expected images that are an array, found {}", kind(other))),
+        Some(other) => reader.problem(
+            Code::BadPart,
+            format!("expected images that are an array, found {}", kind(other)),
+        ),
     }
     match role {
         Role::System => reader.system(parts, time),
@@ -66,15 +103,23 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
 }
 
 pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
-    let mut out = writer.base(group, match group.role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-    });
+    let mut out = writer.base(
+        group,
+        match group.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        },
+    );
     if group.role == Role::Tool {
         for atom in &group.atoms {
-            let Part::ToolResult { call, name, text, .. } = atom.part.as_ref() else { continue };
+            let Part::ToolResult {
+                call, name, text, ..
+            } = atom.part.as_ref()
+            else {
+                continue;
+            };
             if !writer.verbatim(atom) {
                 out.insert("content".into(), text.as_str().into());
             }
@@ -84,14 +129,23 @@ pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
                 out.insert("tool_name".into(), name.as_str().into());
             }
             // ids of our own making stay inside
-            if !made_id(call) && out.get("tool_call_id").and_then(Value::as_str) != Some(call) {
+            if made_id(call) && atom.lacks_id() {
+                out.shift_remove("tool_call_id");
+            } else if !made_id(call)
+                && out.get("tool_call_id").and_then(Value::as_str) != Some(call)
+            {
                 out.insert("tool_call_id".into(), call.as_str().into());
             }
         }
         return Value::Object(out);
     }
-    let texts = group.contents().filter(|a| !matches!(a.part.as_ref(), Part::Image { .. }));
-    let text = texts.map(|a| openai::words(&a.part)).collect::<Vec<_>>().join("\n\n");
+    let texts = group
+        .contents()
+        .filter(|a| !matches!(a.part.as_ref(), Part::Image { .. }));
+    let text = texts
+        .map(|a| openai::words(&a.part))
+        .collect::<Vec<_>>()
+        .join("\n\n");
     out.insert("content".into(), text.into());
     let images = group.atoms.iter().filter_map(image).collect();
     set_or_remove(&mut out, "images", images);
@@ -103,7 +157,9 @@ pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
 }
 
 fn image(atom: &Atom<'_>) -> Option<Value> {
-    let Part::Image { data, .. } = atom.part.as_ref() else { return None };
+    let Part::Image { data, .. } = atom.part.as_ref() else {
+        return None;
+    };
     let data = data_url(data).map_or(data.as_str(), |(_, data)| data);
     (!data.is_empty()).then(|| data.into())
 }
@@ -112,17 +168,32 @@ fn call(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
     if let Some(own) = writer.own(atom) {
         return own.clone();
     }
-    let Part::ToolCall { id, name, arguments } = atom.part.as_ref() else { return Value::Null };
+    let Part::ToolCall {
+        id,
+        name,
+        arguments,
+    } = atom.part.as_ref()
+    else {
+        return Value::Null;
+    };
     let mut out = writer.replaced(atom).cloned().unwrap_or_default();
     if !made_id(id) {
         out.insert("id".into(), id.as_str().into());
+    } else if atom.lacks_id() {
+        out.shift_remove("id");
     }
-    out.insert("function".into(), json!({ "name": name, "arguments": super::group::object(arguments) }));
+    out.insert(
+        "function".into(),
+        json!({ "name": name, "arguments": super::group::object(arguments) }),
+    );
     Value::Object(out)
 }
 
 /// Whether the reader made this id, because the caller's list has none.
 fn made_id(id: &str) -> bool {
-    let numbers = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'_');
-    ["call_", "result_"].iter().any(|made| id.strip_prefix(made).is_some_and(numbers))
+    let numbers =
+        |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    ["call_", "result_"]
+        .iter()
+        .any(|made| id.strip_prefix(made).is_some_and(numbers))
 }

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::group::{Atom, Group, Writer};
-use super::read::{Placed, Reader, at, data_url, kind, media, opaque, result_text, string, text, time_of, typed};
+use super::read::{
+    Placed, Reader, at, data_url, kind, media, opaque, result_text, string, text, time_of, typed,
+};
 use super::validate::Code;
 use super::{Fault, Place, Slot};
 use crate::message::{Part, Role};
@@ -21,17 +23,28 @@ pub(super) const ROLES: [(&str, Role); 6] = [
 pub(super) fn is(message: &Map<String, Value>) -> bool {
     let role = string(message, "role");
     let tool_text = role == Some("tool") && message.contains_key("tool_call_id");
-    let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
-    tool_text || calls || matches!(role, Some("developer" | "function")) || message.contains_key("function_call")
+    let calls = message
+        .get("tool_calls")
+        .and_then(Value::as_array)
+        .is_some_and(|calls| !calls.is_empty());
+    tool_text
+        || calls
+        || matches!(role, Some("developer" | "function"))
+        || message.contains_key("function_call")
 }
 
 /// Whether only this dialect has such a content block.
 pub(super) fn is_block(block: &Value) -> bool {
-    matches!(typed(block), Some(("image_url" | "input_audio" | "refusal", _)))
+    matches!(
+        typed(block),
+        Some(("image_url" | "input_audio" | "refusal", _))
+    )
 }
 
 pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
-    let Some(role) = reader.role(message, &ROLES) else { return };
+    let Some(role) = reader.role(message, &ROLES) else {
+        return;
+    };
     let time = time_of(message);
     match role {
         Role::System => {
@@ -46,7 +59,12 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
             let mut parts = Vec::new();
             for field in ["reasoning_content", "reasoning"] {
                 if let Some(words) = string(message, field) {
-                    parts.push(at(Part::Thinking { text: words.to_owned() }, Slot::Field(field)));
+                    parts.push(at(
+                        Part::Thinking {
+                            text: words.to_owned(),
+                        },
+                        Slot::Field(field),
+                    ));
                 }
             }
             parts.extend(content(reader, message));
@@ -59,18 +77,49 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
             {
                 let (arguments, fault) = reader.arguments_text(call.get("arguments"));
                 let id = format!("function_{}", reader.index);
-                parts.push((Part::ToolCall { id, name, arguments }, Some(Place { slot: Slot::FunctionCall, fault })));
+                parts.push((
+                    Part::ToolCall {
+                        id,
+                        name,
+                        arguments,
+                    },
+                    Some(Place {
+                        slot: Slot::FunctionCall,
+                        fault,
+                    }),
+                ));
             }
             reader.push(role, parts, time);
         }
         Role::Tool => {
             let old = string(message, "role") == Some("function");
             let name = string(message, "name");
-            let id = if old { None } else { message.get("tool_call_id") };
+            let id = if old {
+                None
+            } else {
+                message.get("tool_call_id")
+            };
             let (call, fault) = reader.answered(id, name, !old);
-            let Some(text) = result(reader, message) else { return };
-            let part = Part::ToolResult { call, name: name.map(str::to_owned), text, error: false };
-            reader.push(role, vec![(part, Some(Place { slot: Slot::Content, fault }))], time);
+            let Some(text) = result(reader, message) else {
+                return;
+            };
+            let part = Part::ToolResult {
+                call,
+                name: name.map(str::to_owned),
+                text,
+                error: false,
+            };
+            reader.push(
+                role,
+                vec![(
+                    part,
+                    Some(Place {
+                        slot: Slot::Content,
+                        fault,
+                    }),
+                )],
+                time,
+            );
         }
     }
 }
@@ -78,10 +127,18 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
 /// The text of a tool message.
 pub(super) fn result(reader: &mut Reader, message: &Map<String, Value>) -> Option<String> {
     match message.get("content") {
-        Some(content @ (Value::String(_) | Value::Array(_) | Value::Null)) => Some(result_text(content)),
+        Some(content @ (Value::String(_) | Value::Array(_) | Value::Null)) => {
+            Some(result_text(content))
+        }
         None => Some(String::new()),
         Some(other) => {
-            reader.problem(Code::BadContent, format!("expected content that is a string or an array of parts, found {}", kind(other)));
+            reader.problem(
+                Code::BadContent,
+                format!(
+                    "expected content that is a string or an array of parts, found {}",
+                    kind(other)
+                ),
+            );
             None
         }
     }
@@ -92,11 +149,19 @@ pub(super) fn content(reader: &mut Reader, message: &Map<String, Value>) -> Vec<
     match message.get("content") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::String(words)) => vec![text(words, Slot::Content)],
-        Some(Value::Array(blocks)) => {
-            blocks.iter().enumerate().filter_map(|(i, block)| self::block(reader, block, Slot::Block(i))).collect()
-        }
+        Some(Value::Array(blocks)) => blocks
+            .iter()
+            .enumerate()
+            .filter_map(|(i, block)| self::block(reader, block, Slot::Block(i)))
+            .collect(),
         Some(other) => {
-            reader.problem(Code::BadContent, format!("expected content that is a string, null or an array of parts, found {}", kind(other)));
+            reader.problem(
+                Code::BadContent,
+                format!(
+                    "expected content that is a string, null or an array of parts, found {}",
+                    kind(other)
+                ),
+            );
             Vec::new()
         }
     }
@@ -104,7 +169,10 @@ pub(super) fn content(reader: &mut Reader, message: &Map<String, Value>) -> Vec<
 
 fn block(reader: &mut Reader, block: &Value, slot: Slot) -> Option<Placed> {
     let Some((kind, fields)) = typed(block) else {
-        reader.problem(Code::BadPart, "expected a content part, an object with a type");
+        reader.problem(
+            Code::BadPart,
+            "expected a content part, an object with a type",
+        );
         return None;
     };
     let words = |key| string(fields, key);
@@ -113,7 +181,9 @@ fn block(reader: &mut Reader, block: &Value, slot: Slot) -> Option<Placed> {
         "refusal" => text(words("refusal").unwrap_or_default(), slot),
         "image_url" => {
             let url = fields.get("image_url");
-            let url = url.and_then(Value::as_str).or_else(|| string(url?.as_object()?, "url"));
+            let url = url
+                .and_then(Value::as_str)
+                .or_else(|| string(url?.as_object()?, "url"));
             let Some(url) = url else {
                 reader.problem(Code::BadPart, "an image has no url");
                 return None;
@@ -123,7 +193,10 @@ fn block(reader: &mut Reader, block: &Value, slot: Slot) -> Option<Placed> {
         }
         "input_audio" => media("audio", "audio/*", "", slot),
         "file" => {
-            let name = fields.get("file").and_then(Value::as_object).and_then(|f| string(f, "filename"));
+            let name = fields
+                .get("file")
+                .and_then(Value::as_object)
+                .and_then(|f| string(f, "filename"));
             media(name.unwrap_or("file"), "application/octet-stream", "", slot)
         }
         other => opaque(other, block, slot),
@@ -136,18 +209,32 @@ pub(super) fn calls(reader: &mut Reader, message: &Map<String, Value>, text: boo
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(calls)) => calls,
         Some(other) => {
-            reader.problem(Code::BadPart, format!("expected tool_calls that are an array, found {}", kind(other)));
+            reader.problem(
+                Code::BadPart,
+                format!(
+                    "expected tool_calls that are an array, found {}",
+                    kind(other)
+                ),
+            );
             return Vec::new();
         }
     };
     let mut parts = Vec::new();
     for (nth, call) in calls.iter().enumerate() {
-        let function = call.get("function").or_else(|| call.get("custom")).and_then(Value::as_object);
+        let function = call
+            .get("function")
+            .or_else(|| call.get("custom"))
+            .and_then(Value::as_object);
         let Some(function) = function else {
-            reader.problem(Code::BadPart, "expected a tool call, an object with a function");
+            reader.problem(
+                Code::BadPart,
+                "expected a tool call, an object with a function",
+            );
             continue;
         };
-        let Some(name) = reader.name(function.get("name")) else { continue };
+        let Some(name) = reader.name(function.get("name")) else {
+            continue;
+        };
         let (id, no_id) = reader.call_id(call.get("id"), nth, text);
         let (arguments, fault) = match (text, function.get("input")) {
             // a custom tool takes free text
@@ -158,34 +245,60 @@ pub(super) fn calls(reader: &mut Reader, message: &Map<String, Value>, text: boo
             (false, _) => reader.arguments_object(function.get("arguments")),
         };
         let fault = if no_id == Fault::None { fault } else { no_id };
-        parts.push((Part::ToolCall { id, name, arguments }, Some(Place { slot: Slot::Call(nth), fault })));
+        parts.push((
+            Part::ToolCall {
+                id,
+                name,
+                arguments,
+            },
+            Some(Place {
+                slot: Slot::Call(nth),
+                fault,
+            }),
+        ));
     }
     parts
 }
 
 pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
-    let mut out = writer.base(group, match group.role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-    });
+    let mut out = writer.base(
+        group,
+        match group.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        },
+    );
     if group.role == Role::Tool {
         tool_message(&mut out, group, writer);
         return Value::Object(out);
     }
     set_content(&mut out, group, writer, content_block);
-    let calls: Vec<Value> = group.calls().filter(|a| !a.is_at(Slot::FunctionCall)).map(|atom| call(atom, writer)).collect();
+    let calls: Vec<Value> = group
+        .calls()
+        .filter(|a| !a.is_at(Slot::FunctionCall))
+        .map(|atom| call(atom, writer))
+        .collect();
     // as in old messages: the one call that stood there
     let old = group.calls().find(|a| a.is_at(Slot::FunctionCall));
     if group.role == Role::Assistant {
-        for (field, keep) in [("refusal", group.has(Slot::Field("refusal"))), ("function_call", old.is_some())] {
+        for (field, keep) in [
+            ("refusal", group.has(Slot::Field("refusal"))),
+            ("function_call", old.is_some()),
+        ] {
             if !keep {
                 out.shift_remove(field);
             }
         }
-        if let Some(Part::ToolCall { name, arguments, .. }) = old.map(|a| a.part.as_ref()) {
-            out.insert("function_call".into(), json!({ "name": name, "arguments": arguments }));
+        if let Some(Part::ToolCall {
+            name, arguments, ..
+        }) = old.map(|a| a.part.as_ref())
+        {
+            out.insert(
+                "function_call".into(),
+                json!({ "name": name, "arguments": arguments }),
+            );
         }
         set_or_remove(&mut out, "tool_calls", calls);
     }
@@ -195,7 +308,12 @@ pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
 /// One result, named and matched as the call was made.
 fn tool_message(out: &mut Map<String, Value>, group: &Group<'_>, writer: &Writer<'_>) {
     for atom in &group.atoms {
-        let Part::ToolResult { call, name, text, .. } = atom.part.as_ref() else { continue };
+        let Part::ToolResult {
+            call, name, text, ..
+        } = atom.part.as_ref()
+        else {
+            continue;
+        };
         if !writer.verbatim(atom) {
             out.insert("content".into(), Value::String(text.clone()));
         }
@@ -215,12 +333,22 @@ fn call(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
     if let Some(own) = writer.own(atom) {
         return own.clone();
     }
-    let Part::ToolCall { id, name, arguments } = atom.part.as_ref() else { return Value::Null };
+    let Part::ToolCall {
+        id,
+        name,
+        arguments,
+    } = atom.part.as_ref()
+    else {
+        return Value::Null;
+    };
     let mut out = writer.replaced(atom).cloned().unwrap_or_default();
     out.insert("id".into(), id.as_str().into());
     out.insert("type".into(), "function".into());
     out.shift_remove("custom");
-    out.insert("function".into(), json!({ "name": name, "arguments": arguments }));
+    out.insert(
+        "function".into(),
+        json!({ "name": name, "arguments": arguments }),
+    );
     Value::Object(out)
 }
 
@@ -232,8 +360,13 @@ pub(super) fn set_content(
     writer: &Writer<'_>,
     block: fn(&Atom<'_>, &Writer<'_>) -> Value,
 ) {
-    let atoms: Vec<&Atom<'_>> = group.contents().filter(|a| !a.is_at(Slot::Field("refusal"))).collect();
-    let plain = atoms.iter().all(|a| matches!(a.part.as_ref(), Part::Text { .. } | Part::File { .. }) && !a.in_blocks());
+    let atoms: Vec<&Atom<'_>> = group
+        .contents()
+        .filter(|a| !a.is_at(Slot::Field("refusal")))
+        .collect();
+    let plain = atoms.iter().all(|a| {
+        matches!(a.part.as_ref(), Part::Text { .. } | Part::File { .. }) && !a.in_blocks()
+    });
     if plain {
         let texts: Vec<_> = atoms.iter().map(|a| words(&a.part)).collect();
         let calls = group.calls().next().is_some();
@@ -248,7 +381,12 @@ pub(super) fn set_content(
         };
         out.insert("content".into(), content);
     } else {
-        let blocks = atoms.iter().map(|a| writer.own_block(a).cloned().unwrap_or_else(|| block(a, writer)));
+        let blocks = atoms.iter().map(|a| {
+            writer
+                .own_block(a)
+                .cloned()
+                .unwrap_or_else(|| block(a, writer))
+        });
         out.insert("content".into(), blocks.collect());
     }
 }
@@ -263,7 +401,12 @@ pub(super) fn words(part: &Part) -> std::borrow::Cow<'_, str> {
 
 fn content_block(atom: &Atom<'_>, _: &Writer<'_>) -> Value {
     match atom.part.as_ref() {
-        Part::Image { media_type, data, name, .. } => match image_url(media_type, data) {
+        Part::Image {
+            media_type,
+            data,
+            name,
+            ..
+        } => match image_url(media_type, data) {
             Some(url) => json!({ "type": "image_url", "image_url": { "url": url } }),
             None => json!({ "type": "text", "text": format!("[{name}: {media_type}]") }),
         },
@@ -276,8 +419,14 @@ pub(super) fn image_url(media_type: &str, data: &str) -> Option<String> {
     if data.is_empty() || !media_type.starts_with("image/") {
         return None;
     }
-    let url = ["http:", "https:", "data:"].iter().any(|scheme| data.starts_with(scheme));
-    Some(if url { data.to_owned() } else { format!("data:{media_type};base64,{data}") })
+    let url = ["http:", "https:", "data:"]
+        .iter()
+        .any(|scheme| data.starts_with(scheme));
+    Some(if url {
+        data.to_owned()
+    } else {
+        format!("data:{media_type};base64,{data}")
+    })
 }
 
 pub(super) fn set_or_remove(out: &mut Map<String, Value>, field: &str, values: Vec<Value>) {

@@ -1,9 +1,14 @@
 //! What the readers of all dialects share.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::validate::{Code, Problem};
-use super::{Dialect, Fault, MAX_ID_BYTES, Parsed, ParsedMessage, Place, Slot, SystemLine, ai_sdk, anthropic, ollama, openai, origin_of};
+use super::{
+    Dialect, Fault, MAX_ID_BYTES, Parsed, ParsedMessage, Place, Slot, SystemLine, ai_sdk,
+    anthropic, ollama, openai, origin_of,
+};
 use crate::message::{Message, Origin, Part, Role, Seq};
 
 /// A part with its place.
@@ -21,13 +26,21 @@ pub(super) fn read(values: &[Value], dialect: Dialect, origin: Origin) -> (Parse
         index: 0,
         leading: true,
         open: Vec::new(),
-        parsed: Parsed { dialect, system: Vec::new(), messages: Vec::new() },
+        parsed: Parsed {
+            dialect,
+            system: Vec::new(),
+            messages: Vec::new(),
+            broken: BTreeSet::new(),
+        },
         problems: Vec::new(),
     };
     for (index, value) in values.iter().enumerate() {
         reader.index = index;
         let Some(message) = value.as_object() else {
-            reader.problem(Code::NotAMessage, format!("expected an object with a role, found {}", kind(value)));
+            reader.problem(
+                Code::NotAMessage,
+                format!("expected an object with a role, found {}", kind(value)),
+            );
             continue;
         };
         match dialect {
@@ -59,42 +72,88 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn problem(&mut self, code: Code, message: impl Into<String>) {
-        self.problems.push(Problem { code, index: self.index, message: message.into() });
+        let problem = Problem {
+            code,
+            index: self.index,
+            message: message.into(),
+        };
+        if problem.fatal() {
+            self.parsed.broken.insert(self.index);
+        }
+        self.problems.push(problem);
     }
 
     /// The role of a message, if the dialect has it.
-    pub(super) fn role(&mut self, message: &Map<String, Value>, known: &[(&'static str, Role)]) -> Option<Role> {
-        let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    pub(super) fn role(
+        &mut self,
+        message: &Map<String, Value>,
+        known: &[(&'static str, Role)],
+    ) -> Option<Role> {
+        let names = || {
+            known
+                .iter()
+                .map(|(name, _)| *name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         match message.get("role") {
             Some(Value::String(role)) => {
-                let found = known.iter().find(|(name, _)| name == role).map(|(_, role)| *role);
+                let found = known
+                    .iter()
+                    .find(|(name, _)| name == role)
+                    .map(|(_, role)| *role);
                 if found.is_none() {
                     let shown: String = role.chars().take(40).collect();
-                    self.problem(Code::UnknownRole, format!("unknown role \"{shown}\", expected one of: {}", names()));
+                    self.problem(
+                        Code::UnknownRole,
+                        format!("unknown role \"{shown}\", expected one of: {}", names()),
+                    );
                 }
                 found
             }
             other => {
                 let found = other.map_or("none", kind);
-                self.problem(Code::UnknownRole, format!("expected a role, one of: {}; found {found}", names()));
+                self.problem(
+                    Code::UnknownRole,
+                    format!("expected a role, one of: {}; found {found}", names()),
+                );
                 None
             }
         }
     }
 
     /// A system line: the prompt if it leads the list, a message further down, and quoted text in an import.
-    pub(super) fn system(&mut self, parts: Vec<Placed>, at: f64) {
-        let text = || parts.iter().map(|(p, _)| p.words()).filter(|t| !t.is_empty()).collect::<Vec<_>>().join("\n");
+    pub(super) fn system(&mut self, mut parts: Vec<Placed>, at: f64) {
+        if parts
+            .iter()
+            .any(|(part, _)| !matches!(part, Part::Text { .. }))
+        {
+            self.problem(Code::BadPart, "a system message holds nothing but text");
+            parts.retain(|(part, _)| matches!(part, Part::Text { .. }));
+        }
+        let text = || {
+            parts
+                .iter()
+                .map(|(p, _)| p.words())
+                .filter(|t| !t.is_empty())
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
         let import = self.origin == Origin::Import;
         if self.leading && (!import || self.parsed.system.is_empty()) {
             let text = text();
             if !text.trim().is_empty() {
-                self.parsed.system.push(SystemLine { raw: self.index, text });
+                self.parsed.system.push(SystemLine {
+                    raw: self.index,
+                    text,
+                });
             }
         } else if import {
             let text = text();
             if !text.trim().is_empty() {
-                let quoted = Part::text(format!("[System line of the imported conversation]\n{text}"));
+                let quoted = Part::text(format!(
+                    "[System line of the imported conversation]\n{text}"
+                ));
                 self.push(Role::User, vec![(quoted, None)], at);
             }
         } else {
@@ -110,7 +169,10 @@ impl Reader {
         }
         for (part, _) in &parts {
             match part {
-                Part::ToolCall { id, name, .. } => self.open.push(OpenCall { id: id.clone(), name: name.clone() }),
+                Part::ToolCall { id, name, .. } => self.open.push(OpenCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                }),
                 Part::ToolResult { call, .. } => {
                     if let Some(at) = self.open.iter().position(|open| open.id == *call) {
                         self.open.remove(at);
@@ -121,17 +183,36 @@ impl Reader {
         }
         let seq = self.parsed.messages.len() as Seq;
         let (parts, places) = parts.into_iter().unzip();
-        let message =
-            Message { seq, parent: seq.checked_sub(1), role, origin: origin_of(role, self.origin), parts, at };
-        self.parsed.messages.push(ParsedMessage { message, raw: self.index, places });
+        let message = Message {
+            seq,
+            parent: seq.checked_sub(1),
+            role,
+            origin: origin_of(role, self.origin),
+            parts,
+            at,
+        };
+        self.parsed.messages.push(ParsedMessage {
+            message,
+            raw: self.index,
+            places,
+        });
     }
 
     /// The id of a call: its own, or one made from its position where the dialect or the caller has none.
-    pub(super) fn call_id(&mut self, id: Option<&Value>, nth: usize, required: bool) -> (String, Fault) {
+    pub(super) fn call_id(
+        &mut self,
+        id: Option<&Value>,
+        nth: usize,
+        required: bool,
+    ) -> (String, Fault) {
         let made = format!("call_{}_{nth}", self.index);
         match id {
             Some(Value::String(id)) if !id.is_empty() => {
-                if self.check_id(id) { (id.clone(), Fault::None) } else { (made, Fault::Identity) }
+                if self.check_id(id) {
+                    (id.clone(), Fault::None)
+                } else {
+                    (made, Fault::Identity)
+                }
             }
             None | Some(Value::Null | Value::String(_)) if !required => (made, Fault::None),
             _ => {
@@ -142,27 +223,55 @@ impl Reader {
     }
 
     /// The call a result answers: the one it names, else the next open one (of that tool's name, if it has one).
-    pub(super) fn answered(&mut self, id: Option<&Value>, name: Option<&str>, required: bool) -> (String, Fault) {
+    pub(super) fn answered(
+        &mut self,
+        id: Option<&Value>,
+        name: Option<&str>,
+        required: bool,
+    ) -> (String, Fault) {
         if let Some(Value::String(id)) = id
             && !id.is_empty()
         {
-            return if self.check_id(id) { (id.clone(), Fault::None) } else { (self.next_open(name), Fault::Identity) };
+            return if self.check_id(id) {
+                (id.clone(), Fault::None)
+            } else {
+                (self.next_open(name), Fault::Identity)
+            };
         }
         if required {
-            self.problem(Code::MissingId, "a tool result does not say which call it answers");
+            self.problem(
+                Code::MissingId,
+                "a tool result does not say which call it answers",
+            );
         }
-        (self.next_open(name), if required { Fault::Identity } else { Fault::None })
+        (
+            self.next_open(name),
+            if required {
+                Fault::Identity
+            } else {
+                Fault::None
+            },
+        )
     }
 
     fn next_open(&self, name: Option<&str>) -> String {
-        let next = self.open.iter().find(|open| name.is_none_or(|name| open.name == name));
+        let next = self
+            .open
+            .iter()
+            .find(|open| name.is_none_or(|name| open.name == name));
         next.map_or_else(|| format!("result_{}", self.index), |open| open.id.clone())
     }
 
     fn check_id(&mut self, id: &str) -> bool {
         let fits = id.len() <= MAX_ID_BYTES;
         if !fits {
-            self.problem(Code::IdTooLong, format!("an id has {} bytes, at most {MAX_ID_BYTES} are taken", id.len()));
+            self.problem(
+                Code::IdTooLong,
+                format!(
+                    "an id has {} bytes, at most {MAX_ID_BYTES} are taken",
+                    id.len()
+                ),
+            );
         }
         fits
     }
@@ -172,12 +281,21 @@ impl Reader {
         match arguments {
             Some(Value::String(text)) if is_object_text(text) => (text.clone(), Fault::None),
             Some(Value::String(text)) => {
-                self.problem(Code::BadArguments, "the arguments of a tool call are not the text of a JSON object");
+                self.problem(
+                    Code::BadArguments,
+                    "the arguments of a tool call are not the text of a JSON object",
+                );
                 (mended(text), Fault::Minor)
             }
             other => {
-                self.problem(Code::BadArguments, "the arguments of a tool call must be JSON text");
-                (other.map_or_else(|| "{}".into(), as_object_text), Fault::Minor)
+                self.problem(
+                    Code::BadArguments,
+                    "the arguments of a tool call must be JSON text",
+                );
+                (
+                    other.map_or_else(|| "{}".into(), as_object_text),
+                    Fault::Minor,
+                )
             }
         }
     }
@@ -187,7 +305,10 @@ impl Reader {
         if let Some(object @ Value::Object(_)) = arguments {
             return (object.to_string(), Fault::None);
         }
-        self.problem(Code::BadArguments, "the arguments of a tool call must be an object");
+        self.problem(
+            Code::BadArguments,
+            "the arguments of a tool call must be an object",
+        );
         let text = match arguments {
             None | Some(Value::Null) => "{}".into(),
             Some(Value::String(text)) if is_object_text(text) => text.clone(),
@@ -227,7 +348,11 @@ fn mended(text: &str) -> String {
     if text.trim().is_empty() {
         return "{}".into();
     }
-    Value::Object(Map::from_iter([("text".to_owned(), Value::String(text.to_owned()))])).to_string()
+    Value::Object(Map::from_iter([(
+        "text".to_owned(),
+        Value::String(text.to_owned()),
+    )]))
+    .to_string()
 }
 
 fn as_object_text(value: &Value) -> String {
@@ -240,7 +365,13 @@ fn as_object_text(value: &Value) -> String {
 
 /// A part at a place where nothing is wrong.
 pub(super) fn at(part: Part, slot: Slot) -> Placed {
-    (part, Some(Place { slot, fault: Fault::None }))
+    (
+        part,
+        Some(Place {
+            slot,
+            fault: Fault::None,
+        }),
+    )
 }
 
 /// A text part; an image if the text is nothing but one (F 28).
@@ -250,8 +381,12 @@ pub(super) fn text(text: &str, slot: Slot) -> Placed {
         && media_type.starts_with("image/")
         && !text.trim_end().contains(char::is_whitespace)
     {
-        let part =
-            Part::Image { name: "image".into(), media_type: media_type.to_owned(), data: text.trim_end().to_owned(), tokens: None };
+        let part = Part::Image {
+            name: "image".into(),
+            media_type: media_type.to_owned(),
+            data: text.trim_end().to_owned(),
+            tokens: None,
+        };
         return at(part, slot);
     }
     at(Part::text(text), slot)
@@ -264,14 +399,24 @@ pub(super) fn opaque(kind: &str, block: &Value, slot: Slot) -> Placed {
         Part::text(format!("[{kind}] {json}"))
     } else {
         let tokens = Some(u32::try_from(json.len() / 4).unwrap_or(u32::MAX));
-        Part::Image { name: kind.to_owned(), media_type: "application/json".into(), data: String::new(), tokens }
+        Part::Image {
+            name: kind.to_owned(),
+            media_type: "application/json".into(),
+            data: String::new(),
+            tokens,
+        }
     };
     at(part, slot)
 }
 
 /// Audio, PDF and the like: opaque to every pass, as images are.
 pub(super) fn media(name: &str, media_type: &str, data: &str, slot: Slot) -> Placed {
-    let part = Part::Image { name: name.to_owned(), media_type: media_type.to_owned(), data: data.to_owned(), tokens: None };
+    let part = Part::Image {
+        name: name.to_owned(),
+        media_type: media_type.to_owned(),
+        data: data.to_owned(),
+        tokens: None,
+    };
     at(part, slot)
 }
 
@@ -282,8 +427,11 @@ pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
 
 /// Milliseconds since 1970 that a message carries, for display; 0 if none or not a time.
 pub(super) fn time_of(message: &Map<String, Value>) -> f64 {
-    let time = ["createdAt", "created_at", "timestamp"].iter().find_map(|key| message.get(*key)?.as_f64());
-    time.filter(|t| t.is_finite() && (0.0..=8.64e15).contains(t)).unwrap_or(0.0)
+    let time = ["createdAt", "created_at", "timestamp"]
+        .iter()
+        .find_map(|key| message.get(*key)?.as_f64());
+    time.filter(|t| t.is_finite() && (0.0..=8.64e15).contains(t))
+        .unwrap_or(0.0)
 }
 
 /// What a value is, for messages to people.
@@ -318,11 +466,18 @@ pub(super) fn result_text(content: &Value) -> String {
             let words = blocks.iter().map(|block| match typed(block) {
                 Some(("text", fields)) => string(fields, "text").unwrap_or_default().to_owned(),
                 Some(("image" | "image_url" | "media" | "image-data" | "file", fields)) => {
-                    let kind = ["mediaType", "media_type"].iter().find_map(|key| string(fields, key));
-                    let source = fields.get("source").and_then(Value::as_object).and_then(|s| string(s, "media_type"));
+                    let kind = ["mediaType", "media_type"]
+                        .iter()
+                        .find_map(|key| string(fields, key));
+                    let source = fields
+                        .get("source")
+                        .and_then(Value::as_object)
+                        .and_then(|s| string(s, "media_type"));
                     format!("[image: {}]", kind.or(source).unwrap_or("unknown type"))
                 }
-                _ => block.as_str().map_or_else(|| block.to_string(), str::to_owned),
+                _ => block
+                    .as_str()
+                    .map_or_else(|| block.to_string(), str::to_owned),
             });
             words.collect::<Vec<_>>().join("\n")
         }

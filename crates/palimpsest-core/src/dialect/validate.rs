@@ -119,7 +119,14 @@ impl Problem {
     /// Whether the message cannot be read as it stands: reading strictly refuses the list, the linter leaves the
     /// part or the message out.
     pub(super) const fn fatal(&self) -> bool {
-        matches!(self.code, Code::NotAMessage | Code::UnknownRole | Code::BadContent | Code::BadPart | Code::IdTooLong)
+        matches!(
+            self.code,
+            Code::NotAMessage
+                | Code::UnknownRole
+                | Code::BadContent
+                | Code::BadPart
+                | Code::IdTooLong
+        )
     }
 }
 
@@ -140,22 +147,39 @@ pub struct Validation {
 
 /// Checks a list, in the dialect it looks like if none is given. Never fails, whatever the values are.
 pub fn validate(values: &[Value], dialect: Option<Dialect>) -> Validation {
-    let dialect = dialect.or_else(|| detect(values)).unwrap_or(Dialect::OpenAi);
+    let dialect = dialect
+        .or_else(|| detect(values))
+        .unwrap_or(Dialect::OpenAi);
     let (parsed, mut problems) = read::read(values, dialect, Origin::Host);
     structure(values, &parsed, &mut problems);
     message_ids(values, dialect, &mut problems);
     problems.sort_by_key(|p| p.index);
     let ok = problems.is_empty();
     let repaired = (!ok).then(|| repair(values, dialect));
-    Validation { ok, dialect, problems, repaired }
+    Validation {
+        ok,
+        dialect,
+        problems,
+        repaired,
+    }
 }
 
 fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
     let dialect = parsed.dialect;
-    let mut add = |code, index, message: &str| problems.push(Problem { code, index, message: message.to_owned() });
+    let mut add = |code, index, message: &str| {
+        problems.push(Problem {
+            code,
+            index,
+            message: message.to_owned(),
+        });
+    };
     let messages = &parsed.messages;
 
-    let mut shown: BTreeMap<usize, Role> = parsed.system.iter().map(|line| (line.raw, Role::System)).collect();
+    let mut shown: BTreeMap<usize, Role> = parsed
+        .system
+        .iter()
+        .map(|line| (line.raw, Role::System))
+        .collect();
     for from in messages {
         let empty_block = |(part, place): (&Part, &Option<super::Place>)| {
             matches!(part, Part::Text { text } if text.trim().is_empty())
@@ -174,32 +198,68 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
             && anything
             && from.message.parts.iter().zip(&from.places).any(empty_block)
         {
-            add(Code::EmptyPart, from.raw, "a text block says nothing: leave it out");
+            add(
+                Code::EmptyPart,
+                from.raw,
+                "a text block says nothing: leave it out",
+            );
         }
     }
-    let unread: BTreeSet<usize> = problems.iter().filter(|p| p.fatal()).map(|p| p.index).collect();
-    let mut add = |code, index, message: &str| problems.push(Problem { code, index, message: message.to_owned() });
+    let unread: BTreeSet<usize> = problems
+        .iter()
+        .filter(|p| p.fatal())
+        .map(|p| p.index)
+        .collect();
+    let mut add = |code, index, message: &str| {
+        problems.push(Problem {
+            code,
+            index,
+            message: message.to_owned(),
+        });
+    };
     for index in 0..values.len() {
         if !shown.contains_key(&index) && !unread.contains(&index) {
-            add(Code::EmptyMessage, index, "the message says nothing: leave it out");
+            add(
+                Code::EmptyMessage,
+                index,
+                "the message says nothing: leave it out",
+            );
         }
     }
 
     let mut last: Option<Role> = None;
     for (&index, &role) in &shown {
         if dialect == Dialect::Anthropic && role == Role::System {
-            add(Code::SystemMessage, index, "this dialect has no system messages: the system prompt is a field of the request");
+            add(
+                Code::SystemMessage,
+                index,
+                "this dialect has no system messages: the system prompt is a field of the request",
+            );
         }
         let alternate = dialect == Dialect::Anthropic;
         match (last, role) {
             (Some(Role::User), Role::User) => {
-                add(Code::ConsecutiveUsers, index, "two user messages in a row: make them one");
+                add(
+                    Code::ConsecutiveUsers,
+                    index,
+                    "two user messages in a row: make them one",
+                );
             }
             (Some(Role::Assistant), Role::Assistant) if alternate => {
-                add(Code::ConsecutiveAssistants, index, "two assistant messages in a row: make them one");
+                add(
+                    Code::ConsecutiveAssistants,
+                    index,
+                    "two assistant messages in a row: make them one",
+                );
             }
-            (None | Some(Role::System), Role::Assistant) if alternate && !shown.range(..index).any(|(_, r)| *r == Role::User) => {
-                add(Code::LeadingAssistant, index, "the first message must be the user's");
+            (None | Some(Role::System), Role::Assistant)
+                if alternate && !shown.range(..index).any(|(_, r)| *r == Role::User) =>
+            {
+                add(
+                    Code::LeadingAssistant,
+                    index,
+                    "the first message must be the user's",
+                );
             }
             _ => {}
         }
@@ -208,32 +268,62 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
 
     let pairing = Pairing::of(messages.iter().map(|m| &m.message));
     for at in &pairing.unanswered {
-        add(Code::MissingResult, messages[at.message].raw, "a tool call has no result");
+        add(
+            Code::MissingResult,
+            messages[at.message].raw,
+            "a tool call has no result",
+        );
     }
     let mut answered: BTreeSet<&str> = BTreeSet::new();
     for (m, from) in messages.iter().enumerate() {
         for (p, part) in from.message.parts.iter().enumerate() {
-            let Part::ToolResult { call, .. } = part else { continue };
-            let at = crate::tool::PartAt { message: m, part: p };
+            let Part::ToolResult { call, .. } = part else {
+                continue;
+            };
+            let at = crate::tool::PartAt {
+                message: m,
+                part: p,
+            };
             match pairing.call_of.get(&at) {
                 Some(asked) => {
                     answered.insert(call);
                     let between = asked.message + 1..m;
-                    if messages[between].iter().any(|b| b.message.role != Role::Tool && b.message.parts.iter().any(|p| !p.is_empty())) {
-                        add(Code::MisplacedResult, from.raw, "a tool result does not stand right after its call");
+                    if messages[between].iter().any(|b| {
+                        b.message.role != Role::Tool
+                            && b.message.parts.iter().any(|p| !p.is_empty())
+                    }) {
+                        add(
+                            Code::MisplacedResult,
+                            from.raw,
+                            "a tool result does not stand right after its call",
+                        );
                     }
                 }
                 None if answered.contains(call.as_str()) => {
-                    add(Code::SecondResult, from.raw, "the call has a result already");
+                    add(
+                        Code::SecondResult,
+                        from.raw,
+                        "the call has a result already",
+                    );
                 }
-                None => add(Code::OrphanResult, from.raw, "no earlier message makes the call this result answers"),
+                None => add(
+                    Code::OrphanResult,
+                    from.raw,
+                    "no earlier message makes the call this result answers",
+                ),
             }
         }
     }
     for (m, p, _) in duplicates(parsed) {
-        let Part::ToolCall { id, .. } = &messages[m].message.parts[p] else { continue };
+        let Part::ToolCall { id, .. } = &messages[m].message.parts[p] else {
+            continue;
+        };
         let shown: String = id.chars().take(40).collect();
-        add(Code::DuplicateId, messages[m].raw, &format!("the id \"{shown}\" belongs to an earlier call"));
+        add(
+            Code::DuplicateId,
+            messages[m].raw,
+            &format!("the id \"{shown}\" belongs to an earlier call"),
+        );
     }
 }
 
@@ -249,7 +339,10 @@ fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<crate::tool::PartAt>
             match part {
                 Part::ToolCall { id, .. } => {
                     if !seen.insert(id) {
-                        let at = crate::tool::PartAt { message: m, part: p };
+                        let at = crate::tool::PartAt {
+                            message: m,
+                            part: p,
+                        };
                         found.push((m, p, pairing.result_of.get(&at).copied()));
                     }
                 }
@@ -273,16 +366,27 @@ fn message_ids(values: &[Value], dialect: Dialect, problems: &mut Vec<Problem>) 
             && !seen.insert(id)
         {
             let message = "an earlier message has the same id".to_owned();
-            problems.push(Problem { code: Code::DuplicateMessageId, index, message });
+            problems.push(Problem {
+                code: Code::DuplicateMessageId,
+                index,
+                message,
+            });
         }
     }
 }
 
 fn repair(values: &[Value], dialect: Dialect) -> Vec<Value> {
-    let values = if dialect == Dialect::AiSdkUi { unique_messages(values) } else { values.to_vec() };
+    let values = if dialect == Dialect::AiSdkUi {
+        unique_messages(values)
+    } else {
+        values.to_vec()
+    };
     let (mut parsed, _) = read::read(&values, dialect, Origin::Host);
     rename(&mut parsed);
-    fill(group::write(group::of_parsed(&parsed), &values, &parsed, Care::Repair), &values)
+    fill(
+        group::write(group::of_parsed(&parsed), &values, &parsed, Care::Repair),
+        &values,
+    )
 }
 
 /// A repeated message is left out (F 16); another one under the same id gets one of its own (F 17).
@@ -312,13 +416,16 @@ fn rename(parsed: &mut Parsed) {
         ids.extend(from.message.calls().map(str::to_owned));
     }
     for (m, p, result) in duplicates(parsed) {
-        let Part::ToolCall { id, .. } = &mut parsed.messages[m].message.parts[p] else { continue };
+        let Part::ToolCall { id, .. } = &mut parsed.messages[m].message.parts[p] else {
+            continue;
+        };
         let new = fresh(id, &ids);
         id.clone_from(&new);
         ids.insert(new.clone());
         renamed(parsed, m, p);
         if let Some(at) = result
-            && let Part::ToolResult { call, .. } = &mut parsed.messages[at.message].message.parts[at.part]
+            && let Part::ToolResult { call, .. } =
+                &mut parsed.messages[at.message].message.parts[at.part]
         {
             call.clone_from(&new);
             renamed(parsed, at.message, at.part);
