@@ -105,9 +105,25 @@ pub(crate) fn show(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program, passes its output on line by line and keeps it. After `limit` the program and
+/// Whether a watched program's output is shown as it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Echo {
+    On,
+    Off,
+}
+
+impl Echo {
+    fn line(self, line: &str) {
+        if self == Self::On {
+            // a closed standard output must not end the run before its totals are known
+            let _ = writeln!(std::io::stdout(), "{line}");
+        }
+    }
+}
+
+/// Runs a program, keeps its output and shows it line by line if wished. After `limit` the program and
 /// everything it started is ended and counts as failed.
-pub(crate) fn watch(command: &mut Command, limit: Duration) -> Result<Finished> {
+pub(crate) fn watch(command: &mut Command, limit: Duration, echo: Echo) -> Result<Finished> {
     let started = Stopwatch::start();
     let mut child = command
         .stdin(Stdio::null())
@@ -132,8 +148,7 @@ pub(crate) fn watch(command: &mut Command, limit: Duration) -> Result<Finished> 
     loop {
         match lines.recv_timeout(limit.saturating_sub(started.elapsed())) {
             Ok(line) => {
-                // a closed standard output must not end the run before its totals are known
-                let _ = writeln!(std::io::stdout(), "{line}");
+                echo.line(&line);
                 text.push_str(&plain(&line));
                 text.push('\n');
             }
@@ -141,7 +156,7 @@ pub(crate) fn watch(command: &mut Command, limit: Duration) -> Result<Finished> 
             Err(RecvTimeoutError::Timeout) => {
                 end(&mut child);
                 let line = format!("stopped after {} s: {}", limit.as_secs(), shown(command));
-                let _ = writeln!(std::io::stdout(), "{line}");
+                echo.line(&line);
                 text.push_str(&line);
                 return Ok(Finished {
                     success: false,
@@ -267,7 +282,7 @@ mod tests {
     fn a_program_that_hangs_is_ended_with_its_children() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo begun; sleep 60 & wait"]);
-        let finished = watch(&mut command, Duration::from_millis(300)).unwrap();
+        let finished = watch(&mut command, Duration::from_millis(300), Echo::Off).unwrap();
         assert!(!finished.success);
         assert!(
             finished.text.starts_with("begun\nstopped after"),

@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::build_app::files;
 use crate::places::Places;
-use crate::process::{self, Stopwatch};
+use crate::process::{self, Echo, Stopwatch};
 use crate::setup::{self, Machine, Part};
 use totals::{Read, Totals};
 
@@ -78,7 +78,7 @@ const FOR_JAVASCRIPT: [(&str, &str); 3] = [
 /// All steps, in the order they run. A new one is a line here.
 #[rustfmt::skip]
 const STEPS: &[Step] = &[
-    Step { name: "format",      when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Run(|m| vec![cargo(m, "fmt --all --check")]) },
+    Step { name: "format",      when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Run(|m| vec![cargo(m, "fmt --all -- --check -l")]) },
     Step { name: "clippy",      when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "clippy-wasm", when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "host",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![host(m, "test", "")]) },
@@ -216,7 +216,7 @@ fn run_step(machine: &Machine, step: &Step) -> Row {
         Does::Run(commands) => {
             for mut command in commands(machine) {
                 println!("$ {}", process::shown(&command));
-                match process::watch(&mut command, Duration::from_mins(step.minutes)) {
+                match process::watch(&mut command, Duration::from_mins(step.minutes), Echo::On) {
                     Ok(finished) => {
                         success &= finished.success;
                         text.push_str(&finished.text);

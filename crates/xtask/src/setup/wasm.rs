@@ -11,12 +11,13 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use super::{Machine, fresh_folder, lock, may_install, say};
 use crate::places::on_path;
-use crate::process;
+use crate::process::{self, Echo};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -71,13 +72,20 @@ pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
     );
     if env::var_os("WASM_SKIP_RUSTUP").is_none_or(|value| value.is_empty() || value == "0") {
         say("wasm", &format!("rustup target add {TARGET}"));
-        let added = process::quiet(machine.command("rustup").args(["target", "add", TARGET]));
+        let mut add = machine.command("rustup");
+        add.args(["target", "add", TARGET]);
+        // a network that swallows packets would hold it for very long
+        let added = process::watch(&mut add, Duration::from_mins(5), Echo::Off)?;
         if let Some(found) = find(machine) {
             return Ok(found);
         }
-        if let Err(error) = added {
-            say("wasm", &format!("rustup cannot provide it: {error:#}"));
-        }
+        say(
+            "wasm",
+            &format!(
+                "rustup cannot provide it: {}",
+                process::tail(&added.text, 3)
+            ),
+        );
     }
     ensure!(
         on_path("apt-get").is_some() && on_path("dpkg-deb").is_some(),
