@@ -1,0 +1,1107 @@
+//! What a person can do. Every function here may be called from any component at any time: each
+//! checks what it needs, says what went wrong, and leaves what was said untouched.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use palimpsest_browser::{HeadNote, StorageEvent, Tabs, settings};
+use palimpsest_core::dialect::{self, Dialect};
+use palimpsest_core::layer::Layer;
+use palimpsest_core::request::{Delta, RequestMessage};
+use palimpsest_engine::error::EngineError;
+use palimpsest_engine::event::Event;
+use palimpsest_engine::ports::{Signal, StoreError, World};
+use palimpsest_engine::session::{CompactOptions, NewMessage, SendEvent, SendOptions};
+use palimpsest_engine::{Engine, NewSession, Session};
+use palimpsest_tokens::{Estimator, TokenCounter};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::File;
+
+use crate::bind;
+use crate::host;
+use crate::import::{self, Imported};
+use crate::page;
+use crate::server;
+use crate::settings::{Server, Settings, Theme};
+use crate::state::{AppState, Dialog, Lens, Notice, Open, Reply, Screen, Toast, Undo};
+use crate::text::{T, bytes, fill, number, t};
+use crate::view::budget::{Activity, Segment};
+use crate::view::card::{Card, State};
+use crate::view::model::Connection;
+use crate::view::thread::Entry;
+
+/// Where the settings stand in localStorage.
+const SETTINGS: &str = "palimpsest.settings";
+
+/// Drafts stand beside them, one for each session.
+const DRAFT: &str = "palimpsest.draft.";
+
+/// Milliseconds between two counts of a streaming reply.
+const COUNT_EVERY: i32 = 250;
+
+/// Milliseconds a note stays.
+const NOTE_STAYS: i32 = 10_000;
+
+thread_local! {
+    static BACK: RefCell<Option<Rc<Back>>> = const { RefCell::new(None) };
+}
+
+/// The engine behind the page.
+struct Back {
+    state: AppState,
+    engine: Engine,
+    world: World,
+    session: RefCell<Option<Session>>,
+    /// Cards that are not part of the session's story: working, skipped, failed; by number, with
+    /// the place they stand at.
+    passing: RefCell<BTreeMap<u32, (u32, Card)>>,
+    /// Bars before and after the compactions of this visit.
+    bars: RefCell<BTreeMap<u32, (Vec<Segment>, Vec<Segment>, f64)>>,
+    /// What has come in of a reply and is not shown yet.
+    incoming: RefCell<Incoming>,
+    toasts: Cell<u32>,
+}
+
+#[derive(Default)]
+struct Incoming {
+    text: String,
+    thinking: String,
+    uncounted: String,
+    frame: bool,
+    counting: bool,
+}
+
+fn back() -> Option<Rc<Back>> {
+    BACK.with(|b| b.borrow().clone())
+}
+
+impl Back {
+    fn session(&self) -> Option<Session> {
+        self.session.borrow().clone()
+    }
+}
+
+/// Does something with the engine, in its own time.
+fn with_engine<F: Future<Output = ()> + 'static>(then: impl FnOnce(Rc<Back>) -> F) {
+    if let Some(back) = back() {
+        spawn_local(then(back));
+    }
+}
+
+// ── beginning ───────────────────────────────────────────────────────────────────────────────────
+
+/// The settings of this browser; the defaults where there are none or none may be read.
+pub fn load_settings() -> Settings {
+    settings::load::<Settings>(SETTINGS).settings
+}
+
+fn save_settings(chosen: &Settings) {
+    // A browser that refuses localStorage still works for this visit.
+    let _ = settings::save(SETTINGS, chosen);
+}
+
+fn kept_draft(id: &str) -> String {
+    settings::load::<String>(&format!("{DRAFT}{id}")).settings
+}
+
+fn keep_draft(id: &str, text: &str) {
+    let name = format!("{DRAFT}{id}");
+    if text.is_empty() {
+        settings::forget(&name);
+    } else {
+        let _ = settings::save(&name, &text);
+    }
+}
+
+/// Opens the store, the last session, and asks the model server.
+pub fn start(state: AppState) {
+    spawn_local(async move {
+        let tabs = host::tabs();
+        let world = match palimpsest_browser::world(&tabs) {
+            Ok(world) => world,
+            Err(error) => return state.notice.set(Some(Notice::Saving(error.to_string()))),
+        };
+        let (store, refused) = host::store(move |event| storage_event(state, &event)).await;
+        let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+        let engine = match Engine::start(store, world.clone(), Rc::clone(&counter)).await {
+            Ok(engine) => engine,
+            Err(error) => {
+                // The store opened and then failed: work from memory, and say so.
+                state.notice.set(Some(Notice::Saving(error.to_string())));
+                match Engine::start(host::memory(), world.clone(), counter).await {
+                    Ok(engine) => engine,
+                    Err(_) => return,
+                }
+            }
+        };
+        if refused.is_some() {
+            state.notice.set(Some(Notice::Memory));
+            state.storage.update(|s| s.memory = true);
+        }
+        let back = Rc::new(Back {
+            state,
+            engine,
+            world,
+            session: RefCell::default(),
+            passing: RefCell::default(),
+            bars: RefCell::default(),
+            incoming: RefCell::default(),
+            toasts: Cell::new(0),
+        });
+        BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
+        list(&back).await;
+        if refused.is_none() && host::lost_since(note_of(state)) {
+            toast(&back, t(T::StoreLost).to_owned(), None, true);
+        }
+        note_of(state).save(host::NAME);
+        follow_tabs(&back, &tabs);
+        let last = state.settings.with_untracked(|s| s.session.clone());
+        let known = state.sessions.with_untracked(|all| {
+            all.iter().find(|s| s.id == last).or_else(|| all.first()).map(|s| s.id.clone())
+        });
+        match known {
+            Some(id) => open_now(&back, &id, false).await,
+            None => create_now(&back).await,
+        }
+        state.ready.set(true);
+        measure(state).await;
+    });
+    survey(state);
+}
+
+fn storage_event(state: AppState, event: &StorageEvent) {
+    if let StorageEvent::TakenOver { session } = event {
+        state.open.update(|open| {
+            if let Some(open) = open.as_mut().filter(|o| o.id == *session) {
+                open.follower = true;
+            }
+        });
+    }
+    if let Some(text) = host::sentence(event) {
+        note(text.to_owned(), true);
+    }
+}
+
+/// How much there is, for the note beside the database.
+fn note_of(state: AppState) -> HeadNote {
+    state.sessions.with_untracked(|all| HeadNote { sessions: all.len() as u32, last_seq: all.iter().map(|s| s.messages).max().unwrap_or(0) })
+}
+
+/// Other tabs' sessions appear in the list.
+fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
+    let weak = Rc::downgrade(back);
+    let listening = tabs.listen(move |_| {
+        if let Some(back) = weak.upgrade() {
+            spawn_local(async move { list(&back).await });
+        }
+    });
+    // It listens for as long as the page lives.
+    std::mem::forget(listening);
+}
+
+/// How much is stored, and whether the browser promised to keep it.
+async fn measure(state: AppState) {
+    let manager = window().navigator().storage();
+    if let Ok(promise) = manager.estimate()
+        && let Ok(estimate) = JsFuture::from(promise).await
+    {
+        let number = |name: &str| js_sys::Reflect::get(&estimate, &name.into()).ok().and_then(|v| v.as_f64());
+        let (used, quota) = (number("usage"), number("quota"));
+        state.storage.update(|s| {
+            s.used = used;
+            s.quota = quota;
+        });
+    }
+    if let Ok(promise) = manager.persisted()
+        && let Ok(answer) = JsFuture::from(promise).await
+    {
+        state.storage.update(|s| s.persistent = answer.as_bool() == Some(true));
+    }
+}
+
+/// Asks the browser not to clear what is stored.
+pub fn persist() {
+    with_engine(|back| async move {
+        if let Ok(promise) = window().navigator().storage().persist() {
+            let _ = JsFuture::from(promise).await;
+        }
+        measure(back.state).await;
+    });
+}
+
+/// The present time in milliseconds since 1970.
+pub fn now() -> f64 {
+    back().map_or_else(|| js_sys::Date::new_0().get_time(), |b| b.world.clock.now())
+}
+
+// ── sessions ────────────────────────────────────────────────────────────────────────────────────
+
+async fn list(back: &Back) {
+    match back.engine.sessions().await {
+        Ok(all) => {
+            let open = back.session().map(|s| (s.id().to_owned(), s.layers().len() as u32));
+            let entries = all
+                .iter()
+                .map(|info| {
+                    let layers = open.as_ref().filter(|(id, _)| *id == info.id).map(|(_, n)| *n);
+                    bind::session(info, layers)
+                })
+                .collect();
+            back.state.sessions.set(entries);
+            if !back.state.storage.with_untracked(|s| s.memory) && back.state.ready.get_untracked() {
+                note_of(back.state).save(host::NAME);
+            }
+        }
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// What a failure means for the page.
+fn failed(back: &Back, error: &EngineError) {
+    match error {
+        EngineError::Store(StoreError::Superseded | StoreError::Busy) => {
+            back.state.open.update(|o| {
+                if let Some(o) = o {
+                    o.follower = true;
+                }
+            });
+        }
+        EngineError::Store(error) => back.state.notice.set(Some(Notice::Saving(error.to_string()))),
+        other => note(other.to_string(), true),
+    }
+}
+
+/// Goes to an empty session: the open one if nothing was said in it, else a new one.
+pub fn new_session() {
+    with_engine(|back| async move {
+        let fresh = back.session().is_some_and(|s| s.message_count() == 0);
+        if !fresh {
+            create_now(&back).await;
+        }
+        go(Screen::Chat);
+        page::next_frame(|| page::focus("#msg"));
+    });
+}
+
+async fn create_now(back: &Rc<Back>) {
+    let new = back.state.settings.with_untracked(|s| NewSession { model: s.model.clone(), window: s.window, ..NewSession::default() });
+    match back.engine.create(new).await {
+        Ok(session) => {
+            adopt(back, session).await;
+            list(back).await;
+        }
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// Opens a session.
+pub fn open(id: String) {
+    with_engine(|back| async move {
+        go(Screen::Chat);
+        if back.session().is_some_and(|s| s.id() == id) {
+            return;
+        }
+        open_now(&back, &id, false).await;
+    });
+}
+
+async fn open_now(back: &Rc<Back>, id: &str, take_over: bool) {
+    match back.engine.open(id, take_over).await {
+        Ok(session) => adopt(back, session).await,
+        Err(EngineError::Store(StoreError::Busy)) => elsewhere(back, id),
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// The session is written in another tab.
+fn elsewhere(back: &Back, id: &str) {
+    *back.session.borrow_mut() = None;
+    let state = back.state;
+    let entry = state.sessions.with_untracked(|all| all.iter().find(|s| s.id == id).cloned());
+    state.thread.set(Vec::new());
+    state.layers.set(Vec::new());
+    state.budget.set(None);
+    state.open.set(entry.map(|e| Open { id: e.id, title: e.title, model: e.model, window: 0, system: String::new(), messages: e.messages, follower: true }));
+}
+
+/// Writes here from now on; the other tab reads along.
+pub fn take_over() {
+    with_engine(|back| async move {
+        if let Some(id) = back.state.open.with_untracked(|o| o.as_ref().map(|o| o.id.clone())) {
+            *back.session.borrow_mut() = None;
+            open_now(&back, &id, true).await;
+        }
+    });
+}
+
+/// Shows a session and listens to it.
+async fn adopt(back: &Rc<Back>, session: Session) {
+    let state = back.state;
+    back.passing.borrow_mut().clear();
+    back.bars.borrow_mut().clear();
+    state.reply.set(None);
+    state.activity.set(Activity::Quiet);
+    state.notice.update(|n| {
+        if matches!(n, Some(Notice::Reply(_))) {
+            *n = None;
+        }
+    });
+    let id = session.id().to_owned();
+    let weak = Rc::downgrade(back);
+    let own = id.clone();
+    let first = back.session.borrow().as_ref().is_none_or(|s| s.id() != id);
+    if first {
+        session.on(move |event| {
+            if let Some(back) = weak.upgrade()
+                && back.session().is_some_and(|s| s.id() == own)
+            {
+                heard(&back, event);
+            }
+        });
+    }
+    *back.session.borrow_mut() = Some(session);
+    change(move |s| s.session.clone_from(&id));
+    show_all(back).await;
+    let id = back.session().map(|s| s.id().to_owned()).unwrap_or_default();
+    let draft = kept_draft(&id);
+    state.draft_tokens.set(Estimator::default().count(&draft));
+    state.draft.set(draft);
+}
+
+/// Another title.
+pub fn rename(id: String, title: String) {
+    with_engine(|back| async move {
+        if let Err(error) = back.engine.rename(&id, &title).await {
+            failed(&back, &error);
+        }
+        show_head(&back);
+        list(&back).await;
+    });
+}
+
+/// Deletes a session, until it is taken back.
+pub fn delete(id: String) {
+    with_engine(|back| async move {
+        let title = back.state.sessions.with_untracked(|all| all.iter().find(|s| s.id == id).map(|s| s.title.clone())).unwrap_or_default();
+        if let Err(error) = back.engine.delete(&id).await {
+            failed(&back, &error);
+            return;
+        }
+        list(&back).await;
+        if back.session().is_some_and(|s| s.id() == id) {
+            *back.session.borrow_mut() = None;
+            let next = back.state.sessions.with_untracked(|all| all.first().map(|s| s.id.clone()));
+            match next {
+                Some(next) => open_now(&back, &next, false).await,
+                None => create_now(&back).await,
+            }
+        }
+        let shown = if title.is_empty() { t(T::Untitled).to_owned() } else { title.clone() };
+        toast(&back, fill(T::Deleted, &[&shown]), Some(Undo::Delete { id, title }), false);
+    });
+}
+
+/// Takes back what a toast told of.
+pub fn take_back(id: u32, undo: Undo) {
+    drop_toast(id);
+    with_engine(|back| async move {
+        let Undo::Delete { id, title } = undo;
+        match back.engine.undelete(&id).await {
+            Ok(()) => {
+                list(&back).await;
+                open_now(&back, &id, false).await;
+                let shown = if title.is_empty() { t(T::Untitled).to_owned() } else { title };
+                back.state.say(fill(T::Restored, &[&shown]));
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+// ── showing ─────────────────────────────────────────────────────────────────────────────────────
+
+/// Everything of the open session, in one tick.
+async fn show_all(back: &Rc<Back>) {
+    show_head(back);
+    show_window(back);
+    show_thread(back).await;
+}
+
+/// Title, model, window, records.
+fn show_head(back: &Back) {
+    let Some(session) = back.session() else { return };
+    let head = session.head();
+    let records = session.records();
+    let open = Open {
+        id: session.id().to_owned(),
+        title: head.title,
+        model: head.model,
+        window: head.window,
+        system: records.system.clone(),
+        messages: head.last_seq.map_or(0, bind::place),
+        follower: false,
+    };
+    back.state.open.set(Some(open));
+    back.state.pins.set(records.pins.iter().map(|p| p.text.clone()).collect());
+}
+
+/// Budget, layers and the window itself.
+fn show_window(back: &Back) {
+    let Some(session) = back.session() else { return };
+    let state = back.state;
+    let mut layers: Vec<_> = session.layers().iter().map(|l| bind::layer(l)).collect();
+    state.budget.set(Some(bind::budget(&session.budget(), &layers)));
+    layers.reverse();
+    state.layers.set(layers);
+    if state.lens.get_untracked() == Lens::Sees {
+        state.sent.set(bind::sent(&session.window()));
+    }
+}
+
+/// Messages and cards.
+async fn show_thread(back: &Rc<Back>) {
+    let Some(session) = back.session() else { return };
+    let state = back.state;
+    let rows = session.revisions().await.unwrap_or_default();
+    let mut written: BTreeMap<u32, Layer> = BTreeMap::new();
+    for id in rows.iter().filter_map(|r| r.report.as_ref()?.layer) {
+        if let Ok(layer) = session.layer(id).await {
+            written.insert(id, (*layer).clone());
+        }
+    }
+    if back.session().is_none_or(|s| s.id() != session.id()) {
+        return;
+    }
+    let head = session.head();
+    let limit = session.budget().limit;
+    let mut cards: BTreeMap<u32, Card> = BTreeMap::new();
+    let mut places = Vec::new();
+    for (after, mut card) in bind::cards(&rows, head.revision, &written, limit) {
+        if let (State::Done(done), Some((before, now, took))) = (&mut card.state, back.bars.borrow().get(&card.number)) {
+            done.bar_before.clone_from(before);
+            done.bar_after.clone_from(now);
+            done.took = Some(*took);
+        }
+        places.push((after, card.number));
+        cards.insert(card.number, card);
+    }
+    let mut passing = back.passing.borrow_mut();
+    passing.retain(|number, _| !cards.contains_key(number));
+    for (number, (after, card)) in passing.iter() {
+        places.push((*after, *number));
+        cards.insert(*number, card.clone());
+    }
+    drop(passing);
+    let items = session.history(None, usize::MAX);
+    state.cards.set(cards);
+    state.thread.set(bind::thread(&items, &head.model, &places));
+}
+
+/// What the engine tells.
+fn heard(back: &Rc<Back>, event: &Event) {
+    match event {
+        Event::BudgetChanged { .. } => show_window(back),
+        Event::Compressing { stage, written, of } => working(back, bind::stage(*stage), (*of > 0).then_some((*written, *of))),
+        Event::PromptTruncated { sent, read } => note(fill(T::Truncated, &[&number(*sent), &number(*read)]), true),
+        Event::Warning { message, .. } => note(message.clone(), true),
+        _ => {}
+    }
+}
+
+// ── compaction ──────────────────────────────────────────────────────────────────────────────────
+
+/// The number the next layer will have, and the place its card takes.
+fn next_card(session: &Session) -> (u32, u32) {
+    let number = session.context().view().compactions + 1;
+    (number, session.head().last_seq.map_or(0, bind::place))
+}
+
+fn put_card(back: &Back, number: u32, after: u32, card: Card) {
+    let there = back.state.cards.with_untracked(|cards| cards.contains_key(&number));
+    back.passing.borrow_mut().insert(number, (after, card.clone()));
+    back.state.cards.update(|cards| {
+        cards.insert(number, card);
+    });
+    if !there {
+        back.state.thread.update(|all| all.push(Entry::Card(number)));
+    }
+}
+
+/// The card of the run that works now.
+fn working(back: &Back, stage: crate::view::card::Stage, progress: Option<(u32, u32)>) {
+    let Some(session) = back.session() else { return };
+    let (number, after) = next_card(&session);
+    let budget = session.budget();
+    let at = back.passing.borrow().get(&number).map_or_else(|| back.world.clock.now(), |(_, card)| card.at);
+    let state = State::Working { stage, progress, before: budget.used.tokens, expected: budget.target.min(budget.used.tokens) };
+    back.state.activity.set(Activity::Writing(number));
+    put_card(back, number, after, Card { number, at, state });
+}
+
+/// Makes the window smaller because a person asked, with an eye on `focus`.
+pub fn compact(focus: String) {
+    with_engine(|back| async move {
+        let Some(session) = back.session() else { return };
+        if session.is_compacting() {
+            return;
+        }
+        let focus = Some(focus).filter(|f| !f.is_empty());
+        let options = CompactOptions { focus, manual: true, ..summariser(&back) };
+        run(&back, &session, options).await;
+    });
+}
+
+/// The automatic run after a reply, if it is due.
+async fn tend(back: &Rc<Back>, session: &Session) {
+    if !back.state.settings.with_untracked(|s| s.automatic) || !session.is_due() || session.is_compacting() {
+        return;
+    }
+    let options = CompactOptions { manual: false, ..summariser(back) };
+    run(back, session, options).await;
+}
+
+/// Who writes layers, as the settings say: a model, or nobody if none answers.
+fn summariser(back: &Back) -> CompactOptions {
+    let state = back.state;
+    let name = state.settings.with_untracked(|s| s.summary_model.clone());
+    let connected = state.connection.with_untracked(|c| *c == Connection::Connected);
+    if name == "-" || !connected {
+        return CompactOptions::default();
+    }
+    let own = back.session().map(|s| s.head().model).unwrap_or_default();
+    let model = if name.is_empty() { own } else { name };
+    if model.is_empty() {
+        return CompactOptions::default();
+    }
+    CompactOptions { model: Some(server::model(state)), model_name: Some(model), ..CompactOptions::default() }
+}
+
+async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
+    let state = back.state;
+    let began = back.world.clock.now();
+    let (number, after) = next_card(session);
+    let before = state.budget.with_untracked(|b| b.as_ref().map(|b| b.segments.clone())).unwrap_or_default();
+    let manual = options.manual;
+    let result = if manual { session.compact(options, Signal::never()).await.map(Some) } else { session.tend(options, Signal::never()).await };
+    state.activity.set(Activity::Quiet);
+    let card = |state| Card { number, at: began, state };
+    match result {
+        Ok(Some(done)) => {
+            show_window(back);
+            let now = state.budget.with_untracked(|b| b.as_ref().map(|b| b.segments.clone())).unwrap_or_default();
+            back.bars.borrow_mut().insert(number, (before, now, back.world.clock.now() - began));
+            state.say(fill(T::StatusCompacted, &[&number_of(done.report.before), &number_of(done.report.after)]));
+        }
+        Ok(None) => {
+            back.passing.borrow_mut().remove(&number);
+        }
+        Err(error) => {
+            let why = error.to_string();
+            match error {
+                EngineError::CannotShrink { .. } => {
+                    state.activity.set(Activity::Stuck);
+                    put_card(back, number, after, card(State::Skipped { why: why.clone() }));
+                }
+                EngineError::Refused(palimpsest_core::run::Refusal::Cancelled) | EngineError::Busy(_) => {
+                    back.passing.borrow_mut().remove(&number);
+                }
+                EngineError::Refused(_) if manual => put_card(back, number, after, card(State::Skipped { why: why.clone() })),
+                EngineError::Refused(_) => {
+                    back.passing.borrow_mut().remove(&number);
+                }
+                _ => put_card(back, number, after, card(State::Failed { why: why.clone() })),
+            }
+            state.say(fill(T::StatusNothing, &[&why]));
+        }
+    }
+    show_all(back).await;
+    list(back).await;
+}
+
+fn number_of(n: u32) -> String {
+    number(n)
+}
+
+/// Stops the run that works now. Nothing changes.
+pub fn cancel_compaction() {
+    if let Some(session) = back().and_then(|b| b.session()) {
+        session.cancel_compaction();
+    }
+}
+
+/// Takes the last compaction back.
+pub fn undo() {
+    with_engine(|back| async move {
+        let Some(session) = back.session() else { return };
+        match session.undo().await {
+            Ok(()) => {
+                show_all(&back).await;
+                list(&back).await;
+                back.state.say(fill(T::StatusUndone, &[&number(session.budget().used.tokens)]));
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Opens the text of a layer.
+pub fn read_layer(id: u32) {
+    with_engine(|back| async move {
+        let Some(session) = back.session() else { return };
+        match session.layer(id).await {
+            Ok(layer) => {
+                back.state.layer.set(Some(bind::layer(&layer)));
+                back.state.dialog.set(Some(Dialog::Layer));
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+// ── talking ─────────────────────────────────────────────────────────────────────────────────────
+
+/// Says something. Whether it was taken: if not, the text stays where it is.
+pub fn send(text: String) -> bool {
+    let Some(back) = back() else { return false };
+    let state = back.state;
+    let Some(session) = back.session() else { return false };
+    if session.is_replying() {
+        return false;
+    }
+    let ready = state.connection.with_untracked(|c| *c == Connection::Connected) && !session.head().model.is_empty();
+    if !ready {
+        note(t(T::NotSentNoModel).to_owned(), true);
+        survey(state);
+        return false;
+    }
+    keep_draft(session.id(), "");
+    spawn_local(async move { talk(&back, &session, Some(text)).await });
+    true
+}
+
+/// Asks for the reply again after a failure.
+pub fn retry() {
+    with_engine(|back| async move {
+        if let Some(session) = back.session()
+            && !session.is_replying()
+        {
+            talk(&back, &session, None).await;
+        }
+    });
+}
+
+/// Stops the reply. What was written is kept.
+pub fn stop() {
+    if let Some(session) = back().and_then(|b| b.session()) {
+        session.stop();
+    }
+}
+
+async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
+    let state = back.state;
+    state.notice.update(|n| {
+        if matches!(n, Some(Notice::Reply(_))) {
+            *n = None;
+        }
+    });
+    *back.incoming.borrow_mut() = Incoming::default();
+    state.reply_text.set(String::new());
+    state.reply_thinking.set(String::new());
+    let head = session.head();
+    let place = |n: u32| head.last_seq.map_or(n, |s| bind::place(s) + n);
+    let seq = place(if text.is_some() { 2 } else { 1 });
+    state.reply.set(Some(Reply { name: head.model.clone(), seq, tokens: 0 }));
+    state.say(t(T::ReplyStreaming));
+    let options = SendOptions { model: server::model(state), tools: Vec::new(), handler: None, temperature: None, think: None };
+    let hear = {
+        let back = Rc::clone(back);
+        move |event: SendEvent| match event {
+            SendEvent::Stored(_) => {
+                let back = Rc::clone(&back);
+                spawn_local(async move {
+                    show_all(&back).await;
+                    list(&back).await;
+                });
+            }
+            SendEvent::Delta(delta) => take_in(&back, &delta),
+            SendEvent::Waiting | SendEvent::Tool(_) => {}
+        }
+    };
+    let keep = text.clone();
+    let result = match text {
+        Some(text) => session.send(NewMessage::user(text), &options, Signal::never(), &hear).await,
+        None => session.reply(&options, Signal::never(), &hear).await,
+    };
+    state.reply.set(None);
+    match result {
+        Ok(reply) => state.say(t(if reply.stopped { T::ReplyStopped } else { T::ReplyDone })),
+        Err(EngineError::Model(palimpsest_core::request::ModelError::Aborted)) => state.say(t(T::ReplyStopped)),
+        Err(error) => {
+            let why = error.to_string();
+            state.say(fill(T::ReplyFailed, &[&why]));
+            match &error {
+                EngineError::Store(_) => failed(back, &error),
+                EngineError::Core(_) => {
+                    // Refused before it was stored: the words go back into the field.
+                    note(why, true);
+                    if let Some(text) = keep {
+                        keep_draft(session.id(), &text);
+                        state.draft.set(text);
+                    }
+                }
+                _ => state.notice.set(Some(Notice::Reply(why))),
+            }
+        }
+    }
+    show_all(back).await;
+    list(back).await;
+    tend(back, session).await;
+}
+
+/// A piece of the reply. Shown with the next picture, counted four times a second.
+fn take_in(back: &Rc<Back>, delta: &Delta) {
+    let mut incoming = back.incoming.borrow_mut();
+    match delta {
+        Delta::Text { text } => {
+            incoming.text.push_str(text);
+            incoming.uncounted.push_str(text);
+        }
+        Delta::Thinking { text } => {
+            incoming.thinking.push_str(text);
+            incoming.uncounted.push_str(text);
+        }
+        _ => return,
+    }
+    if !incoming.frame {
+        incoming.frame = true;
+        let back = Rc::clone(back);
+        page::next_frame(move || flush(&back));
+    }
+    if !incoming.counting {
+        incoming.counting = true;
+        let back = Rc::clone(back);
+        page::after(COUNT_EVERY, move || {
+            let text = {
+                let mut incoming = back.incoming.borrow_mut();
+                incoming.counting = false;
+                std::mem::take(&mut incoming.uncounted)
+            };
+            let more = Estimator::default().count(&text);
+            back.state.reply.update(|r| {
+                if let Some(r) = r {
+                    r.tokens += more;
+                }
+            });
+        });
+    }
+}
+
+fn flush(back: &Back) {
+    let (text, thinking) = {
+        let mut incoming = back.incoming.borrow_mut();
+        incoming.frame = false;
+        (std::mem::take(&mut incoming.text), std::mem::take(&mut incoming.thinking))
+    };
+    if back.state.reply.with_untracked(Option::is_none) {
+        return;
+    }
+    if !text.is_empty() {
+        back.state.reply_text.update(|all| all.push_str(&text));
+    }
+    if !thinking.is_empty() {
+        back.state.reply_thinking.update(|all| all.push_str(&thinking));
+    }
+}
+
+/// The draft has rested: it is counted and kept.
+pub fn drafted(text: String) {
+    let Some(back) = back() else { return };
+    back.state.draft_tokens.set(Estimator::default().count(&text));
+    if let Some(session) = back.session() {
+        keep_draft(session.id(), &text);
+    }
+}
+
+// ── the session's own settings ──────────────────────────────────────────────────────────────────
+
+/// Another model.
+pub fn choose_model(name: String) {
+    remodel(move |model, _| *model = name);
+}
+
+/// Another window.
+pub fn choose_window(tokens: u32) {
+    remodel(move |_, window| *window = tokens);
+}
+
+fn remodel(edit: impl FnOnce(&mut String, &mut u32) + 'static) {
+    with_engine(|back| async move {
+        let Some(session) = back.session() else { return };
+        let head = session.head();
+        let (mut model, mut window) = (head.model.clone(), head.window);
+        edit(&mut model, &mut window);
+        match session.set_model(&model, window, &head.policy, head.thinking).await {
+            Ok(()) => {
+                // The next session starts with the same.
+                change(move |s| {
+                    s.model = model;
+                    s.window = window;
+                });
+                back.state.activity.set(Activity::Quiet);
+            }
+            Err(error) => failed(&back, &error),
+        }
+        show_all(&back).await;
+        list(&back).await;
+    });
+}
+
+/// Another system prompt.
+pub fn set_system(text: String) {
+    with_engine(|back| async move {
+        let Some(session) = back.session() else { return };
+        if let Err(error) = session.set_system(text.trim_end()).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+// ── in and out ──────────────────────────────────────────────────────────────────────────────────
+
+/// Reads a conversation from a file. The same file again opens the session it made.
+pub fn import(file: File, take_system: bool) {
+    with_engine(move |back| async move {
+        let name = file.name();
+        back.state.say(fill(T::ImportReading, &[&name]));
+        match read_in(&back, &file, take_system).await {
+            Ok(messages) => {
+                go(Screen::Chat);
+                let text = fill(T::ImportDone, &[&name, &number(messages)]);
+                back.state.say(text.clone());
+                toast(&back, text, None, false);
+            }
+            Err(why) => toast(&back, fill(T::ImportFailed, &[&name, &why]), None, true),
+        }
+    });
+}
+
+async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32, String> {
+    if file.size() > f64::from(import::LARGEST) {
+        return Err(fill(T::ImportTooLarge, &[&bytes(file.size()), &bytes(f64::from(import::LARGEST))]));
+    }
+    let text = JsFuture::from(file.text()).await.map_err(|e| format!("{e:?}"))?.as_string().unwrap_or_default();
+    if text.trim().is_empty() {
+        return Err(t(T::ImportEmpty).to_owned());
+    }
+    let Imported { id, title, system, messages } = import::read(&text, &file.name()).map_err(|e| e.to_string())?;
+    let count = messages.len() as u32;
+    let known = back.engine.sessions().await.map_err(|e| e.to_string())?.iter().any(|s| s.id == id);
+    let gone = back.engine.deleted_sessions().await.map_err(|e| e.to_string())?.iter().any(|s| s.id == id);
+    if gone {
+        back.engine.undelete(&id).await.map_err(|e| e.to_string())?;
+    }
+    if known || gone {
+        list(back).await;
+        open_now(back, &id, false).await;
+        return Ok(count);
+    }
+    let chosen = back.state.settings.get_untracked();
+    let system = if take_system { system } else { String::new() };
+    let new = NewSession { title, model: chosen.model, window: chosen.window, system, ..NewSession::default() };
+    let session = back.engine.create_with_id(&id, new).await.map_err(|e| e.to_string())?;
+    if let Err(error) = session.append_all(messages).await {
+        // An empty session would only stand in the way of another attempt.
+        let _ = back.engine.purge(&id).await;
+        return Err(error.to_string());
+    }
+    adopt(back, session).await;
+    list(back).await;
+    Ok(count)
+}
+
+/// Saves the open session as a file of OpenAI messages.
+pub fn export() {
+    let Some(back) = back() else { return };
+    let Some(session) = back.session() else { return };
+    let mut messages: Vec<RequestMessage> = Vec::new();
+    let system = session.records().system;
+    if !system.is_empty() {
+        messages.push(RequestMessage::text(palimpsest_core::message::Role::System, system));
+    }
+    for item in session.history(None, usize::MAX) {
+        messages.push(RequestMessage { role: item.message.role, parts: item.message.parts.clone() });
+    }
+    let title = session.head().title;
+    let value = serde_json::json!({ "title": title, "messages": dialect::to_values(&messages, Dialect::OpenAi) });
+    let name = if title.is_empty() { "session".to_owned() } else { title };
+    if page::save(&format!("{name}.json"), &format!("{value:#}")).is_none() {
+        note(t(T::CopyFailed).to_owned(), true);
+    }
+}
+
+/// Copies a text.
+pub fn copy(text: String) {
+    spawn_local(async move {
+        let done = JsFuture::from(window().navigator().clipboard().write_text(&text)).await.is_ok();
+        if let Some(back) = back() {
+            if done {
+                back.state.say(t(T::Copied));
+            } else {
+                note(t(T::CopyFailed).to_owned(), true);
+            }
+        }
+    });
+}
+
+/// Copies the next window as the JSON it is sent as.
+pub fn copy_window() {
+    let Some(session) = back().and_then(|b| b.session()) else { return };
+    let messages = session.window().to_request();
+    let value = serde_json::Value::Array(dialect::to_values(&messages, Dialect::OpenAi));
+    copy(format!("{value:#}"));
+}
+
+// ── page ────────────────────────────────────────────────────────────────────────────────────────
+
+/// Goes to a screen.
+pub fn go(screen: Screen) {
+    let _ = window().location().set_hash(screen.name());
+}
+
+/// Looks through another lens.
+pub fn look(lens: Lens) {
+    let Some(back) = back() else { return };
+    back.state.lens.set(lens);
+    show_window(&back);
+}
+
+/// Says something short at the foot of the page.
+pub fn note(text: String, bad: bool) {
+    if let Some(back) = back() {
+        back.state.say(text.clone());
+        toast(&back, text, None, bad);
+    }
+}
+
+fn toast(back: &Back, text: String, undo: Option<Undo>, bad: bool) {
+    let id = back.toasts.get() + 1;
+    back.toasts.set(id);
+    back.state.toasts.update(|all| {
+        // The same sentence twice says no more than once.
+        all.retain(|toast| toast.text != text);
+        all.push(Toast { id, text, undo, bad });
+        if all.len() > 3 {
+            all.remove(0);
+        }
+    });
+    page::after(NOTE_STAYS, move || drop_toast(id));
+}
+
+/// Takes a note away.
+pub fn drop_toast(id: u32) {
+    if let Some(back) = back() {
+        back.state.toasts.update(|all| all.retain(|toast| toast.id != id));
+    }
+}
+
+/// Changes the settings, keeps them, and dresses the page in them.
+pub fn change(edit: impl FnOnce(&mut Settings)) {
+    let Some(state) = state() else { return };
+    let language = state.settings.with_untracked(|s| s.language.clone());
+    state.settings.update(edit);
+    let now = state.settings.get_untracked();
+    save_settings(&now);
+    page::dress(&now);
+    if now.language != language {
+        // Every text of the page changes: the page begins anew, and everything is stored.
+        let _ = window().location().reload();
+    }
+}
+
+thread_local! {
+    static STATE: Cell<Option<AppState>> = const { Cell::new(None) };
+}
+
+/// The page's state for functions that run outside of components.
+pub fn remember(state: AppState) {
+    STATE.set(Some(state));
+}
+
+fn state() -> Option<AppState> {
+    STATE.get()
+}
+
+/// From light to dark and back.
+pub fn switch_theme() {
+    change(|s| s.theme = if page::is_dark(s) { Theme::Light } else { Theme::Dark });
+}
+
+// ── the model server ────────────────────────────────────────────────────────────────────────────
+
+/// Asks the model server what there is, and the doctor what is wrong.
+pub fn survey(state: AppState) {
+    state.connection.set(Connection::Asking);
+    spawn_local(async move {
+        let found = server::survey(state).await;
+        state.models.set(found.models);
+        state.checks.set(found.checks);
+        state.connection.set(found.connection);
+        first_model(state);
+    });
+}
+
+/// A session without a model takes the only or the last chosen one.
+fn first_model(state: AppState) {
+    let none = state.open.with_untracked(|o| o.as_ref().is_some_and(|o| o.model.is_empty() && !o.follower));
+    if !none {
+        return;
+    }
+    let preferred = state.settings.with_untracked(|s| s.model.clone());
+    let name = state.models.with_untracked(|all| all.iter().find(|m| m.name == preferred).or_else(|| all.first()).map(|m| m.name.clone()));
+    if let Some(name) = name {
+        choose_model(name);
+    }
+}
+
+/// Another address.
+pub fn connect(address: String) {
+    change(move |s| s.address = address);
+    if let Some(state) = state() {
+        survey(state);
+    }
+}
+
+/// Another kind of server, at its usual address unless one was typed.
+pub fn choose_server(server: Server) {
+    change(move |s| {
+        if s.address.is_empty() || s.address == s.server.usual_address() {
+            server.usual_address().clone_into(&mut s.address);
+        }
+        s.server = server;
+    });
+    if let Some(state) = state() {
+        state.checks.set(Vec::new());
+        survey(state);
+    }
+}
+
+/// Another key for this tab, and for the settings if it is kept there.
+pub fn set_key(key: String) {
+    let Some(state) = state() else { return };
+    state.key.set(key.clone());
+    if state.settings.with_untracked(|s| !s.key.is_empty()) {
+        change(move |s| s.key = key);
+    }
+}
+
+/// Keeps the key in the settings, or takes it out of them.
+pub fn keep_key(keep: bool) {
+    let Some(state) = state() else { return };
+    let key = if keep { state.key.get_untracked() } else { String::new() };
+    change(move |s| s.key = key);
+}
+

@@ -1,0 +1,428 @@
+//! The engine's reports as the page's data. Nothing is decided here.
+//!
+//! People count messages from 1, the engine from 0: [`place`] is the one conversion.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use palimpsest_core::budget::{Budget as Report, SegmentKind};
+use palimpsest_core::context::Cause;
+use palimpsest_core::layer::{Author, Layer, Level};
+use palimpsest_core::message::{Part, Role, Seq};
+use palimpsest_core::run::{RunReport, Stage as RunStage};
+use palimpsest_core::window::{Source as From, Window};
+use palimpsest_engine::SessionInfo;
+use palimpsest_engine::rows::RevisionRow;
+use palimpsest_engine::session::HistoryItem;
+use palimpsest_tokens::Source;
+
+use crate::view::budget::{Age, Budget, Kind, Segment};
+use crate::view::card::{Card, Done, Stage, State};
+use crate::view::layer::LayerView;
+use crate::view::sent::{Ink, Sent};
+use crate::view::session::SessionEntry;
+use crate::view::thread::{Block, Entry, Message, Who};
+
+/// The number people see.
+pub const fn place(seq: Seq) -> u32 {
+    seq + 1
+}
+
+/// The budget report as the bar.
+pub fn budget(report: &Report, layers: &[LayerView]) -> Budget {
+    Budget {
+        window: (report.window > 0).then_some(report.window),
+        limit: report.limit,
+        used: report.used.tokens,
+        estimated: report.used.source == Source::Estimated,
+        segments: segments(report, layers),
+        reserve: report.reserve,
+        margin: report.margin,
+        floor: report.floor,
+        target: report.target,
+        trigger: report.trigger,
+    }
+}
+
+/// The stretches of a report, neighbours of one kind joined.
+pub fn segments(report: &Report, layers: &[LayerView]) -> Vec<Segment> {
+    let mut all: Vec<Segment> = Vec::new();
+    for segment in &report.segments {
+        let kind = match segment.kind {
+            SegmentKind::System | SegmentKind::Tools => Kind::System,
+            SegmentKind::Goal | SegmentKind::Pins => Kind::Goal,
+            SegmentKind::Layer { id } => layers
+                .iter()
+                .find(|l| l.id == id)
+                .map_or(Kind::Layer { number: id, age: Age::Fresh }, |l| Kind::Layer { number: l.number, age: l.age }),
+            SegmentKind::Recalled => Kind::Recalled,
+            SegmentKind::Quoted | SegmentKind::User => Kind::User,
+            SegmentKind::Assistant => Kind::Assistant,
+            SegmentKind::Tool => Kind::Tool,
+            SegmentKind::Draft => Kind::Draft,
+        };
+        let tokens = segment.count.tokens;
+        if tokens == 0 {
+            continue;
+        }
+        match all.last_mut() {
+            Some(last) if last.kind == kind => last.tokens += tokens,
+            _ => all.push(Segment { kind, tokens }),
+        }
+    }
+    all
+}
+
+/// A layer.
+pub fn layer(layer: &Layer) -> LayerView {
+    let mut covers: Vec<(u32, u32)> = layer.covers.iter().map(|s| (place(s.from), place(s.to))).collect();
+    covers.sort_unstable();
+    LayerView {
+        id: layer.id,
+        number: layer.number,
+        age: match (layer.level, layer.rank) {
+            (Level::Detailed, _) => Age::Fresh,
+            (Level::Moderate, _) => Age::Aged,
+            (Level::Compact, 0) => Age::Old,
+            (Level::Compact, _) => Age::Ancient,
+        },
+        covers,
+        text: layer.summary.clone(),
+        ledger: layer.ledger.clone(),
+        tokens: layer.tokens,
+        original: layer.original_tokens,
+        author: match &layer.author {
+            Author::Model { name } => Some(name.clone()),
+            Author::Extractive | Author::Fallback { .. } => None,
+        },
+        dropped: layer.dropped.clone(),
+    }
+}
+
+/// Why the deterministic summariser stood in for a model, if it did.
+pub fn fallback(layer: &Layer) -> Option<String> {
+    match &layer.author {
+        Author::Fallback { reason } if reason != "no_model" => Some(reason.clone()),
+        _ => None,
+    }
+}
+
+/// A session of the list.
+///
+/// The number of layers is known of sessions that are open.
+pub fn session(info: &SessionInfo, layers: Option<u32>) -> SessionEntry {
+    let head = &info.head;
+    SessionEntry {
+        id: info.id.clone(),
+        title: head.title.clone(),
+        at: head.updated,
+        percent: (head.window > 0 && head.messages > 0).then(|| (info.fill() * 100.0) as u32),
+        messages: head.messages,
+        layers,
+        model: head.model.clone(),
+    }
+}
+
+/// The stage of a run.
+pub const fn stage(stage: RunStage) -> Stage {
+    match stage {
+        RunStage::Identify => Stage::Identify,
+        RunStage::Prepare => Stage::Prepare,
+        RunStage::Summarize => Stage::Summarise,
+        RunStage::Checkpoint => Stage::Checkpoint,
+        RunStage::Update => Stage::Update,
+        RunStage::Verify => Stage::Verify,
+    }
+}
+
+/// Where a card stands: after the message with this number; 0 before the first.
+pub type Placed = (u32, u32);
+
+/// The messages of a path with the cards between them. An assistant message and the tool results that
+/// follow it are one entry.
+pub fn thread(items: &[HistoryItem], model: &str, cards: &[Placed]) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut open: Option<Message> = None;
+    let mut cards = cards.to_vec();
+    cards.sort_unstable();
+    let mut cards = cards.into_iter().peekable();
+    let mut close = |open: &mut Option<Message>, entries: &mut Vec<Entry>, next: u32| {
+        if let Some(message) = open.take() {
+            entries.push(Entry::Message(Arc::new(message)));
+        }
+        while let Some((_, number)) = cards.next_if(|(after, _)| *after < next) {
+            entries.push(Entry::Card(number));
+        }
+    };
+    for item in items {
+        let seq = place(item.message.seq);
+        if item.message.role == Role::Tool
+            && let Some(message) = &mut open
+        {
+            message.last = seq;
+            answer(&mut message.blocks, &item.message.parts);
+            continue;
+        }
+        close(&mut open, &mut entries, seq);
+        let who = match item.message.role {
+            Role::User => Who::You,
+            Role::Assistant => Who::Model,
+            Role::System | Role::Tool => Who::Other,
+        };
+        let mut blocks = Vec::new();
+        for part in &item.message.parts {
+            block(&mut blocks, part);
+        }
+        let imported = item.message.origin == palimpsest_core::message::Origin::Import;
+        let name = if who == Who::Model && !imported { model.to_owned() } else { String::new() };
+        open = Some(Message { seq, last: seq, who, name, at: item.message.at, blocks, stats: None, unfinished: false });
+    }
+    close(&mut open, &mut entries, u32::MAX);
+    entries
+}
+
+fn block(blocks: &mut Vec<Block>, part: &Part) {
+    blocks.push(match part {
+        Part::Text { text } => Block::Text(text.clone()),
+        Part::Thinking { text } => Block::Thinking(text.clone()),
+        Part::ToolCall { name, arguments, .. } => Block::Tool { name: name.clone(), arguments: arguments.clone(), result: None, error: false },
+        Part::ToolResult { .. } => return answer(blocks, std::slice::from_ref(part)),
+        Part::Image { name, media_type, .. } => Block::Attachment { name: name.clone(), media: media_type.clone() },
+        Part::File { name, .. } => Block::Attachment { name: name.clone(), media: String::new() },
+    });
+}
+
+/// Puts results beside the calls they answer, in order; one without a call stands on its own.
+fn answer(blocks: &mut Vec<Block>, parts: &[Part]) {
+    for part in parts {
+        let Part::ToolResult { name, text, error: failed, .. } = part else {
+            block(blocks, part);
+            continue;
+        };
+        let waiting = blocks.iter_mut().find_map(|b| match b {
+            Block::Tool { result, error, .. } if result.is_none() => Some((result, error)),
+            _ => None,
+        });
+        match waiting {
+            Some((result, error)) => {
+                *result = Some(text.clone());
+                *error = *failed;
+            }
+            None => blocks.push(Block::Tool {
+                name: name.clone().unwrap_or_default(),
+                arguments: String::new(),
+                result: Some(text.clone()),
+                error: *failed,
+            }),
+        }
+    }
+}
+
+/// Every compaction of a session's story as a card, and where it stands. Compactions that the present
+/// revision does not go back to were undone; the newest of the others can be.
+pub fn cards(rows: &[RevisionRow], head: u32, layers: &BTreeMap<u32, Layer>, limit: u32) -> Vec<(u32, Card)> {
+    let by_number: BTreeMap<u32, &RevisionRow> = rows.iter().map(|r| (r.n, r)).collect();
+    let mut in_force = BTreeSet::new();
+    let mut newest = None;
+    let mut at = Some(head);
+    while let Some(row) = at.and_then(|n| by_number.get(&n)) {
+        if !in_force.insert(row.n) {
+            break;
+        }
+        if newest.is_none() && matches!(row.cause, Cause::Compaction { .. }) {
+            newest = Some(row.n);
+        }
+        at = match row.cause {
+            Cause::Undo { to } | Cause::Restore { to } => Some(to),
+            _ => row.parent,
+        };
+    }
+    rows.iter()
+        .filter_map(|row| {
+            let Cause::Compaction { number, .. } = row.cause else { return None };
+            let report = row.report.as_ref()?;
+            let state = if in_force.contains(&row.n) {
+                let layer = report.layer.and_then(|id| layers.get(&id));
+                State::Done(Box::new(done(report, layer, limit, newest == Some(row.n))))
+            } else {
+                State::Undone { before: report.after, after: report.before }
+            };
+            Some((row.tip.map_or(0, place), Card { number, at: row.at, state }))
+        })
+        .collect()
+}
+
+/// What a compaction did.
+pub fn done(report: &RunReport, layer: Option<&Layer>, limit: u32, undoable: bool) -> Done {
+    Done {
+        before: report.before,
+        after: report.after,
+        limit,
+        bar_before: Vec::new(),
+        bar_after: Vec::new(),
+        id: report.layer,
+        covers: (
+            report.covers.iter().map(|s| place(s.from)).min().unwrap_or(0),
+            report.covers.iter().map(|s| place(s.to)).max().unwrap_or(0),
+        ),
+        messages: report.messages,
+        layer: (report.covered_tokens, layer.map_or(0, |l| l.tokens)),
+        author: layer.and_then(|l| self::layer(l).author),
+        fallback: layer.and_then(fallback),
+        dropped: report.dropped.clone(),
+        kept: report.quoted.len() as u32,
+        took: None,
+        undoable,
+    }
+}
+
+/// The next window as it is sent.
+pub fn sent(window: &Window) -> Vec<Sent> {
+    window
+        .messages()
+        .iter()
+        .map(|message| {
+            let ink = match (message.sources().first(), message.role()) {
+                (Some(From::Slot), _) => Ink::Layer,
+                (_, Role::System) => Ink::System,
+                (_, Role::User) => Ink::User,
+                (_, Role::Assistant) => Ink::Assistant,
+                (_, Role::Tool) => Ink::Tool,
+            };
+            let role = match message.role() {
+                Role::System => "system",
+                Role::User => "user",
+                Role::Assistant => "assistant",
+                Role::Tool => "tool",
+            };
+            let text = message.parts().iter().map(words).collect::<Vec<_>>().join("\n\n");
+            let note = message.seq().map_or_else(String::new, |seq| place(seq).to_string());
+            Sent { role, ink, note, text, tokens: Some(message.tokens()) }
+        })
+        .collect()
+}
+
+fn words(part: &Part) -> String {
+    match part {
+        Part::ToolCall { name, arguments, .. } => format!("{name} {arguments}"),
+        Part::Image { name, media_type, .. } => format!("[{name}, {media_type}]"),
+        Part::File { name, text } => format!("{name}\n{text}"),
+        Part::Text { text } | Part::Thinking { text } | Part::ToolResult { text, .. } => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use palimpsest_core::layer::Span;
+    use palimpsest_core::message::{Message as Said, Origin};
+
+    use super::*;
+
+    fn item(seq: Seq, role: Role, parts: Vec<Part>) -> HistoryItem {
+        let parent = seq.checked_sub(1);
+        let message = Said { seq, parent, role, origin: Origin::Host, parts, at: 0.0 };
+        HistoryItem { message: Rc::new(message), tokens: 1, covered_by: None, reduced: None, branch: (1, 1) }
+    }
+
+    fn call(id: &str) -> Part {
+        Part::ToolCall { id: id.into(), name: "run".into(), arguments: "{}".into() }
+    }
+
+    fn result(call: &str, text: &str) -> Part {
+        Part::ToolResult { call: call.into(), name: None, text: text.into(), error: false }
+    }
+
+    /// I3 on the page: results stand with their calls, whatever order ids are in.
+    #[test]
+    fn results_stand_with_their_calls() {
+        let items = [
+            item(0, Role::User, vec![Part::text("go")]),
+            item(1, Role::Assistant, vec![call("a"), call("a")]),
+            item(2, Role::Tool, vec![result("a", "one")]),
+            item(3, Role::Tool, vec![result("a", "two")]),
+            item(4, Role::Assistant, vec![Part::text("done")]),
+        ];
+        let entries = thread(&items, "m:7b", &[(4, 1), (5, 2)]);
+        let shape: Vec<String> = entries
+            .iter()
+            .map(|e| match e {
+                Entry::Message(m) => format!("{}-{}", m.seq, m.last),
+                Entry::Card(n) => format!("card {n}"),
+            })
+            .collect();
+        assert_eq!(shape, ["1-1", "2-4", "card 1", "5-5", "card 2"]);
+        let Entry::Message(message) = &entries[1] else { panic!("a message") };
+        let results: Vec<_> = message
+            .blocks
+            .iter()
+            .map(|b| match b {
+                Block::Tool { result, .. } => result.clone().unwrap(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(results, ["one", "two"]);
+        assert_eq!(message.name, "m:7b");
+    }
+
+    fn row(n: u32, parent: u32, cause: Cause, report: Option<RunReport>) -> RevisionRow {
+        RevisionRow {
+            n,
+            parent: Some(parent),
+            cause,
+            layers: Vec::new(),
+            notes: Vec::new(),
+            reduced: Vec::new(),
+            quotes: Vec::new(),
+            recalled: None,
+            watermark: None,
+            compactions: 0,
+            next_layer: 0,
+            next_note: 0,
+            paused: false,
+            report,
+            tip: Some(9),
+            at: 5.0,
+        }
+    }
+
+    fn report(before: u32, after: u32) -> RunReport {
+        RunReport {
+            before,
+            after,
+            layer: Some(1),
+            covers: vec![Span { from: 2, to: 6 }],
+            messages: 4,
+            covered_tokens: 900,
+            quoted: vec![3],
+            retention: 1.0,
+            dropped: Vec::new(),
+            reread: after,
+            adjustments: Vec::new(),
+            manual: true,
+        }
+    }
+
+    /// P10: after an undo the newest card says so, and the one before it can be undone.
+    #[test]
+    fn cards_follow_undo() {
+        let first = row(1, 0, Cause::Compaction { number: 1, manual: true }, Some(report(100, 60)));
+        let second = row(2, 1, Cause::Compaction { number: 2, manual: false }, Some(report(110, 70)));
+        let undo = row(3, 0, Cause::Undo { to: 1 }, None);
+        let states = |rows: &[RevisionRow], head| -> Vec<String> {
+            cards(rows, head, &BTreeMap::new(), 1000)
+                .into_iter()
+                .map(|(after, card)| match card.state {
+                    State::Done(d) => format!("{} done {} {:?} after {after}", card.number, d.undoable, d.covers),
+                    State::Undone { before, after } => format!("{} undone {before}→{after}", card.number),
+                    other => format!("{other:?}"),
+                })
+                .collect()
+        };
+        assert_eq!(states(&[first.clone(), second.clone()], 2), ["1 done false (3, 7) after 10", "2 done true (3, 7) after 10"]);
+        assert_eq!(states(&[first.clone(), second.clone(), undo.clone()], 3), ["1 done true (3, 7) after 10", "2 undone 70→110"]);
+        let all = row(4, 0, Cause::Undo { to: 0 }, None);
+        assert_eq!(states(&[first, second, undo, all], 4), ["1 undone 60→100", "2 undone 70→110"]);
+    }
+}

@@ -1,0 +1,221 @@
+//! Elements, built by hand.
+//!
+//! Leptos' `view!` macro turns constant markup into a `<template>` filled through `innerHTML`; the
+//! page's Trusted Types policy forbids that sink. Elements are therefore built with these few
+//! functions over Leptos' own renderer. Everything is erased to one type, which also keeps the wasm
+//! small: a view costs its strings, not a new instance of the renderer.
+//!
+//! A *live* part (`…_live`) is a closure over signals that runs again when one of them changes.
+
+use std::sync::{Arc, Mutex};
+
+use leptos::prelude::*;
+use leptos::tachys::html::attribute::any_attribute::{AnyAttribute, IntoAnyAttribute};
+use leptos::tachys::html::attribute::custom::custom_attribute;
+use leptos::tachys::html::directive::directive;
+use leptos::tachys::html::element::custom;
+use leptos::tachys::html::event::{Custom, on};
+use leptos::tachys::html::property::prop;
+use leptos::tachys::html::style::style;
+use leptos::tachys::view::iterators::StaticVec;
+
+/// An element that is being put together.
+pub struct El {
+    tag: &'static str,
+    attributes: Vec<AnyAttribute>,
+    children: Vec<AnyView>,
+}
+
+/// A new element.
+pub fn el(tag: &'static str) -> El {
+    El { tag, attributes: Vec::new(), children: Vec::new() }
+}
+
+/// What may stand inside an element.
+pub trait IntoChild {
+    /// The child as a view.
+    fn into_child(self) -> AnyView;
+}
+
+impl El {
+    /// The whole `class` attribute.
+    pub fn class(self, class: &'static str) -> Self {
+        self.attr("class", class)
+    }
+
+    /// The whole `class` attribute, live.
+    pub fn class_live(self, class: impl FnMut() -> String + Send + 'static) -> Self {
+        self.attr_live("class", with_some(class))
+    }
+
+    /// An attribute.
+    pub fn attr(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.attributes.push(custom_attribute(name, value.into()).into_any_attr());
+        self
+    }
+
+    /// An attribute, if there is a value.
+    pub fn attr_some(self, name: &'static str, value: Option<impl Into<String>>) -> Self {
+        match value {
+            Some(value) => self.attr(name, value),
+            None => self,
+        }
+    }
+
+    /// An attribute without a value, if `on`.
+    pub fn flag(self, name: &'static str, on: bool) -> Self {
+        if on { self.attr(name, "") } else { self }
+    }
+
+    /// An attribute, live; absent while `None`.
+    pub fn attr_live(mut self, name: &'static str, value: impl FnMut() -> Option<String> + Send + 'static) -> Self {
+        self.attributes.push(custom_attribute(name, shared(value)).into_any_attr());
+        self
+    }
+
+    /// An attribute without a value, live.
+    pub fn flag_live(self, name: &'static str, mut on: impl FnMut() -> bool + Send + 'static) -> Self {
+        self.attr_live(name, move || on().then(String::new))
+    }
+
+    /// A style property, set through the CSSOM, which the content policy allows.
+    pub fn var(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.attributes.push(style((name, value.to_string())).into_any_attr());
+        self
+    }
+
+    /// A style property, live.
+    pub fn var_live(mut self, name: &'static str, value: impl FnMut() -> String + Send + 'static) -> Self {
+        self.attributes.push(style((name, shared(value))).into_any_attr());
+        self
+    }
+
+    /// A string property such as `value`, live.
+    pub fn prop_live(mut self, name: &'static str, value: impl FnMut() -> String + Send + 'static) -> Self {
+        self.attributes.push(prop(name, shared(value)).into_any_attr());
+        self
+    }
+
+    /// A boolean property such as `checked`, live.
+    pub fn prop_flag_live(mut self, name: &'static str, value: impl FnMut() -> bool + Send + 'static) -> Self {
+        self.attributes.push(prop(name, shared(value)).into_any_attr());
+        self
+    }
+
+    /// Listens to an event.
+    pub fn on(mut self, event: &'static str, handler: impl FnMut(web_sys::Event) + 'static) -> Self {
+        let handler: Box<dyn FnMut(web_sys::Event)> = Box::new(handler);
+        self.attributes.push(on(Custom::<web_sys::Event>::new(event), handler).into_any_attr());
+        self
+    }
+
+    /// Listens to clicks, without their details.
+    pub fn click(self, mut handler: impl FnMut() + 'static) -> Self {
+        self.on("click", move |_| handler())
+    }
+
+    /// Does something with the DOM element once it is made, before it has children or a parent.
+    pub fn made(mut self, then: impl FnOnce(web_sys::Element) + 'static) -> Self {
+        let then = std::rc::Rc::new(std::cell::RefCell::new(Some(then)));
+        let handler = move |element: web_sys::Element| {
+            if let Some(then) = then.borrow_mut().take() {
+                then(element);
+            }
+        };
+        self.attributes.push(directive(handler, ()).into_any_attr());
+        self
+    }
+
+    /// Adds a child.
+    pub fn child(mut self, child: impl IntoChild) -> Self {
+        self.children.push(child.into_child());
+        self
+    }
+
+    /// Adds children.
+    pub fn children<C: IntoChild>(mut self, children: impl IntoIterator<Item = C>) -> Self {
+        self.children.extend(children.into_iter().map(IntoChild::into_child));
+        self
+    }
+
+    /// Adds a text that follows signals.
+    pub fn text_live(mut self, text: impl FnMut() -> String + Send + 'static) -> Self {
+        self.children.push(shared(text).into_any());
+        self
+    }
+
+    /// Adds a part that is made anew when its signals change.
+    pub fn live(mut self, part: impl FnMut() -> AnyView + Send + 'static) -> Self {
+        self.children.push(live(part));
+        self
+    }
+
+    /// The finished element.
+    pub fn view(self) -> AnyView {
+        let element = custom(self.tag).add_any_attr(self.attributes);
+        if self.children.is_empty() { element.into_any() } else { element.child(StaticVec::from(self.children)).into_any() }
+    }
+}
+
+/// A part that is made anew when its signals change.
+pub fn live(part: impl FnMut() -> AnyView + Send + 'static) -> AnyView {
+    shared(part).into_any()
+}
+
+/// A list whose items keep their elements while their key stays.
+pub fn each<T, K, V>(
+    items: impl Fn() -> Vec<T> + Send + 'static,
+    key: impl Fn(&T) -> K + Send + Clone + 'static,
+    view: impl Fn(T) -> V + Send + Clone + 'static,
+) -> AnyView
+where
+    T: Send + 'static,
+    K: Eq + std::hash::Hash + leptos::tachys::view::keyed::SerializableKey + 'static,
+    V: IntoChild + 'static,
+{
+    For(ForProps::builder().each(items).key(key).children(move |item| view(item).into_child()).build()).into_any()
+}
+
+/// Nothing.
+pub fn nothing() -> AnyView {
+    ().into_any()
+}
+
+impl IntoChild for El {
+    fn into_child(self) -> AnyView {
+        self.view()
+    }
+}
+
+impl IntoChild for AnyView {
+    fn into_child(self) -> AnyView {
+        self
+    }
+}
+
+impl IntoChild for &'static str {
+    fn into_child(self) -> AnyView {
+        self.into_any()
+    }
+}
+
+impl IntoChild for String {
+    fn into_child(self) -> AnyView {
+        self.into_any()
+    }
+}
+
+impl<C: IntoChild> IntoChild for Option<C> {
+    fn into_child(self) -> AnyView {
+        self.map_or_else(nothing, IntoChild::into_child)
+    }
+}
+
+/// One type for every live closure, so that the renderer is compiled once for all of them.
+fn shared<T: 'static>(f: impl FnMut() -> T + Send + 'static) -> Arc<Mutex<dyn FnMut() -> T + Send>> {
+    Arc::new(Mutex::new(f))
+}
+
+fn with_some(mut f: impl FnMut() -> String + Send + 'static) -> impl FnMut() -> Option<String> + Send + 'static {
+    move || Some(f())
+}

@@ -1,0 +1,47 @@
+//! The browser behind the engine's ports: where rows are kept, and what other tabs do to them.
+
+use std::rc::Rc;
+
+use palimpsest_browser::{HeadNote, IndexedDbStore, OpenOptions, StorageEvent, Tabs};
+use palimpsest_engine::MemoryStore;
+use palimpsest_engine::ports::{Store, StoreError};
+
+use crate::text::{T, t};
+
+/// The name of the database, of the tabs' channel and of the note.
+pub const NAME: &str = "palimpsest";
+
+/// The store: IndexedDB, or memory and the reason why.
+pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> (Rc<dyn Store>, Option<StoreError>) {
+    let options = OpenOptions { name: NAME.into(), on_event: Rc::new(on_event), ..OpenOptions::default() };
+    match IndexedDbStore::open(options).await {
+        Ok(store) => (Rc::new(store), None),
+        Err(why) => (memory(), Some(why)),
+    }
+}
+
+/// A store that is gone with the tab.
+pub fn memory() -> Rc<dyn Store> {
+    Rc::new(MemoryStore::default())
+}
+
+/// The channel to the other tabs.
+pub fn tabs() -> Tabs {
+    Tabs::new(NAME)
+}
+
+/// What a storage event means for a person, if anything.
+pub fn sentence(event: &StorageEvent) -> Option<&'static str> {
+    match event {
+        StorageEvent::Blocked => Some(t(T::StoreBlocked)),
+        StorageEvent::Upgraded => Some(t(T::StoreUpgraded)),
+        StorageEvent::Deleted => Some(t(T::StoreDeleted)),
+        _ => None,
+    }
+}
+
+/// Whether the database holds fewer sessions than it did when the page was last here.
+pub fn lost_since(now: HeadNote) -> bool {
+    use palimpsest_browser::Found;
+    !matches!(HeadNote::compare(HeadNote::load(NAME), now), Found::Whole)
+}

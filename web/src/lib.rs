@@ -1,0 +1,39 @@
+//! The chat app: a page over `palimpsest-engine` with the adapters of `palimpsest-browser`.
+//!
+//! | module | what |
+//! |---|---|
+//! | `view`, `bind` | what the page shows, as plain data; the engine's reports as that data |
+//! | `markdown`, `text`, `settings`, `command`, `import` | texts in and out, without a page |
+//! | `state`, `act` | the signals, and everything a person can do |
+//! | `ui`, `el`, `icon` | components, elements, icons |
+//! | `host`, `server`, `page` | the browser: stores and ports, the model server, the document |
+//!
+//! Components read signals and call `act`. Only `act` talks to the engine. No component computes a
+//! budget. No HTML text is ever made: the page forbids `innerHTML` (see `el`).
+
+pub mod bind;
+pub mod command;
+pub mod import;
+pub mod markdown;
+pub mod settings;
+pub mod text;
+pub mod view;
+
+#[cfg(target_arch = "wasm32")]
+mod act;
+#[cfg(target_arch = "wasm32")]
+mod el;
+#[cfg(target_arch = "wasm32")]
+mod host;
+#[cfg(target_arch = "wasm32")]
+mod icon;
+#[cfg(target_arch = "wasm32")]
+mod page;
+#[cfg(target_arch = "wasm32")]
+mod server;
+#[cfg(target_arch = "wasm32")]
+mod start;
+#[cfg(target_arch = "wasm32")]
+mod state;
+#[cfg(target_arch = "wasm32")]
+mod ui;

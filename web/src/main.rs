@@ -1,2 +1,0 @@
-//! The chat app.
-fn main() {}

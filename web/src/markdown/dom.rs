@@ -1,0 +1,175 @@
+//! [`Node`]s to DOM nodes, with `createElement` and text nodes only.
+//!
+//! Buttons in a message carry `data-` attributes and no listeners; the thread listens once for all
+//! of them ([`clicked`]).
+
+use wasm_bindgen::JsCast;
+use web_sys::{Document, Element as DomElement, HtmlElement};
+
+use super::{Align, Element, Image, ImageSource, Node};
+use crate::text::{T, fill, t};
+
+/// Appends `nodes` to `parent`.
+pub fn append(parent: &DomElement, nodes: &[Node]) {
+    let Some(document) = parent.owner_document() else { return };
+    for node in nodes {
+        one(&document, parent, node);
+    }
+}
+
+/// Removes everything inside `parent`.
+pub fn clear(parent: &DomElement) {
+    parent.set_text_content(None);
+}
+
+/// What was clicked in a message.
+#[derive(Debug)]
+pub enum Clicked {
+    /// The button that copies a code block: its text.
+    Copy(String),
+    /// The chip of a picture inside the message; it has been shown.
+    Shown,
+}
+
+/// Looks whether a click hit one of the buttons made here, and shows a picture if it was its chip.
+pub fn clicked(target: &DomElement) -> Option<Clicked> {
+    if let Some(button) = target.closest("[data-copy]").ok().flatten() {
+        let code = button.closest("figure").ok().flatten()?.query_selector("code").ok().flatten()?;
+        return Some(Clicked::Copy(code.text_content().unwrap_or_default()));
+    }
+    let chip = target.closest("[data-picture]").ok().flatten()?;
+    let document = chip.owner_document()?;
+    let picture = document.create_element("img").ok()?;
+    let _ = picture.set_attribute("alt", &chip.get_attribute("data-alt").unwrap_or_default());
+    let _ = picture.set_attribute("src", &chip.get_attribute("data-picture").unwrap_or_default());
+    chip.replace_with_with_node_1(&picture).ok()?;
+    Some(Clicked::Shown)
+}
+
+fn one(document: &Document, parent: &DomElement, node: &Node) {
+    match node {
+        Node::Text(text) => {
+            let _ = parent.append_child(&document.create_text_node(text));
+        }
+        Node::Element(Element::Table, rows) => {
+            // A wide table scrolls in its own box.
+            let scroll = add(document, parent, "div", "scroll");
+            let _ = scroll.set_attribute("tabindex", "0");
+            let table = add(document, &scroll, "table", "");
+            let (head, body) = rows.split_at(rows.len().min(1));
+            append(&add(document, &table, "thead", ""), head);
+            append(&add(document, &table, "tbody", ""), body);
+        }
+        Node::Element(element, children) => append(&add(document, parent, tag(*element), ""), children),
+        Node::Link { href, children } => {
+            let link = add(document, parent, "a", "");
+            let _ = link.set_attribute("href", href);
+            let _ = link.set_attribute("rel", "noreferrer noopener");
+            let _ = link.set_attribute("target", "_blank");
+            append(&link, children);
+        }
+        Node::Image(image) => chip(document, parent, image),
+        Node::Code { language, text } => code(document, parent, language, text),
+        Node::InlineCode(text) => add(document, parent, "code", "").set_text_content(Some(text)),
+        Node::List { start, items } => {
+            let list = add(document, parent, if start.is_some() { "ol" } else { "ul" }, "");
+            if let Some(first) = start.filter(|n| *n != 1) {
+                let _ = list.set_attribute("start", &first.to_string());
+            }
+            append(&list, items);
+        }
+        Node::Task(done) => {
+            let mark = add(document, parent, "span", if *done { "task done" } else { "task" });
+            mark.set_text_content(Some(if *done { "☑ " } else { "☐ " }));
+        }
+        Node::Cell { head, align, children } => {
+            let class = match align {
+                Align::Start => "",
+                Align::Centre => "c",
+                Align::End => "n",
+            };
+            let cell = add(document, parent, if *head { "th" } else { "td" }, class);
+            if *head {
+                let _ = cell.set_attribute("scope", "col");
+            }
+            append(&cell, children);
+        }
+        Node::Rule => {
+            add(document, parent, "hr", "");
+        }
+        Node::Break => {
+            add(document, parent, "br", "");
+        }
+    }
+}
+
+fn code(document: &Document, parent: &DomElement, language: &str, text: &str) {
+    let figure = add(document, parent, "figure", "code");
+    let caption = add(document, &figure, "figcaption", "");
+    add(document, &caption, "span", "").set_text_content(Some(language));
+    let button = add(document, &caption, "button", "quiet");
+    let _ = button.set_attribute("type", "button");
+    let _ = button.set_attribute("data-copy", "");
+    let _ = button.set_attribute("aria-label", t(T::CopyCode));
+    button.set_text_content(Some(t(T::Copy)));
+    let pre = add(document, &figure, "pre", "");
+    let _ = pre.set_attribute("tabindex", "0");
+    add(document, &pre, "code", "").set_text_content(Some(text));
+}
+
+fn chip(document: &Document, parent: &DomElement, image: &Image) {
+    match &image.source {
+        ImageSource::Remote { href, host } => {
+            let link = add(document, parent, "a", "picture");
+            let _ = link.set_attribute("href", href);
+            let _ = link.set_attribute("rel", "noreferrer noopener");
+            let _ = link.set_attribute("target", "_blank");
+            let said = fill(T::ImageOn, &[host]);
+            link.set_text_content(Some(&if image.alt.is_empty() { said } else { format!("{said}: {}", image.alt) }));
+        }
+        ImageSource::Inline(data) => {
+            let button = add(document, parent, "button", "picture");
+            let _ = button.set_attribute("type", "button");
+            let _ = button.set_attribute("data-picture", data);
+            let _ = button.set_attribute("data-alt", &image.alt);
+            button.set_text_content(Some(&fill(T::ImageInside, &[&image.alt])));
+        }
+        ImageSource::Refused => add(document, parent, "span", "picture").set_text_content(Some(&fill(T::ImageRefused, &[&image.alt]))),
+    }
+}
+
+fn add(document: &Document, parent: &DomElement, tag: &str, class: &str) -> DomElement {
+    // Only names from this file come here, so the fallback is never taken.
+    let element = document.create_element(tag).unwrap_or_else(|_| parent.clone());
+    if !class.is_empty() {
+        element.set_class_name(class);
+    }
+    let _ = parent.append_child(&element);
+    if let Some(html) = element.dyn_ref::<HtmlElement>()
+        && matches!(tag, "p" | "li" | "blockquote" | "h3" | "h4" | "h5" | "h6")
+    {
+        // Each block in its own direction: a reply may be Arabic in an English page.
+        html.set_dir("auto");
+    }
+    element
+}
+
+/// The tags. Headings of a message stand below those of the page.
+const fn tag(element: Element) -> &'static str {
+    match element {
+        Element::Paragraph => "p",
+        Element::Heading(1 | 2) => "h3",
+        Element::Heading(3) => "h4",
+        Element::Heading(4) => "h5",
+        Element::Heading(_) => "h6",
+        Element::Quote => "blockquote",
+        Element::Item => "li",
+        Element::Emphasis => "em",
+        Element::Strong => "strong",
+        Element::Strike => "del",
+        Element::Table => "table",
+        Element::Row => "tr",
+        Element::Superscript => "sup",
+        Element::Subscript => "sub",
+    }
+}

@@ -1,0 +1,153 @@
+//! The few things asked of the browser directly.
+
+use leptos::prelude::{document, window};
+use leptos::wasm_bindgen::JsCast;
+use wasm_bindgen::closure::Closure;
+use web_sys::{Element, HtmlElement};
+
+use crate::settings::{Settings, Theme};
+use crate::text::Language;
+
+/// Calls `then` before the next picture of the page.
+pub fn next_frame(then: impl FnOnce() + 'static) {
+    let call = Closure::once_into_js(then);
+    let _ = window().request_animation_frame(call.unchecked_ref());
+}
+
+/// Calls `then` after some milliseconds.
+pub fn after(milliseconds: i32, then: impl FnOnce() + 'static) {
+    let call = Closure::once_into_js(then);
+    let _ = window().set_timeout_with_callback_and_timeout_and_arguments_0(call.unchecked_ref(), milliseconds);
+}
+
+/// Puts the focus on the first element that matches.
+pub fn focus(selector: &str) {
+    if let Some(element) = find(selector) {
+        let _ = element.focus();
+    }
+}
+
+/// The first HTML element that matches.
+pub fn find(selector: &str) -> Option<HtmlElement> {
+    document().query_selector(selector).ok().flatten()?.dyn_into().ok()
+}
+
+/// Shows the theme, contrast and palette that were chosen.
+pub fn dress(settings: &Settings) {
+    let Some(root) = document().document_element() else { return };
+    let theme = match settings.theme {
+        Theme::System => None,
+        Theme::Light => Some("light"),
+        Theme::Dark => Some("dark"),
+    };
+    set(&root, "data-theme", theme);
+    set(&root, "data-contrast", settings.contrast.then_some("more"));
+    set(&root, "data-palette", settings.grey.then_some("grey"));
+}
+
+/// Whether the page is dark now.
+pub fn is_dark(settings: &Settings) -> bool {
+    match settings.theme {
+        Theme::Light => false,
+        Theme::Dark => true,
+        Theme::System => window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|m| m.matches()),
+    }
+}
+
+/// Sets or removes an attribute of the document's root.
+pub fn mark(name: &str, value: Option<&str>) {
+    if let Some(root) = document().document_element() {
+        set(&root, name, value);
+    }
+}
+
+fn set(element: &Element, name: &str, value: Option<&str>) {
+    let _ = match value {
+        Some(value) => element.set_attribute(name, value),
+        None => element.remove_attribute(name),
+    };
+}
+
+/// The language: the one chosen, or the first of the browser's that there is.
+pub fn language(settings: &Settings) -> Language {
+    if !settings.language.is_empty() {
+        return Language::preferred(std::slice::from_ref(&settings.language));
+    }
+    let tags: Vec<String> = window().navigator().languages().iter().filter_map(|tag| tag.as_string()).collect();
+    Language::preferred(&tags)
+}
+
+/// The page's own origin, as a model server sees it.
+pub fn origin() -> String {
+    window().location().origin().unwrap_or_default()
+}
+
+/// The hour and minute of a time in milliseconds since 1970, where the person is.
+pub fn clock(at: f64) -> String {
+    if at <= 0.0 {
+        return String::new();
+    }
+    let date = js_sys::Date::new(&at.into());
+    format!("{:02}:{:02}", date.get_hours(), date.get_minutes())
+}
+
+/// The day of a time, as the language writes it: `21 Nov`.
+pub fn day(at: f64, language: Language) -> String {
+    let date = js_sys::Date::new(&at.into());
+    let options = js_sys::Object::new();
+    let _ = js_sys::Reflect::set(&options, &"day".into(), &"numeric".into());
+    let _ = js_sys::Reflect::set(&options, &"month".into(), &"short".into());
+    date.to_locale_date_string(language.tag(), &options).into()
+}
+
+/// Midnight before a time, where the person is.
+pub fn midnight(at: f64) -> f64 {
+    let date = js_sys::Date::new(&at.into());
+    date.set_hours(0);
+    date.set_minutes(0);
+    date.set_seconds(0);
+    date.set_milliseconds(0);
+    date.get_time()
+}
+
+/// Sets an attribute of the document's root that is absent, removes one that is there.
+pub fn toggle(name: &str) {
+    if let Some(root) = document().document_element() {
+        let _ = root.toggle_attribute(name);
+    }
+}
+
+/// Saves a text as a file, through a link that is clicked.
+pub fn save(name: &str, text: &str) -> Option<()> {
+    let parts = js_sys::Array::of1(&text.into());
+    let options = web_sys::BlobPropertyBag::new();
+    options.set_type("application/json");
+    let blob = web_sys::Blob::new_with_str_sequence_and_options(&parts, &options).ok()?;
+    let address = web_sys::Url::create_object_url_with_blob(&blob).ok()?;
+    let link: HtmlElement = document().create_element("a").ok()?.dyn_into().ok()?;
+    link.set_attribute("href", &address).ok()?;
+    link.set_attribute("download", name).ok()?;
+    link.click();
+    after(60_000, move || {
+        let _ = web_sys::Url::revoke_object_url(&address);
+    });
+    Some(())
+}
+
+/// Takes the shell away that stood in place of the page.
+pub fn empty(root: &HtmlElement) {
+    root.set_text_content(None);
+}
+
+/// Shows the note of a crash, which stands hidden in the shell.
+pub fn crashed(text: &str, detail: &str) {
+    if let Some(note) = find("#crash") {
+        if let Ok(Some(paragraph)) = note.query_selector("p") {
+            paragraph.set_text_content(Some(text));
+        }
+        if let Ok(Some(code)) = note.query_selector("code") {
+            code.set_text_content(Some(detail));
+        }
+        let _ = note.remove_attribute("hidden");
+    }
+}

@@ -1,0 +1,164 @@
+//! The model server of the settings: what it has, what is wrong with it, and how it is asked.
+
+use std::rc::Rc;
+
+use leptos::prelude::*;
+use palimpsest_browser::{FetchTransport, Patience, ServerModel, Transport, examine, whole};
+use palimpsest_core::request::ModelError;
+use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
+use palimpsest_ollama::catalog::{self, same_model};
+use palimpsest_ollama::doctor::{Case, Finding, Os, Severity};
+use palimpsest_ollama::{Dialect, HttpRequest};
+
+use crate::page;
+use crate::settings::Server;
+use crate::state::AppState;
+use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
+
+/// The largest list of models that is read, in bytes.
+const LIST_BYTES: u32 = 8 << 20;
+
+/// What was found at the server's address.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// Its models.
+    pub models: Vec<ModelEntry>,
+    /// What the doctor found.
+    pub checks: Vec<Check>,
+    /// Whether it answers.
+    pub connection: Connection,
+}
+
+/// Examines the server, and lists its models if it is well.
+pub async fn survey(state: AppState) -> Survey {
+    let settings = state.settings.get_untracked();
+    let key = state.key.get_untracked();
+    let open = state.open.get_untracked();
+    let model = open.as_ref().map(|o| o.model.clone()).filter(|m| !m.is_empty());
+    let case = Case {
+        server: settings.address.clone(),
+        dialect: dialect(settings.server),
+        origin: Some(page::origin()),
+        os: os(),
+        model,
+        window: open.map(|o| o.window).filter(|w| *w > 0),
+        try_model: false,
+    };
+    let findings = examine(case, &key, Signal::never(), |_| {}).await;
+    let checks: Vec<Check> = findings.iter().map(check).collect();
+    let empty = findings.iter().any(|f| f.code == "no_model");
+    // A model that is not installed any more is the session's trouble, not the connection's.
+    let broken = findings.iter().any(|f| f.severity == Severity::Error && f.code != "no_model" && f.code != "model_missing");
+    if broken || empty {
+        let connection = if empty { Connection::Empty } else { Connection::Failed };
+        return Survey { models: Vec::new(), checks, connection };
+    }
+    match models(&settings.address, settings.server, &key).await {
+        Ok(models) => Survey { models, checks, connection: Connection::Connected },
+        Err(_) => Survey { models: Vec::new(), checks, connection: Connection::Failed },
+    }
+}
+
+async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEntry>, ModelError> {
+    let transport = FetchTransport::new(address)?.with_key(key).with_patience(Patience::SERVER);
+    let dialect = dialect(server);
+    let list = catalog::read_list(&ask(&transport, catalog::list(dialect)).await?)?;
+    let loaded = if dialect == Dialect::Ollama {
+        // An old server may not know the question.
+        match ask(&transport, catalog::loaded()).await {
+            Ok(body) => catalog::read_loaded(&body).unwrap_or_default(),
+            Err(_) => Vec::new(),
+        }
+    } else {
+        Vec::new()
+    };
+    Ok(list
+        .into_iter()
+        .map(|m| {
+            let now = loaded.iter().find(|l| same_model(&m.name, &l.name)).and_then(|l| l.window);
+            ModelEntry {
+                size: m.parameter_size.unwrap_or_default(),
+                quantisation: m.quantization.unwrap_or_default(),
+                trained: m.trained_window,
+                loaded: now.or(m.window),
+                bytes: (m.size > 0).then_some(m.size as f64),
+                name: m.name,
+            }
+        })
+        .collect())
+}
+
+async fn ask(transport: &FetchTransport, request: HttpRequest) -> Result<Vec<u8>, ModelError> {
+    let answer = transport.send(request, Signal::never()).await?;
+    if answer.status != 200 {
+        return Err(ModelError::ServerFailed { message: format!("status {}", answer.status) });
+    }
+    whole(answer.body, LIST_BYTES).await
+}
+
+const fn dialect(server: Server) -> Dialect {
+    match server {
+        Server::Ollama => Dialect::Ollama,
+        Server::LlamaCpp => Dialect::LlamaCpp,
+        Server::OpenAi => Dialect::OpenAi,
+    }
+}
+
+/// The system of this computer: the server is most often here too.
+fn os() -> Os {
+    let agent = window().navigator().user_agent().unwrap_or_default();
+    if agent.contains("Mac OS") {
+        Os::MacOs
+    } else if agent.contains("Windows") {
+        Os::Windows
+    } else {
+        Os::Linux
+    }
+}
+
+fn check(finding: &Finding) -> Check {
+    Check {
+        title: finding.sentence.clone(),
+        detail: String::new(),
+        verdict: match finding.severity {
+            Severity::Good => Verdict::Good,
+            Severity::Warning => Verdict::Remark,
+            Severity::Error => Verdict::Bad,
+        },
+        took: None,
+        fixes: finding
+            .fixes
+            .iter()
+            .map(|fix| Fix {
+                system: fix.os.map(|os| match os {
+                    Os::Linux => "Linux",
+                    Os::MacOs => "macOS",
+                    Os::Windows => "Windows",
+                    Os::Docker => "Docker",
+                }),
+                text: fix.text.clone(),
+                commands: fix.commands.join("\n"),
+            })
+            .collect(),
+        exact: finding.code == "cors_refused",
+    }
+}
+
+/// The server as the engine's model.
+pub fn model(state: AppState) -> Rc<dyn LanguageModel> {
+    let settings = state.settings.get_untracked();
+    match FetchTransport::new(&settings.address) {
+        Ok(transport) => Rc::new(ServerModel::new(dialect(settings.server), transport.with_key(&state.key.get_untracked()))),
+        Err(why) => Rc::new(Unreachable(why)),
+    }
+}
+
+/// An address that is none: every question gets the reason.
+struct Unreachable(ModelError);
+
+impl LanguageModel for Unreachable {
+    fn complete(&self, _: palimpsest_core::request::ChatRequest, _: Signal) -> DeltaStream<'_> {
+        let why = self.0.clone();
+        Box::pin(futures_util::stream::once(async move { Err(why) }))
+    }
+}

@@ -1,0 +1,164 @@
+//! What a person chose, kept in localStorage.
+
+use serde::{Deserialize, Serialize};
+
+/// All settings. Unknown keys are ignored, missing ones are the defaults, so that older and newer
+/// pages can share a browser.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// The theme.
+    pub theme: Theme,
+    /// High contrast, whatever the system asks for.
+    pub contrast: bool,
+    /// The bar without colours.
+    pub grey: bool,
+    /// The language's tag; empty: as the browser prefers.
+    pub language: String,
+    /// The kind of model server.
+    pub server: Server,
+    /// Its address.
+    pub address: String,
+    /// Its key, if the person chose to keep it here.
+    pub key: String,
+    /// The model of new sessions.
+    pub model: String,
+    /// The window of new sessions, in tokens.
+    pub window: u32,
+    /// The model that writes layers: empty is the session's own, `-` the built-in summariser.
+    pub summary_model: String,
+    /// Compact at the trigger without being asked.
+    pub automatic: bool,
+    /// The session that was open.
+    pub session: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            theme: Theme::System,
+            contrast: false,
+            grey: false,
+            language: String::new(),
+            server: Server::Ollama,
+            address: Server::Ollama.usual_address().to_owned(),
+            key: String::new(),
+            model: String::new(),
+            window: 8192,
+            summary_model: String::new(),
+            automatic: true,
+            session: String::new(),
+        }
+    }
+}
+
+/// The colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Theme {
+    /// As the system.
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+/// The kind of model server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Server {
+    /// Ollama.
+    Ollama,
+    /// llama.cpp's own server.
+    LlamaCpp,
+    /// Anything else that speaks OpenAI's chat completions.
+    OpenAi,
+}
+
+impl Server {
+    /// Where such a server usually listens.
+    pub const fn usual_address(self) -> &'static str {
+        match self {
+            Self::Ollama => "http://localhost:11434",
+            Self::LlamaCpp => "http://localhost:8081",
+            Self::OpenAi => "http://localhost:8000",
+        }
+    }
+
+    /// Its name in lists and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ollama => "ollama",
+            Self::LlamaCpp => "llamacpp",
+            Self::OpenAi => "openai",
+        }
+    }
+
+    /// The kind of that name; Ollama for any other.
+    pub fn named(name: &str) -> Self {
+        [Self::LlamaCpp, Self::OpenAi].into_iter().find(|s| s.name() == name).unwrap_or(Self::Ollama)
+    }
+}
+
+/// The windows that are offered, in tokens.
+pub const WINDOWS: [u32; 7] = [2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
+
+/// `text` as a window in tokens: digits, with any thousands marks, and `k` for 1,024. Between 2,048
+/// and 1,048,576.
+pub fn window_of(text: &str) -> Option<u32> {
+    let text = text.trim().to_lowercase();
+    let (text, factor) = text.strip_suffix('k').map_or((text.as_str(), 1), |head| (head, 1024));
+    let digits: String = text.chars().filter(|c| !matches!(c, ',' | '.' | ' ' | '_' | '\u{a0}' | '\u{202f}')).collect();
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let tokens = digits.parse::<u32>().ok()?.checked_mul(factor)?;
+    (2048..=1_048_576).contains(&tokens).then_some(tokens)
+}
+
+/// A server's address as it is used: a scheme is added where none was typed, trailing slashes and
+/// the `/v1` that many write go.
+pub fn address_of(text: &str) -> String {
+    let text = text.trim().trim_end_matches('/');
+    let text = text.strip_suffix("/v1").unwrap_or(text);
+    if text.is_empty() || text.contains("://") { text.to_owned() } else { format!("http://{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_read_as_people_write_them() {
+        let check = |text, expected| assert_eq!(window_of(text), expected, "{text}");
+        check("8192", Some(8192));
+        check(" 16,384 ", Some(16_384));
+        check("32.768", Some(32_768));
+        check("8k", Some(8192));
+        check("1024K", Some(1_048_576));
+        check("2047", None);
+        check("2000000", None);
+        check("99999999999", None);
+        check("many", None);
+        check("", None);
+    }
+
+    #[test]
+    fn addresses_are_completed() {
+        assert_eq!(address_of(" localhost:11434/ "), "http://localhost:11434");
+        assert_eq!(address_of("https://gpu.lan:11434"), "https://gpu.lan:11434");
+        assert_eq!(address_of("http://localhost:8081/v1/"), "http://localhost:8081");
+        assert_eq!(address_of(""), "");
+        assert!(Server::named("llamacpp") == Server::LlamaCpp && Server::named("x") == Server::Ollama);
+    }
+
+    /// S5, E3: a page of another version reads the same settings.
+    #[test]
+    fn settings_of_other_versions_are_read() {
+        let read: Settings = serde_json::from_str(r#"{"theme":"dark","window":4096,"tomorrow":1}"#).unwrap();
+        assert_eq!((read.theme, read.window, read.automatic), (Theme::Dark, 4096, true));
+        let text = serde_json::to_string(&Settings::default()).unwrap();
+        assert_eq!(serde_json::from_str::<Settings>(&text).unwrap(), Settings::default());
+    }
+}

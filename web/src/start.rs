@@ -1,0 +1,34 @@
+//! Where the page begins.
+
+use leptos::mount::mount_to;
+use leptos::prelude::*;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::act;
+use crate::page;
+use crate::state::AppState;
+use crate::text::{T, speak, t};
+use crate::ui::app;
+
+/// Called by the module once it is loaded.
+#[wasm_bindgen(start)]
+pub fn start() {
+    std::panic::set_hook(Box::new(|info| {
+        // The module cannot go on: say that what was said is safe.
+        page::crashed(t(T::Crashed), &info.to_string());
+    }));
+    let settings = act::load_settings();
+    speak(page::language(&settings));
+    page::dress(&settings);
+    let state = AppState::new(settings);
+    act::remember(state);
+    let Some(root) = page::find("#root") else { return };
+    page::empty(&root);
+    mount_to(root, move || {
+        provide_context(state);
+        app::listen(state);
+        app::app()
+    })
+    .forget();
+    act::start(state);
+}

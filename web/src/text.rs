@@ -1,0 +1,475 @@
+//! Every text of the page, in one table: English and German.
+//!
+//! `{}` in a text is filled by [`fill`], in order. Words follow the table of words in
+//! ARCHITECTURE.md: a layer, a compaction, what was said, what the model sees.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A language of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// English.
+    English,
+    /// German.
+    German,
+}
+
+impl Language {
+    /// Its tag, as in the `lang` attribute.
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::German => "de",
+        }
+    }
+
+    /// The language for a list of preferred tags, best first.
+    pub fn preferred(tags: &[String]) -> Self {
+        tags.iter()
+            .find_map(|tag| match tag.get(..2)?.to_ascii_lowercase().as_str() {
+                "en" => Some(Self::English),
+                "de" => Some(Self::German),
+                _ => None,
+            })
+            .unwrap_or(Self::English)
+    }
+}
+
+static CURRENT: AtomicU8 = AtomicU8::new(0);
+
+/// Chooses the language. Views made before keep their texts: the page is mounted anew after it.
+pub fn speak(language: Language) {
+    CURRENT.store(u8::from(language == Language::German), Ordering::Relaxed);
+}
+
+/// The language that is spoken.
+pub fn language() -> Language {
+    if CURRENT.load(Ordering::Relaxed) == 1 { Language::German } else { Language::English }
+}
+
+/// `text` with its `{}` replaced, in order.
+pub fn fill(text: T, values: &[&str]) -> String {
+    let mut out = String::new();
+    let mut values = values.iter();
+    let mut pieces = t(text).split("{}");
+    out.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        out.push_str(values.next().copied().unwrap_or_default());
+        out.push_str(piece);
+    }
+    out
+}
+
+/// `one` or `many`, by `n`, with `n` filled in as the first value.
+pub fn count(one: T, many: T, n: u32) -> String {
+    fill(if n == 1 { one } else { many }, &[&number(n)])
+}
+
+/// A number with its thousands set apart.
+pub fn number(n: u32) -> String {
+    let digits = n.to_string();
+    let mark = if language() == Language::German { '.' } else { ',' };
+    let mut out = String::with_capacity(digits.len() + 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(mark);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// One digit after the point, or after the comma.
+pub fn decimal(x: f64) -> String {
+    let tenths = (x.max(0.0) * 10.0).round();
+    let whole = (tenths / 10.0).floor();
+    let mark = if language() == Language::German { ',' } else { '.' };
+    format!("{}{mark}{}", number(whole as u32), (tenths - whole * 10.0) as u32)
+}
+
+/// Seconds of a number of milliseconds: `3.8 s`.
+pub fn seconds(milliseconds: f64) -> String {
+    if milliseconds < 100.0 { format!("{} ms", milliseconds.max(0.0).round() as u32) } else { format!("{} s", decimal(milliseconds / 1000.0)) }
+}
+
+/// Bytes in the unit people read.
+pub fn bytes(n: f64) -> String {
+    let (value, unit) = if n < 1e6 {
+        (n / 1e3, "KB")
+    } else if n < 1e9 {
+        (n / 1e6, "MB")
+    } else {
+        (n / 1e9, "GB")
+    };
+    if value < 10.0 && unit != "KB" { format!("{} {unit}", decimal(value)) } else { format!("{} {unit}", number(value.round() as u32)) }
+}
+
+macro_rules! texts {
+    ($($name:ident: $en:literal | $de:literal,)*) => {
+        /// A text of the page.
+        #[allow(missing_docs)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum T { $($name,)* }
+
+        /// The text in the present language.
+        pub fn t(text: T) -> &'static str {
+            let (en, de) = match text { $(T::$name => ($en, $de),)* };
+            if language() == Language::German { de } else { en }
+        }
+
+        #[cfg(test)]
+        const ALL: &[(T, &str, &str)] = &[$((T::$name, $en, $de),)*];
+    };
+}
+
+texts! {
+    // frame
+    SkipToThread: "Skip to the conversation" | "Zur Unterhaltung springen",
+    SessionsAndScreens: "Sessions and screens" | "Sitzungen und Seiten",
+    Screens: "Screens" | "Seiten",
+    Home: "palimpsest, home" | "palimpsest, Anfang",
+    NewSession: "New session" | "Neue Sitzung",
+    Search: "Search" | "Suchen",
+    SearchSessions: "Search the titles of all sessions" | "In den Titeln aller Sitzungen suchen",
+    NoMatch: "No session is called that." | "Keine Sitzung heißt so.",
+    NoSessions: "No session yet." | "Noch keine Sitzung.",
+    Today: "Today" | "Heute",
+    ThisWeek: "This week" | "Diese Woche",
+    Earlier: "Earlier" | "Früher",
+    Session: "Session" | "Sitzung",
+    Context: "Context" | "Kontext",
+    Library: "Library" | "Bibliothek",
+    Settings: "Settings" | "Einstellungen",
+    SwitchTheme: "Switch between light and dark" | "Zwischen hell und dunkel wechseln",
+    Untitled: "New session" | "Neue Sitzung",
+    Stored: "{} stored" | "{} gespeichert",
+    Loading: "Loading…" | "Lädt …",
+    Close: "Close" | "Schließen",
+    Cancel: "Cancel" | "Abbrechen",
+    Save: "Save" | "Speichern",
+    Copy: "Copy" | "Kopieren",
+    Copied: "Copied" | "Kopiert",
+    CopyFailed: "The browser did not let this page copy. Select the text and copy it by hand." | "Der Browser lässt diese Seite nicht kopieren. Den Text bitte von Hand kopieren.",
+    Undo: "Undo" | "Zurücknehmen",
+
+    // header
+    Rename: "Rename session" | "Sitzung umbenennen",
+    Delete: "Delete session" | "Sitzung löschen",
+    Title: "Title" | "Titel",
+    ChooseModel: "Model of this session" | "Modell dieser Sitzung",
+    NoModel: "no model" | "kein Modell",
+    WindowIs: "window {}" | "Fenster {}",
+    Connected: "connected" | "verbunden",
+    Connecting: "asking" | "fragt an",
+    NotConnected: "not connected" | "nicht verbunden",
+    NoModelInstalled: "no model installed" | "kein Modell installiert",
+    Notes: "Notes" | "Notizen",
+    SystemPrompt: "System prompt" | "Systemprompt",
+    SystemPromptHelp: "Stands first in every window, word for word, and is never compacted." | "Steht in jedem Fenster an erster Stelle, Wort für Wort, und wird nie verdichtet.",
+    SystemPromptNone: "None. The model gets no instructions beside your messages." | "Keiner. Das Modell bekommt außer deinen Nachrichten keine Anweisungen.",
+    Edit: "Edit" | "Bearbeiten",
+    Deleted: "“{}” was deleted." | "„{}“ wurde gelöscht.",
+    Restored: "“{}” is back." | "„{}“ ist wieder da.",
+
+    // budget bar
+    OfTokens: "of {} tokens" | "von {} Tokens",
+    Tokens: "tokens" | "Tokens",
+    Inspect: "Inspect" | "Ansehen",
+    NextLayerIn: "next layer in about {}" | "nächste Schicht in etwa {}",
+    AtTrigger: "At the trigger: a layer is written after the next reply" | "Am Auslöser: nach der nächsten Antwort wird eine Schicht geschrieben",
+    AtTriggerWriting: "At the trigger: layer {} is being written" | "Am Auslöser: Schicht {} wird geschrieben",
+    StuckAt: "Cannot shrink further: {} of it is yours or locked. Widen the window, or shorten a message." | "Kleiner geht es nicht: {} davon sind deine Worte oder gesperrt. Vergrößere das Fenster oder kürze eine Nachricht.",
+    OverBy: "{} tokens too many: the window is shortened before it is sent" | "{} Tokens zu viel: das Fenster wird vor dem Senden gekürzt",
+    WindowUnknown: "window not known yet" | "Fenster noch nicht bekannt",
+    FloorTick: "floor {}" | "Boden {}",
+    TriggerTick: "trigger {}" | "Auslöser {}",
+    TargetTick: "target {}" | "Ziel {}",
+    LimitTick: "limit {}" | "Grenze {}",
+    BarLabel: "{} of {} tokens used, {} percent. The trigger is at {}, the floor at {}." | "{} von {} Tokens belegt, {} Prozent. Der Auslöser liegt bei {}, der Boden bei {}.",
+    BarLabelUnknown: "{} tokens used; the window is not known yet." | "{} Tokens belegt; das Fenster ist noch nicht bekannt.",
+    BarTable: "The window in the order it is sent" | "Das Fenster in der Reihenfolge, in der es gesendet wird",
+    KindSystem: "system" | "System",
+    KindGoal: "goal, pins" | "Ziel, Gepinntes",
+    KindLayer: "layer {}" | "Schicht {}",
+    KindRecalled: "recalled" | "Zitate",
+    KindUser: "you" | "du",
+    KindAssistant: "replies" | "Antworten",
+    KindTool: "tool results" | "Werkzeuge",
+    KindDraft: "draft" | "Entwurf",
+    KindReply: "this reply" | "diese Antwort",
+    KindFree: "free" | "frei",
+    KindReserve: "answer" | "Antwort",
+    KindMargin: "margin" | "Rand",
+    WindowSum: "window {} = {} + {} for the answer + {} margin" | "Fenster {} = {} + {} für die Antwort + {} Rand",
+    UntilCounted: "≈ until the model has counted" | "≈ bis das Modell gezählt hat",
+
+    // thread
+    Conversation: "Conversation" | "Unterhaltung",
+    You: "You" | "Du",
+    Imported: "imported" | "importiert",
+    EarlierMessages: "{} earlier messages" | "{} frühere Nachrichten",
+    EarlierCovered: "{} are covered by layers; all can be read" | "{} stehen in Schichten; alle sind lesbar",
+    InLayer: "in layer {}" | "in Schicht {}",
+    Thought: "Thought, not sent back" | "Gedanken, nicht zurückgesandt",
+    ToolRun: "tool" | "Werkzeug",
+    ToolFailed: "error" | "Fehler",
+    ToolPending: "no result" | "kein Ergebnis",
+    MoreLines: "{} more lines" | "{} weitere Zeilen",
+    FewerLines: "Fold" | "Einklappen",
+    ReadWrote: "read {}, wrote {}" | "las {}, schrieb {}",
+    Speed: "{} tok/s" | "{} Tok/s",
+    Stopped: "Stopped here. What was written is kept." | "Hier angehalten. Das Geschriebene bleibt.",
+    ImageOn: "Picture on {}" | "Bild auf {}",
+    ImageInside: "Show the picture “{}”" | "Bild „{}“ zeigen",
+    ImageRefused: "Picture “{}”, not shown" | "Bild „{}“, nicht gezeigt",
+    CopyCode: "Copy the code" | "Code kopieren",
+    CopyMessage: "Copy the message" | "Nachricht kopieren",
+    JumpToLatest: "Jump to the latest" | "Zum Neuesten",
+    ReplyStreaming: "The model is replying." | "Das Modell antwortet.",
+    ReplyDone: "Reply finished." | "Antwort fertig.",
+    ReplyStopped: "Reply stopped." | "Antwort angehalten.",
+    ReplyFailed: "The reply failed: {}" | "Die Antwort ist gescheitert: {}",
+    TryAgain: "Try again" | "Nochmal versuchen",
+
+    // start
+    StartTitle: "Start writing" | "Schreib los",
+    StartText: "Everything you say stays in this browser. When the window fills, older replies are written over by a layer; what was said stays underneath and can be lifted again." | "Alles Gesagte bleibt in diesem Browser. Wird das Fenster voll, schreibt eine Schicht über ältere Antworten; das Gesagte liegt darunter und lässt sich wieder freilegen.",
+    StartImport: "Import a conversation" | "Unterhaltung importieren",
+    StartConnect: "Connect a model" | "Modell verbinden",
+    OfflineTitle: "No model answers at {}" | "Unter {} antwortet kein Modell",
+    OfflineText: "Everything but chatting works: import a conversation, compact it without a model, read its layers, undo." | "Alles außer Chatten geht: Unterhaltungen importieren, ohne Modell verdichten, Schichten lesen, zurücknehmen.",
+    OfflineHow: "How to connect" | "So verbindest du dich",
+    InstallModel: "The server has no model yet. In a terminal: {}" | "Der Server hat noch kein Modell. Im Terminal: {}",
+
+    // composer
+    Draft: "draft" | "Entwurf",
+    MessageField: "Message" | "Nachricht",
+    MessagePlaceholder: "Write a message" | "Nachricht schreiben",
+    Commands: "commands" | "Befehle",
+    Send: "Send" | "Senden",
+    Stop: "Stop" | "Anhalten",
+    Compact: "Compact" | "Verdichten",
+    AboutTokens: "≈ {} tokens" | "≈ {} Tokens",
+    NotSentNoModel: "Not sent: no model answers. Your text is kept." | "Nicht gesendet: kein Modell antwortet. Dein Text bleibt.",
+    UnknownCommand: "There is no command {}. Nothing was sent." | "Den Befehl {} gibt es nicht. Nichts wurde gesendet.",
+    CommandsAre: "Commands: {}. Enter sends, Shift+Enter breaks the line, Esc stops." | "Befehle: {}. Enter sendet, Umschalt+Enter bricht um, Esc hält an.",
+
+    // card
+    CardAnnounced: "Layer {} after this reply" | "Schicht {} nach dieser Antwort",
+    CardWorking: "Writing layer {}" | "Schicht {} wird geschrieben",
+    CardDone: "Layer {} written" | "Schicht {} geschrieben",
+    CardSkipped: "Nothing was written" | "Nichts wurde geschrieben",
+    CardFailed: "Layer {} could not be written" | "Schicht {} konnte nicht geschrieben werden",
+    CardUndone: "Layer {} undone" | "Schicht {} zurückgenommen",
+    CardTo: "to" | "auf",
+    CardFewer: "tokens, {} % fewer" | "Tokens, {} % weniger",
+    CardExpected: "tokens expected" | "Tokens erwartet",
+    CardBefore: "before" | "vorher",
+    CardAfter: "after" | "nachher",
+    CardPair: "The window before: {} tokens. After: {}." | "Das Fenster vorher: {} Tokens. Nachher: {}.",
+    CardCovers: "Covers" | "Deckt",
+    CardCoversText: "messages {}–{}: {} of them, {} → {} tokens" | "Nachrichten {}–{}: {} davon, {} → {} Tokens",
+    CardKept: "Kept word for word" | "Wörtlich behalten",
+    CardKeptOne: "{} of your messages, the system prompt, pins" | "{} deiner Nachrichten, Systemprompt, Gepinntes",
+    CardKeptMany: "{} of your messages, the system prompt, pins" | "{} deiner Nachrichten, Systemprompt, Gepinntes",
+    CardDropped: "Not carried over" | "Nicht übernommen",
+    CardDroppedNone: "nothing that was looked for" | "nichts vom Gesuchten",
+    CardDroppedMore: "and {} more" | "und {} weitere",
+    CardPrice: "Price" | "Preis",
+    CardPriceText: "the next reply reads {} tokens anew" | "die nächste Antwort liest {} Tokens neu",
+    CardAuthor: "Written by" | "Geschrieben von",
+    CardExtractive: "the built-in summariser, without a model" | "der eingebauten Zusammenfassung, ohne Modell",
+    CardFallback: "the built-in summariser: {}" | "der eingebauten Zusammenfassung: {}",
+    CardNothingChanges: "Nothing changes until it is verified, and your next message goes first." | "Bis zur Prüfung ändert sich nichts, und deine nächste Nachricht hat Vorrang.",
+    CardWindowAt: "The window is at {} of {}. Everything stays readable." | "Das Fenster steht bei {} von {}. Alles bleibt lesbar.",
+    CardUnchanged: "The window is unchanged." | "Das Fenster ist unverändert.",
+    CardUndoneText: "No automatic run until your next message would not fit." | "Kein automatischer Lauf, bis deine nächste Nachricht nicht mehr passt.",
+    CardAgain: "Write it again" | "Neu schreiben",
+    CardRead: "Read layer" | "Schicht lesen",
+    CardStages: "Stages" | "Schritte",
+    StageIdentify: "choose" | "wählen",
+    StagePrepare: "prepare" | "vorbereiten",
+    StageSummarise: "summarise" | "zusammenfassen",
+    StageCheckpoint: "layer" | "Schicht",
+    StageUpdate: "replace" | "ersetzen",
+    StageVerify: "verify" | "prüfen",
+    StatusCompacted: "Compacted from {} to {} tokens." | "Von {} auf {} Tokens verdichtet.",
+    StatusUndone: "Layer {} undone: {} tokens." | "Schicht {} zurückgenommen: {} Tokens.",
+    Truncated: "The server cut text without a word: {} tokens were sent, {} were read. Choose a smaller window, or load the model with a larger one." | "Der Server las nur einen Teil: {} gesendet, {} gelesen. Text wurde stillschweigend abgeschnitten. Wähle ein kleineres Fenster oder lade das Modell mit einem größeren.",
+    StatusNothing: "Nothing was compacted: {}" | "Nichts wurde verdichtet: {}",
+    LayerFresh: "fresh" | "frisch",
+    LayerAged: "aged" | "gealtert",
+    LayerOld: "old" | "alt",
+    LayerAncient: "ancient" | "uralt",
+
+    // notes
+    NotesLabel: "System prompt, layers and snapshots" | "Systemprompt, Schichten und Schnappschüsse",
+    Layers: "Layers" | "Schichten",
+    LayersNone: "None yet. The first one is written at the trigger, or when you ask for it." | "Noch keine. Die erste entsteht am Auslöser oder auf Wunsch.",
+    CompactNow: "Compact now" | "Jetzt verdichten",
+    Pinned: "Pinned" | "Gepinnt",
+    Goal: "Goal" | "Ziel",
+    Decisions: "Decisions" | "Entscheidungen",
+
+    // context
+    Lens: "Lens" | "Blick",
+    LensSaid: "What was said" | "Was gesagt wurde",
+    LensSaidShort: "Said" | "Gesagt",
+    LensOverlay: "Overlay" | "Überlagert",
+    LensSees: "What the model sees" | "Was das Modell sieht",
+    LensSeesShort: "Model sees" | "Modell sieht",
+    Sent: "sent" | "gesendet",
+    NotSent: "not sent" | "nicht gesendet",
+    Layer: "Layer {}" | "Schicht {}",
+    LayerCost: "{}–{} · {} → {} tokens · {}" | "{}–{} · {} → {} Tokens · {}",
+    NextWindow: "The next window, as sent" | "Das nächste Fenster, wie gesendet",
+    CopyJson: "Copy JSON" | "JSON kopieren",
+    NoSessionOpen: "No session is open." | "Keine Sitzung ist offen.",
+    NothingSaid: "Nothing was said yet." | "Noch wurde nichts gesagt.",
+    TokensOf: "{} tokens" | "{} Tokens",
+
+    // library and import
+    LibraryOf: "{} in this browser" | "{} in diesem Browser",
+    SessionsOne: "{} session" | "{} Sitzung",
+    SessionsMany: "{} sessions" | "{} Sitzungen",
+    Import: "Import" | "Importieren",
+    ImportTitle: "Import a conversation" | "Unterhaltung importieren",
+    ImportHelp: "A JSON file with messages as OpenAI-compatible servers take them: a list, or an object with “messages”. Nothing leaves this browser." | "Eine JSON-Datei mit Nachrichten, wie OpenAI-kompatible Server sie annehmen: eine Liste oder ein Objekt mit „messages“. Nichts verlässt diesen Browser.",
+    ImportChoose: "Choose a file" | "Datei wählen",
+    ImportDrop: "or drop it anywhere on the page" | "oder irgendwo auf die Seite ziehen",
+    ImportSystem: "Take its first system line as this session’s system prompt" | "Die erste Systemzeile als Systemprompt übernehmen",
+    ImportFailed: "“{}” was not imported: {}" | "„{}“ wurde nicht importiert: {}",
+    ImportDone: "{} imported, {} messages." | "{} importiert, {} Nachrichten.",
+    ImportTooLarge: "it is {}; files up to {} are read" | "sie hat {}; gelesen werden Dateien bis {}",
+    ImportEmpty: "it is empty" | "sie ist leer",
+    ImportReading: "Reading “{}”…" | "„{}“ wird gelesen …",
+    ColumnWindow: "Window" | "Fenster",
+    ColumnMessages: "Messages" | "Nachrichten",
+    ColumnLayers: "Layers" | "Schichten",
+    ColumnUsed: "Last used" | "Zuletzt",
+    Actions: "Actions" | "Aktionen",
+    Storage: "Storage" | "Speicher",
+    StorageUsed: "Used" | "Belegt",
+    StorageOf: "of about {}" | "von etwa {}",
+    StorageEviction: "Eviction" | "Verdrängung",
+    StoragePersistent: "Persistent" | "Dauerhaft",
+    StoragePersistentHelp: "the browser will not clear it by itself" | "der Browser räumt ihn nicht von selbst auf",
+    StorageBestEffort: "The browser may clear it when space runs out" | "Der Browser darf ihn räumen, wenn der Platz ausgeht",
+    StorageAsk: "Ask to keep it" | "Um Dauer bitten",
+    StorageMemory: "This browser does not let the page store anything: sessions live in memory and are gone when the tab is closed. Export what you want to keep." | "Dieser Browser lässt die Seite nichts speichern: Sitzungen liegen im Arbeitsspeicher und sind weg, wenn der Tab geschlossen wird. Exportiere, was du behalten willst.",
+    StorageFailed: "Saving failed: {} You can keep working; what is new lives in memory. Export it before you close the tab." | "Speichern ist gescheitert: {} Du kannst weiterarbeiten; Neues liegt im Arbeitsspeicher. Exportiere es, bevor du den Tab schließt.",
+    StoreBlocked: "An older palimpsest in another tab is in the way. Close that tab." | "Ein älteres palimpsest in einem anderen Tab ist im Weg. Schließe diesen Tab.",
+    StoreUpgraded: "A newer palimpsest was opened in another tab. Reload this one." | "In einem anderen Tab wurde ein neueres palimpsest geöffnet. Lade diesen neu.",
+    StoreDeleted: "The stored sessions are being deleted in another tab." | "Die gespeicherten Sitzungen werden in einem anderen Tab gelöscht.",
+    StoreLost: "This browser held more sessions when you were last here: it, or a cleaning program, has cleared its storage. Exported files can be imported again." | "Dieser Browser hatte beim letzten Besuch mehr Sitzungen: er oder ein Aufräumprogramm hat seinen Speicher geleert. Exportierte Dateien lassen sich wieder importieren.",
+    Export: "Export" | "Exportieren",
+    OtherTab: "This session is open in another tab, which writes. This tab reads along." | "Diese Sitzung ist in einem anderen Tab offen, der schreibt. Dieser liest mit.",
+    TakeOver: "Write here instead" | "Hier weiterschreiben",
+
+    // settings
+    TabConnection: "Connection" | "Verbindung",
+    TabModel: "Model and budget" | "Modell und Budget",
+    TabAppearance: "Appearance" | "Aussehen",
+    TabShortcuts: "Shortcuts" | "Tasten",
+    ServerAddress: "Server address" | "Serveradresse",
+    ServerKind: "Kind of server" | "Art des Servers",
+    KindOllama: "Ollama" | "Ollama",
+    KindLlamaCpp: "llama.cpp" | "llama.cpp",
+    KindOpenAi: "OpenAI-compatible (vLLM, LM Studio …)" | "OpenAI-kompatibel (vLLM, LM Studio …)",
+    TestAgain: "Test again" | "Nochmal prüfen",
+    Test: "Test" | "Prüfen",
+    Testing: "Testing…" | "Prüft …",
+    ApiKey: "API key" | "API-Schlüssel",
+    ApiKeyHelp: "Kept in memory only and gone with the tab, unless you tick the box." | "Nur im Arbeitsspeicher, mit dem Tab weg, außer du setzt den Haken.",
+    ApiKeyKeep: "Keep it in this browser’s settings" | "In den Einstellungen dieses Browsers behalten",
+    ExactOrigin: "The exact origin, not *: with a star any site you visit could use your models." | "Die genaue Herkunft, nicht *: mit einem Stern könnte jede besuchte Seite deine Modelle benutzen.",
+    SystemOfServer: "System of the server" | "System des Servers",
+    DoctorWorks: "works" | "geht",
+    DoctorRemark: "works, with a remark" | "geht, mit Anmerkung",
+    DoctorBroken: "does not work yet" | "geht noch nicht",
+    Window: "Window" | "Fenster",
+    WindowHelp: "tokens, sent to the model as its context length; larger windows need more memory" | "Tokens, dem Modell als Kontextlänge gesendet; größere Fenster brauchen mehr Speicher",
+    WindowTrained: "trained for {}" | "trainiert für {}",
+    WindowOther: "Another size" | "Andere Größe",
+    Model: "Model" | "Modell",
+    SummaryModel: "Layers written by" | "Schichten schreibt",
+    SummaryModelSame: "the session’s model" | "das Modell der Sitzung",
+    SummaryModelNone: "the built-in summariser, without a model" | "die eingebaute Zusammenfassung, ohne Modell",
+    AutoCompact: "Compact at the trigger by itself" | "Am Auslöser von selbst verdichten",
+    NewSessionStarts: "A new session would start here" | "Eine neue Sitzung begänne hier",
+    Theme: "Theme" | "Farben",
+    ThemeSystem: "as the system" | "wie das System",
+    ThemeLight: "light" | "hell",
+    ThemeDark: "dark" | "dunkel",
+    Contrast: "Contrast" | "Kontrast",
+    ContrastSystem: "as the system" | "wie das System",
+    ContrastMore: "high" | "hoch",
+    Palette: "Bar" | "Balken",
+    PaletteColour: "colours and patterns" | "Farben und Muster",
+    PaletteGrey: "patterns only" | "nur Muster",
+    Language: "Language" | "Sprache",
+    KeySend: "send" | "senden",
+    KeyBreak: "line break" | "Zeilenumbruch",
+    KeyStop: "stop the reply, close a dialog" | "Antwort anhalten, Dialog schließen",
+    KeyNew: "new session" | "neue Sitzung",
+    KeySearch: "search sessions" | "Sitzungen suchen",
+    KeySide: "side column" | "Seitenspalte",
+    KeyInspector: "context" | "Kontext",
+    KeyComposer: "to the message field" | "zum Nachrichtenfeld",
+
+    // failure
+    Crashed: "Something in this page broke. Your data is safe: it is stored message by message as you go. Reload the page to continue." | "Etwas in dieser Seite ist kaputtgegangen. Deine Daten sind sicher: jede Nachricht wird sofort gespeichert. Lade die Seite neu, um weiterzumachen.",
+    Reload: "Reload" | "Neu laden",
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Every text has the same number of gaps in both languages, is said once, and keeps the table's
+    /// words: compaction, never compression; no exclamation marks.
+    #[test]
+    fn the_table_is_consistent() {
+        let mut names = BTreeSet::new();
+        for (name, en, de) in ALL {
+            assert!(names.insert(format!("{name:?}")));
+            assert_eq!(en.matches("{}").count(), de.matches("{}").count(), "{name:?}");
+            assert!(!en.is_empty() && !de.is_empty(), "{name:?}");
+            for text in [en, de] {
+                assert!(!text.contains('!'), "{name:?}");
+                assert!(!text.to_lowercase().contains("compress") && !text.to_lowercase().contains("kompr"), "{name:?}");
+            }
+        }
+        assert!(names.len() > 100);
+    }
+
+    #[test]
+    fn numbers_are_set_as_the_language_does() {
+        let check = |n, en: &str| assert_eq!(number(n), en);
+        check(0, "0");
+        check(999, "999");
+        check(1000, "1,000");
+        check(1_048_576, "1,048,576");
+        assert_eq!(decimal(31.24), "31.2");
+        assert_eq!(decimal(9.96), "10.0");
+        assert_eq!(seconds(3840.0), "3.8 s");
+        assert_eq!(seconds(41.6), "42 ms");
+        assert_eq!(bytes(412_000.0), "412 KB");
+        assert_eq!(bytes(38_400_000.0), "38 MB");
+        assert_eq!(bytes(4_200_000.0), "4.2 MB");
+        assert_eq!(fill(T::CardPair, &["6,204", "3,665"]), "The window before: 6,204 tokens. After: 3,665.");
+        assert_eq!(count(T::SessionsOne, T::SessionsMany, 1), "1 session");
+        assert_eq!(count(T::SessionsOne, T::SessionsMany, 7), "7 sessions");
+    }
+
+    #[test]
+    fn the_first_language_we_have_is_taken() {
+        let tags = |list: &[&str]| Language::preferred(&list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
+        assert_eq!(tags(&["fr", "de-CH", "en"]), Language::German);
+        assert_eq!(tags(&["en-GB", "de"]), Language::English);
+        assert_eq!(tags(&["ja"]), Language::English);
+        assert_eq!(tags(&["é"]), Language::English);
+    }
+}

@@ -1,0 +1,17 @@
+//! The components: functions from state to views.
+
+pub mod app;
+pub mod bar;
+pub mod card;
+pub mod chat;
+pub mod composer;
+pub mod context;
+pub mod dialog;
+pub mod header;
+pub mod library;
+pub mod message;
+pub mod notes;
+pub mod reply;
+pub mod settings;
+pub mod side;
+pub mod toast;

@@ -1,0 +1,113 @@
+//! The page as a whole.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::closure::Closure;
+use web_sys::{DragEvent, HashChangeEvent, KeyboardEvent};
+
+use crate::act;
+use crate::el::{El, IntoChild, el, live};
+use crate::page;
+use crate::state::{AppState, Screen};
+use crate::text::{T, language, t};
+use crate::ui::{chat, context, dialog, library, settings, side, toast};
+
+/// The page. Mounted anew when the language changes.
+pub fn app() -> AnyView {
+    let state = AppState::here();
+    page::mark("lang", Some(language().tag()));
+    Effect::new(move |_| page::mark("data-view", Some(state.screen.get().name())));
+    Effect::new(move |_| document().set_title(&title(state)));
+    el("div")
+        .class("root")
+        .child(el("a").class("skip").attr("href", "#msg").child(t(T::SkipToThread)).on("click", |event| {
+            event.prevent_default();
+            act::go(Screen::Chat);
+            page::next_frame(|| page::focus(".thread"));
+        }))
+        .child(el("div").class("app").child(side::side()).child(main(state)).child(side::bottom()))
+        .child(dialog::dialogs())
+        .child(toast::toasts())
+        .child(toast::status())
+        .into_child()
+}
+
+fn main(state: AppState) -> El {
+    // The session stays mounted: its place and its draft survive a look at another screen.
+    let screen = Memo::new(move |_| state.screen.get());
+    el("main").attr("id", "main").attr("tabindex", "-1").child(chat::chat()).child(live(move || match screen.get() {
+        Screen::Chat => crate::el::nothing(),
+        Screen::Context => context::context(),
+        Screen::Library => library::library(),
+        Screen::Settings => settings::settings(),
+    }))
+}
+
+fn title(state: AppState) -> String {
+    let name = match state.screen.get() {
+        Screen::Chat => state.open.with(|o| o.as_ref().map(|o| o.title.clone())).filter(|s| !s.is_empty()),
+        Screen::Context => Some(t(T::Context).to_owned()),
+        Screen::Library => Some(t(T::Library).to_owned()),
+        Screen::Settings => Some(t(T::Settings).to_owned()),
+    };
+    name.map_or_else(|| "palimpsest".to_owned(), |name| format!("{name} · palimpsest"))
+}
+
+/// Listens to the address, the keys and dropped files, for as long as the page lives.
+pub fn listen(state: AppState) {
+    let window = window();
+    let on_hash = Closure::<dyn FnMut(HashChangeEvent)>::new(move |_| state.screen.set(address()));
+    let _ = window.add_event_listener_with_callback("hashchange", on_hash.as_ref().unchecked_ref());
+    on_hash.forget();
+    state.screen.set(address());
+
+    let on_key = Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| key(state, &event));
+    let _ = window.add_event_listener_with_callback("keydown", on_key.as_ref().unchecked_ref());
+    on_key.forget();
+
+    let on_over = Closure::<dyn FnMut(DragEvent)>::new(|event: DragEvent| {
+        if event.data_transfer().is_some_and(|data| data.types().includes(&"Files".into(), 0)) {
+            event.prevent_default();
+        }
+    });
+    let _ = window.add_event_listener_with_callback("dragover", on_over.as_ref().unchecked_ref());
+    on_over.forget();
+    let on_drop = Closure::<dyn FnMut(DragEvent)>::new(|event: DragEvent| {
+        if let Some(file) = event.data_transfer().and_then(|data| data.files()).and_then(|files| files.get(0)) {
+            event.prevent_default();
+            act::import(file, true);
+        }
+    });
+    let _ = window.add_event_listener_with_callback("drop", on_drop.as_ref().unchecked_ref());
+    on_drop.forget();
+}
+
+fn address() -> Screen {
+    Screen::of(&window().location().hash().unwrap_or_default())
+}
+
+fn key(state: AppState, event: &KeyboardEvent) {
+    let command = event.ctrl_key() || event.meta_key();
+    let name = event.key();
+    match (command, event.shift_key(), name.to_lowercase().as_str()) {
+        (false, true, "escape") => page::focus("#msg"),
+        (false, false, "escape") => {
+            if state.dialog.with(Option::is_some) {
+                return;
+            }
+            if state.notes.get_untracked() {
+                state.notes.set(false);
+                page::focus(".notes-open");
+            } else if state.reply.with_untracked(Option::is_some) {
+                act::stop();
+            }
+            return;
+        }
+        (true, true, "o") => act::new_session(),
+        (true, false, "k") => page::focus("#find"),
+        (true, false, "i") => act::go(if state.screen.get_untracked() == Screen::Context { Screen::Chat } else { Screen::Context }),
+        (true, false, "b") => page::toggle("data-side"),
+        _ => return,
+    }
+    event.prevent_default();
+}

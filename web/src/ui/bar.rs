@@ -1,0 +1,273 @@
+//! The budget bar: the window in the order it is sent, always with its numbers.
+
+use leptos::prelude::*;
+
+use crate::el::{El, IntoChild, el, live, nothing};
+use crate::icon::icon;
+use crate::state::{AppState, Screen};
+use crate::text::{T, fill, number, t};
+use crate::view::budget::{Age, Budget, Kind, Segment, State};
+
+/// The bar of the open session: `big` with legend for the context screen, else the header's form.
+pub fn budget(big: bool) -> AnyView {
+    let state = AppState::here();
+    live(move || {
+        let Some(budget) = state.budget.get() else { return nothing() };
+        let reply = state.reply.with(|r| r.as_ref().map_or(0, |r| r.tokens));
+        let budget = budget.with(state.draft_tokens.get(), reply);
+        let now = budget.state(state.activity.get());
+        let class = if big { "budget big" } else { "budget" };
+        el("div")
+            .class(class)
+            .attr("data-state", now.name())
+            .child(sum(&budget, now, big, reply > 0))
+            .child(track(&budget, now, big))
+            .child(table(&budget))
+            .child(big.then(|| legend(&budget)))
+            .view()
+    })
+}
+
+fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
+    let about = if budget.estimated { "≈ " } else { "" };
+    let line = el("p").class("sum").child(el("strong").class("num").child(format!("{about}{}", number(budget.used))));
+    if now == State::Unknown {
+        return line.child(format!(" {} ", t(T::Tokens))).child(el("span").class("sub").child(t(T::WindowUnknown)));
+    }
+    let line = line
+        .child(format!(" {} ", fill(T::OfTokens, &[&number(budget.limit)])))
+        .child(budget.percent().map(|p| el("span").class("pct").child(format!("{p} %"))));
+    let line = match now {
+        State::Calm if streaming => line.child(el("span").class("sub").child(t(T::UntilCounted))),
+        State::Calm | State::Unknown => line,
+        State::Near { left } => line.child(el("span").class("sub").child(fill(T::NextLayerIn, &[&number(round(left))]))),
+        State::Trigger { layer: Some(n) } => line.child(said("strata", fill(T::AtTriggerWriting, &[&n.to_string()]))),
+        State::Trigger { layer: None } => line.child(said("strata", t(T::AtTrigger).to_owned())),
+        State::Stuck => line.child(said("lock", fill(T::StuckAt, &[&number(budget.floor)]))),
+        State::Over { by } => line.child(said("warn", fill(T::OverBy, &[&number(by)]))),
+    };
+    if big {
+        let sum = [budget.window.unwrap_or(0), budget.limit, budget.reserve, budget.margin].map(number);
+        line.child(el("span").class("sub").child(fill(T::WindowSum, &[&sum[0], &sum[1], &sum[2], &sum[3]])))
+    } else {
+        line.child(el("a").class("more").attr("href", format!("#{}", Screen::Context.name())).child(t(T::Inspect)))
+    }
+}
+
+fn said(icon_name: &'static str, text: String) -> El {
+    el("span").class("state").child(icon(icon_name)).child(text)
+}
+
+/// A distance that is itself a guess is not given to the last token.
+const fn round(n: u32) -> u32 {
+    if n >= 200 { n / 10 * 10 } else { n }
+}
+
+fn track(budget: &Budget, now: State, big: bool) -> El {
+    let width = budget.width();
+    let label = match budget.percent() {
+        Some(percent) => fill(
+            T::BarLabel,
+            &[&number(budget.used), &number(budget.limit), &percent.to_string(), &number(budget.trigger), &number(budget.floor)],
+        ),
+        None => fill(T::BarLabelUnknown, &[&number(budget.used)]),
+    };
+    let bar = el("div").class("bar").var("--w", width).attr("role", "img").attr("aria-label", label).child(segments(&budget.stretches()));
+    if now == State::Unknown {
+        return bar;
+    }
+    let tick = |class: &'static str, at: u32, text: T| {
+        el("span").class(class).var("--at", at).child(el("i").child(fill(text, &[&number(at)])))
+    };
+    let flip = budget.ticks_are_close();
+    let bar = bar
+        .child(tick(if flip { "tick floor flip" } else { "tick floor" }, budget.floor, T::FloorTick))
+        .child(big.then(|| tick("tick target", budget.target, T::TargetTick)))
+        .child(tick("tick trig", budget.trigger, T::TriggerTick));
+    let over = matches!(now, State::Over { .. });
+    let bar = bar.child((big || over).then(|| tick("tick limit", budget.limit, T::LimitTick)));
+    if big { bar } else { bar.child(keys(budget, width)) }
+}
+
+/// The stretches of a bar.
+pub fn segments(list: &[Segment]) -> El {
+    el("div").class("track").children(list.iter().map(|s| el("span").class(segment_class(s.kind)).var("--t", s.tokens)))
+}
+
+/// A small bar beside a text, hidden from assistive technology: the text says it.
+pub fn mini(list: &[Segment], width: u32) -> El {
+    el("div").class("bar mini").attr("aria-hidden", "true").var("--w", width.max(1)).child(segments(list))
+}
+
+/// Letters under the stretches that have room for one.
+fn keys(budget: &Budget, width: u32) -> El {
+    let mut groups: Vec<(Key, u32)> = Vec::new();
+    for stretch in budget.stretches() {
+        let key = Key::of(stretch.kind);
+        match groups.last_mut() {
+            Some((last, tokens)) if *last == key => *tokens += stretch.tokens,
+            _ => groups.push((key, stretch.tokens)),
+        }
+    }
+    el("ol").class("keys").attr("aria-hidden", "true").children(groups.into_iter().map(|(key, tokens)| {
+        let share = f64::from(tokens) / f64::from(width);
+        let item = el("li").class(if key == Key::Free { "free" } else { "" }).var("--t", tokens);
+        item.child(if share > key.room() { key.text() } else { "" })
+    }))
+}
+
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Key {
+    System,
+    Goal,
+    Layers,
+    Recalled,
+    User,
+    Assistant,
+    Tool,
+    Free,
+    Answer,
+}
+
+impl Key {
+    const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::System => Self::System,
+            Kind::Goal => Self::Goal,
+            Kind::Layer { .. } => Self::Layers,
+            Kind::Recalled => Self::Recalled,
+            Kind::User => Self::User,
+            Kind::Assistant => Self::Assistant,
+            Kind::Tool => Self::Tool,
+            Kind::Draft | Kind::Reply | Kind::Free => Self::Free,
+            Kind::Reserve | Kind::Margin => Self::Answer,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::System => "S",
+            Self::Goal => "G",
+            Self::Layers => "L",
+            Self::Recalled => "Q",
+            Self::User => "U",
+            Self::Assistant => "A",
+            Self::Tool => "T",
+            Self::Free => t(T::KindFree),
+            Self::Answer => t(T::KindReserve),
+        }
+    }
+
+    /// The share of the width below which the letter would not fit.
+    const fn room(self) -> f64 {
+        match self {
+            Self::Free => 0.09,
+            Self::Answer => 0.08,
+            _ => 0.02,
+        }
+    }
+}
+
+fn table(budget: &Budget) -> El {
+    let rows = budget.stretches().into_iter().map(|s| {
+        el("tr").child(el("th").attr("scope", "row").child(kind_name(s.kind))).child(el("td").child(number(s.tokens)))
+    });
+    el("table").class("vh").child(el("caption").child(t(T::BarTable))).child(el("tbody").children(rows))
+}
+
+fn legend(budget: &Budget) -> El {
+    el("ul").class("legend").children(budget.stretches().into_iter().map(|s| {
+        let about = if matches!(s.kind, Kind::Draft | Kind::Reply) { "≈ " } else { "" };
+        el("li")
+            .child(el("span").class(swatch_class(s.kind)))
+            .child(letter(s.kind).map(|l| el("b").child(l)))
+            .child(el("span").child(kind_name(s.kind)))
+            .child(el("i").child(format!("{about}{}", number(s.tokens))))
+    }))
+}
+
+fn letter(kind: Kind) -> Option<String> {
+    Some(match kind {
+        Kind::System => "S".into(),
+        Kind::Goal => "G".into(),
+        Kind::Layer { number, .. } => format!("L{number}"),
+        Kind::Recalled => "Q".into(),
+        Kind::User => "U".into(),
+        Kind::Assistant | Kind::Reply => "A".into(),
+        Kind::Tool => "T".into(),
+        Kind::Draft => "D".into(),
+        Kind::Reserve => "R".into(),
+        Kind::Margin => "M".into(),
+        Kind::Free => return None,
+    })
+}
+
+fn kind_name(kind: Kind) -> String {
+    match kind {
+        Kind::System => t(T::KindSystem).into(),
+        Kind::Goal => t(T::KindGoal).into(),
+        Kind::Layer { age, .. } => age_name(age).into(),
+        Kind::Recalled => t(T::KindRecalled).into(),
+        Kind::User => t(T::KindUser).into(),
+        Kind::Assistant => t(T::KindAssistant).into(),
+        Kind::Tool => t(T::KindTool).into(),
+        Kind::Draft => t(T::KindDraft).into(),
+        Kind::Reply => t(T::KindReply).into(),
+        Kind::Free => t(T::KindFree).into(),
+        Kind::Reserve => t(T::KindReserve).into(),
+        Kind::Margin => t(T::KindMargin).into(),
+    }
+}
+
+/// The word for a layer's age.
+pub fn age_name(age: Age) -> &'static str {
+    match age {
+        Age::Fresh => t(T::LayerFresh),
+        Age::Aged => t(T::LayerAged),
+        Age::Old => t(T::LayerOld),
+        Age::Ancient => t(T::LayerAncient),
+    }
+}
+
+macro_rules! classes {
+    ($name:ident, $prefix:literal) => {
+        const fn $name(kind: Kind) -> &'static str {
+            match kind {
+                Kind::System => concat!($prefix, " s-system"),
+                Kind::Goal => concat!($prefix, " s-goal"),
+                Kind::Layer { age: Age::Fresh, .. } => concat!($prefix, " s-l1"),
+                Kind::Layer { age: Age::Aged, .. } => concat!($prefix, " s-l2"),
+                Kind::Layer { age: Age::Old, .. } => concat!($prefix, " s-l3"),
+                Kind::Layer { age: Age::Ancient, .. } => concat!($prefix, " s-l4"),
+                Kind::Recalled => concat!($prefix, " s-recalled"),
+                Kind::User => concat!($prefix, " s-user"),
+                Kind::Assistant => concat!($prefix, " s-assistant"),
+                Kind::Tool => concat!($prefix, " s-tool"),
+                Kind::Draft => concat!($prefix, " s-draft"),
+                Kind::Reply => concat!($prefix, " s-reply"),
+                Kind::Free => concat!($prefix, " s-free"),
+                Kind::Reserve => concat!($prefix, " s-reserve"),
+                Kind::Margin => concat!($prefix, " s-margin"),
+            }
+        }
+    };
+}
+
+classes!(segment_class, "seg");
+classes!(swatch_class, "sw");
+
+/// The class of a layer's band.
+pub const fn band_class(age: Age) -> &'static str {
+    match age {
+        Age::Fresh => "band s-l1",
+        Age::Aged => "band s-l2",
+        Age::Old => "band s-l3",
+        Age::Ancient => "band s-l4",
+    }
+}
+
+/// A bar on its own, for a session that does not exist yet.
+pub fn preview(budget: &Budget) -> AnyView {
+    let now = budget.state(crate::view::budget::Activity::Quiet);
+    el("div").class("budget").attr("data-state", now.name()).child(track(budget, now, false)).into_child()
+}

@@ -1,0 +1,212 @@
+//! The session screen: header, thread, composer, notes.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::Element;
+
+use crate::act;
+use crate::el::{El, IntoChild, each, el, live, nothing};
+use crate::icon::icon;
+use crate::markdown::dom::{Clicked, clicked};
+use crate::page::{self, next_frame};
+use crate::state::{AppState, Dialog, Notice, Screen};
+use crate::text::{T, fill, number, t};
+use crate::ui::{card::card, composer::composer, header::header, message::message, notes::notes, reply::reply};
+use crate::view::model::Connection;
+use crate::view::thread::Entry;
+
+/// Entries shown at first, and added by each click on "earlier".
+const PAGE: usize = 60;
+
+/// How near to the end the thread must be to follow it, in pixels.
+const NEAR: i32 = 80;
+
+/// The session screen.
+pub fn chat() -> AnyView {
+    el("section")
+        .class("screen chat")
+        .attr("id", "s-chat")
+        .attr("aria-labelledby", "h-chat")
+        .child(el("div").class("session").child(header()).child(thread()).child(composer()))
+        .child(notes())
+        .into_child()
+}
+
+fn thread() -> El {
+    let state = AppState::here();
+    let shown = RwSignal::new(PAGE);
+    let away = RwSignal::new(false);
+    let place = StoredValue::new_local(None::<Element>);
+    let session = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.id.clone())));
+    // A session opens at its end.
+    Effect::new(move |_| {
+        session.track();
+        shown.set(PAGE);
+        away.set(false);
+        follow(place);
+    });
+    Effect::new(move |_| {
+        state.thread.track();
+        state.reply_text.track();
+        state.cards.track();
+        if !away.get_untracked() {
+            follow(place);
+        }
+    });
+    let entries = move || {
+        let skip = state.thread.with(Vec::len).saturating_sub(shown.get());
+        state.thread.with(|all| all[skip..].to_vec())
+    };
+    el("div")
+        .class("thread")
+        .attr("role", "log")
+        .attr("aria-live", "off")
+        .attr("aria-label", t(T::Conversation))
+        .attr("tabindex", "0")
+        .made(move |element| place.set_value(Some(element)))
+        .on("scroll", move |event| {
+            if let Some(element) = target(&event) {
+                let left = element.scroll_height() - element.scroll_top() - element.client_height();
+                away.set(left > NEAR);
+            }
+        })
+        .on("click", |event| {
+            if let Some(Clicked::Copy(text)) = target(&event).as_ref().and_then(clicked) {
+                act::copy(text);
+            }
+        })
+        .child(notice())
+        .child(start())
+        .child(earlier(shown))
+        .child(each(entries, Entry::key, |entry| match &entry {
+            Entry::Message(m) => message(m),
+            Entry::Card(number) => card(*number),
+        }))
+        .child(reply())
+        .child(live(move || {
+            if away.get() {
+                el("button")
+                    .class("btn latest")
+                    .attr("type", "button")
+                    .child(icon("down"))
+                    .child(t(T::JumpToLatest))
+                    .click(move || {
+                        away.set(false);
+                        follow(place);
+                    })
+                    .view()
+            } else {
+                nothing()
+            }
+        }))
+}
+
+fn target(event: &web_sys::Event) -> Option<Element> {
+    event.target()?.dyn_into().ok()
+}
+
+fn follow(place: StoredValue<Option<Element>, LocalStorage>) {
+    next_frame(move || {
+        let _ = place.try_with_value(|element| {
+            if let Some(element) = element {
+                element.set_scroll_top(element.scroll_height());
+            }
+        });
+    });
+}
+
+fn earlier(shown: RwSignal<usize>) -> AnyView {
+    let state = AppState::here();
+    live(move || {
+        let hidden = state.thread.with(Vec::len).saturating_sub(shown.get());
+        if hidden == 0 {
+            return nothing();
+        }
+        let covered = state.thread.with(|all| {
+            state.layers.with(|layers| {
+                all[..hidden].iter().filter(|e| matches!(e, Entry::Message(m) if layers.iter().any(|l| l.covers(m.seq)))).count()
+            })
+        });
+        let more = el("button").class("link").attr("type", "button").child(fill(T::EarlierMessages, &[&number(hidden as u32)])).click(move || {
+            shown.update(|n| *n += PAGE);
+        });
+        let line = el("div").class("earlier").child(more);
+        let line = if covered > 0 { line.child(el("span").child(fill(T::EarlierCovered, &[&number(covered as u32)]))) } else { line };
+        line.view()
+    })
+}
+
+/// What must not be missed.
+fn notice() -> AnyView {
+    let state = AppState::here();
+    live(move || {
+        let follower = state.open.with(|o| o.as_ref().is_some_and(|o| o.follower));
+        if follower {
+            return strip("page", t(T::OtherTab).to_owned()).child(button(T::TakeOver, act::take_over)).view();
+        }
+        match state.notice.get() {
+            None => nothing(),
+            Some(Notice::Memory) => strip("warn", t(T::StorageMemory).to_owned()).view(),
+            Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[&why])).child(button(T::Export, act::export)).view(),
+            Some(Notice::Reply(why)) => strip("warn", fill(T::ReplyFailed, &[&why])).child(button(T::TryAgain, act::retry)).view(),
+        }
+    })
+}
+
+fn strip(icon_name: &'static str, text: String) -> El {
+    el("div").class("notice").attr("role", "alert").child(icon(icon_name)).child(el("p").child(text))
+}
+
+fn button(text: T, then: impl FnMut() + 'static) -> El {
+    el("button").class("btn").attr("type", "button").child(t(text)).click(then)
+}
+
+/// What an empty session says, and how to connect when no model answers.
+fn start() -> AnyView {
+    let state = AppState::here();
+    let empty = Memo::new(move |_| state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none));
+    live(move || {
+        let connection = state.connection.get();
+        let failed = matches!(connection, Connection::Failed | Connection::Empty);
+        if !empty.get() || !state.ready.get() {
+            return nothing();
+        }
+        let block = el("div").class("start").child(el("h2").child(t(T::StartTitle))).child(el("p").child(t(T::StartText)));
+        let block = if failed { block.child(offline(state, &connection)) } else { block };
+        let import = button(T::StartImport, move || state.dialog.set(Some(Dialog::Import)));
+        let connect = failed.then(|| el("a").class("btn solid").attr("href", format!("#{}", Screen::Settings.name())).child(t(T::StartConnect)));
+        block.child(el("p").class("acts").child(connect).child(import)).view()
+    })
+}
+
+/// What to do when no model answers.
+pub fn offline(state: AppState, connection: &Connection) -> El {
+    let address = state.settings.with(|s| s.address.clone());
+    let block = el("div").class("offline").attr("role", "note");
+    if *connection == Connection::Empty {
+        return block
+            .child(el("h3").child(t(T::NoModelInstalled)))
+            .child(el("p").child(fill(T::InstallModel, &["ollama pull llama3.2:3b"])));
+    }
+    let steps = live(move || {
+        let bad = state.checks.with(|all| all.iter().find(|c| c.verdict == crate::view::model::Verdict::Bad).cloned());
+        match bad {
+            Some(check) => el("p").child(check.title).view(),
+            None => nothing(),
+        }
+    });
+    block
+        .child(el("h3").child(icon("warn")).child(" ").child(fill(T::OfflineTitle, &[&address])))
+        .child(el("p").child(t(T::OfflineText)))
+        .child(steps)
+}
+
+/// Goes to a message: shown, in sight, with the focus on it.
+pub fn go_to(seq: u32) {
+    next_frame(move || {
+        if let Some(element) = page::find(&format!("#s-chat [data-seq=\"{seq}\"]")) {
+            element.scroll_into_view();
+            let _ = element.focus();
+        }
+    });
+}

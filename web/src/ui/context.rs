@@ -1,0 +1,210 @@
+//! The context screen: one page, two inks. What was said, and what the model sees of it.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::KeyboardEvent;
+
+use crate::act;
+use crate::el::{El, IntoChild, el, nothing};
+use crate::page;
+use crate::state::{AppState, Lens};
+use crate::text::{T, fill, number, t};
+use crate::ui::bar::{self, age_name};
+use crate::ui::card::dropped;
+use crate::ui::message::speaker;
+use crate::view::budget::Age;
+use crate::view::layer::LayerView;
+use crate::view::sent::{Ink, Sent};
+use crate::view::thread::{Block, Entry, Message};
+
+/// Messages shown at once.
+const PAGE: usize = 80;
+
+/// Letters of one message shown in the overlay.
+const LETTERS: usize = 1200;
+
+/// The context screen.
+pub fn context() -> AnyView {
+    let state = AppState::here();
+    let title = move || state.open.with(|o| o.as_ref().map(|o| o.title.clone())).unwrap_or_default();
+    let head = el("header")
+        .class("head wide")
+        .child(
+            el("div")
+                .class("title")
+                .child(el("h1").attr("id", "h-context").child(t(T::Context)))
+                .child(el("p").class("of").attr("dir", "auto").text_live(title))
+                .child(lens(state)),
+        )
+        .child(bar::budget(true));
+    let shown = RwSignal::new(PAGE);
+    el("section")
+        .class("screen context")
+        .attr("id", "s-context")
+        .attr("aria-labelledby", "h-context")
+        .attr_live("data-lens", move || Some(lens_name(state.lens.get()).to_owned()))
+        .child(head)
+        .child(el("div").class("page").live(move || {
+            if state.open.with(Option::is_none) {
+                return el("p").class("sub").child(t(T::NoSessionOpen)).view();
+            }
+            match state.lens.get() {
+                Lens::Sees => sees(state).view(),
+                Lens::Said | Lens::Overlay => overlay(state, shown),
+            }
+        }))
+        .into_child()
+}
+
+const fn lens_name(lens: Lens) -> &'static str {
+    match lens {
+        Lens::Said => "said",
+        Lens::Overlay => "overlay",
+        Lens::Sees => "sees",
+    }
+}
+
+const LENSES: [(Lens, T, T); 3] =
+    [(Lens::Said, T::LensSaid, T::LensSaidShort), (Lens::Overlay, T::LensOverlay, T::LensOverlay), (Lens::Sees, T::LensSees, T::LensSeesShort)];
+
+fn lens(state: AppState) -> El {
+    el("div")
+        .class("lens")
+        .attr("role", "radiogroup")
+        .attr("aria-label", t(T::Lens))
+        .on("keydown", move |event| {
+            let Ok(key) = event.dyn_into::<KeyboardEvent>() else { return };
+            let step = match key.key().as_str() {
+                "ArrowRight" | "ArrowDown" => 1,
+                "ArrowLeft" | "ArrowUp" => LENSES.len() - 1,
+                _ => return,
+            };
+            key.prevent_default();
+            let now = LENSES.iter().position(|(l, ..)| *l == state.lens.get_untracked()).unwrap_or(0);
+            let next = LENSES[(now + step) % LENSES.len()].0;
+            act::look(next);
+            page::focus(&format!(".lens [data-lens={}]", lens_name(next)));
+        })
+        .children(LENSES.into_iter().map(|(lens, long, short)| {
+            el("button")
+                .attr("type", "button")
+                .attr("role", "radio")
+                .attr("data-lens", lens_name(lens))
+                .attr_live("aria-checked", move || Some((state.lens.get() == lens).to_string()))
+                .attr_live("tabindex", move || Some(if state.lens.get() == lens { "0" } else { "-1" }.to_owned()))
+                .click(move || act::look(lens))
+                .child(el("span").class("long").child(t(long)))
+                .child(el("span").class("short").child(t(short)))
+        }))
+}
+
+/// What was said, in the ink of what is sent, with each layer beside what it covers.
+fn overlay(state: AppState, shown: RwSignal<usize>) -> AnyView {
+    let messages: Vec<Arc<Message>> = state.thread.with(|all| {
+        all.iter()
+            .filter_map(|e| match e {
+                Entry::Message(m) => Some(Arc::clone(m)),
+                Entry::Card(_) => None,
+            })
+            .collect()
+    });
+    if messages.is_empty() {
+        return el("p").class("sub").child(t(T::NothingSaid)).view();
+    }
+    let layers = state.layers.get();
+    let skip = messages.len().saturating_sub(shown.get());
+    let more = (skip > 0).then(|| {
+        el("button").class("link").attr("type", "button").child(fill(T::EarlierMessages, &[&number(skip as u32)])).click(move || shown.update(|n| *n += PAGE))
+    });
+    let mut leaf = el("div").class("leaf overlay").child(el("p").class("where").child(more));
+    let mut ranges: Vec<(Option<&LayerView>, Vec<Arc<Message>>)> = Vec::new();
+    for message in &messages[skip..] {
+        let layer = layers.iter().find(|l| l.covers(message.seq));
+        // A message of the person inside a layer's range stays with it.
+        let layer = layer.or_else(|| layers.iter().find(|l| (l.range().0..=l.range().1).contains(&message.seq)));
+        match ranges.last_mut() {
+            Some((last, list)) if last.map(|l| l.number) == layer.map(|l| l.number) => list.push(Arc::clone(message)),
+            _ => ranges.push((layer, vec![Arc::clone(message)])),
+        }
+    }
+    for (layer, list) in ranges {
+        let class = match layer.map(|l| l.age) {
+            None => "range none",
+            Some(Age::Fresh) => "range l1",
+            Some(Age::Aged) => "range l2",
+            Some(Age::Old) => "range l3",
+            Some(Age::Ancient) => "range l4",
+        };
+        let text = el("div").class("text").children(list.iter().map(|m| said(m, layer)));
+        leaf = leaf.child(el("div").class(class).child(text).child(el("div").class("margin").child(layer.map(beside))));
+    }
+    leaf.view()
+}
+
+fn said(message: &Arc<Message>, layer: Option<&LayerView>) -> El {
+    let covered = layer.filter(|l| l.covers(message.seq));
+    let mark = covered.map_or_else(|| t(T::Sent).to_owned(), |l| fill(T::InLayer, &[&l.number.to_string()]));
+    let head = el("header")
+        .child(el("span").child(speaker(message.who, &message.name)).child(" ").child(el("b").child(message.seq.to_string())))
+        .child(el("i").child(mark));
+    el("article").class(if covered.is_some() { "said ghost" } else { "said" }).child(head).child(el("div").attr("dir", "auto").children(message.blocks.iter().map(words)))
+}
+
+fn words(block: &Block) -> El {
+    let text = match block {
+        Block::Text(text) | Block::Thinking(text) => text.clone(),
+        Block::Tool { name, arguments, result, .. } => format!("{name} {arguments}\n{}", result.as_deref().unwrap_or_default()),
+        Block::Attachment { name, .. } => name.clone(),
+    };
+    let cut: String = text.chars().take(LETTERS).collect();
+    let cut = if cut.len() < text.len() { format!("{cut} …") } else { cut };
+    let class = match block {
+        Block::Tool { .. } => "mono",
+        Block::Thinking(_) => "unsent",
+        _ => "",
+    };
+    el("p").class(class).child(cut)
+}
+
+fn beside(layer: &LayerView) -> El {
+    let (id, key) = (layer.number, layer.id);
+    let (from, to) = layer.range();
+    let author = layer.author.clone().unwrap_or_else(|| t(T::CardExtractive).to_owned());
+    let cost = fill(T::LayerCost, &[&from.to_string(), &to.to_string(), &number(layer.original), &number(layer.tokens), &author]);
+    let short: String = layer.text.chars().take(700).collect();
+    let short = if short.len() < layer.text.len() { format!("{short} …") } else { short };
+    el("div")
+        .class("note-block")
+        .child(el("h3").child(el("span").child(fill(T::Layer, &[&id.to_string()]))).child(" ").child(age_name(layer.age)))
+        .child(el("p").class("script").attr("dir", "auto").child(short))
+        .child(el("p").class("cost").child(cost))
+        .child(el("dl").class("facts tight").child(el("div").child(el("dt").child(t(T::CardDropped))).child(dropped(&layer.dropped))))
+        .child(el("p").class("acts").child(el("button").class("btn").attr("type", "button").child(t(T::CardRead)).click(move || act::read_layer(key))))
+}
+
+/// The next window, exactly as it is sent.
+fn sees(state: AppState) -> El {
+    let copy = el("button").class("link").attr("type", "button").child(t(T::CopyJson)).click(act::copy_window);
+    el("div")
+        .class("leaf sees")
+        .child(el("p").class("where").child(el("span").child(t(T::NextWindow))).child(copy))
+        .live(move || {
+            let sent = state.sent.get();
+            if sent.is_empty() { nothing() } else { el("div").children(sent.iter().map(one)).into_child() }
+        })
+}
+
+fn one(sent: &Sent) -> El {
+    let class = match sent.ink {
+        Ink::System => "sent s-b-system",
+        Ink::Layer => "sent s-b-layer",
+        Ink::User => "sent s-b-user",
+        Ink::Assistant => "sent s-b-assistant",
+        Ink::Tool => "sent s-b-tool",
+    };
+    let head = el("header").child(el("b").child(sent.role)).child((!sent.note.is_empty()).then(|| el("span").child(sent.note.clone())));
+    let head = head.child(sent.tokens.map(|n| el("i").child(fill(T::TokensOf, &[&number(n)]))));
+    el("article").class(class).child(head).child(el("pre").attr("tabindex", "0").attr("dir", "auto").child(sent.text.clone()))
+}

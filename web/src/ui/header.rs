@@ -1,0 +1,147 @@
+//! The head of a session: title, model, window, connection, and the budget bar.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlSelectElement;
+
+use crate::act;
+use crate::el::{El, IntoChild, el, live, nothing};
+use crate::icon::icon;
+use crate::page;
+use crate::settings::WINDOWS;
+use crate::state::{AppState, Dialog, Screen};
+use crate::text::{T, fill, number, t};
+use crate::ui::bar;
+use crate::view::model::{Connection, ModelEntry};
+
+/// The head of the open session.
+pub fn header() -> El {
+    let state = AppState::here();
+    let rename = move || {
+        if let Some((id, title)) = state.open.with(|o| o.as_ref().map(|o| (o.id.clone(), o.title.clone()))) {
+            state.dialog.set(Some(Dialog::Rename { id, title }));
+        }
+    };
+    let title = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.title.clone())).unwrap_or_default());
+    let name = move || if title.with(String::is_empty) { t(T::Untitled).to_owned() } else { title.get() };
+    let line = el("div")
+        .class("title")
+        .child(el("h1").attr("id", "h-chat").attr("dir", "auto").text_live(name))
+        .child(el("button").class("quiet").attr("type", "button").attr("aria-label", t(T::Rename)).child(icon("edit")).click(rename))
+        .child(
+            el("div")
+                .class("model")
+                .child(model(state))
+                .child(window(state))
+                .child(connection(state))
+                .child(
+                    el("button")
+                        .class("quiet notes-open")
+                        .attr("type", "button")
+                        .attr("aria-controls", "notes")
+                        .attr_live("aria-expanded", move || Some(state.notes.get().to_string()))
+                        .child(icon("strata"))
+                        .child(t(T::Notes))
+                        .click(move || {
+                            state.notes.set(true);
+                            page::next_frame(|| page::focus(".notes-close"));
+                        }),
+                ),
+        );
+    el("header").class("head").child(line).child(bar::budget(false))
+}
+
+/// The model picker: a native list with everything known about each model.
+fn model(state: AppState) -> AnyView {
+    let chosen = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.model.clone())).unwrap_or_default());
+    live(move || {
+        let chosen = chosen.get();
+        let models = state.models.get();
+        let known = models.iter().any(|m| m.name == chosen);
+        let missing = (!known).then(|| {
+            let text = if chosen.is_empty() { t(T::NoModel).to_owned() } else { chosen.clone() };
+            el("option").attr("value", chosen.clone()).flag("selected", true).child(text)
+        });
+        let options = models.into_iter().map(|m| {
+            let selected = m.name == chosen;
+            el("option").attr("value", m.name.clone()).flag("selected", selected).child(describe(&m))
+        });
+        el("select")
+            .class("pick")
+            .attr("id", "model")
+            .attr("aria-label", t(T::ChooseModel))
+            .on("change", |event| {
+                if let Some(value) = selected(&event) {
+                    act::choose_model(value);
+                }
+            })
+            .child(missing)
+            .children(options)
+            .into_child()
+    })
+}
+
+/// A model in one line: name, size, quantisation, windows, bytes.
+pub fn describe(model: &ModelEntry) -> String {
+    let mut parts = vec![model.name.clone()];
+    if !model.size.is_empty() {
+        parts.push(model.size.clone());
+    }
+    if !model.quantisation.is_empty() {
+        parts.push(model.quantisation.clone());
+    }
+    if let Some(trained) = model.trained {
+        parts.push(fill(T::WindowTrained, &[&number(trained)]));
+    }
+    if let Some(bytes) = model.bytes {
+        parts.push(crate::text::bytes(bytes));
+    }
+    parts.join(" · ")
+}
+
+/// What was chosen in a list.
+pub fn selected(event: &web_sys::Event) -> Option<String> {
+    Some(event.target()?.dyn_into::<HtmlSelectElement>().ok()?.value())
+}
+
+/// The window of the session.
+fn window(state: AppState) -> AnyView {
+    let tokens = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.window)));
+    live(move || {
+        let Some(now) = tokens.get() else { return nothing() };
+        let mut sizes: Vec<u32> = WINDOWS.to_vec();
+        if !sizes.contains(&now) {
+            sizes.push(now);
+            sizes.sort_unstable();
+        }
+        let options = sizes.into_iter().map(|n| {
+            el("option").attr("value", n.to_string()).flag("selected", n == now).child(fill(T::WindowIs, &[&number(n)]))
+        });
+        el("select")
+            .class("pick sub")
+            .attr("id", "window")
+            .attr("aria-label", t(T::Window))
+            .on("change", move |event| match selected(&event).and_then(|v| v.parse::<u32>().ok()) {
+                Some(n) => act::choose_window(n),
+                None => state.dialog.set(Some(Dialog::Window)),
+            })
+            .children(options)
+            .child(el("option").attr("value", "other").child(format!("{}…", t(T::WindowOther))))
+            .into_child()
+    })
+}
+
+/// Whether a model answers, in a word; a link to the doctor when none does.
+fn connection(state: AppState) -> AnyView {
+    live(move || match state.connection.get() {
+        Connection::Unknown => nothing(),
+        Connection::Asking => el("span").class("live sub").child(icon("ring")).child(t(T::Connecting)).view(),
+        Connection::Connected => el("span").class("live okc").child(icon("dot")).child(t(T::Connected)).view(),
+        Connection::Empty => doctor(T::NoModelInstalled),
+        Connection::Failed => doctor(T::NotConnected),
+    })
+}
+
+fn doctor(text: T) -> AnyView {
+    el("a").class("live warnc").attr("href", format!("#{}", Screen::Settings.name())).child(icon("ring")).child(t(text)).into_child()
+}

@@ -1,0 +1,62 @@
+//! The reply that is being written. Finished blocks are made once; only the tail is read again.
+
+use std::cell::RefCell;
+
+use leptos::prelude::*;
+use web_sys::Element;
+
+use crate::el::{IntoChild, el, live, nothing};
+use crate::markdown::{self, Splitter};
+use crate::state::AppState;
+use crate::text::{T, t};
+use crate::ui::message::{speaker, thinking};
+use crate::view::thread::Who;
+
+/// The reply, while there is one.
+pub fn reply() -> AnyView {
+    let state = AppState::here();
+    let who = Memo::new(move |_| state.reply.with(|r| r.as_ref().map(|r| (r.seq, r.name.clone()))));
+    live(move || {
+        let Some((seq, name)) = who.get() else { return nothing() };
+        let thought = live(move || {
+            let text = state.reply_thinking.get();
+            if text.is_empty() { nothing() } else { thinking(text).into_child() }
+        });
+        el("article")
+            .class("msg replying")
+            .attr("aria-busy", "true")
+            .attr("data-seq", seq.to_string())
+            .child(el("header").child(el("b").child(speaker(Who::Model, &name))).child(el("span").child(seq.to_string())))
+            .child(el("div").class("body").child(thought).child(el("div").class("prose").made(move |element| write(state, &element))).child(waiting(state)))
+            .into_child()
+    })
+}
+
+/// Three dots until the first word.
+fn waiting(state: AppState) -> AnyView {
+    let empty = Memo::new(move |_| state.reply_text.with(String::is_empty));
+    live(move || if empty.get() { el("p").class("waiting").attr("aria-label", t(T::ReplyStreaming)).child("…").view() } else { nothing() })
+}
+
+/// Keeps `element` in step with the text: blocks that can no longer change are appended for good.
+fn write(state: AppState, element: &Element) {
+    let Some(document) = element.owner_document() else { return };
+    let (Ok(done), Ok(tail)) = (document.create_element("div"), document.create_element("div")) else { return };
+    let _ = element.append_child(&done);
+    let _ = element.append_child(&tail);
+    // JavaScript values stay on this thread, where effects run as well.
+    let parts = StoredValue::new_local((done, tail, RefCell::new(Splitter::new()), RefCell::new(0usize)));
+    Effect::new(move |_| {
+        state.reply_text.with(|text| {
+            parts.with_value(|(done, tail, splitter, shown)| {
+                let settled = splitter.borrow_mut().settled(text);
+                let from = shown.replace(settled);
+                if settled > from {
+                    markdown::dom::append(done, &markdown::parse(&text[from..settled]));
+                }
+                markdown::dom::clear(tail);
+                markdown::dom::append(tail, &markdown::parse(&text[settled..]));
+            });
+        });
+    });
+}

@@ -1,0 +1,268 @@
+//! The budget bar's data.
+
+/// What a stretch of the bar holds, in window order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// System prompt, tool definitions and the template around them.
+    System,
+    /// Goal, pins, constraints and locked decisions.
+    Goal,
+    /// A layer.
+    Layer {
+        /// The number people see.
+        number: u32,
+        /// How far it has faded.
+        age: Age,
+    },
+    /// Quotes recalled for the last question.
+    Recalled,
+    /// What the person said.
+    User,
+    /// What the model replied.
+    Assistant,
+    /// What tools returned.
+    Tool,
+    /// What is being typed.
+    Draft,
+    /// The reply that is being written.
+    Reply,
+    /// Unused.
+    Free,
+    /// Kept for the answer.
+    Reserve,
+    /// Kept because counts may be off.
+    Margin,
+}
+
+/// How far a layer has faded; four forms as the textures have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Age {
+    /// As first written.
+    Fresh,
+    /// Shortened once.
+    Aged,
+    /// Shortened twice.
+    Old,
+    /// Essentials only.
+    Ancient,
+}
+
+
+/// One stretch of the bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// What it holds.
+    pub kind: Kind,
+    /// Its size in tokens.
+    pub tokens: u32,
+}
+
+/// Everything the bar says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// The window in tokens; the width of the bar. `None` until it is known.
+    pub window: Option<u32>,
+    /// What a sent window may hold; the denominator of every percentage.
+    pub limit: u32,
+    /// What the next window holds.
+    pub used: u32,
+    /// The number is an estimate: a `≈` stands before it.
+    pub estimated: bool,
+    /// The stretches in window order, without those made here ([`Self::stretches`]).
+    pub segments: Vec<Segment>,
+    /// Kept for the answer.
+    pub reserve: u32,
+    /// Kept because counts may be off.
+    pub margin: u32,
+    /// What no pass may shrink.
+    pub floor: u32,
+    /// What a compaction aims at.
+    pub target: u32,
+    /// Where compaction starts.
+    pub trigger: u32,
+}
+
+/// What the engine is doing about the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Activity {
+    /// Nothing.
+    #[default]
+    Quiet,
+    /// A run is announced or working on the layer with this number.
+    Writing(u32),
+    /// No run can make the window smaller.
+    Stuck,
+}
+
+/// How the bar looks and what it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Under 65 % of the limit.
+    Calm,
+    /// From 65 % up to the trigger.
+    Near {
+        /// Tokens until the trigger.
+        left: u32,
+    },
+    /// At or past the trigger.
+    Trigger {
+        /// The layer that is being written, if a run has begun.
+        layer: Option<u32>,
+    },
+    /// The floor is in the way.
+    Stuck,
+    /// Larger than the limit.
+    Over {
+        /// Tokens too many.
+        by: u32,
+    },
+    /// The window is not known: no denominator, no percentage.
+    Unknown,
+}
+
+impl State {
+    /// The value of `data-state`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Calm => "calm",
+            Self::Near { .. } => "near",
+            Self::Trigger { .. } | Self::Stuck => "trigger",
+            Self::Over { .. } => "over",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Budget {
+    /// How the bar looks.
+    pub fn state(&self, activity: Activity) -> State {
+        if self.window.is_none() || self.limit == 0 {
+            return State::Unknown;
+        }
+        if self.used > self.limit {
+            return State::Over { by: self.used - self.limit };
+        }
+        match activity {
+            Activity::Stuck => State::Stuck,
+            Activity::Writing(layer) => State::Trigger { layer: Some(layer) },
+            Activity::Quiet if self.used >= self.trigger => State::Trigger { layer: None },
+            Activity::Quiet if u64::from(self.used) * 100 >= u64::from(self.limit) * 65 => State::Near { left: self.trigger - self.used },
+            Activity::Quiet => State::Calm,
+        }
+    }
+
+    /// Used tokens in percent of the limit, rounded down, so that 100 % means full.
+    pub fn percent(&self) -> Option<u32> {
+        self.window?;
+        (self.limit > 0).then(|| (u64::from(self.used) * 100 / u64::from(self.limit)) as u32)
+    }
+
+    /// The bar with a draft and a growing reply on it, both estimates.
+    #[must_use]
+    pub fn with(&self, draft: u32, reply: u32) -> Self {
+        let mut budget = self.clone();
+        for (kind, tokens) in [(Kind::Reply, reply), (Kind::Draft, draft)] {
+            if tokens > 0 {
+                budget.segments.push(Segment { kind, tokens });
+            }
+        }
+        if reply > 0 {
+            budget.used = budget.used.saturating_add(reply);
+            budget.estimated = true;
+        }
+        budget
+    }
+
+    /// Every stretch of the bar, with free, answer and margin; they add up to the window. When the
+    /// contents exceed the limit, what is left of reserve and margin is shown; when they exceed the
+    /// window, the bar is as wide as the contents.
+    pub fn stretches(&self) -> Vec<Segment> {
+        let mut all = self.segments.clone();
+        let Some(window) = self.window else { return all };
+        let mut room = window.saturating_sub(all.iter().map(|s| s.tokens).fold(0, u32::saturating_add));
+        let margin = self.margin.min(room);
+        room -= margin;
+        let reserve = self.reserve.min(room);
+        room -= reserve;
+        for (kind, tokens) in [(Kind::Free, room), (Kind::Reserve, reserve), (Kind::Margin, margin)] {
+            if tokens > 0 {
+                all.push(Segment { kind, tokens });
+            }
+        }
+        all
+    }
+
+    /// What the full width of the bar stands for.
+    pub fn width(&self) -> u32 {
+        self.stretches().iter().map(|s| s.tokens).fold(0, u32::saturating_add).max(1)
+    }
+
+    /// Whether the labels of floor and trigger would touch: the floor's goes to the left then.
+    pub fn ticks_are_close(&self) -> bool {
+        let gap = self.trigger.saturating_sub(self.floor);
+        u64::from(gap) * 100 < u64::from(self.width()) * 28
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(used: u32) -> Budget {
+        Budget {
+            window: Some(8192),
+            limit: 7004,
+            used,
+            estimated: false,
+            segments: vec![Segment { kind: Kind::System, tokens: 486 }, Segment { kind: Kind::User, tokens: used - 486 }],
+            reserve: 1024,
+            margin: 164,
+            floor: 2406,
+            target: 4017,
+            trigger: 6084,
+        }
+    }
+
+    /// B7: segments, free, reserve and margin are the window, and the header's percentage is of the
+    /// same limit.
+    #[test]
+    fn the_stretches_are_the_window() {
+        for used in [486, 3642, 6112, 7004, 7420, 8192] {
+            let bar = budget(used);
+            assert_eq!(bar.stretches().iter().map(|s| s.tokens).sum::<u32>(), 8192, "{used}");
+        }
+        let over = budget(9000);
+        assert_eq!(over.stretches().iter().map(|s| s.tokens).sum::<u32>(), 9000);
+        assert_eq!(over.width(), 9000);
+        assert_eq!(budget(7420).stretches().last(), Some(&Segment { kind: Kind::Margin, tokens: 164 }));
+        assert_eq!(budget(6112).percent(), Some(87));
+        assert_eq!(budget(7003).percent(), Some(99));
+    }
+
+    /// B4, I9: what the bar says at each size.
+    #[test]
+    fn states() {
+        let check = |used, activity, expected: State| assert_eq!(budget(used).state(activity), expected, "{used}");
+        check(3642, Activity::Quiet, State::Calm);
+        check(4552, Activity::Quiet, State::Calm);
+        check(4553, Activity::Quiet, State::Near { left: 1531 });
+        check(6083, Activity::Quiet, State::Near { left: 1 });
+        check(6084, Activity::Quiet, State::Trigger { layer: None });
+        check(6112, Activity::Writing(4), State::Trigger { layer: Some(4) });
+        check(6410, Activity::Stuck, State::Stuck);
+        check(7420, Activity::Writing(4), State::Over { by: 416 });
+        let unknown = Budget { window: None, ..budget(3642) };
+        assert_eq!(unknown.state(Activity::Quiet), State::Unknown);
+        assert_eq!(unknown.percent(), None);
+        assert_eq!(unknown.stretches().len(), 2);
+    }
+
+    #[test]
+    fn a_growing_reply_is_an_estimate_and_takes_free_space() {
+        let bar = budget(3642).with(38, 338);
+        assert_eq!((bar.used, bar.estimated), (3980, true));
+        assert_eq!(bar.stretches().iter().map(|s| s.tokens).sum::<u32>(), 8192);
+        assert_eq!(bar.stretches().iter().find(|s| s.kind == Kind::Free).map(|s| s.tokens), Some(7004 - 3642 - 38 - 338));
+        assert!(!budget(3642).with(38, 0).estimated);
+    }
+}

@@ -1,0 +1,150 @@
+//! The compaction card's data: one element whose text changes in place.
+
+use super::budget::Segment;
+
+/// What a card says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Card {
+    /// The compaction, from 1: the number of the layer it writes.
+    pub number: u32,
+    /// When it began; milliseconds since 1970.
+    pub at: f64,
+    /// How it stands.
+    pub state: State,
+}
+
+/// The states of a card, in the order they are passed through.
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    /// The trigger was reached; the run starts after the reply.
+    Announced {
+        /// Tokens used of the limit.
+        used: u32,
+        /// The limit.
+        limit: u32,
+    },
+    /// The run is working.
+    Working {
+        /// The stage it is in.
+        stage: Stage,
+        /// Tokens written of those expected, while summarising.
+        progress: Option<(u32, u32)>,
+        /// Tokens before.
+        before: u32,
+        /// Tokens expected after.
+        expected: u32,
+    },
+    /// The layer is written.
+    Done(Box<Done>),
+    /// Nothing was written.
+    Skipped {
+        /// Why, in a sentence.
+        why: String,
+    },
+    /// It could not be written.
+    Failed {
+        /// Why, in a sentence.
+        why: String,
+    },
+    /// The layer was written and taken back.
+    Undone {
+        /// Tokens with the layer.
+        before: u32,
+        /// Tokens without it.
+        after: u32,
+    },
+}
+
+/// The six stages of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Which messages.
+    Identify,
+    /// What the summariser gets.
+    Prepare,
+    /// The summary is written.
+    Summarise,
+    /// The layer is made.
+    Checkpoint,
+    /// The new view.
+    Update,
+    /// The invariants are checked.
+    Verify,
+}
+
+impl Stage {
+    /// All stages in order.
+    pub const ALL: [Self; 6] = [Self::Identify, Self::Prepare, Self::Summarise, Self::Checkpoint, Self::Update, Self::Verify];
+}
+
+/// What a finished compaction left behind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Done {
+    /// Tokens before.
+    pub before: u32,
+    /// Tokens after.
+    pub after: u32,
+    /// The window, as the scale of the two bars.
+    pub limit: u32,
+    /// The bar before; empty when it is not known any more.
+    pub bar_before: Vec<Segment>,
+    /// The bar after.
+    pub bar_after: Vec<Segment>,
+    /// The engine's number of the layer, if one was written.
+    pub id: Option<u32>,
+    /// First and last message covered.
+    pub covers: (u32, u32),
+    /// How many messages were covered.
+    pub messages: u32,
+    /// Tokens of what is covered, and of the layer.
+    pub layer: (u32, u32),
+    /// Who wrote it: a model's name, or `None` for the deterministic summariser.
+    pub author: Option<String>,
+    /// Why the deterministic summariser stood in, if it did.
+    pub fallback: Option<String>,
+    /// Facts that are in no part of the window any more.
+    pub dropped: Vec<String>,
+    /// How many messages of the person stay word for word.
+    pub kept: u32,
+    /// How long it took, in milliseconds, if known.
+    pub took: Option<f64>,
+    /// Whether this is the newest one, which can be taken back.
+    pub undoable: bool,
+}
+
+impl Done {
+    /// The saving in percent, rounded.
+    pub fn percent(&self) -> u32 {
+        let saved = u64::from(self.before.saturating_sub(self.after));
+        ((saved * 200 + u64::from(self.before)) / (2 * u64::from(self.before.max(1)))) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_saving_is_of_what_was_there() {
+        let done = |before, after| Done {
+            before,
+            after,
+            limit: 7004,
+            bar_before: Vec::new(),
+            bar_after: Vec::new(),
+            id: Some(7),
+            covers: (28, 41),
+            messages: 9,
+            layer: (2637, 402),
+            author: None,
+            fallback: None,
+            dropped: Vec::new(),
+            kept: 5,
+            took: None,
+            undoable: true,
+        };
+        assert_eq!(done(6204, 3665).percent(), 41);
+        assert_eq!(done(6112, 3843).percent(), 37);
+        assert_eq!(done(0, 0).percent(), 0);
+    }
+}

@@ -1,0 +1,56 @@
+//! A layer as the page shows it.
+
+use super::budget::Age;
+
+/// A summary that stands for a range of messages in the window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerView {
+    /// The engine's number of this form.
+    pub id: u32,
+    /// The number of the compaction that first wrote it; what people see.
+    pub number: u32,
+    /// How far it has faded.
+    pub age: Age,
+    /// The ranges it covers, both ends included, oldest first.
+    pub covers: Vec<(u32, u32)>,
+    /// The summary, with the facts carried word for word after it.
+    pub text: String,
+    /// Facts carried word for word because the summary missed them.
+    pub ledger: Vec<String>,
+    /// Its tokens now.
+    pub tokens: u32,
+    /// Tokens of what it covers.
+    pub original: u32,
+    /// Who wrote it; `None`: the built-in summariser.
+    pub author: Option<String>,
+    /// Facts that are in no part of the window.
+    pub dropped: Vec<String>,
+}
+
+impl LayerView {
+    /// Whether it stands for the message `seq`.
+    pub fn covers(&self, seq: u32) -> bool {
+        self.covers.iter().any(|(from, to)| (*from..=*to).contains(&seq))
+    }
+
+    /// First and last message it covers.
+    pub fn range(&self) -> (u32, u32) {
+        (self.covers.iter().map(|c| c.0).min().unwrap_or(0), self.covers.iter().map(|c| c.1).max().unwrap_or(0))
+    }
+}
+
+/// The height of a layer's band in pixels: its tokens against those of the largest, 40 at most, so
+/// that fading is seen as thinning.
+pub fn band(tokens: u32, largest: u32) -> u32 {
+    (tokens * 40).checked_div(largest.max(1)).unwrap_or(0).clamp(4, 40)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn height_is_tokens() {
+        assert_eq!([402, 196, 98, 1].map(|t| band(t, 402)), [40, 19, 9, 4]);
+    }
+}

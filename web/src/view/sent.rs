@@ -1,0 +1,31 @@
+//! What the model sees: one message of the next window.
+
+/// Where a sent message comes from, for the edge beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ink {
+    /// System prompt, goal, pins.
+    System,
+    /// The slot with the layers.
+    Layer,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    Tool,
+}
+
+/// One message exactly as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Its role, as the provider calls it.
+    pub role: &'static str,
+    /// Where it comes from.
+    pub ink: Ink,
+    /// What it is, in a word or two; may be empty.
+    pub note: String,
+    /// Its text.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: Option<u32>,
+}
