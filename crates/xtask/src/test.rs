@@ -82,6 +82,7 @@ const STEPS: &[Step] = &[
     Step { name: "clippy",      when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "clippy-wasm", when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "host",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![host(m, "test", "")]) },
+    Step { name: "wasm",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![cargo(m, "test --target wasm32-unknown-unknown --package palimpsest-browser --lib")]) },
     Step { name: "ollama",      when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
     Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 600, does: Does::Run(|m| vec![properties(m)]) },
     Step { name: "llama",       when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs")]) },

@@ -311,7 +311,8 @@ fn no_file_names_a_machine_or_a_registry() {
 fn names_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         let before = line[..at].chars().next_back();
-        before.is_none_or(|char| !char.is_alphanumeric() && !"_/}.~".contains(char))
+        // after a colon it is a place inside a container, as in `-v data:/root/.cache`
+        before.is_none_or(|char| !char.is_alphanumeric() && !"_/}.~:".contains(char))
     })
 }
 
@@ -321,6 +322,7 @@ fn a_path_is_told_from_a_longer_one() {
     assert!(names_path("/home/me/", "/home/me/"));
     assert!(!names_path("backup/home/me/x", "/home/me/"));
     assert!(!names_path("$BASE}/home/me/x", "/home/me/"));
+    assert!(!names_path("docker run -v data:/home/me/x", "/home/me/"));
 }
 
 /// State by id, in the table's order; an id that stands twice is an error.

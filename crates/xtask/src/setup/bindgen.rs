@@ -51,6 +51,8 @@ pub(crate) fn find(machine: &mut Machine) -> Option<String> {
     machine.set("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
     let capabilities = machine.places.root.join("tests/webdriver.json");
     machine.set("WASM_BINDGEN_TEST_WEBDRIVER_JSON", capabilities);
+    // seconds for a whole test binary; the runner's own 20 are short on a busy machine
+    machine.set("WASM_BINDGEN_TEST_TIMEOUT", "300");
     machine.put_first(folder);
     Some(format!("wasm-bindgen {version}"))
 }
