@@ -2,7 +2,9 @@
 // Slow and about 130 MB on first use, so it runs only when asked for: PALIMPSEST_LLAMA=1.
 
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { startLlama } from "./llama.mjs";
 
 const skip = process.env.PALIMPSEST_LLAMA ? false : "set PALIMPSEST_LLAMA=1 to test with a real llama.cpp";
@@ -29,4 +31,28 @@ test("a real llama.cpp serves a page of another origin, counts, and ends with it
     await llama.close();
   }
   await assert.rejects(fetch(`${llama.url}/health`));
+});
+
+const noCargo = spawnSync("cargo", ["--version"]).status === 0 ? false : "cargo is not installed";
+
+test("our codec streams from it, makes a real summary, and counts as its tokenizer does", { skip: skip || noCargo }, async () => {
+  const llama = await startLlama({ ctx: 2048 });
+  try {
+    const cargo = spawn("cargo", ["test", "--quiet", "--package", "palimpsest-ollama", "--test", "llama", "--", "--nocapture"], {
+      cwd: fileURLToPath(new URL("../..", import.meta.url)),
+      env: { ...process.env, PALIMPSEST_LLAMA_URL: llama.url },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    let err = "";
+    cargo.stdout.on("data", (data) => (out += data));
+    cargo.stderr.on("data", (data) => (err += data));
+    const code = await new Promise((resolve) => cargo.once("exit", resolve));
+    assert.equal(code, 0, out + err);
+    assert.match(out, /summarised \d+ tokens to \d+/);
+    assert.match(out, /3 passed; 0 failed/);
+    console.log(out.match(/summarised.*/)[0]);
+  } finally {
+    await llama.close();
+  }
 });

@@ -112,8 +112,16 @@ fn every_split_gives_the_same_deltas() {
     }
 }
 
+/// How many random streams: 2,000, or what `PROPTEST_CASES` says.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(2000)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     /// I10, research F 73, 75: arbitrary bytes never panic, and their result does not depend on the chunks.
     #[test]
