@@ -29,7 +29,7 @@ mod openai;
 mod read;
 pub mod validate;
 
-pub use validate::{Problem, Validation, validate};
+pub use validate::{Problem, Validation, validate, validate_list};
 
 /// The longest identifier that is taken, in bytes (F 18).
 pub const MAX_ID_BYTES: usize = 256;

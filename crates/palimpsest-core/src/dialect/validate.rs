@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::group::{self, Care};
-use super::{Dialect, Fault, MAX_ID_BYTES, Parsed, Slot, detect, fill, read};
+use super::{Dialect, Fault, MAX_ID_BYTES, Parsed, Rendered, Slot, detect, fill, read};
 use crate::message::{Origin, Part, Role};
 use crate::tool::Pairing;
 
@@ -147,6 +147,16 @@ pub struct Validation {
 
 /// Checks a list, in the dialect it looks like if none is given. Never fails, whatever the values are.
 pub fn validate(values: &[Value], dialect: Option<Dialect>) -> Validation {
+    let (mut validation, repaired) = validate_list(values, dialect);
+    validation.repaired = repaired.map(|list| fill(list, values));
+    validation
+}
+
+/// As [`validate`], with the mended list beside it, naming what is the caller's own.
+pub fn validate_list(
+    values: &[Value],
+    dialect: Option<Dialect>,
+) -> (Validation, Option<Vec<Rendered>>) {
     let dialect = dialect
         .or_else(|| detect(values))
         .unwrap_or(Dialect::OpenAi);
@@ -156,12 +166,13 @@ pub fn validate(values: &[Value], dialect: Option<Dialect>) -> Validation {
     problems.sort_by_key(|p| p.index);
     let ok = problems.is_empty();
     let repaired = (!ok).then(|| repair(values, dialect));
-    Validation {
+    let validation = Validation {
         ok,
         dialect,
         problems,
-        repaired,
-    }
+        repaired: None,
+    };
+    (validation, repaired)
 }
 
 fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
@@ -375,38 +386,50 @@ fn message_ids(values: &[Value], dialect: Dialect, problems: &mut Vec<Problem>) 
     }
 }
 
-fn repair(values: &[Value], dialect: Dialect) -> Vec<Value> {
-    let values = if dialect == Dialect::AiSdkUi {
+fn repair(values: &[Value], dialect: Dialect) -> Vec<Rendered> {
+    let (list, own) = if dialect == Dialect::AiSdkUi {
         unique_messages(values)
     } else {
-        values.to_vec()
+        (values.to_vec(), (0..values.len()).map(Some).collect())
     };
-    let (mut parsed, _) = read::read(&values, dialect, Origin::Host);
+    let (mut parsed, _) = read::read(&list, dialect, Origin::Host);
     rename(&mut parsed);
-    fill(
-        group::write(group::of_parsed(&parsed), &values, &parsed, Care::Repair),
-        &values,
-    )
+    let rendered = group::write(group::of_parsed(&parsed), &list, &parsed, Care::Repair);
+    let ours = |message| match message {
+        Rendered::Kept(index) => match own[index] {
+            Some(index) => Rendered::Kept(index),
+            None => Rendered::Made(list[index].clone()),
+        },
+        made @ Rendered::Made(_) => made,
+    };
+    rendered.into_iter().map(ours).collect()
 }
 
-/// A repeated message is left out (F 16); another one under the same id gets one of its own (F 17).
-fn unique_messages(values: &[Value]) -> Vec<Value> {
+/// A repeated message is left out (F 16); another one under the same id gets one of its own (F 17). With the index
+/// in the caller's list of each that is unchanged.
+fn unique_messages(values: &[Value]) -> (Vec<Value>, Vec<Option<usize>>) {
     let mut ids: BTreeSet<String> = BTreeSet::new();
     let mut out: Vec<Value> = Vec::new();
-    for value in values {
+    let mut own = Vec::new();
+    for (index, value) in values.iter().enumerate() {
         let mut value = value.clone();
+        let mut unchanged = Some(index);
         if let Some(id) = value.get("id").and_then(Value::as_str).map(str::to_owned) {
+            let mut id = id;
             if ids.contains(&id) {
                 if out.contains(&value) {
                     continue;
                 }
-                value["id"] = fresh(&id, &ids).into();
+                id = fresh(&id, &ids);
+                value["id"] = id.as_str().into();
+                unchanged = None;
             }
-            ids.insert(value["id"].as_str().unwrap_or_default().to_owned());
+            ids.insert(id);
         }
         out.push(value);
+        own.push(unchanged);
     }
-    out
+    (out, own)
 }
 
 /// Gives each repeated call an id of its own, and its result too.
