@@ -264,10 +264,13 @@ fn error(text: &str, room: u32, counter: &dyn TokenCounter) -> Option<Condensed>
 
 /// The short form under a line that says what it is.
 fn marked(short: &str, kind: Kind, original: &str) -> String {
-    let lines = grouped(original.lines().count());
+    let lines = match original.lines().count() {
+        1 => "1 line".to_owned(),
+        n => format!("{} lines", grouped(n)),
+    };
     let short = short.trim_end();
     format!(
-        "{MARK}{}: {lines} lines, {} bytes]\n{short}",
+        "{MARK}{}: {lines}, {} bytes]\n{short}",
         kind.name(),
         grouped(original.len())
     )

@@ -30,45 +30,91 @@ pub(super) fn condense(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Runs of base64 characters, line breaks of wrapped data included. ASCII, so every border is a
+/// Whether a byte can be part of encoded data.
+const ENCODED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 128 {
+        let byte = b as u8;
+        table[b] = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-');
+        b += 1;
+    }
+    table
+};
+
+/// Data is wrapped at 64 or 76 characters; shorter lines are words.
+const WRAP: usize = 60;
+
+/// Runs of encoded characters, line breaks of wrapped data included. ASCII, so every border is a
 /// character's.
+///
+/// A run holds every place that is a multiple of half its length: only those are looked at.
 fn runs(bytes: &[u8]) -> Vec<(usize, usize)> {
-    let encoded =
-        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-');
     let mut runs = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        if !encoded(bytes[at]) {
-            at += 1;
-            continue;
-        }
-        let start = at;
-        let mut line = at;
-        while at < bytes.len() {
-            if encoded(bytes[at]) {
-                at += 1;
-            } else if matches!(bytes[at], b'\n' | b'\r') && at - line >= 60 {
-                // data is wrapped at 64 or 76; words are not
-                at += 1;
-                while matches!(bytes.get(at), Some(b'\n' | b'\r')) {
-                    at += 1;
-                }
-                line = at;
-            } else {
-                break;
+    let mut done = 0;
+    let mut probe = 0;
+    while probe < bytes.len() {
+        if ENCODED[usize::from(bytes[probe])] || is_break(bytes[probe]) {
+            let start = run_start(bytes, done, probe);
+            let end = run_end(bytes, start);
+            if end >= start + LONG && is_data(&bytes[start..end]) {
+                runs.push((start, end));
             }
+            done = done.max(end);
+            probe = probe.max(end);
         }
-        // a short last line is data only where it is padded: it may be the next word
-        let last = &bytes[line..at];
-        let short = line > start && last.len() < 60 && !last.ends_with(b"=");
-        let end = if short { line } else { at };
-        let breaks = bytes[start..end].iter().rev();
-        let end = end - breaks.take_while(|b| matches!(b, b'\n' | b'\r')).count();
-        if end - start >= LONG && is_data(&bytes[start..end]) {
-            runs.push((start, end));
-        }
+        probe += LONG / 2;
     }
     runs
+}
+
+const fn is_break(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// Goes back from `at` over encoded characters, and over line breaks after long enough lines.
+fn run_start(bytes: &[u8], least: usize, at: usize) -> usize {
+    let line_start = |mut at: usize| {
+        while at > least && ENCODED[usize::from(bytes[at - 1])] {
+            at -= 1;
+        }
+        at
+    };
+    let mut start = line_start(at);
+    loop {
+        let mut end = start;
+        while end > least && is_break(bytes[end - 1]) {
+            end -= 1;
+        }
+        let before = line_start(end);
+        if end == start || end - before < WRAP {
+            return start;
+        }
+        start = before;
+    }
+}
+
+/// Where the run that begins at `start` ends.
+fn run_end(bytes: &[u8], start: usize) -> usize {
+    let mut end = start;
+    let mut at = start;
+    loop {
+        let line = at;
+        while at < bytes.len() && ENCODED[usize::from(bytes[at])] {
+            at += 1;
+        }
+        let (words, length) = (at, at - line);
+        // a short last line is data only where it is padded: it may be the next word
+        if line == start || length >= WRAP || bytes[line..at].ends_with(b"=") {
+            end = words;
+        }
+        while at < bytes.len() && is_break(bytes[at]) {
+            at += 1;
+        }
+        if at == words || length < WRAP {
+            return end;
+        }
+    }
 }
 
 /// Data has digits and both cases, or is hexadecimal; a line of dashes is neither.

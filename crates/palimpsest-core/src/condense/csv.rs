@@ -17,11 +17,17 @@ pub(super) fn looks_like(text: &str) -> bool {
 
 /// The delimiter, if the first lines agree on it: at least two cells in at least four rows.
 fn delimiter(text: &str) -> Option<char> {
+    // statements end in semicolons, and braces are code's
+    let code = |row: &str| row.trim_end().ends_with([';', '{', '}']) || row.contains("=>");
+    let lines = text.lines().take(20);
+    if lines.clone().filter(|l| code(l)).count() * 4 > lines.count() {
+        return None;
+    }
     ['\t', ',', ';', '|'].into_iter().find(|&delimiter| {
         let rows = rows(text).filter(|row| !is_rule(row)).take(20);
         let cells: Vec<usize> = rows.map(|row| cells(row, delimiter)).collect();
         let first = cells.first().copied().unwrap_or(0);
-        // commas are also in prose: more of them, or more rows
+        // commas are also in prose: more of them
         let enough = if delimiter == ',' { 3 } else { 2 };
         let same = cells.iter().filter(|&&n| n == first).count();
         first >= enough && cells.len() >= 4 && same * 20 >= cells.len() * 19
@@ -161,5 +167,7 @@ mod tests {
         ));
         assert!(!looks_like("a\nb\nc\nd\ne\n"));
         assert!(!looks_like("\"\n\"\n\"\n"));
+        assert!(!looks_like(&"import { A } from \"a.js\";\n".repeat(9)));
+        assert!(!looks_like(&"12:\t\tthis.clear();\n".repeat(9)));
     }
 }

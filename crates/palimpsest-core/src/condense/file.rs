@@ -1,6 +1,6 @@
 //! Long files that were read: both ends whole, an outline with line numbers in between.
 
-use super::cut::{self, grouped};
+use super::cut;
 use std::fmt::Write;
 
 /// Lines shown whole from the beginning and the end.
@@ -35,12 +35,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
     // evenly, if there are too many
     let step = entries.len().div_ceil(OUTLINE).max(1);
 
-    let mut out = format!(
-        "{} lines. Lines {} to {}:\n",
-        grouped(lines.len()),
-        line_number(0),
-        line_number(HEAD - 1)
-    );
+    let mut out = format!("Lines {} to {}:\n", line_number(0), line_number(HEAD - 1));
     for line in &lines[..HEAD] {
         write_line(&mut out, line);
     }
@@ -164,7 +159,7 @@ mod tests {
         });
         let short = condense(&text).unwrap();
         assert!(
-            short.starts_with("600 lines. Lines 1 to 40:\n    let x = 1;\n"),
+            short.starts_with("Lines 1 to 40:\n    let x = 1;\n"),
             "{short}"
         );
         assert!(
@@ -185,10 +180,7 @@ mod tests {
             _ => t + &format!("{i:6}\t    x = {i}\n"),
         });
         let short = condense(&text).unwrap();
-        assert!(
-            short.starts_with("400 lines. Lines 300 to 339:\n   300\t"),
-            "{short}"
-        );
+        assert!(short.starts_with("Lines 300 to 339:\n   300\t"), "{short}");
         assert!(short.contains("\n400: class Store:\n"), "{short}");
     }
 

@@ -1,6 +1,7 @@
 //! HTML to text: what a reader would see, with links and structure.
 
 use super::cut;
+use std::borrow::Cow;
 
 /// Elements whose content is not read.
 const UNREAD: [&str; 8] = [
@@ -87,20 +88,33 @@ pub(super) fn to_text(html: &str) -> Option<String> {
         let tag = &rest[1..end];
         rest = &rest[end + 1..];
         let closing = tag.starts_with('/');
-        let name: String = tag
-            .trim_start_matches('/')
-            .chars()
-            .take_while(char::is_ascii_alphanumeric)
-            .collect();
-        let name = name.to_ascii_lowercase();
-        if !closing && !tag.ends_with('/') && UNREAD.contains(&name.as_str()) {
-            rest = skip_element(rest, &name);
+        let mut name = [0; LONGEST_NAME];
+        let name = element(tag, &mut name);
+        if !closing && !tag.ends_with('/') && UNREAD.contains(&name) {
+            rest = skip_element(rest, name);
             continue;
         }
-        page.tag(&name, tag, closing);
+        page.tag(name, tag, closing);
     }
     page.text(rest);
     page.finish()
+}
+
+/// Longer names of elements are none that matter here.
+const LONGEST_NAME: usize = 12;
+
+/// The name in a tag, in lower case.
+fn element<'b>(tag: &str, name: &'b mut [u8; LONGEST_NAME]) -> &'b str {
+    let tag = tag.trim_start_matches('/').bytes();
+    let mut length = 0;
+    for byte in tag.take_while(u8::is_ascii_alphanumeric) {
+        if length == LONGEST_NAME {
+            return "";
+        }
+        name[length] = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    std::str::from_utf8(&name[..length]).unwrap_or_default()
 }
 
 #[derive(Default)]
@@ -241,11 +255,11 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
             .split(|c: char| c.is_whitespace() || c == '>')
             .next()?,
     };
-    Some(decode(value))
+    Some(decode(value).into_owned())
 }
 
 /// Text with its character references resolved, the common names only.
-fn decode(text: &str) -> String {
+fn decode(text: &str) -> Cow<'_, str> {
     const NAMES: [(&str, char); 20] = [
         ("amp", '&'),
         ("lt", '<'),
@@ -269,7 +283,7 @@ fn decode(text: &str) -> String {
         ("middot", '·'),
     ];
     if !text.contains('&') {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -300,7 +314,7 @@ fn decode(text: &str) -> String {
         }
     }
     out.push_str(rest);
-    out
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ pub(super) struct JsonLimits {
 impl JsonLimits {
     /// For tool results in general.
     pub(super) const RESULT: Self = Self {
-        head: 3,
-        tail: 1,
+        head: 5,
+        tail: 2,
         string: 400,
         depth: 8,
         schema: true,
@@ -389,11 +389,15 @@ impl<'a> Scan<'a> {
         let start = self.at + 1;
         let mut at = start;
         loop {
-            match *self.bytes.get(at)? {
-                b'"' => break,
-                b'\\' => at += 2,
-                _ => at += 1,
+            at += self
+                .bytes
+                .get(at..)?
+                .iter()
+                .position(|&b| b == b'"' || b == b'\\')?;
+            if self.bytes[at] == b'"' {
+                break;
             }
+            at += 2;
         }
         self.at = at + 1;
         self.text.get(start..at)
@@ -506,7 +510,10 @@ fn names_error(key: &str) -> bool {
         "error_message",
         "errormessage",
     ];
-    key.len() <= 16 && NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
+    // most keys are told by their first letter
+    let first = key.as_bytes().first().map(u8::to_ascii_lowercase);
+    matches!(first, Some(b'e' | b't' | b's'))
+        && NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
 }
 
 /// Whether the inside of a string is valid JSON.
@@ -621,15 +628,21 @@ mod tests {
         check(
             &json!(rows),
             "[{\"id\":0,\"name\":null},{\"id\":1,\"name\":\"x\"},{\"id\":2,\"name\":null},\
-             \"… 95 more items, each with id: number, name: string|null, error: string (in 1)\",\
-             {\"id\":40,\"name\":\"x\",\"error\":\"disk full\"},{\"id\":99,\"name\":\"x\"}]",
+             {\"id\":3,\"name\":\"x\"},{\"id\":4,\"name\":null},\
+             \"… 92 more items, each with id: number, name: string|null, error: string (in 1)\",\
+             {\"id\":40,\"name\":\"x\",\"error\":\"disk full\"},{\"id\":98,\"name\":null},\
+             {\"id\":99,\"name\":\"x\"}]",
         );
-        check(&json!([1, 2, 3, 4, 5]), "[1,2,3,4,5]");
-        check(&json!([1, 2, 3, 4, 5, 6]), "[1,2,3,\"… 2 more items\",6]");
-        check(&json!([]), "[]");
+        check(&json!([1, 2, 3, 4, 5, 6, 7, 8]), "[1,2,3,4,5,6,7,8]");
         check(
-            &json!({"total": 9, "items": [1, 2, 3, 4, 5, 6, 7]}),
-            "{\"total\":9,\"items\":[1,2,3,\"… 3 more items\",7]}",
+            &json!([1, 2, 3, 4, 5, 6, 7, 8, 9]),
+            "[1,2,3,4,5,\"… 2 more items\",8,9]",
+        );
+        check(&json!([]), "[]");
+        let inner: Vec<u32> = (0..20).collect();
+        check(
+            &json!({"total": 9, "items": inner}),
+            "{\"total\":9,\"items\":[0,1,2,3,4,\"… 13 more items\",18,19]}",
         );
     }
 
@@ -639,7 +652,8 @@ mod tests {
         let text: String = (0..50).fold(String::new(), |t, i| t + &format!("{{\"n\":{i}}}\n"));
         assert_eq!(
             condense(&text, JsonLimits::RESULT).unwrap(),
-            "{\"n\":0}\n{\"n\":1}\n{\"n\":2}\n\"… 46 more items, each with n: number\"\n{\"n\":49}"
+            "{\"n\":0}\n{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n{\"n\":4}\n\
+             \"… 43 more items, each with n: number\"\n{\"n\":48}\n{\"n\":49}"
         );
     }
 

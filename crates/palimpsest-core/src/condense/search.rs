@@ -8,9 +8,10 @@ use std::fmt::Write;
 const SNIPPET: usize = 240;
 /// Web results that are shown.
 const RESULTS: usize = 20;
-/// Hits shown of one file, and files shown.
+/// Hits shown of one file, files shown with hits, and files only named.
 const HITS: usize = 5;
 const FILES: usize = 60;
+const NAMED: usize = 240;
 /// Longest line of a hit, in bytes.
 const LINE: usize = 200;
 
@@ -226,18 +227,31 @@ pub(super) fn hits(text: &str) -> Option<String> {
     for (path, hits) in files.iter().take(FILES) {
         _ = writeln!(out, "{path}");
         for (number, words) in hits.iter().take(HITS) {
-            _ = writeln!(out, "  {number}: {}", cut::line(words, LINE));
+            let colon = if number.is_empty() { "" } else { ": " };
+            _ = writeln!(out, "  {number}{colon}{}", cut::line(words, LINE));
         }
         if hits.len() > HITS {
             _ = writeln!(out, "  … {} more", hits.len() - HITS);
         }
     }
-    for chunk in files.get(FILES..).unwrap_or_default().chunks(8) {
+    for chunk in files
+        .get(FILES..)
+        .unwrap_or_default()
+        .chunks(8)
+        .take(NAMED / 8)
+    {
         let names: Vec<String> = chunk
             .iter()
             .map(|(path, hits)| format!("{path} ({})", hits.len()))
             .collect();
         _ = writeln!(out, "… {}", names.join(", "));
+    }
+    if files.len() > FILES + NAMED {
+        _ = writeln!(
+            out,
+            "… {} more files",
+            cut::grouped(files.len() - FILES - NAMED)
+        );
     }
     if other > 0 {
         _ = writeln!(out, "… {other} other lines");
@@ -245,19 +259,25 @@ pub(super) fn hits(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// `path:12:text` or, for lines around a hit, `path-12-text`.
+/// `path:12:text`, `path-12-text` for a line around a hit, or `path:text` without a number.
 fn hit(line: &str) -> Option<(&str, &str, &str)> {
     if line.starts_with([' ', '\t']) {
         return None;
     }
-    [':', '-'].into_iter().find_map(|separator| {
+    let is_path = |path: &str| path.contains(['/', '.', '\\']) && !path.contains([' ', '"', '(']);
+    let numbered = [':', '-'].into_iter().find_map(|separator| {
         line.match_indices(separator).take(8).find_map(|(at, _)| {
             let (path, rest) = (&line[..at], &line[at + 1..]);
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
             let words = rest[digits..].strip_prefix(separator)?;
-            let is_path = path.contains(['/', '.', '\\']) && !path.contains([' ', '"']);
-            (digits > 0 && digits < 8 && is_path).then(|| (path, &rest[..digits], words))
+            (digits > 0 && digits < 8 && is_path(path)).then(|| (path, &rest[..digits], words))
         })
+    });
+    numbered.or_else(|| {
+        let (path, words) = line.split_once(':')?;
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        (is_path(path) && path.len() > file.len() && file.contains('.'))
+            .then_some((path, "", words))
     })
 }
 
@@ -314,6 +334,17 @@ mod tests {
             "11 hits in 2 files\nsrc/a.rs\n  1: let x = 1;\n  2: let x = 2;\n  3: let x = 3;\n  4: let x = 4;\n\
              \x20 5: let x = 5;\n  … 4 more\nsrc/b-c.rs\n  7: context\n  8: hit: here\n"
         );
+        let bare =
+            "./src/a.ts:import x;\n./src/a.ts:import y;\n".repeat(4) + "./src/b.ts:export z;\n";
+        assert!(looks_like_hits(&bare));
+        assert!(
+            hits(&bare)
+                .unwrap()
+                .ends_with("  … 3 more\n./src/b.ts\n  export z;\n")
+        );
+        assert!(!looks_like_hits(
+            &"see https://x.org/a.html for more\n".repeat(20)
+        ));
         assert!(!looks_like_hits(&"10:20:30 INFO started\n".repeat(20)));
         assert!(!looks_like_hits(&"key: value\n".repeat(20)));
     }
