@@ -4,13 +4,14 @@
 import collections, glob, gzip, hashlib, json, os, random, re, subprocess, sys
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CRATE = os.path.dirname(HERE)
 ORACLES = os.path.expanduser(os.environ.get("PALIMPSEST_ORACLES", "~/.cache/palimpsest/oracles"))
 DATA = os.environ.get("PALIMPSEST_DATA", os.path.join(CRATE, "../../../shared/data"))
+WORDS = 9  # the first features: words after a space, by length
 PER_CLASS = 700_000  # characters of one class of text
 
 
@@ -191,7 +192,7 @@ def truth(tokenizer, texts):
 def features(texts):
     run = subprocess.run(
         ["cargo", "run", "-q", "--release", "-p", "palimpsest-tokens", "--example", "features"],
-        input="\0".join(t.replace("\0", " ") for t in texts).encode("utf-8", "replace"), stdout=subprocess.PIPE, check=True, cwd=CRATE)
+        input="\0".join(t.replace("\0", " ") for t in texts).encode("utf-8", "replace"), stdout=subprocess.PIPE, check=True, cwd=os.environ.get("PALIMPSEST_WORKSPACE", CRATE))
     return np.array([list(map(int, line.split())) for line in run.stdout.decode().splitlines()], float)
 
 
@@ -216,13 +217,17 @@ def trigrams(texts):
 # ---- fit --------------------------------------------------------------------
 
 def fit(X, y, kinds):
-    """Non-negative weights with the least relative error, every class of text counting the same."""
+    """Weights with the least relative error, every class of text counting the same. None is negative, and a word after a
+    space costs a token at least: it is a word to every tokenizer."""
+    least = np.zeros(X.shape[1])
+    least[:WORDS] = 1
     total = {k: y[kinds == k].sum() for k in set(kinds)}
     soft = np.array([(2.0 if len(k) > 2 or k == "en" else 1.0) for k in kinds])
     scale = np.sqrt(soft / np.array([total[k] for k in kinds]) / np.maximum(y, 8)) * np.sqrt(np.mean(y) * np.mean(list(total.values())))
     ridge = np.eye(X.shape[1]) * 0.05
-    prior = np.full(X.shape[1], 0.3) * 0.05
-    return nnls(np.vstack([X * scale[:, None], ridge]), np.concatenate([y * scale, prior]), maxiter=20000)[0]
+    prior = np.where(least > 0, 1, 0.3) * 0.05
+    q, r = np.linalg.qr(np.vstack([X * scale[:, None], ridge]))
+    return lsq_linear(r, q.T @ np.concatenate([y * scale, prior]), bounds=(least, np.inf)).x
 
 
 def main():

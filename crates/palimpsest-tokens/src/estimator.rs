@@ -103,10 +103,6 @@ impl Estimator {
         self
     }
 
-    pub(crate) fn scales(&self) -> Scales {
-        self.scales
-    }
-
     /// The estimate by group of features, in tokens, at a scale of 1. What calibration learns from.
     pub(crate) fn groups(&self, text: &str) -> [f32; GROUPS] {
         let cost = &weights(self.family).cost;

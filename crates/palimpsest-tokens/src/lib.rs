@@ -6,6 +6,7 @@
 
 mod assembly;
 mod cache;
+mod calibration;
 mod counter;
 mod error;
 mod estimator;
@@ -19,11 +20,13 @@ mod pre;
 mod pretokenize;
 mod snapshot;
 mod specials;
+mod tally;
 mod unicode;
 mod vocabulary;
 mod weights;
 mod words;
 
+pub use calibration::{Calibration, Ignored, Reported, Verdict, Weight};
 pub use counter::{Count, CountRole, Overhead, Source, TokenCounter};
 pub use error::Error;
 pub use estimator::Estimator;
@@ -34,4 +37,5 @@ pub use json::Limits;
 pub use loader::{Loader, Progress};
 pub use pretokenize::Rules;
 pub use specials::Specials;
+pub use tally::Tally;
 pub use vocabulary::{Trust, Vocabulary};

@@ -463,14 +463,14 @@ impl<'a> Scanner<'a> {
                 .unwrap_or(after);
         }
         let marks = !(SPACE | LETTER | NUMBER);
-        let after = if kind != SPACE {
-            after
-        } else {
+        let after = if kind == SPACE {
             let (second, third) = self.next(after, end);
             if b != b' ' || second & marks == 0 {
                 return self.space(at, end, true);
             }
             third
+        } else {
+            after
         };
         let after = self.run_kinds(after, end, marks);
         self.bytes[after..end]

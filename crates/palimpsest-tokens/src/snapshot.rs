@@ -43,12 +43,12 @@ impl Vocabulary {
         number(&mut out, parts.merges.len() as u32);
         let mut last = 0;
         for merge in &parts.merges {
-            let step = merge.made as i32 - last;
-            last = merge.made as i32;
+            let step = merge.made.cast_signed() - last;
+            last = merge.made.cast_signed();
             // A zigzag number, so that steps back are short too, and whether the merge is tied.
             number(
                 &mut out,
-                ((step << 1 ^ step >> 31) as u32) << 1 | u32::from(merge.tied),
+                (step << 1 ^ step >> 31).cast_unsigned() << 1 | u32::from(merge.tied),
             );
             number(&mut out, merge.left);
             number(&mut out, merge.right);
@@ -123,10 +123,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Parts, Error> {
     for _ in 0..n {
         let word = reader.number()?;
         let step = word >> 1;
-        last = last.wrapping_add((step >> 1) as i32 ^ -((step & 1) as i32));
+        last = last.wrapping_add((step >> 1).cast_signed() ^ -(step & 1).cast_signed());
         let (left, right) = (reader.number()?, reader.number()?);
         let length = |id: u32| lengths.get(id as usize).copied().unwrap_or(0);
-        let made = last as u32;
+        let made = last.cast_unsigned();
         if length(made) < 2
             || length(left) == 0
             || length(right) == 0

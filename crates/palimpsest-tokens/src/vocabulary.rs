@@ -528,12 +528,12 @@ impl Symbols {
         let raw = kind.raw();
         let missing = MAX_IDS as u32;
         let mut bytes = [missing; 256];
-        let most = if raw { 128 } else { 256 };
-        for b in 0..most {
-            // A byte without a token gives none; a character without one gives that of its byte.
-            bytes[b] = index
-                .get(texts, &[b as u8])
-                .unwrap_or(missing + u32::from(raw));
+        // A byte without a token gives none; a character without one gives that of its byte.
+        for (b, id) in (0..=255_u8)
+            .zip(&mut bytes)
+            .take(if raw { 128 } else { 256 })
+        {
+            *id = index.get(texts, &[b]).unwrap_or(missing + u32::from(raw));
         }
         let mut plane = Vec::new();
         if raw {

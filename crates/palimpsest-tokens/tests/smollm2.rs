@@ -1,5 +1,7 @@
 //! The vocabulary a real Ollama returned for SmolLM2, against ids llama.cpp and Hugging Face agree on.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test helpers")]
+
 use palimpsest_tokens::{
     CountRole, Error, Loader, Progress, Source, Specials, TokenCounter as _, Vocabulary,
 };
@@ -100,7 +102,7 @@ fn slices_and_snapshots_make_the_same_vocabulary() {
         let mut chunks = show.chunks(chunk);
         let mut loader = Loader::new();
         let mut steps = 0;
-        let loaded = loop {
+        let sliced = loop {
             match loader.step(budget).unwrap() {
                 Progress::Hungry => match chunks.next() {
                     Some(bytes) => loader.push(bytes),
@@ -112,8 +114,8 @@ fn slices_and_snapshots_make_the_same_vocabulary() {
             steps += 1;
         };
         assert!(steps >= show.len() / budget.max(chunk), "{steps} steps");
-        assert_eq!(loaded.epoch(), vocabulary.epoch());
-        assert_eq!(loaded.count(&text), count);
+        assert_eq!(sliced.epoch(), vocabulary.epoch());
+        assert_eq!(sliced.count(&text), count);
     }
     let snapshot = vocabulary.to_bytes().unwrap();
     println!("JSON {} bytes, snapshot {}", show.len(), snapshot.len());

@@ -1,0 +1,380 @@
+//! Calibration against 273 requests that a real Ollama counted.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test helpers")]
+
+use palimpsest_tokens::{
+    Calibration, CountRole, Family, Ignored, Overhead, Reported, Source, Trust, Verdict, Vocabulary,
+};
+use serde_json::Value;
+
+fn data(name: &str) -> Option<Vec<u8>> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data")
+        .join(name);
+    let bytes = std::fs::read(&path).ok();
+    if bytes.is_none() {
+        println!("skipped: no {}", path.display());
+    }
+    bytes
+}
+
+struct Request {
+    name: String,
+    messages: Vec<(CountRole, String)>,
+    window: u32,
+    /// `prompt_eval_count`, if the request succeeded.
+    counted: Option<u32>,
+    /// Whether the server may cut the prompt without saying so.
+    may_cut: bool,
+    sent: Option<u32>,
+    unchanged: bool,
+}
+
+fn requests(part: &str) -> Option<Vec<Request>> {
+    let recorded: Value = serde_json::from_slice(&data("ollama-prompt-counts.json")?).unwrap();
+    let number = |v: &Value| v.as_u64().map(|n| u32::try_from(n).unwrap());
+    let requests = recorded["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|e| e["part"] == part)
+        .filter_map(|e| {
+            let messages = e["request"]["messages"].as_array().unwrap();
+            let messages: Option<Vec<_>> = messages
+                .iter()
+                .map(|m| {
+                    let role = match m["role"].as_str()? {
+                        "system" => CountRole::System,
+                        "user" => CountRole::User,
+                        "assistant" => CountRole::Assistant,
+                        "tool" => CountRole::Tool,
+                        _ => return None,
+                    };
+                    Some((role, m["content"].as_str()?.to_owned()))
+                })
+                .collect();
+            let chars: usize = messages
+                .iter()
+                .flatten()
+                .map(|(role, text)| {
+                    let role = match role {
+                        CountRole::Assistant => 9,
+                        CountRole::System => 6,
+                        CountRole::User | CountRole::Tool => 4,
+                    };
+                    text.chars().count() + "<|im_start|>\n<|im_end|>\n".len() + role
+                })
+                .sum();
+            let rendered = e["rendered_chars"].as_u64();
+            let flags = &e["request"]["flags"];
+            Some(Request {
+                name: e["name"].as_str().unwrap().to_owned(),
+                messages: messages?,
+                window: number(&e["request"]["options"]["num_ctx"]).unwrap(),
+                counted: number(&e["prompt_eval_count"]).filter(|_| e["status"] == 200),
+                may_cut: flags["truncate"] != false,
+                sent: number(&e["sent_tokens"]),
+                unchanged: rendered == Some(chars as u64 + "<|im_start|>assistant\n".len() as u64),
+            })
+        });
+    Some(requests.collect())
+}
+
+fn smollm2(change: impl Fn(String) -> String) -> Option<Vocabulary> {
+    let show = String::from_utf8(data("ollama-golden/show_verbose.body")?).unwrap();
+    Some(Vocabulary::from_show(change(show).as_bytes()).unwrap())
+}
+
+fn texts(request: &Request) -> impl Iterator<Item = (CountRole, &str)> {
+    request
+        .messages
+        .iter()
+        .map(|(role, text)| (*role, text.as_str()))
+}
+
+/// The turns of each recorded conversation whose texts are as they were sent: in ten of them host names were replaced
+/// after recording, which the length of the rendered prompt shows.
+fn conversations() -> Option<Vec<Vec<Request>>> {
+    let mut all: Vec<Vec<Request>> = Vec::new();
+    let name = |r: &Request| r.name.rsplit_once('/').unwrap().0.to_owned();
+    for request in requests("conversation")?
+        .into_iter()
+        .filter(|r| r.unchanged)
+    {
+        match all.last_mut() {
+            Some(turns) if name(&turns[0]) == name(&request) => turns.push(request),
+            _ => all.push(vec![request]),
+        }
+    }
+    assert_eq!(all.iter().map(Vec::len).sum::<usize>(), 86);
+    Some(all)
+}
+
+/// B8: with the model's vocabulary every prompt after the second turn is predicted to the token, the first turns having
+/// shown what the template adds; three such counts in a row are proof.
+#[test]
+fn template_costs_are_solved_from_the_first_turns() {
+    let (Some(conversations), Some(vocabulary)) = (conversations(), smollm2(|s| s)) else {
+        return;
+    };
+    let mut predicted = 0;
+    for turns in &conversations {
+        let mut calibration = Calibration::new(vocabulary.family());
+        vocabulary.set_trust(Trust::Unproven);
+        for (i, turn) in turns.iter().enumerate() {
+            let weight = calibration.weigh(Some(&vocabulary), texts(turn));
+            let expected = calibration.predict(&weight);
+            let counted = turn.counted.unwrap();
+            if i >= 2 {
+                assert_eq!(
+                    (expected.tokens, expected.source, expected.bound),
+                    (counted, Source::Exact, 0),
+                    "{}",
+                    turn.name
+                );
+                predicted += 1;
+            }
+            let verdict = calibration.observe(
+                &weight,
+                Reported {
+                    prompt_tokens: Some(counted),
+                    window: turn.window,
+                },
+            );
+            assert!(
+                matches!(verdict, Verdict::Learned { .. }),
+                "{}: {verdict:?}",
+                turn.name
+            );
+        }
+        calibration.apply(&vocabulary);
+        assert_eq!(vocabulary.trust(), Trust::Proven);
+    }
+    assert_eq!(predicted, 86 - 8 * 2);
+}
+
+/// B8: from requests with every pattern of roles the costs come out as they are: 4 a prompt, 5 a message, 6 a reply.
+#[test]
+fn each_role_has_its_own_cost() {
+    let (Some(requests), Some(vocabulary)) = (requests("template"), smollm2(|s| s)) else {
+        return;
+    };
+    let mut calibration = Calibration::new(Family::Generic);
+    for request in requests.iter().filter(|r| r.name.starts_with("role/")) {
+        let weight = calibration.weigh(Some(&vocabulary), texts(request));
+        calibration.observe(
+            &weight,
+            Reported {
+                prompt_tokens: request.counted,
+                window: request.window,
+            },
+        );
+    }
+    assert_eq!(
+        calibration.overhead(),
+        Overhead {
+            base: 4,
+            system: 5,
+            user: 5,
+            assistant: 6,
+            tool: 5
+        }
+    );
+}
+
+/// B8: a vocabulary that is not the model's is found out, and says so in its source and bound.
+#[test]
+fn a_wrong_vocabulary_is_refuted() {
+    let Some(conversations) = conversations() else {
+        return;
+    };
+    // The same tokens with half of the merges gone: nearer than any real wrong vocabulary.
+    let wrong = smollm2(|show| {
+        let mut show: Value = serde_json::from_str(&show).unwrap();
+        let merges = show["model_info"]["tokenizer.ggml.merges"]
+            .as_array_mut()
+            .unwrap();
+        merges.truncate(merges.len() / 2);
+        show.to_string()
+    })
+    .unwrap();
+    let mut refuted = 0;
+    for turns in conversations.iter().filter(|turns| turns.len() >= 8) {
+        let mut calibration = Calibration::new(Family::Starcoder);
+        for turn in turns {
+            let weight = calibration.weigh(Some(&wrong), texts(turn));
+            calibration.observe(
+                &weight,
+                Reported {
+                    prompt_tokens: turn.counted,
+                    window: turn.window,
+                },
+            );
+        }
+        wrong.set_trust(Trust::Proven);
+        calibration.apply(&wrong);
+        refuted += u32::from(wrong.trust() == Trust::Refuted);
+    }
+    assert_eq!(refuted, 7);
+}
+
+/// B8: without a vocabulary prompts are estimated within 1 % after six turns, and within the bound at least as often as
+/// it says; a stored calibration goes on where it was.
+#[test]
+fn estimates_are_calibrated() {
+    let Some(conversations) = conversations() else {
+        return;
+    };
+    for (family, first_turns) in [(Family::Starcoder, 16.0), (Family::Generic, 60.0)] {
+        let (mut late, mut late_n, mut early, mut within, mut n) = (0.0, 0, 0.0_f64, 0, 0);
+        for turns in &conversations {
+            let mut calibration = Calibration::new(family);
+            for (i, turn) in turns.iter().enumerate() {
+                let weight = calibration.weigh(None, texts(turn));
+                let expected = calibration.predict(&weight);
+                let counted = turn.counted.unwrap();
+                let error =
+                    f64::from(expected.tokens.abs_diff(counted)) / f64::from(counted) * 100.0;
+                if i >= 6 {
+                    late += error;
+                    late_n += 1;
+                } else if i == 0 {
+                    early = early.max(error);
+                }
+                n += 1;
+                within += u32::from(counted <= expected.tokens + expected.bound);
+                assert_eq!(expected.source, Source::Estimated);
+                calibration.observe(
+                    &weight,
+                    Reported {
+                        prompt_tokens: Some(counted),
+                        window: turn.window,
+                    },
+                );
+                let stored = serde_json::to_string(&calibration).unwrap();
+                let restored: Calibration = serde_json::from_str(&stored).unwrap();
+                assert_eq!(restored.predict(&weight), calibration.predict(&weight));
+                calibration = restored;
+            }
+        }
+        let late = late / f64::from(late_n);
+        println!(
+            "{family:?}: first prompt off by up to {early:.1} %, from the seventh turn {late:.2} %, {within}/{n} within the bound"
+        );
+        assert!(late <= 1.0, "{family:?}: {late}");
+        assert!(early <= first_turns, "{family:?}: {early}");
+        assert!(within * 100 >= n * 95, "{family:?}: {within}/{n}");
+    }
+}
+
+/// B9: a prompt the server cut is noticed, with a vocabulary and without, and is not learned from; one that was not is not
+/// accused.
+#[test]
+fn cut_prompts_are_noticed() {
+    let (Some(requests), Some(vocabulary)) = (requests("overflow"), smollm2(|s| s)) else {
+        return;
+    };
+    let conversations = conversations().unwrap();
+    for exact in [true, false] {
+        let vocabulary = exact.then_some(&vocabulary);
+        let mut calibration = Calibration::new(Family::Starcoder);
+        for turn in conversations.iter().flatten() {
+            let weight = calibration.weigh(vocabulary, texts(turn));
+            calibration.observe(
+                &weight,
+                Reported {
+                    prompt_tokens: turn.counted,
+                    window: turn.window,
+                },
+            );
+        }
+        calibration.lift_anchor();
+        let (mut cut, mut whole) = (0, 0);
+        for request in &requests {
+            let (Some(counted), Some(sent)) = (request.counted, request.sent) else {
+                continue;
+            };
+            let weight = calibration.weigh(vocabulary, texts(request));
+            let mut after = calibration.clone();
+            let verdict = after.observe(
+                &weight,
+                Reported {
+                    prompt_tokens: Some(counted),
+                    window: request.window,
+                },
+            );
+            let truncated = matches!(verdict, Verdict::Truncated { .. });
+            // Without a vocabulary a single message of fifty tokens that is dropped is within the bound.
+            if counted < sent && (exact || counted * 3 < sent * 2) {
+                assert!(
+                    request.may_cut || request.name.contains("shift"),
+                    "{}",
+                    request.name
+                );
+                assert!(
+                    truncated,
+                    "{}: {verdict:?}, sent {sent}, counted {counted}",
+                    request.name
+                );
+                assert_eq!(after, calibration);
+                cut += 1;
+            } else if counted == sent {
+                assert!(!truncated, "{}: {verdict:?}", request.name);
+                whole += 1;
+            }
+        }
+        println!("exact {exact}: {cut} cut, {whole} whole");
+        assert!(
+            cut >= if exact { 13 } else { 7 } && whole >= 20,
+            "{cut} {whole}"
+        );
+    }
+}
+
+/// B9: counts that are absent, of the uncached part only, at the limit, or beyond reason teach nothing.
+#[test]
+fn useless_counts_are_ignored() {
+    let mut calibration = Calibration::new(Family::Llama3);
+    let text = "The quick brown fox jumps over the lazy dog. ".repeat(40);
+    let first = calibration.weigh(None, [(CountRole::User, text.as_str())]);
+    let report = |prompt_tokens, window| Reported {
+        prompt_tokens,
+        window,
+    };
+    assert_eq!(
+        calibration.observe(&first, report(None, 8192)),
+        Verdict::Ignored(Ignored::Absent)
+    );
+    assert_eq!(
+        calibration.observe(&first, report(Some(0), 8192)),
+        Verdict::Ignored(Ignored::Absent)
+    );
+    let n = calibration.predict(&first).tokens;
+    assert_eq!(
+        calibration.observe(&first, report(Some(n), n + 10)),
+        Verdict::Ignored(Ignored::AtTheLimit)
+    );
+    assert_eq!(
+        calibration.observe(&first, report(Some(n * 3), 8192)),
+        Verdict::Ignored(Ignored::Implausible)
+    );
+    assert_eq!(calibration.learned(), 0);
+    assert_eq!(
+        calibration.observe(&first, report(Some(n), 8192)),
+        Verdict::Learned { difference: 0 }
+    );
+    assert_eq!(calibration.predict(&first).source, Source::Measured);
+    let second = calibration.weigh(
+        None,
+        [
+            (CountRole::User, text.as_str()),
+            (CountRole::Assistant, "Indeed it does."),
+            (CountRole::User, "Why?"),
+        ],
+    );
+    assert_eq!(
+        calibration.observe(&second, report(Some(20), 8192)),
+        Verdict::Ignored(Ignored::Cached)
+    );
+    assert_eq!(calibration.learned(), 1);
+}
