@@ -7,7 +7,10 @@ use palimpsest_engine::ports::Clock;
 pub struct HostClock;
 
 impl Clock for HostClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the one adapter that reads the clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one adapter that reads the clock"
+    )]
     fn now(&self) -> f64 {
         js_sys::Date::now()
     }

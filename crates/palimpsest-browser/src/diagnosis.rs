@@ -30,8 +30,15 @@ const ANSWER_BYTES: usize = 4 << 20;
 
 /// Finds out why a page cannot use a model server. `on_finding` gets each result as it is known; the answer is all of
 /// them. `key` is sent as the transport sends it.
-pub async fn examine(case: Case, key: &str, signal: Signal, on_finding: impl Fn(&Finding)) -> Vec<Finding> {
-    let transport = FetchTransport::new(&case.server).ok().map(|transport| transport.with_key(key));
+pub async fn examine(
+    case: Case,
+    key: &str,
+    signal: Signal,
+    on_finding: impl Fn(&Finding),
+) -> Vec<Finding> {
+    let transport = FetchTransport::new(&case.server)
+        .ok()
+        .map(|transport| transport.with_key(key));
     let mut doctor = Doctor::new(case);
     let mut told = 0;
     loop {
@@ -39,22 +46,35 @@ pub async fn examine(case: Case, key: &str, signal: Signal, on_finding: impl Fn(
             on_finding(finding);
         }
         told = doctor.findings().len();
-        let (Some(probe), false) = (doctor.next().cloned(), signal.is_aborted()) else { break };
+        let (Some(probe), false) = (doctor.next().cloned(), signal.is_aborted()) else {
+            break;
+        };
         let body;
         let seen = match (probe, &transport) {
             (Probe::Permission, _) => Observation::Permission(permission().await),
             (Probe::Opaque { path }, Some(transport)) => {
                 let is_up = opaque(&format!("{}{path}", transport.server())).await;
-                if is_up { Observation::Opaque } else { Observation::Failed }
+                if is_up {
+                    Observation::Opaque
+                } else {
+                    Observation::Failed
+                }
             }
             (Probe::Ask { request, .. }, Some(transport)) => {
                 // a model may have to be loaded for an answer, a list not
-                let patience = if request.method == "GET" { Patience::SERVER } else { Patience::MODEL };
+                let patience = if request.method == "GET" {
+                    Patience::SERVER
+                } else {
+                    Patience::MODEL
+                };
                 let transport = transport.clone().with_patience(patience);
                 match answer(&transport, request, signal.clone()).await {
                     Ok((status, bytes)) => {
                         body = bytes;
-                        Observation::Answer { status, body: &body }
+                        Observation::Answer {
+                            status,
+                            body: &body,
+                        }
                     }
                     Err(_) => Observation::Failed,
                 }
@@ -77,9 +97,13 @@ async fn answer(
 
 async fn permission() -> Permission {
     let ask = async {
-        let permissions = global("navigator").and_then(|navigator| property(&navigator, "permissions"))?;
+        let permissions =
+            global("navigator").and_then(|navigator| property(&navigator, "permissions"))?;
         let descriptor = object([("name", "local-network-access".into())]);
-        let promise = permissions.unchecked_ref::<Permissions>().query(&descriptor).ok()?;
+        let promise = permissions
+            .unchecked_ref::<Permissions>()
+            .query(&descriptor)
+            .ok()?;
         let status = JsFuture::from(promise).await.ok()?;
         property(&status, "state")?.as_string()
     };
@@ -97,7 +121,12 @@ async fn opaque(url: &str) -> bool {
     init.set_mode(RequestMode::NoCors);
     init.set_redirect(RequestRedirect::Manual);
     init.set_credentials(RequestCredentials::Omit);
-    let Ok(promise) = fetch(url, &init) else { return false };
+    let Ok(promise) = fetch(url, &init) else {
+        return false;
+    };
     // a browser that asks its user first takes as long as the user does
-    matches!(select(JsFuture::from(promise), sleep(60_000)).await, Either::Left((Ok(_), _)))
+    matches!(
+        select(JsFuture::from(promise), sleep(60_000)).await,
+        Either::Left((Ok(_), _))
+    )
 }

@@ -12,8 +12,8 @@ use palimpsest_ollama::HttpRequest;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
-    AbortController, Headers, ReadableStreamDefaultReader, ReferrerPolicy, RequestCache, RequestCredentials, RequestInit,
-    RequestRedirect, Response,
+    AbortController, Headers, ReadableStreamDefaultReader, ReferrerPolicy, RequestCache,
+    RequestCredentials, RequestInit, RequestRedirect, Response,
 };
 
 use crate::global::{exception, property};
@@ -43,10 +43,20 @@ pub struct Patience {
 
 impl Patience {
     /// For an answer that a model writes.
-    pub const MODEL: Self = Self { first_byte_ms: 600_000, idle_ms: 120_000, whole_ms: 3_600_000, bytes: 64 << 20 };
+    pub const MODEL: Self = Self {
+        first_byte_ms: 600_000,
+        idle_ms: 120_000,
+        whole_ms: 3_600_000,
+        bytes: 64 << 20,
+    };
 
     /// For a question that a server answers at once.
-    pub const SERVER: Self = Self { first_byte_ms: 15_000, idle_ms: 15_000, whole_ms: 120_000, bytes: 64 << 20 };
+    pub const SERVER: Self = Self {
+        first_byte_ms: 15_000,
+        idle_ms: 15_000,
+        whole_ms: 120_000,
+        bytes: 64 << 20,
+    };
 }
 
 /// A server at an address. Sends neither cookies nor the page's address, follows no redirect (it would carry the
@@ -62,15 +72,21 @@ impl FetchTransport {
     /// The server at `address`, such as `http://localhost:11434`. [`ModelError::BadRequest`] if that is none.
     pub fn new(address: &str) -> Result<Self, ModelError> {
         let server = address.trim().trim_end_matches('/');
-        let is_web = ["http://", "https://"]
-            .iter()
-            .any(|scheme| server.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+        let is_web = ["http://", "https://"].iter().any(|scheme| {
+            server
+                .get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        });
         if !is_web {
             return Err(ModelError::BadRequest {
                 message: format!("\"{address}\" is not an address like http://localhost:11434"),
             });
         }
-        Ok(Self { server: server.to_owned(), key: None, patience: Patience::MODEL })
+        Ok(Self {
+            server: server.to_owned(),
+            key: None,
+            patience: Patience::MODEL,
+        })
     }
 
     /// Sends `Authorization: Bearer …`, unless the key is empty.
@@ -93,7 +109,11 @@ impl FetchTransport {
         &self.server
     }
 
-    fn init(&self, request: &HttpRequest, controller: &AbortController) -> Result<RequestInit, JsValue> {
+    fn init(
+        &self,
+        request: &HttpRequest,
+        controller: &AbortController,
+    ) -> Result<RequestInit, JsValue> {
         let headers = Headers::new()?;
         if let Some(key) = &self.key {
             headers.set("authorization", &format!("Bearer {key}"))?;
@@ -118,9 +138,13 @@ impl FetchTransport {
         if signal.is_aborted() {
             return Err(ModelError::Aborted);
         }
-        let unreachable = |thrown: JsValue| ModelError::Unreachable { why: words(&thrown) };
+        let unreachable = |thrown: JsValue| ModelError::Unreachable {
+            why: words(&thrown),
+        };
         let connection = Connection(AbortController::new().map_err(unreachable)?);
-        let bad = |thrown: JsValue| ModelError::BadRequest { message: words(&thrown) };
+        let bad = |thrown: JsValue| ModelError::BadRequest {
+            message: words(&thrown),
+        };
         let init = self.init(&request, &connection.0).map_err(bad)?;
         let url = format!("{}{}", self.server, request.path);
         let patience = self.patience;
@@ -132,16 +156,32 @@ impl FetchTransport {
         let body = match response.body() {
             Some(body) => {
                 let reader = body.get_reader().unchecked_into();
-                Reading { reader, _connection: connection, signal, patience, received: 0, deadline }.stream()
+                Reading {
+                    reader,
+                    _connection: connection,
+                    signal,
+                    patience,
+                    received: 0,
+                    deadline,
+                }
+                .stream()
             }
             None => stream::empty().boxed_local(),
         };
-        Ok(Answer { status: response.status(), retry_after, body })
+        Ok(Answer {
+            status: response.status(),
+            retry_after,
+            body,
+        })
     }
 }
 
 impl Transport for FetchTransport {
-    fn send(&self, request: HttpRequest, signal: Signal) -> LocalFuture<'_, Result<Answer, ModelError>> {
+    fn send(
+        &self,
+        request: HttpRequest,
+        signal: Signal,
+    ) -> LocalFuture<'_, Result<Answer, ModelError>> {
         Box::pin(self.ask(request, signal))
     }
 }
@@ -179,7 +219,14 @@ impl Reading {
     }
 
     async fn next(&mut self) -> Result<Option<Vec<u8>>, ModelError> {
-        let Self { reader, signal, patience, received, deadline, .. } = self;
+        let Self {
+            reader,
+            signal,
+            patience,
+            received,
+            deadline,
+            ..
+        } = self;
         let read = within(JsFuture::from(reader.read()), signal, patience.idle_ms);
         let piece = match select(pin!(read), deadline).await {
             Either::Left((piece, _)) => piece?,
@@ -189,11 +236,16 @@ impl Reading {
             why: format!("the connection broke: {}", words(&thrown)),
         })?;
         let is_end = property(&piece, "done").is_none_or(|done| done.is_truthy());
-        let Some(value) = property(&piece, "value").filter(|_| !is_end) else { return Ok(None) };
+        let Some(value) = property(&piece, "value").filter(|_| !is_end) else {
+            return Ok(None);
+        };
         let chunk = value.unchecked_into::<Uint8Array>().to_vec();
         *received += chunk.len();
         if *received > patience.bytes as usize {
-            return Err(ModelError::TooLong { what: "the answer".into(), limit: patience.bytes });
+            return Err(ModelError::TooLong {
+                what: "the answer".into(),
+                limit: patience.bytes,
+            });
         }
         Ok(Some(chunk))
     }
@@ -211,7 +263,9 @@ async fn within<F: Future>(future: F, signal: &Signal, ms: u32) -> Result<F::Out
 }
 
 const fn timed_out(ms: u32) -> ModelError {
-    ModelError::TimedOut { seconds: ms.div_ceil(1000) }
+    ModelError::TimedOut {
+        seconds: ms.div_ceil(1000),
+    }
 }
 
 /// What a browser says about a failed `fetch`, which is never more than "failed".

@@ -29,6 +29,8 @@ pub(crate) fn object<const N: usize>(properties: [(&str, JsValue); N]) -> JsValu
 pub(crate) fn exception(thrown: &JsValue) -> (String, String) {
     let text = |name| property(thrown, name).and_then(|value| value.as_string());
     let name = text("name").unwrap_or_else(|| "Error".to_owned());
-    let message = text("message").or_else(|| thrown.as_string()).unwrap_or_default();
+    let message = text("message")
+        .or_else(|| thrown.as_string())
+        .unwrap_or_default();
     (name, message)
 }

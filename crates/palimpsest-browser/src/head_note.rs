@@ -74,9 +74,21 @@ mod tests {
     fn an_emptied_database_is_noticed() {
         let check = |note: Option<(u32, u32)>, now: (u32, u32), expected: Found| {
             let note = note.map(|(sessions, last_seq)| HeadNote { sessions, last_seq });
-            assert_eq!(HeadNote::compare(note, HeadNote { sessions: now.0, last_seq: now.1 }), expected);
+            assert_eq!(
+                HeadNote::compare(
+                    note,
+                    HeadNote {
+                        sessions: now.0,
+                        last_seq: now.1
+                    }
+                ),
+                expected
+            );
         };
-        let before = HeadNote { sessions: 40, last_seq: 900 };
+        let before = HeadNote {
+            sessions: 40,
+            last_seq: 900,
+        };
         check(None, (0, 0), Found::Whole);
         check(Some((0, 0)), (0, 0), Found::Whole);
         check(Some((40, 900)), (40, 900), Found::Whole);

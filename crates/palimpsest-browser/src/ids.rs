@@ -11,7 +11,8 @@ impl HostIds {
     /// begins.
     pub fn new() -> Result<Self, StoreError> {
         let mut bytes = [0; 16];
-        fill(&mut bytes).map_err(|error| StoreError::Unavailable(format!("no random numbers: {error}")))?;
+        fill(&mut bytes)
+            .map_err(|error| StoreError::Unavailable(format!("no random numbers: {error}")))?;
         Ok(Self(()))
     }
 }
@@ -24,7 +25,10 @@ impl Ids for HostIds {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one adapter that makes random numbers")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one adapter that makes random numbers"
+)]
 fn fill(bytes: &mut [u8]) -> Result<(), getrandom::Error> {
     getrandom::fill(bytes)
 }

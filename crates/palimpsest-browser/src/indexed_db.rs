@@ -6,7 +6,8 @@ mod keys;
 mod schema;
 mod transaction;
 
-#[cfg(all(test, target_arch = "wasm32"))]
+#[cfg(test)]
+#[cfg(target_arch = "wasm32")]
 mod tests;
 
 use std::any::Any;
@@ -15,7 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
 use palimpsest_engine::ports::{
-    Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError, Table, fence,
+    Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError, Table,
+    fence,
 };
 
 use self::connection::{Connection, State};
@@ -60,13 +62,20 @@ pub struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { name: "palimpsest".into(), on_event: Rc::new(|_| {}), blocked_ms: 5_000, lock_ms: 400 }
+        Self {
+            name: "palimpsest".into(),
+            on_event: Rc::new(|_| {}),
+            blocked_ms: 5_000,
+            lock_ms: 400,
+        }
     }
 }
 
 impl std::fmt::Debug for OpenOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenOptions").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("OpenOptions")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -95,7 +104,9 @@ struct Guard {
 
 impl std::fmt::Debug for IndexedDbStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IndexedDbStore").field("name", &self.0.options.name).finish_non_exhaustive()
+        f.debug_struct("IndexedDbStore")
+            .field("name", &self.0.options.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -109,8 +120,17 @@ impl IndexedDbStore {
         Self::open_with(options, MIGRATIONS).await
     }
 
-    async fn open_with(options: OpenOptions, migrations: &'static [Migration]) -> Result<Self, StoreError> {
-        let connection = Connection::open(&options.name, migrations, options.blocked_ms, &options.on_event).await?;
+    async fn open_with(
+        options: OpenOptions,
+        migrations: &'static [Migration],
+    ) -> Result<Self, StoreError> {
+        let connection = Connection::open(
+            &options.name,
+            migrations,
+            options.blocked_ms,
+            &options.on_event,
+        )
+        .await?;
         Ok(Self(Rc::new(Inner {
             options,
             migrations,
@@ -131,12 +151,21 @@ impl IndexedDbStore {
         match current.state() {
             State::Open => return Ok(current),
             State::Upgraded => return Err(StoreError::Newer),
-            State::Deleted => return Err(StoreError::Failed("the stored data was erased in another tab".into())),
+            State::Deleted => {
+                return Err(StoreError::Failed(
+                    "the stored data was erased in another tab".into(),
+                ));
+            }
             State::Lost => {}
         }
         let options = &self.0.options;
-        let opened =
-            Connection::open(&options.name, self.0.migrations, options.blocked_ms, &options.on_event).await?;
+        let opened = Connection::open(
+            &options.name,
+            self.0.migrations,
+            options.blocked_ms,
+            &options.on_event,
+        )
+        .await?;
         let opened = Rc::new(opened);
         self.0.connection.replace(Rc::clone(&opened));
         (options.on_event)(StorageEvent::Reopened);
@@ -158,7 +187,15 @@ impl IndexedDbStore {
             if connection.is_newer {
                 return Err(StoreError::Newer);
             }
-            match transaction::write(&connection.database, session, tables.clone(), durability, decide()).await {
+            match transaction::write(
+                &connection.database,
+                session,
+                tables.clone(),
+                durability,
+                decide(),
+            )
+            .await
+            {
                 Ok(()) => return Ok(()),
                 Err(Failure::NoConnection(_)) if !is_second => {
                     connection.give_up();
@@ -189,7 +226,12 @@ impl IndexedDbStore {
     }
 
     async fn claim_session(&self, session: &str, take_over: bool) -> Result<Lease, StoreError> {
-        let is_held = self.0.holders.borrow().get(session).is_some_and(|holder| holder.strong_count() > 0);
+        let is_held = self
+            .0
+            .holders
+            .borrow()
+            .get(session)
+            .is_some_and(|holder| holder.strong_count() > 0);
         if is_held && !take_over {
             return Err(StoreError::Busy);
         }
@@ -198,8 +240,18 @@ impl IndexedDbStore {
             let (on_event, session) = (Rc::clone(&options.on_event), session.to_owned());
             move || on_event(StorageEvent::TakenOver { session })
         };
-        let asking = if take_over { Asking::Steal } else { Asking::Patient(options.lock_ms) };
-        let guard = match lock(&format!("{}:session:{session}", options.name), asking, on_lost).await {
+        let asking = if take_over {
+            Asking::Steal
+        } else {
+            Asking::Patient(options.lock_ms)
+        };
+        let guard = match lock(
+            &format!("{}:session:{session}", options.name),
+            asking,
+            on_lost,
+        )
+        .await
+        {
             Answer::Held(lock) => Guard { _lock: Some(lock) },
             Answer::None => Guard { _lock: None },
             // stealing has no refusal: only the courtesy did not come in time
@@ -215,13 +267,18 @@ impl IndexedDbStore {
                 Ok(vec![op])
             })
         };
-        self.write(session, &BTreeSet::new(), Durability::Relaxed, decide).await?;
+        self.write(session, &BTreeSet::new(), Durability::Relaxed, decide)
+            .await?;
         let guard = Rc::new(guard);
         let mut holders = self.0.holders.borrow_mut();
         holders.retain(|_, holder| holder.strong_count() > 0);
         holders.insert(session.to_owned(), Rc::downgrade(&guard));
         let guard: Rc<dyn Any> = guard;
-        Ok(Lease { session: session.to_owned(), epoch: epoch.get(), guard: Some(guard) })
+        Ok(Lease {
+            session: session.to_owned(),
+            epoch: epoch.get(),
+            guard: Some(guard),
+        })
     }
 
     async fn apply_ops(
@@ -236,20 +293,28 @@ impl IndexedDbStore {
         let ops = Rc::new(ops);
         let decide = || -> transaction::Decide {
             // the guard stays with the caller: a transaction must not hold a lock
-            let lease = Lease { guard: None, ..lease.clone() };
+            let lease = Lease {
+                guard: None,
+                ..lease.clone()
+            };
             let ops = Rc::clone(&ops);
             Box::new(move |head, note| {
                 let also = fence::check(&lease, expect, head, note, &ops)?;
                 Ok(ops.iter().cloned().chain(also).collect())
             })
         };
-        self.write(&lease.session, &tables, durability, decide).await?;
+        self.write(&lease.session, &tables, durability, decide)
+            .await?;
         Ok(Applied { rows })
     }
 }
 
 impl Store for IndexedDbStore {
-    fn claim<'a>(&'a self, session: &'a str, take_over: bool) -> LocalFuture<'a, Result<Lease, StoreError>> {
+    fn claim<'a>(
+        &'a self,
+        session: &'a str,
+        take_over: bool,
+    ) -> LocalFuture<'a, Result<Lease, StoreError>> {
         Box::pin(self.claim_session(session, take_over))
     }
 

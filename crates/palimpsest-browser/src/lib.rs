@@ -25,7 +25,8 @@ mod timer;
 mod transport;
 mod world;
 
-#[cfg(all(test, target_arch = "wasm32"))]
+#[cfg(test)]
+#[cfg(target_arch = "wasm32")]
 mod tests;
 
 pub use clock::HostClock;

@@ -18,7 +18,12 @@ extern "C" {
     /// `LockManager`, still unstable in web-sys.
     type Locks;
     #[wasm_bindgen(method, catch)]
-    fn request(this: &Locks, name: &str, options: &JsValue, callback: &Function) -> Result<Promise, JsValue>;
+    fn request(
+        this: &Locks,
+        name: &str,
+        options: &JsValue,
+        callback: &Function,
+    ) -> Result<Promise, JsValue>;
 }
 
 /// How a lock is asked for.
@@ -59,7 +64,8 @@ pub(crate) enum Answer {
 
 /// Asks for the lock `name`. `on_lost` is called if somebody steals it later.
 pub(crate) async fn lock(name: &str, asking: Asking, on_lost: impl FnOnce() + 'static) -> Answer {
-    let Some(locks) = global("navigator").and_then(|navigator| property(&navigator, "locks")) else {
+    let Some(locks) = global("navigator").and_then(|navigator| property(&navigator, "locks"))
+    else {
         return Answer::None;
     };
     // held until this promise is resolved
@@ -70,7 +76,9 @@ pub(crate) async fn lock(name: &str, asking: Asking, on_lost: impl FnOnce() + 's
             resolve.replace(Some(resolved));
         })
     };
-    let Some(release) = resolve.take() else { return Answer::None };
+    let Some(release) = resolve.take() else {
+        return Answer::None;
+    };
     let (sender, mut is_granted) = oneshot::channel();
     let was_granted = Rc::new(Cell::new(false));
     let granted = {
@@ -81,17 +89,26 @@ pub(crate) async fn lock(name: &str, asking: Asking, on_lost: impl FnOnce() + 's
             held
         })
     };
-    let Ok(controller) = AbortController::new() else { return Answer::None };
+    let Ok(controller) = AbortController::new() else {
+        return Answer::None;
+    };
     let (options, patience) = match asking {
         Asking::Patient(ms) => (object([("signal", controller.signal().into())]), ms),
         // a theft takes no time, but it must not be waited for for ever either
         Asking::Steal => (object([("steal", true.into())]), 5_000),
     };
     let callback = granted.as_ref().unchecked_ref();
-    let Ok(promise) = locks.unchecked_ref::<Locks>().request(name, &options, callback) else {
+    let Ok(promise) = locks
+        .unchecked_ref::<Locks>()
+        .request(name, &options, callback)
+    else {
         return Answer::None;
     };
-    let lock = Lock { release: release.unchecked_into(), is_released: Rc::default(), _granted: granted };
+    let lock = Lock {
+        release: release.unchecked_into(),
+        is_released: Rc::default(),
+        _granted: granted,
+    };
     let is_released = Rc::clone(&lock.is_released);
     let (denied, is_denied) = oneshot::channel();
     // looked at in any case: a rejected promise that nobody looks at is reported as unhandled

@@ -35,15 +35,32 @@ impl<T: Transport> ServerModel<T> {
         &self.transport
     }
 
-    async fn ask(&self, request: HttpRequest, reader: Decoder, model: &str, signal: Signal) -> Result<Reading, ModelError> {
+    async fn ask(
+        &self,
+        request: HttpRequest,
+        reader: Decoder,
+        model: &str,
+        signal: Signal,
+    ) -> Result<Reading, ModelError> {
         let answer = self.transport.send(request, signal).await?;
         if answer.status != 200 {
             // what the server says about it may be cut off; the status is enough then
-            let body = beginning(answer.body, REFUSAL_BYTES).await.unwrap_or_default();
+            let body = beginning(answer.body, REFUSAL_BYTES)
+                .await
+                .unwrap_or_default();
             let retry_after = answer.retry_after.as_deref();
-            return Err(Refusal { status: answer.status, retry_after, body: &body }.meaning(model));
+            return Err(Refusal {
+                status: answer.status,
+                retry_after,
+                body: &body,
+            }
+            .meaning(model));
         }
-        Ok(Reading { body: answer.body, decoder: reader, ready: VecDeque::new() })
+        Ok(Reading {
+            body: answer.body,
+            decoder: reader,
+            ready: VecDeque::new(),
+        })
     }
 }
 
@@ -90,20 +107,20 @@ impl Reading {
             if self.decoder.is_done() {
                 return Ok(None);
             }
-            match self.body.next().await {
-                Some(chunk) => self.ready.extend(self.decoder.push(&chunk?)?),
-                None => {
-                    self.ready.extend(self.decoder.finish()?);
-                    if self.ready.is_empty() {
-                        return Ok(None);
-                    }
-                }
+            if let Some(chunk) = self.body.next().await {
+                self.ready.extend(self.decoder.push(&chunk?)?);
+                continue;
+            }
+            self.ready.extend(self.decoder.finish()?);
+            if self.ready.is_empty() {
+                return Ok(None);
             }
         }
     }
 }
 
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod tests {
     use std::cell::RefCell;
 
@@ -128,17 +145,38 @@ mod tests {
 
     impl Scripted {
         fn new(status: u16, body: &'static str) -> Self {
-            Self { status, retry_after: None, body, piece: 7, end: None, asked: RefCell::default() }
+            Self {
+                status,
+                retry_after: None,
+                body,
+                piece: 7,
+                end: None,
+                asked: RefCell::default(),
+            }
         }
     }
 
     impl Transport for Scripted {
-        fn send(&self, request: HttpRequest, _: Signal) -> LocalFuture<'_, Result<Answer, ModelError>> {
+        fn send(
+            &self,
+            request: HttpRequest,
+            _: Signal,
+        ) -> LocalFuture<'_, Result<Answer, ModelError>> {
             self.asked.borrow_mut().push(request);
-            let pieces: Vec<_> = self.body.as_bytes().chunks(self.piece).map(|piece| Ok(piece.to_vec())).collect();
-            let body = stream::iter(pieces.into_iter().chain(self.end.clone().map(Err))).boxed_local();
+            let pieces: Vec<_> = self
+                .body
+                .as_bytes()
+                .chunks(self.piece)
+                .map(|piece| Ok(piece.to_vec()))
+                .collect();
+            let body =
+                stream::iter(pieces.into_iter().chain(self.end.clone().map(Err))).boxed_local();
             let retry_after = self.retry_after.map(str::to_owned);
-            Box::pin(std::future::ready(Ok(Answer { status: self.status, retry_after, body })))
+            Box::pin(std::future::ready(Ok(Answer {
+                status: self.status,
+                retry_after,
+                body,
+            })))
         }
     }
 
@@ -159,15 +197,31 @@ mod tests {
     /// F73: whole answers of both protocols arrive, wherever the pieces end, and what follows the end is not read.
     #[test]
     fn an_answer_becomes_deltas() {
-        let done = Ok(Delta::Done { reason: FinishReason::Stop });
+        let done = Ok(Delta::Done {
+            reason: FinishReason::Stop,
+        });
         for piece in 1..=OLLAMA.len() {
-            let transport = Scripted { piece, ..Scripted::new(200, OLLAMA) };
+            let transport = Scripted {
+                piece,
+                ..Scripted::new(200, OLLAMA)
+            };
             let deltas = answer(Dialect::Ollama, transport);
-            assert_eq!(deltas, [Ok(Delta::text("Grüß")), Ok(Delta::text("e")), done.clone()], "pieces of {piece}");
+            assert_eq!(
+                deltas,
+                [Ok(Delta::text("Grüß")), Ok(Delta::text("e")), done.clone()],
+                "pieces of {piece}"
+            );
         }
         let events = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-        assert_eq!(answer(Dialect::OpenAi, Scripted::new(200, events)), [Ok(Delta::text("a")), done.clone()]);
-        let late = Scripted { piece: OLLAMA.len(), end: Some(ModelError::Truncated), ..Scripted::new(200, OLLAMA) };
+        assert_eq!(
+            answer(Dialect::OpenAi, Scripted::new(200, events)),
+            [Ok(Delta::text("a")), done.clone()]
+        );
+        let late = Scripted {
+            piece: OLLAMA.len(),
+            end: Some(ModelError::Truncated),
+            ..Scripted::new(200, OLLAMA)
+        };
         assert_eq!(answer(Dialect::Ollama, late).last(), Some(&done));
     }
 
@@ -176,18 +230,46 @@ mod tests {
     fn failures_are_the_last_item() {
         let check = |transport: Scripted, before: usize, expected: ModelError| {
             let deltas = answer(Dialect::Ollama, transport);
-            assert_eq!((deltas.len(), deltas.last()), (before + 1, Some(&Err(expected))));
+            assert_eq!(
+                (deltas.len(), deltas.last()),
+                (before + 1, Some(&Err(expected)))
+            );
         };
         let half = OLLAMA.split_inclusive('\n').next().unwrap_or_default();
         check(Scripted::new(200, half), 1, ModelError::Truncated);
-        let broken = ModelError::Unreachable { why: "broke".into() };
-        check(Scripted { end: Some(broken.clone()), ..Scripted::new(200, half) }, 1, broken);
+        let broken = ModelError::Unreachable {
+            why: "broke".into(),
+        };
+        check(
+            Scripted {
+                end: Some(broken.clone()),
+                ..Scripted::new(200, half)
+            },
+            1,
+            broken,
+        );
         check(Scripted::new(403, ""), 0, ModelError::Forbidden);
-        let busy = Scripted { retry_after: Some("2"), ..Scripted::new(503, "{\"error\":\"busy\"}") };
-        check(busy, 0, ModelError::Busy { retry_after_ms: Some(2000) });
+        let busy = Scripted {
+            retry_after: Some("2"),
+            ..Scripted::new(503, "{\"error\":\"busy\"}")
+        };
+        check(
+            busy,
+            0,
+            ModelError::Busy {
+                retry_after_ms: Some(2000),
+            },
+        );
         let missing = "{\"error\":\"model 'm' not found\"}";
-        check(Scripted::new(404, missing), 0, ModelError::ModelMissing { model: "m".into() });
-        let unreadable = Scripted { end: Some(ModelError::Truncated), ..Scripted::new(401, "{") };
+        check(
+            Scripted::new(404, missing),
+            0,
+            ModelError::ModelMissing { model: "m".into() },
+        );
+        let unreadable = Scripted {
+            end: Some(ModelError::Truncated),
+            ..Scripted::new(401, "{")
+        };
         check(unreadable, 0, ModelError::Unauthorized);
     }
 
@@ -204,9 +286,17 @@ mod tests {
         };
         let _: Vec<_> = block_on(model.complete(request, Signal::never()).collect());
         let asked = model.transport().asked.borrow();
-        let [request] = asked.as_slice() else { panic!("{asked:?}") };
-        assert_eq!((request.method, request.path.as_str()), ("POST", "/api/chat"));
+        let [request] = asked.as_slice() else {
+            panic!("{asked:?}")
+        };
+        assert_eq!(
+            (request.method, request.path.as_str()),
+            ("POST", "/api/chat")
+        );
         let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
-        assert_eq!((&body["options"]["num_ctx"], &body["truncate"]), (&8192.into(), &false.into()));
+        assert_eq!(
+            (&body["options"]["num_ctx"], &body["truncate"]),
+            (&8192.into(), &false.into())
+        );
     }
 }

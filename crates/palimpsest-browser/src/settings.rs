@@ -25,11 +25,17 @@ pub struct Loaded<T> {
 /// The settings kept under `name`, or the default where there are none or no `localStorage`.
 pub fn load<T: Serialize + DeserializeOwned + Default>(name: &str) -> Loaded<T> {
     if !is_available() {
-        return Loaded { settings: T::default(), dropped: Vec::new() };
+        return Loaded {
+            settings: T::default(),
+            dropped: Vec::new(),
+        };
     }
     let text = LocalStorage::raw().get_item(name).ok().flatten();
     let Some(text) = text else {
-        return Loaded { settings: T::default(), dropped: Vec::new() };
+        return Loaded {
+            settings: T::default(),
+            dropped: Vec::new(),
+        };
     };
     let loaded = salvage(&text);
     if !loaded.dropped.is_empty() {
@@ -66,12 +72,23 @@ pub(crate) fn is_available() -> bool {
 /// As much of `text` as makes sense as `T`, entry by entry.
 fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
     if let Ok(settings) = serde_json::from_str(text) {
-        return Loaded { settings, dropped: Vec::new() };
+        return Loaded {
+            settings,
+            dropped: Vec::new(),
+        };
     }
-    let nothing = || Loaded { settings: T::default(), dropped: vec!["*".into()] };
-    let Ok(Value::Object(found)) = serde_json::from_str(text) else { return nothing() };
-    let Ok(Value::Object(mut good)) = serde_json::to_value(T::default()) else { return nothing() };
-    let is_whole = |entries: &Map<String, Value>| T::deserialize(Value::Object(entries.clone())).is_ok();
+    let nothing = || Loaded {
+        settings: T::default(),
+        dropped: vec!["*".into()],
+    };
+    let Ok(Value::Object(found)) = serde_json::from_str(text) else {
+        return nothing();
+    };
+    let Ok(Value::Object(mut good)) = serde_json::to_value(T::default()) else {
+        return nothing();
+    };
+    let is_whole =
+        |entries: &Map<String, Value>| T::deserialize(Value::Object(entries.clone())).is_ok();
     let mut dropped = Vec::new();
     for (name, value) in found {
         let before = good.insert(name.clone(), value);
@@ -105,7 +122,11 @@ mod tests {
 
     impl Default for Settings {
         fn default() -> Self {
-            Self { model: "m".into(), window: 8192, theme: None }
+            Self {
+                model: "m".into(),
+                window: 8192,
+                theme: None,
+            }
         }
     }
 
@@ -114,13 +135,28 @@ mod tests {
     fn settings_survive_damage_entry_by_entry() {
         let check = |text: &str, model: &str, window: u32, dropped: &[&str]| {
             let loaded = salvage::<Settings>(text);
-            let expected = Settings { model: model.into(), window, theme: None };
-            assert_eq!(loaded, Loaded { settings: expected, dropped: dropped.iter().map(ToString::to_string).collect() });
+            let expected = Settings {
+                model: model.into(),
+                window,
+                theme: None,
+            };
+            assert_eq!(
+                loaded,
+                Loaded {
+                    settings: expected,
+                    dropped: dropped.iter().map(ToString::to_string).collect()
+                }
+            );
         };
         check(r#"{"model":"a","window":4096}"#, "a", 4096, &[]);
         check(r#"{"model":"a"}"#, "a", 8192, &[]);
         check(r#"{"model":"a","window":"wide"}"#, "a", 8192, &["window"]);
-        check(r#"{"window":-1,"model":7,"theme":[]}"#, "m", 8192, &["window", "model", "theme"]);
+        check(
+            r#"{"window":-1,"model":7,"theme":[]}"#,
+            "m",
+            8192,
+            &["window", "model", "theme"],
+        );
         check(r#"{"window":100,"unknown":{"a":1}}"#, "m", 100, &[]);
         check(r#"{"model":"a","wind"#, "m", 8192, &["*"]);
         check("[1]", "m", 8192, &["*"]);

@@ -41,7 +41,9 @@ impl Tabs {
         if global("BroadcastChannel").is_none() {
             return Self(None);
         }
-        let Ok(channel) = BroadcastChannel::new(&format!("{name}:changes")) else { return Self(None) };
+        let Ok(channel) = BroadcastChannel::new(&format!("{name}:changes")) else {
+            return Self(None);
+        };
         // in Node an open channel would keep the process alive
         if let Some(unref) = property(&channel, "unref")
             && let Some(unref) = unref.dyn_ref::<js_sys::Function>()
@@ -53,7 +55,9 @@ impl Tabs {
 
     /// Calls `on_change` for every change in another tab, until the answer is dropped.
     pub fn listen(&self, on_change: impl Fn(Changed) + 'static) -> Listening {
-        let Some(channel) = &self.0 else { return Listening { _heard: None } };
+        let Some(channel) = &self.0 else {
+            return Listening { _heard: None };
+        };
         // a channel object does not hear itself, and two objects of one tab hear each other: so each
         // listener listens on the object that this tab posts on
         let listener = Closure::new(move |event: MessageEvent| {
@@ -62,10 +66,19 @@ impl Tabs {
             }
         });
         let function = listener.as_ref().unchecked_ref();
-        if channel.0.add_event_listener_with_callback("message", function).is_err() {
+        if channel
+            .0
+            .add_event_listener_with_callback("message", function)
+            .is_err()
+        {
             return Listening { _heard: None };
         }
-        Listening { _heard: Some(Heard { channel: Rc::clone(channel), listener }) }
+        Listening {
+            _heard: Some(Heard {
+                channel: Rc::clone(channel),
+                listener,
+            }),
+        }
     }
 }
 
@@ -80,7 +93,10 @@ fn understood(data: &JsValue) -> Option<Changed> {
 impl Notify for Tabs {
     fn changed(&self, session: &str, version: u32) {
         let Some(channel) = &self.0 else { return };
-        let change = Changed { session: session.to_owned(), version };
+        let change = Changed {
+            session: session.to_owned(),
+            version,
+        };
         if let Ok(text) = serde_json::to_string(&change) {
             // a closed channel: the tab is going away
             let _ = channel.0.post_message(&JsValue::from_str(&text));
@@ -104,6 +120,9 @@ struct Heard {
 impl Drop for Heard {
     fn drop(&mut self) {
         let function = self.listener.as_ref().unchecked_ref();
-        let _ = self.channel.0.remove_event_listener_with_callback("message", function);
+        let _ = self
+            .channel
+            .0
+            .remove_event_listener_with_callback("message", function);
     }
 }

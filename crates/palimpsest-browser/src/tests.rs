@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
 use futures_util::StreamExt;
+use futures_util::future::{Either, select};
 use js_sys::Function;
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::ports::{Abort, Clock, Ids, Notify, Signal};
@@ -16,7 +16,8 @@ use web_sys::BroadcastChannel;
 
 use crate::timer::sleep;
 use crate::{
-    Changed, FetchTransport, HeadNote, HostClock, HostIds, Patience, Tabs, Transport, beginning, settings, whole, world,
+    Changed, FetchTransport, HeadNote, HostClock, HostIds, Patience, Tabs, Transport, beginning,
+    settings, whole, world,
 };
 
 // ---------------------------------------------------------------------------------------------------
@@ -29,7 +30,10 @@ async fn sleep_takes_its_time() {
     sleep(60).await;
     let slept = HostClock.now() - begun;
     assert!((55.0..2_000.0).contains(&slept), "{slept}");
-    assert!(matches!(select(sleep(u32::MAX), sleep(30)).await, Either::Right(_)));
+    assert!(matches!(
+        select(sleep(u32::MAX), sleep(30)).await,
+        Either::Right(_)
+    ));
 }
 
 #[wasm_bindgen_test]
@@ -55,10 +59,14 @@ async fn tabs_hear_of_changes() {
     let raw = BroadcastChannel::new(&format!("{name}:changes")).unwrap();
     raw.post_message(&"{\"session\":1}".into()).unwrap();
     raw.post_message(&JsValue::from(7)).unwrap();
-    raw.post_message(&format!("{{\"session\":\"{}\",\"version\":1}}", "x".repeat(3_000)).into()).unwrap();
+    raw.post_message(&format!("{{\"session\":\"{}\",\"version\":1}}", "x".repeat(3_000)).into())
+        .unwrap();
     here.changed("s", 7);
     sleep(100).await;
-    let change = |version| Changed { session: "s".into(), version };
+    let change = |version| Changed {
+        session: "s".into(),
+        version,
+    };
     assert_eq!(*heard.borrow(), [("there", change(7))]);
     drop(abroad);
     here.changed("s", 8);
@@ -81,7 +89,10 @@ struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { model: "m".into(), window: 8192 }
+        Self {
+            model: "m".into(),
+            window: 8192,
+        }
     }
 }
 
@@ -89,7 +100,10 @@ fn item(name: &str, value: Option<&str>) -> Option<String> {
     let code = "const [n, v] = [name, value]; if (v !== undefined) localStorage.setItem(n, v); return localStorage.getItem(n);";
     let function = Function::new_with_args("name, value", code);
     let value = value.map_or(JsValue::UNDEFINED, JsValue::from_str);
-    function.call2(&JsValue::NULL, &name.into(), &value).unwrap().as_string()
+    function
+        .call2(&JsValue::NULL, &name.into(), &value)
+        .unwrap()
+        .as_string()
 }
 
 /// S5, F90: settings come back; damaged ones are defaults, with the old text kept aside.
@@ -97,8 +111,14 @@ fn item(name: &str, value: Option<&str>) -> Option<String> {
 fn settings_are_kept() {
     let name = "test:settings";
     settings::forget(name);
-    assert_eq!(settings::load::<Settings>(name).settings, Settings::default());
-    let mine = Settings { model: "ü".into(), window: 4096 };
+    assert_eq!(
+        settings::load::<Settings>(name).settings,
+        Settings::default()
+    );
+    let mine = Settings {
+        model: "ü".into(),
+        window: 4096,
+    };
     settings::save(name, &mine).unwrap();
     let loaded = settings::load::<Settings>(name);
     assert_eq!((loaded.settings, loaded.dropped.len()), (mine, 0));
@@ -106,7 +126,13 @@ fn settings_are_kept() {
     let damaged = r#"{"model":"a","window":"wide"}"#;
     item(name, Some(damaged));
     let loaded = settings::load::<Settings>(name);
-    assert_eq!(loaded.settings, Settings { model: "a".into(), window: 8192 });
+    assert_eq!(
+        loaded.settings,
+        Settings {
+            model: "a".into(),
+            window: 8192
+        }
+    );
     assert_eq!(loaded.dropped, ["window"]);
     assert_eq!(item(&format!("{name}.old"), None).as_deref(), Some(damaged));
     settings::forget(name);
@@ -118,9 +144,18 @@ fn settings_are_kept() {
 fn full_settings_are_a_quota_error() {
     let name = "test:full";
     settings::save(name, &Settings::default()).unwrap();
-    let huge = Settings { model: "x".repeat(12 << 20), window: 1 };
-    assert_eq!(settings::save(name, &huge).unwrap_err().code(), "storage_quota");
-    assert_eq!(settings::load::<Settings>(name).settings, Settings::default());
+    let huge = Settings {
+        model: "x".repeat(12 << 20),
+        window: 1,
+    };
+    assert_eq!(
+        settings::save(name, &huge).unwrap_err().code(),
+        "storage_quota"
+    );
+    assert_eq!(
+        settings::load::<Settings>(name).settings,
+        Settings::default()
+    );
     settings::forget(name);
 }
 
@@ -129,7 +164,10 @@ fn full_settings_are_a_quota_error() {
 fn the_head_note_is_kept() {
     let name = format!("note-{}", HostClock.now());
     assert_eq!(HeadNote::load(&name), None);
-    let note = HeadNote { sessions: 2, last_seq: 9 };
+    let note = HeadNote {
+        sessions: 2,
+        last_seq: 9,
+    };
     note.save(&name);
     assert_eq!(HeadNote::load(&name), Some(note));
     item(&format!("{name}:stored"), Some("{"));
@@ -151,11 +189,17 @@ impl FakeFetch {
                {answer} }};
              return () => {{ globalThis.fetch = real; }};"
         );
-        Self(Function::new_no_args(&code).call0(&JsValue::NULL).unwrap().unchecked_into())
+        Self(
+            Function::new_no_args(&code)
+                .call0(&JsValue::NULL)
+                .unwrap()
+                .unchecked_into(),
+        )
     }
 
     fn seen(expression: &str) -> String {
-        let value = Function::new_no_args(&format!("return String({expression})")).call0(&JsValue::NULL);
+        let value =
+            Function::new_no_args(&format!("return String({expression})")).call0(&JsValue::NULL);
         value.unwrap().as_string().unwrap()
     }
 }
@@ -167,19 +211,37 @@ impl Drop for FakeFetch {
 }
 
 fn server() -> FetchTransport {
-    let patience = Patience { first_byte_ms: 200, idle_ms: 200, whole_ms: 700, bytes: 1_000 };
-    FetchTransport::new("http://127.0.0.1:9/").unwrap().with_patience(patience)
+    let patience = Patience {
+        first_byte_ms: 200,
+        idle_ms: 200,
+        whole_ms: 700,
+        bytes: 1_000,
+    };
+    FetchTransport::new("http://127.0.0.1:9/")
+        .unwrap()
+        .with_patience(patience)
 }
 
 /// What leaves the page: no cookies, no referrer, no redirects, the key and nothing else of ours.
 #[wasm_bindgen_test]
 async fn a_request_carries_only_what_it_must() {
-    let fake = FakeFetch::new("return new Response('ok', { status: 201, headers: { 'retry-after': '3' } });");
+    let fake = FakeFetch::new(
+        "return new Response('ok', { status: 201, headers: { 'retry-after': '3' } });",
+    );
     let request = HttpRequest::post("/api/chat", &serde_json::json!({ "a": "ü" }));
-    let answer = server().with_key(" k ").send(request, Signal::never()).await.unwrap();
-    assert_eq!((answer.status, answer.retry_after.as_deref()), (201, Some("3")));
+    let answer = server()
+        .with_key(" k ")
+        .send(request, Signal::never())
+        .await
+        .unwrap();
+    assert_eq!(
+        (answer.status, answer.retry_after.as_deref()),
+        (201, Some("3"))
+    );
     assert_eq!(whole(answer.body, 10).await.unwrap(), b"ok");
-    let check = |expression: &str, expected: &str| assert_eq!(FakeFetch::seen(expression), expected, "{expression}");
+    let check = |expression: &str, expected: &str| {
+        assert_eq!(FakeFetch::seen(expression), expected, "{expression}");
+    };
     check("seen[0].url", "http://127.0.0.1:9/api/chat");
     check("seen[0].method", "POST");
     check("new TextDecoder().decode(seen[0].body)", r#"{"a":"ü"}"#);
@@ -187,10 +249,17 @@ async fn a_request_carries_only_what_it_must() {
     check("seen[0].redirect", "error");
     check("seen[0].cache", "no-store");
     check("seen[0].referrerPolicy", "no-referrer");
-    check("seen[0].headers.join(';')", "authorization,Bearer k;content-type,application/json");
+    check(
+        "seen[0].headers.join(';')",
+        "authorization,Bearer k;content-type,application/json",
+    );
     drop(fake);
     let _fake = FakeFetch::new("return new Response(null, { status: 204 });");
-    let answer = server().with_key("").send(HttpRequest::get("/api/tags"), Signal::never()).await.unwrap();
+    let answer = server()
+        .with_key("")
+        .send(HttpRequest::get("/api/tags"), Signal::never())
+        .await
+        .unwrap();
     assert_eq!(whole(answer.body, 10).await.unwrap(), b"");
     check("seen[0].headers.length", "0");
     check("seen[0].body", "undefined");
@@ -225,25 +294,37 @@ async fn patience_has_an_end() {
     }
     {
         let _fake = FakeFetch::new("return new Promise(() => {});");
-        assert_eq!(read(&server(), Signal::never()).await, Err(ModelError::TimedOut { seconds: 1 }));
+        assert_eq!(
+            read(&server(), Signal::never()).await,
+            Err(ModelError::TimedOut { seconds: 1 })
+        );
         assert_eq!(closed(), "true");
     }
     {
         let _fake = dripping("x", 60_000, 1);
-        assert_eq!(read(&server(), Signal::never()).await, Err(ModelError::TimedOut { seconds: 1 }));
+        assert_eq!(
+            read(&server(), Signal::never()).await,
+            Err(ModelError::TimedOut { seconds: 1 })
+        );
         assert_eq!(closed(), "true");
     }
     {
         // never idle for long, never done
         let _fake = dripping("x", 50, 10_000);
         let begun = HostClock.now();
-        assert_eq!(read(&server(), Signal::never()).await, Err(ModelError::TimedOut { seconds: 1 }));
+        assert_eq!(
+            read(&server(), Signal::never()).await,
+            Err(ModelError::TimedOut { seconds: 1 })
+        );
         assert!(HostClock.now() - begun > 600.0);
         assert_eq!(closed(), "true");
     }
     {
         let _fake = dripping("0123456789", 0, 1_000);
-        let too_long = ModelError::TooLong { what: "the answer".into(), limit: 1_000 };
+        let too_long = ModelError::TooLong {
+            what: "the answer".into(),
+            limit: 1_000,
+        };
         assert_eq!(read(&server(), Signal::never()).await, Err(too_long));
         assert_eq!(closed(), "true");
     }
@@ -261,20 +342,32 @@ async fn a_request_can_be_cancelled() {
         let _fake = dripping("x", 10, 50);
         let abort = Abort::new();
         abort.abort();
-        assert_eq!(read(&server(), abort.signal()).await, Err(ModelError::Aborted));
+        assert_eq!(
+            read(&server(), abort.signal()).await,
+            Err(ModelError::Aborted)
+        );
         assert_eq!(closed(), "", "nothing was asked");
         let abort = Abort::new();
-        let (got, ()) = futures_util::join!(async { read(&server(), abort.signal()).await }, after(45, &abort));
+        let (got, ()) = futures_util::join!(
+            async { read(&server(), abort.signal()).await },
+            after(45, &abort)
+        );
         assert_eq!((got, closed().as_str()), (Err(ModelError::Aborted), "true"));
     }
     {
         let _fake = FakeFetch::new("return new Promise(() => {});");
         let abort = Abort::new();
-        let (got, ()) = futures_util::join!(async { read(&server(), abort.signal()).await }, after(30, &abort));
+        let (got, ()) = futures_util::join!(
+            async { read(&server(), abort.signal()).await },
+            after(30, &abort)
+        );
         assert_eq!((got, closed().as_str()), (Err(ModelError::Aborted), "true"));
     }
     let _fake = dripping("x", 10, 50);
-    let mut answer = server().send(HttpRequest::get("/"), Signal::never()).await.unwrap();
+    let mut answer = server()
+        .send(HttpRequest::get("/"), Signal::never())
+        .await
+        .unwrap();
     assert_eq!(answer.body.next().await, Some(Ok(b"x".to_vec())));
     assert_eq!(closed(), "false");
     drop(answer);
@@ -290,13 +383,32 @@ async fn what_cannot_be_reached_is_said() {
     // the page that runs this test is a real server
     let origin = FakeFetch::seen("location.origin");
     let real = FetchTransport::new(&origin).unwrap();
-    let answer = real.send(HttpRequest::get("/"), Signal::never()).await.unwrap();
+    let answer = real
+        .send(HttpRequest::get("/"), Signal::never())
+        .await
+        .unwrap();
     assert_eq!(answer.status, 200);
     let page = beginning(answer.body, 9).await.unwrap();
-    assert_eq!(String::from_utf8_lossy(&page).to_ascii_lowercase(), "<!doctype");
-    for address in ["localhost:11434", "", "ftp://x", "javascript:alert(1)", "/api"] {
-        assert_eq!(FetchTransport::new(address).unwrap_err().code(), "bad_request", "{address}");
+    assert_eq!(
+        String::from_utf8_lossy(&page).to_ascii_lowercase(),
+        "<!doctype"
+    );
+    for address in [
+        "localhost:11434",
+        "",
+        "ftp://x",
+        "javascript:alert(1)",
+        "/api",
+    ] {
+        assert_eq!(
+            FetchTransport::new(address).unwrap_err().code(),
+            "bad_request",
+            "{address}"
+        );
     }
-    let key = server().with_key("a\nb").send(HttpRequest::get("/"), Signal::never()).await;
+    let key = server()
+        .with_key("a\nb")
+        .send(HttpRequest::get("/"), Signal::never())
+        .await;
     assert_eq!(key.unwrap_err().code(), "bad_request");
 }

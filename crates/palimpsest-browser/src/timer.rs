@@ -35,7 +35,11 @@ pub(crate) fn sleep(ms: u32) -> Sleep {
     // a larger number wraps round in hosts and fires at once
     let ms = i32::try_from(ms).unwrap_or(i32::MAX);
     let id = set_timeout(callback.as_ref().unchecked_ref(), ms);
-    Sleep { id, woken, _callback: callback }
+    Sleep {
+        id,
+        woken,
+        _callback: callback,
+    }
 }
 
 #[derive(Debug)]

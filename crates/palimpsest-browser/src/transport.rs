@@ -21,7 +21,9 @@ pub struct Answer {
 
 impl std::fmt::Debug for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
     }
 }
 
@@ -30,11 +32,19 @@ impl std::fmt::Debug for Answer {
 pub trait Transport {
     /// Sends. The errors are those of the way ([`ModelError::Unreachable`], [`ModelError::TimedOut`],
     /// [`ModelError::Aborted`], [`ModelError::TooLong`]): what a status means is not decided here.
-    fn send(&self, request: HttpRequest, signal: Signal) -> LocalFuture<'_, Result<Answer, ModelError>>;
+    fn send(
+        &self,
+        request: HttpRequest,
+        signal: Signal,
+    ) -> LocalFuture<'_, Result<Answer, ModelError>>;
 }
 
 impl<T: Transport + ?Sized> Transport for std::rc::Rc<T> {
-    fn send(&self, request: HttpRequest, signal: Signal) -> LocalFuture<'_, Result<Answer, ModelError>> {
+    fn send(
+        &self,
+        request: HttpRequest,
+        signal: Signal,
+    ) -> LocalFuture<'_, Result<Answer, ModelError>> {
         (**self).send(request, signal)
     }
 }
@@ -58,7 +68,10 @@ pub async fn whole(mut body: ByteStream, limit: u32) -> Result<Vec<u8>, ModelErr
     while let Some(chunk) = body.next().await {
         bytes.extend(chunk?);
         if bytes.len() > limit as usize {
-            return Err(ModelError::TooLong { what: "the answer".into(), limit });
+            return Err(ModelError::TooLong {
+                what: "the answer".into(),
+                limit,
+            });
         }
     }
     Ok(bytes)

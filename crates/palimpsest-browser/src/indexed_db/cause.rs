@@ -14,7 +14,13 @@ pub(super) fn cause(thrown: &JsValue) -> StoreError {
 /// By name, since the messages are each browser's own; except for a full disk, which LevelDB reports as
 /// an unknown error with its cause inside the message.
 pub(super) fn meaning(name: &str, message: &str) -> StoreError {
-    let words = || if message.is_empty() { name.to_owned() } else { format!("{name}: {message}") };
+    let words = || {
+        if message.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}: {message}")
+        }
+    };
     match name {
         "QuotaExceededError" => StoreError::Quota,
         "UnknownError" if is_full_disk(message) => StoreError::Quota,
@@ -29,9 +35,16 @@ pub(super) fn meaning(name: &str, message: &str) -> StoreError {
 
 fn is_full_disk(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
-    ["no_space", "no space", "disk is full", "disk full", "not enough space", "quota"]
-        .iter()
-        .any(|words| message.contains(words))
+    [
+        "no_space",
+        "no space",
+        "disk is full",
+        "disk full",
+        "not enough space",
+        "quota",
+    ]
+    .iter()
+    .any(|words| message.contains(words))
 }
 
 #[cfg(test)]
@@ -52,12 +65,30 @@ mod tests {
         );
         check("UnknownError", "database or disk is full", "storage_quota");
         check("UnknownError", "Internal error.", "storage_failed");
-        check("ConstraintError", "Key already exists in the object store.", "row_exists");
-        check("VersionError", "The requested version (1) is less than …", "storage_newer");
+        check(
+            "ConstraintError",
+            "Key already exists in the object store.",
+            "row_exists",
+        );
+        check(
+            "VersionError",
+            "The requested version (1) is less than …",
+            "storage_newer",
+        );
         check("SecurityError", "denied", "storage_unavailable");
-        check("NotReadableError", "Data lost due to missing file", "storage_corrupt");
+        check(
+            "NotReadableError",
+            "Data lost due to missing file",
+            "storage_corrupt",
+        );
         check("AbortError", "", "storage_failed");
-        assert_eq!(meaning("AbortError", "").to_string(), "Storage failed: AbortError.");
-        assert_eq!(meaning("DataError", "bad key").to_string(), "Storage failed: DataError: bad key.");
+        assert_eq!(
+            meaning("AbortError", "").to_string(),
+            "Storage failed: AbortError."
+        );
+        assert_eq!(
+            meaning("DataError", "bad key").to_string(),
+            "Storage failed: DataError: bad key."
+        );
     }
 }

@@ -62,7 +62,9 @@ impl Connection {
                     Ok(Self::new(database, true, on_event))
                 } else {
                     database.close();
-                    Err(StoreError::Failed("the database changed while it was opened".into()))
+                    Err(StoreError::Failed(
+                        "the database changed while it was opened".into(),
+                    ))
                 }
             }
             Err(error) => Err(error),
@@ -72,13 +74,22 @@ impl Connection {
     fn new(database: IdbDatabase, is_newer: bool, on_event: &Rc<dyn Fn(StorageEvent)>) -> Self {
         let state = Rc::new(Cell::new(State::Open));
         let on_version_change = {
-            let (state, database, on_event) = (Rc::clone(&state), database.clone(), Rc::clone(on_event));
+            let (state, database, on_event) =
+                (Rc::clone(&state), database.clone(), Rc::clone(on_event));
             Closure::new(move |event: IdbVersionChangeEvent| {
                 // running transactions still end; no new one begins
                 database.close();
                 let is_deletion = event.new_version().is_none();
-                state.set(if is_deletion { State::Deleted } else { State::Upgraded });
-                on_event(if is_deletion { StorageEvent::Deleted } else { StorageEvent::Upgraded });
+                state.set(if is_deletion {
+                    State::Deleted
+                } else {
+                    State::Upgraded
+                });
+                on_event(if is_deletion {
+                    StorageEvent::Deleted
+                } else {
+                    StorageEvent::Upgraded
+                });
             })
         };
         let on_close = {
@@ -90,7 +101,13 @@ impl Connection {
         };
         database.set_onversionchange(Some(on_version_change.as_ref().unchecked_ref()));
         database.set_onclose(Some(on_close.as_ref().unchecked_ref()));
-        Self { database, is_newer, state, _on_version_change: on_version_change, _on_close: on_close }
+        Self {
+            database,
+            is_newer,
+            state,
+            _on_version_change: on_version_change,
+            _on_close: on_close,
+        }
     }
 
     pub(super) fn state(&self) -> State {
@@ -201,7 +218,10 @@ async fn request(
             event.prevent_default();
             let error = request.error().ok().flatten();
             let error = failed.take().unwrap_or_else(|| {
-                error.map_or_else(|| meaning("UnknownError", ""), |error| refused(&error.into()))
+                error.map_or_else(
+                    || meaning("UnknownError", ""),
+                    |error| refused(&error.into()),
+                )
             });
             tell(Err(error));
         })
@@ -209,15 +229,22 @@ async fn request(
     let on_upgrade = {
         let (request, failed) = (request.clone(), Rc::clone(&failed));
         Closure::new(move |event: IdbVersionChangeEvent| {
-            let Some(upgrade) = request.transaction() else { return };
+            let Some(upgrade) = request.transaction() else {
+                return;
+            };
             let from = event.old_version() as usize;
             let step = || -> Result<(), JsValue> {
                 let database: IdbDatabase = request.result()?.unchecked_into();
-                migrations.iter().skip(from).try_for_each(|migrate| migrate(&database, &upgrade))
+                migrations
+                    .iter()
+                    .skip(from)
+                    .try_for_each(|migrate| migrate(&database, &upgrade))
             };
             if let Err(thrown) = step() {
                 let (name, message) = exception(&thrown);
-                failed.replace(Some(StoreError::Failed(format!("migrating from version {from}: {name}: {message}"))));
+                failed.replace(Some(StoreError::Failed(format!(
+                    "migrating from version {from}: {name}: {message}"
+                ))));
                 let _ = upgrade.abort();
             }
         })
@@ -253,13 +280,17 @@ async fn request(
             }
         };
         match select(Box::pin(blocked), sleep(LONGEST_OPEN_MS)).await {
-            Either::Left(_) => "an older version is open in another tab; close that tab and try again",
+            Either::Left(_) => {
+                "an older version is open in another tab; close that tab and try again"
+            }
             Either::Right(_) => "the browser does not open the database",
         }
     };
     match select(&mut answer, Box::pin(patience)).await {
         Either::Left((Ok(answer), _)) => answer,
-        Either::Left((Err(_), _)) => Err(StoreError::Failed("the request to open went away".into())),
+        Either::Left((Err(_), _)) => {
+            Err(StoreError::Failed("the request to open went away".into()))
+        }
         Either::Right((why, _)) => Err(StoreError::Failed(why.into())),
     }
 }
@@ -268,7 +299,12 @@ async fn request(
 fn refused(thrown: &JsValue) -> StoreError {
     let (name, message) = exception(thrown);
     match meaning(&name, &message) {
-        StoreError::Failed(why) if matches!(name.as_str(), "InvalidStateError" | "UnknownError" | "TypeError") => {
+        StoreError::Failed(why)
+            if matches!(
+                name.as_str(),
+                "InvalidStateError" | "UnknownError" | "TypeError"
+            ) =>
+        {
             StoreError::Unavailable(why)
         }
         other => other,

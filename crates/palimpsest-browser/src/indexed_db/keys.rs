@@ -36,9 +36,12 @@ fn part_from_js(part: &JsValue) -> Option<KeyPart> {
 /// is an error here.
 pub(super) fn range(first: &Key, end: Option<&Key>) -> Result<IdbKeyRange, JsValue> {
     match end {
-        Some(end) => {
-            IdbKeyRange::bound_with_lower_open_and_upper_open(&to_js(first), &to_js(end), false, true)
-        }
+        Some(end) => IdbKeyRange::bound_with_lower_open_and_upper_open(
+            &to_js(first),
+            &to_js(end),
+            false,
+            true,
+        ),
         None => IdbKeyRange::lower_bound(&to_js(first)),
     }
 }

@@ -12,7 +12,8 @@ use palimpsest_engine::ports::fence::{claim_key, head_key};
 use palimpsest_engine::ports::{Durability, Key, Op, Query, Row, StoreError, Table, after_prefix};
 use wasm_bindgen::prelude::*;
 use web_sys::{
-    Event, IdbCursorDirection, IdbCursorWithValue, IdbDatabase, IdbKeyRange, IdbObjectStore, IdbRequest, IdbTransaction,
+    Event, IdbCursorDirection, IdbCursorWithValue, IdbDatabase, IdbKeyRange, IdbObjectStore,
+    IdbRequest, IdbTransaction,
 };
 
 use super::cause::cause;
@@ -24,7 +25,12 @@ extern "C" {
     /// `IDBDatabase` with the options that are still unstable in web-sys.
     type Database;
     #[wasm_bindgen(method, catch, js_name = transaction)]
-    fn begin(this: &Database, stores: &Array, mode: &str, options: &JsValue) -> Result<IdbTransaction, JsValue>;
+    fn begin(
+        this: &Database,
+        stores: &Array,
+        mode: &str,
+        options: &JsValue,
+    ) -> Result<IdbTransaction, JsValue>;
 
     /// `IDBObjectStore` with what web-sys does not know yet.
     type Records;
@@ -46,7 +52,9 @@ pub(super) enum Failure {
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::NoConnection(error) | Failure::Undone(error) | Failure::Refused(error) => error,
+            Failure::NoConnection(error) | Failure::Undone(error) | Failure::Refused(error) => {
+                error
+            }
         }
     }
 }
@@ -72,8 +80,12 @@ pub(super) async fn write(
     let mut running = Running::new(transaction.clone());
     let reason = Rc::clone(&running.reason);
     let requests = || -> Result<(IdbRequest, IdbRequest), JsValue> {
-        let head = transaction.object_store(Table::Heads.name())?.get(&keys::to_js(&head_key(session)))?;
-        let note = transaction.object_store(Table::Meta.name())?.get(&keys::to_js(&claim_key(session)))?;
+        let head = transaction
+            .object_store(Table::Heads.name())?
+            .get(&keys::to_js(&head_key(session)))?;
+        let note = transaction
+            .object_store(Table::Meta.name())?
+            .get(&keys::to_js(&claim_key(session)))?;
         Ok((head, note))
     };
     let (head, note) = requests().map_err(|thrown| Failure::Undone(cause(&thrown)))?;
@@ -153,7 +165,11 @@ impl Reading {
 }
 
 /// Reads rows in one transaction.
-pub(super) async fn read(database: &IdbDatabase, query: &Query, reading: Reading) -> Result<Vec<Row>, Failure> {
+pub(super) async fn read(
+    database: &IdbDatabase,
+    query: &Query,
+    reading: Reading,
+) -> Result<Vec<Row>, Failure> {
     let (first, end) = query.bounds();
     if end.as_ref().is_some_and(|end| *end <= first) {
         return Ok(Vec::new());
@@ -171,13 +187,20 @@ pub(super) async fn read(database: &IdbDatabase, query: &Query, reading: Reading
             if value.is_undefined() {
                 return Ok(Vec::new());
             }
-            Ok(vec![Row { value: text_of(&value), key: key.clone() }])
+            Ok(vec![Row {
+                value: text_of(&value),
+                key: key.clone(),
+            }])
         }
         Query::Range { reverse, limit, .. } => {
             let range = keys::range(&first, end.as_ref()).map_err(undone)?;
             match (reading, *reverse) {
-                (Reading::Records, reverse) => records(&store, &range, reverse, *limit, running).await,
-                (Reading::Plain, true) if *limit > 0 => newest(&store, &range, *limit, running).await,
+                (Reading::Records, reverse) => {
+                    records(&store, &range, reverse, *limit, running).await
+                }
+                (Reading::Plain, true) if *limit > 0 => {
+                    newest(&store, &range, *limit, running).await
+                }
                 (Reading::Plain, reverse) => {
                     let mut rows = plain(&store, &range, *limit, running).await?;
                     if reverse {
@@ -198,10 +221,21 @@ async fn records(
     running: Running,
 ) -> Result<Vec<Row>, Failure> {
     let direction = if reverse { "prev" } else { "next" };
-    let count = if limit == 0 { JsValue::UNDEFINED } else { limit.into() };
-    let options = object([("query", range.into()), ("direction", direction.into()), ("count", count)]);
+    let count = if limit == 0 {
+        JsValue::UNDEFINED
+    } else {
+        limit.into()
+    };
+    let options = object([
+        ("query", range.into()),
+        ("direction", direction.into()),
+        ("count", count),
+    ]);
     let undone = |thrown: JsValue| Failure::Undone(cause(&thrown));
-    let request = store.unchecked_ref::<Records>().get_all_records(&options).map_err(undone)?;
+    let request = store
+        .unchecked_ref::<Records>()
+        .get_all_records(&options)
+        .map_err(undone)?;
     running.end().await?;
     let found: Array = request.result().map_err(undone)?.unchecked_into();
     let rows = found.iter().filter_map(|record| {
@@ -220,7 +254,10 @@ async fn plain(
     let undone = |thrown: JsValue| Failure::Undone(cause(&thrown));
     let requests = || {
         if limit == 0 {
-            Ok((store.get_all_keys_with_key(range)?, store.get_all_with_key(range)?))
+            Ok((
+                store.get_all_keys_with_key(range)?,
+                store.get_all_with_key(range)?,
+            ))
         } else {
             let keys = store.get_all_keys_with_key_and_limit(range, limit)?;
             Ok((keys, store.get_all_with_key_and_limit(range, limit)?))
@@ -230,7 +267,11 @@ async fn plain(
     running.end().await?;
     let keys: Array = keys.result().map_err(undone)?.unchecked_into();
     let values: Array = values.result().map_err(undone)?.unchecked_into();
-    Ok(keys.iter().zip(values.iter()).filter_map(|(key, value)| row(&key, &value)).collect())
+    Ok(keys
+        .iter()
+        .zip(values.iter())
+        .filter_map(|(key, value)| row(&key, &value))
+        .collect())
 }
 
 async fn newest(
@@ -240,8 +281,9 @@ async fn newest(
     mut running: Running,
 ) -> Result<Vec<Row>, Failure> {
     let undone = |thrown: JsValue| Failure::Undone(cause(&thrown));
-    let request =
-        store.open_cursor_with_range_and_direction(range, IdbCursorDirection::Prev).map_err(undone)?;
+    let request = store
+        .open_cursor_with_range_and_direction(range, IdbCursorDirection::Prev)
+        .map_err(undone)?;
     let found = Rc::new(RefCell::new(Vec::new()));
     let on_row = {
         let (found, request) = (Rc::clone(&found), request.clone());
@@ -264,12 +306,17 @@ async fn newest(
     running.end().await?;
     let undefined = |part: Result<JsValue, JsValue>| part.unwrap_or(JsValue::UNDEFINED);
     let found = found.take().into_iter();
-    Ok(found.filter_map(|(key, value)| row(&undefined(key), &undefined(value))).collect())
+    Ok(found
+        .filter_map(|(key, value)| row(&undefined(key), &undefined(value)))
+        .collect())
 }
 
 /// A row; `None` if its key is none of ours.
 fn row(key: &JsValue, value: &JsValue) -> Option<Row> {
-    Some(Row { key: keys::from_js(key)?, value: text_of(value) })
+    Some(Row {
+        key: keys::from_js(key)?,
+        value: text_of(value),
+    })
 }
 
 /// A value that is no text is damaged, and the empty text is no JSON: whoever reads it sees the damage, and the other
@@ -280,7 +327,11 @@ fn text_of(value: &JsValue) -> String {
 
 /// A row's address for people.
 fn address(table: Table, key: &Key) -> String {
-    format!("{} {}", table.name(), serde_json::to_string(key).unwrap_or_default())
+    format!(
+        "{} {}",
+        table.name(),
+        serde_json::to_string(key).unwrap_or_default()
+    )
 }
 
 fn begin(
@@ -289,7 +340,10 @@ fn begin(
     mode: &str,
     durability: &str,
 ) -> Result<IdbTransaction, Failure> {
-    let stores: Array = tables.iter().map(|table| JsValue::from_str(table.name())).collect();
+    let stores: Array = tables
+        .iter()
+        .map(|table| JsValue::from_str(table.name()))
+        .collect();
     let options = object([("durability", durability.into())]);
     database
         .unchecked_ref::<Database>()
@@ -339,7 +393,9 @@ impl Running {
                 }
                 let target: &JsValue = target.as_ref();
                 let added = added.borrow();
-                let row = added.iter().find(|(request, ..)| AsRef::<JsValue>::as_ref(request) == target);
+                let row = added
+                    .iter()
+                    .find(|(request, ..)| AsRef::<JsValue>::as_ref(request) == target);
                 if let Some((_, table, key)) = row {
                     reason.replace(Some(StoreError::Exists(address(*table, key))));
                 }
@@ -361,7 +417,14 @@ impl Running {
         transaction.set_oncomplete(Some(function(&on_complete)));
         transaction.set_onerror(Some(function(&on_error)));
         transaction.set_onabort(Some(function(&on_abort)));
-        Self { transaction, ended, is_over, reason, added, listeners: vec![on_complete, on_error, on_abort] }
+        Self {
+            transaction,
+            ended,
+            is_over,
+            reason,
+            added,
+            listeners: vec![on_complete, on_error, on_abort],
+        }
     }
 
     /// Keeps a listener of one of its requests alive.
@@ -370,9 +433,11 @@ impl Running {
     }
 
     async fn end(mut self) -> Result<(), Failure> {
-        (&mut self.ended)
-            .await
-            .unwrap_or_else(|_| Err(Failure::Undone(StoreError::Failed("the transaction went away".into()))))
+        (&mut self.ended).await.unwrap_or_else(|_| {
+            Err(Failure::Undone(StoreError::Failed(
+                "the transaction went away".into(),
+            )))
+        })
     }
 }
 
