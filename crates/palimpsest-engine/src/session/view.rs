@@ -47,7 +47,11 @@ impl Session {
             if matches!(row.cause, Cause::Compaction { .. } | Cause::Emergency) {
                 break before;
             }
-            n = before;
+            // what an undo or a restore shows is another revision's content: go on from that one
+            n = match row.cause {
+                Cause::Undo { to } | Cause::Restore { to } => to,
+                _ => before,
+            };
         };
         let (mut view, parent, forms) = self.content_of(target).await?;
         let tokens = {
