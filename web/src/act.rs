@@ -55,6 +55,8 @@ struct Back {
     engine: Engine,
     world: World,
     session: RefCell<Option<Session>>,
+    /// The number of our listener on it.
+    listener: Cell<u32>,
     /// Cards that are not part of the session's story: working, skipped, failed; by number, with
     /// the place they stand at.
     passing: RefCell<BTreeMap<u32, (u32, Card)>>,
@@ -81,6 +83,11 @@ fn back() -> Option<Rc<Back>> {
 impl Back {
     fn session(&self) -> Option<Session> {
         self.session.borrow().clone()
+    }
+
+    /// Whether this is the session that is shown. Another one may still be replying.
+    fn shows(&self, session: &Session) -> bool {
+        self.session.borrow().as_ref().is_some_and(|s| s.id() == session.id())
     }
 }
 
@@ -146,6 +153,7 @@ pub fn start(state: AppState) {
             engine,
             world,
             session: RefCell::default(),
+            listener: Cell::new(0),
             passing: RefCell::default(),
             bars: RefCell::default(),
             incoming: RefCell::default(),
@@ -350,18 +358,18 @@ async fn adopt(back: &Rc<Back>, session: Session) {
         }
     });
     let id = session.id().to_owned();
-    let weak = Rc::downgrade(back);
-    let own = id.clone();
-    let first = back.session.borrow().as_ref().is_none_or(|s| s.id() != id);
-    if first {
-        session.on(move |event| {
-            if let Some(back) = weak.upgrade()
-                && back.session().is_some_and(|s| s.id() == own)
-            {
-                heard(&back, event);
-            }
-        });
+    if let Some(before) = back.session() {
+        before.off(back.listener.get());
     }
+    let weak = Rc::downgrade(back);
+    let own = session.id().to_owned();
+    back.listener.set(session.on(move |event| {
+        if let Some(back) = weak.upgrade()
+            && back.session().is_some_and(|s| s.id() == own)
+        {
+            heard(&back, event);
+        }
+    }));
     *back.session.borrow_mut() = Some(session);
     change(move |s| s.session.clone_from(&id));
     show_all(back).await;
@@ -586,6 +594,10 @@ async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
     let before = state.budget.with_untracked(|b| b.as_ref().map(|b| b.segments.clone())).unwrap_or_default();
     let manual = options.manual;
     let result = if manual { session.compact(options, Signal::never()).await.map(Some) } else { session.tend(options, Signal::never()).await };
+    if !back.shows(session) {
+        // Its card is made from its story when it is opened again.
+        return list(back).await;
+    }
     state.activity.set(Activity::Quiet);
     let card = |state| Card { number, at: began, state };
     match result {
@@ -718,7 +730,9 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
     let options = SendOptions { model: server::model(state), tools: Vec::new(), handler: None, temperature: None, think: None };
     let hear = {
         let back = Rc::clone(back);
+        let own = session.clone();
         move |event: SendEvent| match event {
+            _ if !back.shows(&own) => {}
             SendEvent::Stored(_) => {
                 let back = Rc::clone(&back);
                 spawn_local(async move {
@@ -735,7 +749,10 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
         Some(text) => session.send(NewMessage::user(text), &options, Signal::never(), &hear).await,
         None => session.reply(&options, Signal::never(), &hear).await,
     };
-    state.reply.set(None);
+    let shown = back.shows(session);
+    if shown {
+        state.reply.set(None);
+    }
     match result {
         Ok(reply) => state.say(t(if reply.stopped { T::ReplyStopped } else { T::ReplyDone })),
         Err(EngineError::Model(palimpsest_core::request::ModelError::Aborted)) => state.say(t(T::ReplyStopped)),
@@ -749,10 +766,13 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
                     note(why, true);
                     if let Some(text) = keep {
                         keep_draft(session.id(), &text);
-                        state.draft.set(text);
+                        if shown {
+                            state.draft.set(text);
+                        }
                     }
                 }
-                _ => state.notice.set(Some(Notice::Reply(why))),
+                _ if shown => state.notice.set(Some(Notice::Reply(why))),
+                _ => note(why, true),
             }
         }
     }

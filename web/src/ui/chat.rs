@@ -8,7 +8,7 @@ use crate::act;
 use crate::el::{El, IntoChild, each, el, live, nothing};
 use crate::icon::icon;
 use crate::markdown::dom::{Clicked, clicked};
-use crate::page::{self, next_frame};
+use crate::page::next_frame;
 use crate::state::{AppState, Dialog, Notice, Screen};
 use crate::text::{T, fill, number, t};
 use crate::ui::{card::card, composer::composer, header::header, message::message, notes::notes, reply::reply};
@@ -105,13 +105,18 @@ fn target(event: &web_sys::Event) -> Option<Element> {
     event.target()?.dyn_into().ok()
 }
 
+/// Goes to the end, and once more when the messages there have been laid out.
 fn follow(place: StoredValue<Option<Element>, LocalStorage>) {
-    next_frame(move || {
+    let to_end = move || {
         let _ = place.try_with_value(|element| {
             if let Some(element) = element {
                 element.set_scroll_top(element.scroll_height());
             }
         });
+    };
+    next_frame(move || {
+        to_end();
+        next_frame(to_end);
     });
 }
 
@@ -199,14 +204,4 @@ pub fn offline(state: AppState, connection: &Connection) -> El {
         .child(el("h3").child(icon("warn")).child(" ").child(fill(T::OfflineTitle, &[&address])))
         .child(el("p").child(t(T::OfflineText)))
         .child(steps)
-}
-
-/// Goes to a message: shown, in sight, with the focus on it.
-pub fn go_to(seq: u32) {
-    next_frame(move || {
-        if let Some(element) = page::find(&format!("#s-chat [data-seq=\"{seq}\"]")) {
-            element.scroll_into_view();
-            let _ = element.focus();
-        }
-    });
 }

@@ -12,11 +12,11 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// What keeps its element: a message's number, or the card's.
-    pub fn key(&self) -> u64 {
+    /// What keeps its element: a message's numbers (tool results make it longer), or the card's.
+    pub fn key(&self) -> (u32, u32) {
         match self {
-            Self::Message(m) => u64::from(m.seq) * 2,
-            Self::Card(number) => u64::from(*number) * 2 + 1,
+            Self::Message(m) => (m.seq, m.last),
+            Self::Card(number) => (0, *number),
         }
     }
 }

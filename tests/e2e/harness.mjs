@@ -1,0 +1,191 @@
+// One real browser, the built app from dist/app behind the policy it is shipped with, and a fake Ollama.
+//
+//   import { begin } from "./harness.mjs";
+//   const world = await begin({ script });        // world.page, world.fake, world.problems, world.end()
+//
+// `problems` collects everything that must not happen: console errors, exceptions, policy violations,
+// requests to other origins. A journey ends with `world.end()`, which asserts that there were none.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import http from "node:http";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import puppeteer from "puppeteer-core";
+import { startFake } from "../ollama/fake.mjs";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+
+/** The built app. */
+export const app = process.env.PALIMPSEST_APP ?? path.join(root, "dist/app");
+
+/** Real transcripts, where they are at hand. */
+export const data = path.resolve(root, "../shared/data");
+
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".svg": "image/svg+xml", ".json": "application/json" };
+
+/** The policy of `cargo xtask serve`, which a test compares with this one. */
+export const POLICY =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; " +
+  "font-src 'self'; connect-src 'self' http://localhost:* http://127.0.0.1:*; manifest-src 'self'; worker-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/** Serves the app on a free port of this machine. */
+export async function serve() {
+  const server = http.createServer((request, response) => {
+    const name = decodeURIComponent(new URL(request.url, "http://x").pathname);
+    const file = path.join(app, name === "/" ? "index.html" : name);
+    if (!file.startsWith(app) || !fs.existsSync(file)) {
+      response.writeHead(404).end();
+      return;
+    }
+    response.writeHead(200, {
+      "content-type": TYPES[path.extname(file)] ?? "application/octet-stream",
+      "content-security-policy": POLICY,
+      "cache-control": "no-store",
+    });
+    fs.createReadStream(file).pipe(response);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://localhost:${server.address().port}`, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
+}
+
+/** Starts the system's Chromium with a profile of its own. */
+export async function launch() {
+  const profile = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-e2e-"));
+  const browser = await puppeteer.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    userDataDir: profile,
+    headless: true,
+    protocolTimeout: 120_000,
+    args: [
+      "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+      "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--font-render-hinting=none",
+    ],
+  });
+  const close = async () => {
+    await browser.close();
+    fs.rmSync(profile, { recursive: true, force: true });
+  };
+  return { browser, close };
+}
+
+/** Everything a journey needs. `settings` are put into localStorage before the page loads. */
+export async function begin({ script = {}, settings = {}, width = 1280, height = 900, dark = false, ready = true } = {}) {
+  const [site, fake, chromium] = [await serve(), await startFake(script), await launch()];
+  const page = await chromium.browser.newPage();
+  const problems = [];
+  watch(page, problems, [site.url, fake.url]);
+  await page.setViewport({ width, height });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
+  const chosen = { address: fake.url, language: "en", ...settings };
+  await page.goto(`${site.url}/icon.svg`);
+  await page.evaluate((text) => localStorage.setItem("palimpsest.settings", text), JSON.stringify(chosen));
+  const world = {
+    site, fake, page, problems, browser: chromium.browser,
+    open: async () => {
+      await page.goto(site.url, { waitUntil: "load" });
+      if (ready) await page.waitForSelector("[data-session]", { timeout: 60_000 });
+    },
+    /** `tolerate`: patterns of problems that this journey causes on purpose. */
+    end: async ({ tolerate = [] } = {}) => {
+      await chromium.close();
+      await fake.close();
+      await site.close();
+      const left = problems.filter((text) => !tolerate.some((pattern) => pattern.test(text)));
+      assert.deepEqual(left, []);
+    },
+  };
+  await world.open();
+  return world;
+}
+
+/** Collects what must not happen on a page. */
+export function watch(page, problems, origins) {
+  page.on("console", (message) => {
+    if (message.type() === "error") problems.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => problems.push(`exception: ${error.message}`));
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!origins.some((origin) => url.startsWith(origin)) && !/^(data|blob|about):/.test(url)) problems.push(`request: ${url}`);
+  });
+  page.evaluateOnNewDocument(() => {
+    addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+  });
+}
+
+/** A file of OpenAI messages for the import dialog. */
+export function transcript(messages, title) {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-file-")), `${title}.json`);
+  fs.writeFileSync(file, JSON.stringify({ title, messages }));
+  return file;
+}
+
+/** Imports a file through the dialog, as a person does. */
+export async function importFile(page, file) {
+  await page.evaluate(() => (location.hash = "library"));
+  await (await page.waitForSelector("#s-library .acts .btn:nth-child(2)")).click();
+  const input = await page.waitForSelector("dialog #file");
+  await input.uploadFile(file);
+}
+
+/** The numbers of the budget bar. */
+export async function budget(page) {
+  return page.$eval("#s-chat .budget", (element) => {
+    const number = (text) => Number((text ?? "").replace(/[^0-9]/g, ""));
+    return {
+      state: element.dataset.state,
+      used: number(element.querySelector(".sum strong").textContent),
+      stretches: Object.fromEntries([...element.querySelectorAll("table tr")].map((row) => [row.cells[0].textContent, number(row.cells[1].textContent)])),
+      text: element.querySelector(".sum").textContent,
+    };
+  });
+}
+
+/** Types into the message field and sends with Enter. */
+export async function say(page, text) {
+  await page.focus("#msg");
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+}
+
+/** The coding session as OpenAI messages; `null` without the data. */
+export function codingSession(limit = Infinity) {
+  const file = path.join(data, "coding-session.jsonl");
+  if (!fs.existsSync(file)) return null;
+  const messages = [];
+  for (const line of fs.readFileSync(file, "utf8").split("\n")) {
+    if (!line || messages.length >= limit) continue;
+    const row = JSON.parse(line);
+    if (row.type !== "message") continue;
+    const { role, content, toolCallId } = row.message;
+    const texts = (content ?? []).filter((part) => part.type === "text").map((part) => part.text).join("\n");
+    if (role === "user") messages.push({ role, content: texts });
+    if (role === "toolResult") messages.push({ role: "tool", tool_call_id: toolCallId, content: texts });
+    if (role === "assistant") {
+      const calls = content.filter((part) => part.type === "toolCall").map((part) => ({ id: part.id, type: "function", function: { name: part.name, arguments: JSON.stringify(part.arguments) } }));
+      if (!texts && calls.length === 0) continue;
+      messages.push({ role, content: texts || null, ...(calls.length ? { tool_calls: calls } : {}) });
+    }
+  }
+  return messages;
+}
+
+/** One customer-service conversation; `null` without the data. */
+export function tauChat(index = 0) {
+  const file = path.join(data, "tau-airline-dev.json");
+  if (!fs.existsSync(file)) return null;
+  const chat = JSON.parse(fs.readFileSync(file, "utf8"))[index];
+  return chat.traj ?? chat.messages;
+}
+
+/** One long chat between two people as user and assistant; `null` without the data. */
+export function locomoChat(index = 0) {
+  const file = path.join(data, "locomo-dev.json");
+  if (!fs.existsSync(file)) return null;
+  const { conversation } = JSON.parse(fs.readFileSync(file, "utf8"))[index];
+  const sessions = Object.keys(conversation).filter((key) => /^session_\d+$/.test(key)).sort((a, b) => a.slice(8) - b.slice(8));
+  return sessions.flatMap((key) => conversation[key]).map((turn) => ({ role: turn.speaker === conversation.speaker_a ? "user" : "assistant", content: turn.text }));
+}

@@ -1,0 +1,305 @@
+// What a person does with the app, in a real Chromium against the fake Ollama.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import test from "node:test";
+import { POLICY, begin, budget, codingSession, importFile, say, transcript } from "./harness.mjs";
+
+const SLOW = { timeout: 180_000 };
+
+/** Waits until `probe`, run in the page, is true. */
+const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000 }, ...args);
+
+const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
+
+/** A conversation with enough in it to be compacted: `turns` exchanges about a bakery. */
+function bakery(turns, words = 60) {
+  const messages = [];
+  for (let i = 1; i <= turns; i += 1) {
+    const filler = (who) => Array.from({ length: words }, (_, k) => `${who} word ${k} of turn ${i}`).join(", ");
+    messages.push({ role: "user", content: `Question ${i} about oven ${100 + i}: ${filler("a")}.` });
+    messages.push({ role: "assistant", content: `Oven ${100 + i} bakes at ${200 + i} °C. The recipe lies in /recipes/bread-${i}.md. ${filler("some")}.` });
+  }
+  return messages;
+}
+
+test("sessions are made, renamed, deleted and brought back; a reload finds them", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await page.click("[aria-label='Rename session']");
+  await page.waitForSelector("dialog[open] input");
+  await page.keyboard.down("Control");
+  await page.keyboard.press("a");
+  await page.keyboard.up("Control");
+  await page.keyboard.type("Bread");
+  await page.keyboard.press("Enter");
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bread");
+  await say(page, "Hello there");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+  await page.click(".new");
+  await until(page, () => document.querySelectorAll("[data-session]").length === 2);
+  assert.equal(await text(page, "#h-chat"), "New session");
+  await page.click("[data-session]:not([aria-current])");
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bread");
+  await page.reload();
+  await page.waitForSelector("[data-session]");
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bread" && document.querySelectorAll(".msg").length === 2);
+  await page.click("[aria-label='Delete session: Bread']");
+  await until(page, () => document.querySelectorAll("[data-session]").length === 1);
+  await page.click(".toast .btn");
+  await until(page, () => document.querySelectorAll("[data-session]").length === 2 && document.querySelector("#h-chat").textContent === "Bread");
+  await world.end();
+});
+
+test("a reply streams, its markdown is safe, Esc stops it, and what was written stays", SLOW, async () => {
+  const evil = "# Plan\n\nSee [the site](https://example.org/a) and [a trap](javascript:alert(1)).\n\n<img src=x onerror=alert(1)>\n\n```rust\nfn main() {}\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n![chart](https://example.org/c.png)\n\n- [x] done\n";
+  const world = await begin({ script: { replies: [evil, { content: Array.from({ length: 400 }, (_, i) => `word${i} `), delay_ms: 20 }] } });
+  const { page, fake } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await say(page, "Show me everything");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying) .prose").length === 2);
+  const found = await page.$eval(".msg:not(.you) .prose", (prose) => ({
+    heading: prose.querySelector("h3")?.textContent,
+    links: [...prose.querySelectorAll("a")].map((a) => [a.getAttribute("href"), a.rel, a.textContent]),
+    images: prose.querySelectorAll("img").length,
+    html: prose.textContent.includes("<img src=x onerror=alert(1)>"),
+    trap: prose.textContent.includes("a trap"),
+    code: prose.querySelector("figure.code code")?.textContent,
+    cell: prose.querySelector("tbody td.n")?.textContent,
+  }));
+  assert.deepEqual(found, {
+    heading: "Plan",
+    links: [["https://example.org/a", "noreferrer noopener", "the site"], ["https://example.org/c.png", "noreferrer noopener", "Picture on example.org: chart"]],
+    images: 0, html: true, trap: true, code: "fn main() {}", cell: "2",
+  });
+  const request = fake.requests.findLast((r) => r.path === "/api/chat").body;
+  assert.deepEqual([request.truncate, request.shift, request.options.num_ctx], [false, false, 8192]);
+
+  await say(page, "Now slowly");
+  await until(page, () => /word12 /.test(document.querySelector(".replying .prose")?.textContent ?? ""));
+  await page.keyboard.press("Escape");
+  await until(page, () => !document.querySelector(".replying") && document.querySelectorAll(".msg").length === 4);
+  const kept = await text(page, ".msg:last-of-type .prose");
+  assert.match(kept, /word12/);
+  assert.ok(!kept.includes("word399"));
+  await page.reload();
+  await until(page, () => document.querySelectorAll(".msg").length === 4);
+  assert.equal(await text(page, ".msg:last-of-type .prose"), kept);
+  await world.end();
+});
+
+test("an imported conversation is compacted, survives a reload, and the compaction is undone", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192 } });
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  const file = transcript([{ role: "system", content: "You run a bakery." }, ...bakery(9)], "Bakery");
+  await importFile(page, file);
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  assert.match(await text(page, ".notes .system"), /You run a bakery\./);
+  const before = await budget(page);
+  assert.ok(before.used > 3000 && before.used < 7000, JSON.stringify(before));
+
+  await page.click("#compact");
+  await until(page, () => document.querySelector(".card.done"));
+  const after = await budget(page);
+  assert.ok(after.used < before.used * 0.9, `${before.used} → ${after.used}`);
+  const card = await page.$eval(".card.done", (element) => element.textContent);
+  assert.ok(card.includes(before.used.toLocaleString("en")) && card.includes(after.used.toLocaleString("en")), card);
+  assert.equal((await page.$$(".strata li")).length, 1);
+  // segments, free, answer and margin are the window, on the bar and in its table
+  const sum = Object.values(after.stretches).reduce((a, b) => a + b, 0);
+  assert.equal(sum, 8192, JSON.stringify(after));
+
+  await page.reload();
+  await page.waitForSelector(".card.done");
+  assert.deepEqual(await budget(page), after);
+  assert.ok(await page.$(".msg .in"), "covered messages say in which layer they are");
+
+  await page.click(".card.done .acts .btn:nth-child(2)");
+  await until(page, () => document.querySelector(".card h3").textContent === "Layer 1 undone");
+  assert.deepEqual(await budget(page), before);
+
+  // the same file again is the same session
+  await importFile(page, file);
+  await until(page, () => document.querySelector("#status").textContent.includes("imported"));
+  assert.equal(await page.$$eval("[data-session]", (all) => all.filter((a) => a.textContent.includes("Bakery")).length), 1);
+  await world.end();
+});
+
+test("a live chat crosses the trigger and is compacted in the background while one types", SLOW, async () => {
+  const world = await begin({ settings: { window: 2048 }, script: { answer: { words: 160 } } });
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  for (let i = 1; i <= 12; i += 1) {
+    await say(page, `Message ${i}: please remember the number ${1000 + i}.`);
+    await until(page, (n) => document.querySelectorAll(".msg.you").length >= n && !document.querySelector(".replying"), i);
+    await page.focus("#msg");
+    await page.keyboard.type("typing on");
+    if (await page.$(".card.done")) break;
+    await page.$eval("#msg", (field) => (field.value = ""));
+  }
+  await page.waitForSelector(".card.done", { timeout: 60_000 });
+  assert.equal(await page.$eval("#msg", (field) => field.value), "typing on");
+  const now = await budget(page);
+  assert.ok(now.used <= 1639, JSON.stringify(now));
+  await world.end();
+});
+
+test("without a model everything but chatting works, and the page says how to connect", SLOW, async () => {
+  const world = await begin({ settings: { address: "http://127.0.0.1:9" } });
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.warnc"));
+  assert.match(await text(page, ".start"), /No model answers at http:\/\/127\.0\.0\.1:9/);
+  await say(page, "Anybody there?");
+  await page.waitForSelector(".toast.bad");
+  assert.equal(await page.$eval("#msg", (field) => field.value), "Anybody there?", "the text is kept");
+  await page.$eval("#msg", (field) => (field.value = ""));
+
+  await importFile(page, transcript(bakery(9), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  const before = await budget(page);
+  await page.click("#compact");
+  await page.waitForSelector(".card.done");
+  assert.match(await text(page, ".card.done"), /built-in summariser/);
+  await page.click(".card.done .acts .btn:nth-child(1)");
+  await page.waitForSelector("dialog[open] .script");
+  assert.match(await text(page, "dialog .script"), /[Oo]ven/);
+  await page.keyboard.press("Escape");
+  await until(page, () => !document.querySelector("dialog"));
+  await page.click(".card.done .acts .btn:nth-child(2)");
+  await until(page, () => document.querySelector(".card h3").textContent.includes("undone"));
+  assert.deepEqual(await budget(page), before);
+
+  await page.evaluate(() => (location.hash = "settings"));
+  await page.waitForSelector(".checks .badc");
+  assert.match(await text(page, ".checks .badc"), /ollama/i);
+  await world.end({ tolerate: [/ERR_UNSAFE_PORT|ERR_CONNECTION_REFUSED|Failed to load resource/, /request: http:\/\/127\.0\.0\.1:9\//] });
+});
+
+test("window, model and system prompt are the session's own and come back", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await page.select("#window", "16384");
+  await until(page, () => document.querySelector("#s-chat .budget table").textContent.includes("free"));
+  await until(page, () => Object.values([...document.querySelectorAll("#s-chat .budget table td")].map((c) => Number(c.textContent.replace(/\D/g, "")))).reduce((a, b) => a + b, 0) === 16384);
+  const names = await page.$$eval("#model option", (all) => all.map((o) => o.value));
+  assert.ok(names.length > 1, names.join());
+  await page.select("#model", names[1]);
+  await page.click("#edit-system");
+  await page.waitForSelector("dialog[open] #system");
+  await page.type("#system", "Answer in one word.");
+  await page.click("dialog [type=submit]");
+  await until(page, () => document.querySelector(".notes .system")?.textContent === "Answer in one word.");
+  await page.reload();
+  await until(page, () => document.querySelector(".notes .system")?.textContent === "Answer in one word.");
+  assert.equal(await page.$eval("#window", (s) => s.value), "16384");
+  assert.equal(await page.$eval("#model", (s) => s.value), names[1]);
+  await until(page, () => document.querySelector(".live.okc"));
+  await say(page, "Hi");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+  const { body } = world.fake.requests.findLast((r) => r.path === "/api/chat");
+  assert.deepEqual([body.model, body.options.num_ctx, body.messages[0].role], [names[1], 16384, "system"]);
+  assert.match(body.messages[0].content, /^Answer in one word\./);
+  await world.end();
+});
+
+test("bad files are refused with a sentence each", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-bad-"));
+  const check = async (name, content, expected) => {
+    const file = path.join(folder, name);
+    fs.writeFileSync(file, content);
+    await importFile(page, file);
+    await until(page, (n) => [...document.querySelectorAll(".toast.bad")].some((t) => t.textContent.includes(n)), name);
+    const said = await page.$$eval(".toast.bad", (all, n) => all.map((t) => t.textContent).find((t) => t.includes(n)), name);
+    assert.match(said, expected);
+  };
+  await check("broken.json", "{\"messages\": [", /not JSON/);
+  await check("empty.json", "", /it is empty/);
+  await check("list.json", "{\"a\": 1}", /no list of messages/);
+  await check("large.json", Buffer.alloc(50_000_000, 32), /it is 50 MB; files up to 32 MB are read/);
+  assert.equal((await page.$$("[data-session]")).length, 1);
+  await world.end();
+});
+
+test("a server that dies mid-reply, and a model that is gone: a sentence, and the question is kept", SLOW, async () => {
+  const world = await begin({ script: { replies: [{ content: "This reply breaks off in the middle of", hostile: "reset" }, { status: 404, error: "model 'x' not found" }, "Here again."] } });
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await say(page, "First question");
+  await page.waitForSelector(".notice");
+  assert.equal((await page.$$(".msg.you")).length, 1);
+  await page.click(".notice .btn");
+  await until(page, () => /not installed|not found/i.test(document.querySelector(".notice")?.textContent ?? ""));
+  await page.click(".notice .btn");
+  await until(page, () => document.querySelector(".msg:not(.you):not(.replying) .prose")?.textContent === "Here again.");
+  assert.equal((await page.$$(".msg.you")).length, 1);
+  await world.end({ tolerate: [/ERR_|404|Failed to load resource/] });
+});
+
+test("unknown commands are refused, known ones are not sent", SLOW, async () => {
+  const world = await begin();
+  const { page, fake } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await say(page, "/comapct");
+  await page.waitForSelector(".toast.bad");
+  assert.match(await text(page, ".toast.bad"), /no command \/comapct/);
+  await page.$eval("#msg", (field) => (field.value = ""));
+  await say(page, "/title Ovens");
+  await until(page, () => document.querySelector("#h-chat").textContent === "Ovens");
+  await say(page, "/compact");
+  await until(page, () => document.querySelector(".card h3")?.textContent === "Nothing was written");
+  assert.equal(fake.requests.filter((r) => r.path === "/api/chat").length, 0);
+  await world.end();
+});
+
+test("where the browser stores nothing, the page says so and works from memory", SLOW, async () => {
+  const world = await begin({ ready: false });
+  const { page } = world;
+  await page.evaluateOnNewDocument(() => {
+    Object.defineProperty(globalThis, "indexedDB", { get: () => ({ open: () => { throw new DOMException("refused", "SecurityError"); } }) });
+  });
+  await world.open();
+  await page.waitForSelector(".notice");
+  assert.match(await text(page, ".notice"), /sessions live in memory/);
+  await until(page, () => document.querySelector(".live.okc"));
+  await say(page, "Still there?");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+  await world.end();
+});
+
+test("the coding session: imported with a system prompt, compacted at 8,192, window within its limit", { timeout: 300_000 }, async (t) => {
+  const messages = codingSession();
+  if (!messages) return t.skip("../shared/data is not there");
+  const world = await begin({ settings: { window: 8192 } });
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await importFile(page, transcript([{ role: "system", content: "You untangle code. KEEP-ME-7431." }, ...messages], "Coding"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Coding");
+  assert.equal((await budget(page)).state, "over");
+  await page.click("#compact");
+  await page.waitForSelector(".card.done", { timeout: 200_000 });
+  const after = await budget(page);
+  assert.ok(after.used <= 7004, JSON.stringify(after));
+  await page.reload();
+  await page.waitForSelector(".card.done");
+  assert.deepEqual(await budget(page), after);
+  await page.evaluate(() => (location.hash = "context"));
+  await page.waitForSelector(".lens [data-lens=sees]");
+  await page.click(".lens [data-lens=sees]");
+  await page.waitForSelector(".sent pre");
+  assert.match(await text(page, ".sent pre"), /^You untangle code\. KEEP-ME-7431\./);
+  await world.end();
+});
+
+test("the policy of this harness is the one that is shipped", () => {
+  const source = fs.readFileSync(new URL("../../crates/xtask/src/serve.rs", import.meta.url), "utf8").replace(/\\\n\s*/g, "");
+  const shipped = source.match(/"(default-src 'none'[^"]*)"/)[1].replace("{origins}", "'self' http://localhost:* http://127.0.0.1:*");
+  assert.equal(shipped, POLICY);
+});
