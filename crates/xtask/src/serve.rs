@@ -120,7 +120,8 @@ fn start_model(machine: &Machine) -> Result<(Child, String)> {
     bail!("the demo model's server ended before it was ready")
 }
 
-/// What the page may do: its own scripts, styles and wasm, and connections to this machine.
+/// What the page may do: its own scripts, styles and wasm, and connections to this machine; no text becomes markup.
+/// The journeys in `tests/e2e/` run under the same policy.
 pub(crate) fn content_security_policy(connect: &[String]) -> Result<String> {
     let mut origins = String::from("'self' http://localhost:* http://127.0.0.1:*");
     for origin in connect {

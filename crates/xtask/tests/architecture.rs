@@ -284,7 +284,10 @@ fn no_file_names_a_machine_or_a_registry() {
     places.extend(env::home_dir().map(|home| format!("{}/", home.display())));
     let mut wrong = Vec::new();
     // cargo's lock file names its index by address, always the same one
-    for name in tracked().into_iter().filter(|name| !name.ends_with("Cargo.lock")) {
+    for name in tracked()
+        .into_iter()
+        .filter(|name| !name.ends_with("Cargo.lock"))
+    {
         let Some(text) = contents(&name) else {
             continue;
         };
