@@ -46,6 +46,9 @@ impl Default for NewSession {
     }
 }
 
+/// What is claimed to write what belongs to no session.
+const DEVICE: &str = "device";
+
 /// The sessions of one store. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
@@ -75,7 +78,7 @@ impl Engine {
             Some(row) => unseal::<[u8; 16]>("the device's secret", &row.value)?,
             None => {
                 let secret = world.ids.random();
-                let lease = Lease { session: String::new(), epoch: 0, guard: None };
+                let lease = store.claim(DEVICE, true).await?;
                 let op = Op::Put { table: Table::Meta, key: name, value: seal(&secret)? };
                 store.apply(&lease, None, vec![op], Durability::Strict).await?;
                 secret

@@ -109,7 +109,7 @@ mod tests {
         let check = |text: &str, title: &str| assert_eq!(title_of(text), title);
         check("", "");
         check("\n  ## How do I\n more", "How do I");
-        check(&"word ".repeat(30), "word word word word word word word word word…");
+        check(&"word ".repeat(30), "word word word word word word word word word word…");
         check(&"x".repeat(80), &format!("{}…", "x".repeat(48)));
     }
 }

@@ -3,3 +3,5 @@
 
 pub mod contract;
 pub mod fault;
+pub mod model;
+pub mod world;

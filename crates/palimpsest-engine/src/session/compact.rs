@@ -222,6 +222,10 @@ impl Session {
         let mut text = String::new();
         let mut written = 0;
         loop {
+            if outer.is_aborted() || own.is_aborted() {
+                stop.abort();
+                return Err(ModelError::Aborted);
+            }
             let next = stream.next();
             let stopped = select(Box::pin(outer.aborted()), Box::pin(own.aborted()));
             pin_mut!(next, stopped);

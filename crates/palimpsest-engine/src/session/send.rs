@@ -260,6 +260,12 @@ impl Session {
         };
         let mut noted = 0;
         loop {
+            // a stream that is always ready must not win over the wish to stop
+            if signal.is_aborted() || own.is_aborted() {
+                stop.abort();
+                answer.stopped = true;
+                break;
+            }
             let next = stream.next();
             let stopped = select(Box::pin(signal.aborted()), Box::pin(own.aborted()));
             pin_mut!(next, stopped);

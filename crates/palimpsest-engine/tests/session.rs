@@ -1,0 +1,390 @@
+//! A session from the outside, on the store in memory.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_executor::block_on;
+use palimpsest_core::message::{Part, Role};
+use palimpsest_core::record::PinKind;
+use palimpsest_core::request::{Delta, FinishReason, ModelError, Purpose, Usage};
+use palimpsest_engine::ports::{LocalFuture, Signal, Store};
+use palimpsest_engine::session::{CompactOptions, NewMessage, SendOptions, ToolHandler};
+use palimpsest_engine::testing::fault::{Fault, FaultStore};
+use palimpsest_engine::testing::model::{Answer, ScriptedModel};
+use palimpsest_engine::testing::world::world;
+use palimpsest_engine::{Engine, EngineError, Event, MemoryStore, NewSession, Session};
+use palimpsest_tokens::Estimator;
+
+async fn engine(store: Rc<dyn Store>) -> Engine {
+    Engine::start(store, world(), Rc::new(Estimator::default())).await.unwrap()
+}
+
+async fn session(window: u32) -> (Engine, Session) {
+    let engine = engine(Rc::new(MemoryStore::new())).await;
+    let new = NewSession { window, model: "m".into(), system: "Be exact.".into(), ..NewSession::default() };
+    let session = engine.create(new).await.unwrap();
+    (engine, session)
+}
+
+async fn talk(session: &Session, turns: usize) {
+    for n in 0..turns {
+        session.append(NewMessage::user(format!("Question {n}: what does config/part_{n}.toml set?"))).await.unwrap();
+        let text = format!(
+            "It sets the limit of part {n} to {n} seconds. We chose that because the old default was too slow. \
+             The file is read at start, so a restart is needed after each change of config/part_{n}.toml."
+        );
+        session.append(NewMessage::assistant(vec![Part::text(text)])).await.unwrap();
+    }
+}
+
+fn options(model: &ScriptedModel) -> SendOptions {
+    SendOptions { model: Rc::new(model.clone()), tools: Vec::new(), handler: None, temperature: None, think: None }
+}
+
+fn silent(_: palimpsest_engine::session::SendEvent) {}
+
+/// I1, I2, I6, P10, S2: compact, reopen, undo, reopen: each time the same bytes; what was said is all there.
+#[test]
+fn compact_reopen_undo() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let new = NewSession { window: 4096, system: "Be exact.".into(), ..NewSession::default() };
+        let s = e.create(new).await.unwrap();
+        let id = s.id().to_owned();
+        talk(&s, 40).await;
+        let before = s.window();
+        assert!(s.is_due());
+        let done = s.compact(CompactOptions::default(), Signal::never()).await.unwrap();
+        let after = s.window();
+        assert!(after.tokens() < before.tokens());
+        assert_eq!(done.report.after, after.tokens());
+        drop(s);
+        drop(e);
+
+        let e = engine(store.clone()).await;
+        let s = e.open(&id, true).await.unwrap();
+        assert_eq!(s.window(), after, "the reopened window");
+        assert_eq!(s.message_count(), 80);
+        s.undo().await.unwrap();
+        assert_eq!(s.window(), before, "the window after undo");
+        assert!(!s.is_due(), "no automatic run after undo");
+        drop(s);
+        drop(e);
+
+        let e = engine(store).await;
+        let s = e.open(&id, true).await.unwrap();
+        assert_eq!(s.window(), before, "the window after undo, reopened");
+        let items = s.history(None, 1000);
+        assert_eq!(items.len(), 80);
+        assert!(items.iter().all(|i| i.covered_by.is_none()));
+        assert_eq!(s.undo().await.unwrap_err().code(), "nothing_to_undo");
+    });
+}
+
+/// P10, C1: one layer is lifted, the other stays; the covered messages are shown as they were said.
+#[test]
+fn lift_one_layer() {
+    block_on(async {
+        let (_, s) = session(8192).await;
+        talk(&s, 30).await;
+        let manual = || CompactOptions { manual: true, ..CompactOptions::default() };
+        s.compact(manual(), Signal::never()).await.unwrap();
+        talk(&s, 8).await;
+        s.compact(manual(), Signal::never()).await.unwrap();
+        let layers = s.layers();
+        assert_eq!(layers.len(), 2);
+        s.lift(layers[1].id).await.unwrap();
+        assert_eq!(s.layers().len(), 1);
+        let covered = s.history(None, 1000).iter().filter(|i| i.covered_by.is_some()).count();
+        assert_eq!(covered as u32, layers[0].messages);
+        assert_eq!(s.lift(99).await.unwrap_err().code(), "not_found");
+    });
+}
+
+/// P7, B9, E2: a chat that crosses the trigger on its own is compressed in the background with the model's
+/// summary; the request has an explicit window; thinking is off for summaries.
+#[test]
+fn a_chat_crosses_the_trigger() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        let summary = "The user asks what each config/part file sets; the assistant answers with limits in seconds and says that a restart is needed.";
+        let model = ScriptedModel::new([Answer::text("It sets a limit. A restart is needed, as always, after each change of the file.")], move |_| Answer::text(summary));
+        let events = Rc::new(RefCell::new(Vec::new()));
+        let log = Rc::clone(&events);
+        s.on(move |e| log.borrow_mut().push(e.clone()));
+        let mut compacted = None;
+        for n in 0..200 {
+            let text = format!("Question {n}: what does the file config/part_{n}.toml set, and why is that so in this release?");
+            let reply = s.send(NewMessage::user(text), &options(&model), Signal::never(), &silent).await.unwrap();
+            assert_eq!(reply.reason, FinishReason::Stop);
+            let compact = CompactOptions { model: Some(Rc::new(model.clone())), ..CompactOptions::default() };
+            compacted = s.tend(compact, Signal::never()).await.unwrap();
+            if compacted.is_some() {
+                break;
+            }
+        }
+        let report = compacted.expect("never crossed the trigger").report;
+        assert!(report.after < report.before);
+        assert!(s.layers()[0].summary.contains("asks what each config/part file sets"));
+        let asked = model.asked();
+        assert!(asked.iter().all(|r| r.options.num_ctx == 4096 && r.options.num_predict > 0));
+        assert!(asked.iter().filter(|r| r.purpose == Purpose::Summary).all(|r| r.options.think == Some(false)));
+        assert!(events.borrow().iter().any(|e| matches!(e, Event::Compressed { report: r, .. } if **r == report)));
+    });
+}
+
+/// B9, E1: the server's overflow starts the emergency once, and the reply comes.
+#[test]
+fn an_overflow_is_answered_by_one_emergency() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        talk(&s, 12).await;
+        let over = ModelError::Overflow { prompt: Some(5000), window: Some(4096) };
+        let model = ScriptedModel::new([Answer::error(over.clone()), Answer::text("Here.")], |_| Answer::text("x"));
+        let before = s.window().tokens();
+        s.send(NewMessage::user("And now?"), &options(&model), Signal::never(), &silent).await.unwrap();
+        assert!(s.window().tokens() < before);
+        assert_eq!(model.asked().len(), 2);
+        let model = ScriptedModel::new([Answer::error(over.clone()), Answer::error(over)], |_| Answer::text("x"));
+        let error = s.send(NewMessage::user("And now?"), &options(&model), Signal::never(), &silent).await.unwrap_err();
+        assert_eq!(error.code(), "overflow");
+        assert_eq!(model.asked().len(), 2, "one retry, no more");
+    });
+}
+
+/// I1, I10, P7: a server that dies in the middle: the user's message is stored, what arrived is kept beside,
+/// and the next reply goes on from there.
+#[test]
+fn a_reply_that_breaks_off() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        let broken = Answer::Deltas(vec![Ok(Delta::text("Half an ")), Err(ModelError::Truncated)]);
+        let model = ScriptedModel::new([broken, Answer::text("A whole answer.")], |_| Answer::text("x"));
+        let error = s.send(NewMessage::user("Hello?"), &options(&model), Signal::never(), &silent).await.unwrap_err();
+        assert_eq!(error.code(), "truncated");
+        assert_eq!(s.partial().as_deref(), Some("Half an "));
+        assert_eq!(s.message_count(), 1);
+        s.reply(&options(&model), Signal::never(), &silent).await.unwrap();
+        assert_eq!(s.history(None, 9)[1].message.words(), "A whole answer.");
+        assert_eq!(s.partial(), None);
+    });
+}
+
+/// P7: stopping a reply keeps what has arrived as a message.
+#[test]
+fn stopping_keeps_what_arrived() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        let model = ScriptedModel::new([Answer::text("one two three four")], |_| Answer::text("x"));
+        let session = s.clone();
+        let stop = move |event| {
+            if matches!(event, palimpsest_engine::session::SendEvent::Delta(_)) {
+                session.stop();
+            }
+        };
+        let reply = s.send(NewMessage::user("Count."), &options(&model), Signal::never(), &stop).await.unwrap();
+        assert!(reply.stopped);
+        assert_eq!(s.history(None, 9)[1].message.words(), "one ");
+        assert!(!s.is_replying());
+    });
+}
+
+/// B5: a message larger than its room is refused before it is stored, with both sizes.
+#[test]
+fn a_message_too_large_is_refused_before_it_is_stored() {
+    block_on(async {
+        let (_, s) = session(2048).await;
+        let error = s.append(NewMessage::user("word ".repeat(4000))).await.unwrap_err();
+        assert_eq!(error.code(), "message_too_large");
+        assert_eq!(s.message_count(), 0);
+        // a tool's result is always stored, and shown as an excerpt
+        s.append(NewMessage::user("Read it.")).await.unwrap();
+        let call = Part::ToolCall { id: "a".into(), name: "read".into(), arguments: "{}".into() };
+        s.append(NewMessage::assistant(vec![call])).await.unwrap();
+        let result = Part::ToolResult { call: "a".into(), name: None, text: "a line of the file\n".repeat(2000), error: false };
+        s.append(NewMessage::tool(vec![result.clone()])).await.unwrap();
+        assert_eq!(s.history(None, 1)[0].message.parts, [result]);
+        assert!(s.context().check_limit().valid, "{:?}", s.context().check_limit());
+    });
+}
+
+struct Echo;
+
+impl ToolHandler for Echo {
+    fn call<'a>(&'a self, name: &'a str, arguments: &'a str) -> LocalFuture<'a, Result<String, String>> {
+        Box::pin(async move { if name == "fails" { Err("no such file".into()) } else { Ok(format!("{name} got {arguments}")) } })
+    }
+}
+
+/// G9, I3: tool calls are answered inside `send`, at most eight rounds; failures are shown as such.
+#[test]
+fn tools_are_answered_inside_send() {
+    block_on(async {
+        let (_, s) = session(8192).await;
+        let call = |name: &str| {
+            Answer::Deltas(vec![
+                Ok(Delta::ToolCall { id: format!("{name}_1"), name: name.into(), arguments: "{\"a\":1}".into() }),
+                Ok(Delta::Done { reason: FinishReason::ToolCalls }),
+            ])
+        };
+        let model = ScriptedModel::new([call("look"), call("fails"), Answer::text("Done.")], |_| Answer::text("x"));
+        let options = SendOptions { handler: Some(Rc::new(Echo)), ..options(&model) };
+        s.send(NewMessage::user("Go."), &options, Signal::never(), &silent).await.unwrap();
+        let roles: Vec<Role> = s.history(None, 99).iter().map(|i| i.message.role).collect();
+        assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant, Role::Tool, Role::Assistant]);
+        assert!(s.history(None, 99)[4].message.is_error());
+        // a model that never stops calling
+        let model = ScriptedModel::new([call("look")], |_| Answer::text("x"));
+        let options = SendOptions { handler: Some(Rc::new(Echo)), ..options };
+        let options = SendOptions { model: Rc::new(model.clone()), ..options };
+        s.send(NewMessage::user("Again."), &options, Signal::never(), &silent).await.unwrap();
+        assert_eq!(model.asked().len(), 8);
+    });
+}
+
+/// B9: far fewer tokens read than sent is an event.
+#[test]
+fn a_cut_prompt_is_noticed() {
+    block_on(async {
+        let (_, s) = session(8192).await;
+        talk(&s, 20).await;
+        let usage = Usage { prompt_tokens: Some(100), ..Usage::default() };
+        let deltas = vec![Ok(Delta::text("Hm.")), Ok(Delta::Usage(usage)), Ok(Delta::Done { reason: FinishReason::Stop })];
+        let model = ScriptedModel::new([Answer::Deltas(deltas)], |_| Answer::text("x"));
+        let cut = Rc::new(RefCell::new(None));
+        let seen = Rc::clone(&cut);
+        s.on(move |e| {
+            if let Event::PromptTruncated { read, .. } = e {
+                *seen.borrow_mut() = Some(*read);
+            }
+        });
+        s.send(NewMessage::user("Well?"), &options(&model), Signal::never(), &silent).await.unwrap();
+        assert_eq!(*cut.borrow(), Some(100));
+    });
+}
+
+/// I9: after two refused automatic runs the engine stops and names the floor.
+#[test]
+fn no_automatic_loop() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let new = NewSession { window: 2048, system: "All of this matters. ".repeat(280), ..NewSession::default() };
+        let s = e.create(new).await.unwrap();
+        let mut results = Vec::new();
+        for _ in 0..12 {
+            s.append(NewMessage::user("And?")).await.unwrap();
+            s.append(NewMessage::assistant(vec![Part::text("That is how it is, as I said before, more or less.")])).await.unwrap();
+            results.push(s.tend(CompactOptions::default(), Signal::never()).await.map_err(|e| e.code()));
+        }
+        let stopped = results.iter().filter(|r| **r == Err("cannot_shrink")).count();
+        assert!(stopped <= 1, "{results:?}");
+        assert!(!s.is_due() || s.head().strikes < 2);
+    });
+}
+
+/// S4: snapshots are taken before each compaction, the last five are kept, named ones stay; a restore
+/// brings back the same bytes and leaves what was said since on its own branch.
+#[test]
+fn snapshots() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        talk(&s, 3).await;
+        let named = s.snapshot("before").await.unwrap();
+        let window = s.window();
+        for _ in 0..8 {
+            talk(&s, 14).await;
+            s.compact(CompactOptions { manual: true, ..CompactOptions::default() }, Signal::never()).await.unwrap();
+        }
+        let all = s.snapshots();
+        assert_eq!(all.iter().filter(|n| n.name.is_empty()).count(), 5);
+        assert!(all.iter().any(|n| n.n == named && n.name == "before"));
+        let last = s.head().tip;
+        s.restore(named).await.unwrap();
+        assert_eq!(s.window(), window);
+        assert_eq!(s.message_count(), 6);
+        s.switch_to(last.unwrap()).await.unwrap();
+        assert_eq!(s.message_count(), 6 + 8 * 28);
+        assert_eq!(s.restore(999).await.unwrap_err().code(), "not_found");
+    });
+}
+
+/// I1, S6: regenerating and editing add siblings; nothing is removed and either can be shown.
+#[test]
+fn branches() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        let model = ScriptedModel::new([Answer::text("First."), Answer::text("Second.")], |_| Answer::text("x"));
+        s.send(NewMessage::user("Say something."), &options(&model), Signal::never(), &silent).await.unwrap();
+        s.rewind_to_last_user().await.unwrap();
+        s.reply(&options(&model), Signal::never(), &silent).await.unwrap();
+        assert_eq!(s.history(None, 9)[1].message.words(), "Second.");
+        assert_eq!(s.history(None, 9)[1].branch, (2, 2));
+        let first = s.siblings(s.history(None, 9)[1].message.seq)[0];
+        s.switch_to(first).await.unwrap();
+        assert_eq!(s.history(None, 9)[1].message.words(), "First.");
+    });
+}
+
+/// I4: pins and the system prompt stand byte-identical in every window; too large ones are refused.
+#[test]
+fn records_stay() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        let id = s.pin(PinKind::Pin, "The customer is called Ada.").await.unwrap();
+        let system = s.window().messages()[0].clone();
+        talk(&s, 40).await;
+        s.compact(CompactOptions::default(), Signal::never()).await.unwrap();
+        assert_eq!(s.window().messages()[0], system);
+        let error = s.pin(PinKind::Pin, &"much ".repeat(3000)).await.unwrap_err();
+        assert_eq!(error.code(), "records_too_large");
+        s.unpin(id).await.unwrap();
+        assert!(!s.window().messages()[0].parts()[0].words().contains("Ada"));
+    });
+}
+
+/// I6, F66: a crash at every step of a compaction's commit leaves the old state or the new one, and the
+/// session opens again.
+#[test]
+fn a_crash_at_every_step_of_a_commit() {
+    block_on(async {
+        let mut seen = [false; 2];
+        for at in 1.. {
+            let memory = MemoryStore::new();
+            let e = engine(Rc::new(memory.clone())).await;
+            let s = e.create_with_id("s", NewSession { window: 2048, ..NewSession::default() }).await.unwrap();
+            talk(&s, 20).await;
+            drop((s, e));
+
+            let faulty = Rc::new(FaultStore::new(memory.clone()).failing_at(at, Fault::Crashes));
+            if let Ok(e) = Engine::start(faulty.clone(), world(), Rc::new(Estimator::default())).await
+                && let Ok(s) = e.open("s", true).await
+            {
+                // whatever it says: what counts is what the store holds
+                drop(s.compact(CompactOptions::default(), Signal::never()).await);
+            }
+
+            let e = engine(Rc::new(memory.clone())).await;
+            let s = e.open("s", true).await.unwrap_or_else(|e| panic!("step {at}: {e}"));
+            let layers = s.layers().len() as u32;
+            assert_eq!((s.message_count(), layers), (40, s.head().revision), "step {at}");
+            s.window().check_egress(&s.context()).unwrap();
+            seen[layers as usize] = true;
+            if !faulty.has_fired() {
+                assert!(at > 8, "only {at} steps");
+                break;
+            }
+        }
+        assert_eq!(seen, [true, true], "both the old and the new state turn up");
+    });
+}
+
+/// I10: every failure has a code and a sentence that says what to do.
+#[test]
+fn errors_speak() {
+    let all = [EngineError::NothingToUndo, EngineError::NoSession("x".into()), EngineError::Busy("a reply")];
+    for error in all {
+        assert!(!error.code().is_empty());
+        assert!(error.to_string().ends_with('.'), "{error}");
+    }
+}
