@@ -136,20 +136,29 @@ impl Context {
             }
         }
         let cap = self.setup.shares.window / 4;
-        self.fixed_tokens().saturating_add(user.min(self.message_room())).saturating_add(exchange.min(cap))
+        self.fixed_tokens()
+            .saturating_add(user.min(self.message_room()))
+            .saturating_add(exchange.min(cap))
     }
 
     /// The most a user message may take (B5): what is left of the limit beside system, tools, records
     /// and one excerpted exchange.
     pub fn message_room(&self) -> u32 {
         let shares = &self.setup.shares;
-        shares.limit.saturating_sub(self.fixed_tokens()).saturating_sub(shares.window / 8)
+        shares
+            .limit
+            .saturating_sub(self.fixed_tokens())
+            .saturating_sub(shares.window / 8)
     }
 
     /// Refuses a user message that fits no window (B5). Called before it is stored.
     pub fn check_message(&self, tokens: u32) -> Result<(), CoreError> {
         let room = self.message_room();
-        if tokens > room { Err(CoreError::MessageTooLarge { tokens, room }) } else { Ok(()) }
+        if tokens > room {
+            Err(CoreError::MessageTooLarge { tokens, room })
+        } else {
+            Ok(())
+        }
     }
 
     /// What a compaction aims at (section XI): the shares with the real sizes of system prompt and
@@ -161,7 +170,9 @@ impl Context {
         let sum = shares.target(system);
         // A large system prompt leaves less than the shares add up to.
         let floor = system + shares.records.max(records) + shares.layers();
-        let below = shares.trigger(floor, self.setup.policy.fill_of_available()).saturating_sub(shares.recall);
+        let below = shares
+            .trigger(floor, self.setup.policy.fill_of_available())
+            .saturating_sub(shares.recall);
         sum.min(below).max(self.floor().min(shares.limit))
     }
 
@@ -175,7 +186,10 @@ impl Context {
                 Denominator::Window => (f64::from(shares.window) * f64::from(*at)) as u32,
                 Denominator::WindowLessTier => {
                     let tier = crate::model::Tier::of(shares.window).prompt_budget();
-                    let room = shares.window.saturating_sub(tier).saturating_sub(shares.margin);
+                    let room = shares
+                        .window
+                        .saturating_sub(tier)
+                        .saturating_sub(shares.margin);
                     (f64::from(room) * f64::from(*at)) as u32
                 }
             }),
@@ -189,9 +203,14 @@ impl Context {
     pub fn is_due(&self) -> bool {
         let count = self.count();
         let messages = self.shown.len() as u32;
-        let by_messages =
-            |policy: &Policy| policy.triggers.iter().any(|t| matches!(t, Trigger::Messages { count } if messages >= *count));
-        count.tokens.saturating_add(count.bound) >= self.trigger() || by_messages(&self.setup.policy)
+        let by_messages = |policy: &Policy| {
+            policy
+                .triggers
+                .iter()
+                .any(|t| matches!(t, Trigger::Messages { count } if messages >= *count))
+        };
+        count.tokens.saturating_add(count.bound) >= self.trigger()
+            || by_messages(&self.setup.policy)
     }
 
     /// The report.
@@ -202,16 +221,28 @@ impl Context {
         let count = |tokens: u32| Count {
             tokens,
             source,
-            bound: if source == Source::Exact { 0 } else { self.counter.bound(tokens) },
+            bound: if source == Source::Exact {
+                0
+            } else {
+                self.counter.bound(tokens)
+            },
         };
         let mut segments = Vec::new();
         let mut add = |kind, tokens: u32| {
             if tokens > 0 {
-                segments.push(Segment { kind, count: count(tokens) });
+                segments.push(Segment {
+                    kind,
+                    count: count(tokens),
+                });
             }
         };
         let r = &self.rendered;
-        add(SegmentKind::System, self.fixed_tokens().saturating_sub(r.beside_system()).saturating_sub(self.setup.tools));
+        add(
+            SegmentKind::System,
+            self.fixed_tokens()
+                .saturating_sub(r.beside_system())
+                .saturating_sub(self.setup.tools),
+        );
         add(SegmentKind::Tools, self.setup.tools);
         add(SegmentKind::Goal, r.goal_tokens);
         add(SegmentKind::Pins, r.pin_tokens);
@@ -224,12 +255,20 @@ impl Context {
             }
             add(SegmentKind::Quoted, left);
         }
-        add(SegmentKind::Recalled, self.recalled_now().map_or(0, |r| r.tokens));
+        add(
+            SegmentKind::Recalled,
+            self.recalled_now().map_or(0, |r| r.tokens),
+        );
         add(SegmentKind::User, self.sums.user + self.sums.system);
         add(SegmentKind::Assistant, self.sums.assistant);
         let spoken = self.sums.user + self.sums.system + self.sums.assistant;
         let recalled = self.recalled_now().map_or(0, |r| r.tokens);
-        add(SegmentKind::Tool, self.conversation_tokens().saturating_sub(spoken).saturating_sub(recalled));
+        add(
+            SegmentKind::Tool,
+            self.conversation_tokens()
+                .saturating_sub(spoken)
+                .saturating_sub(recalled),
+        );
         let trigger = self.trigger();
         Budget {
             window: shares.window,

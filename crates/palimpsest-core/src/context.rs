@@ -144,7 +144,9 @@ impl View {
         if let Some(layer) = self.layers.iter().find(|l| l.covers(seq)) {
             return Rendition::Covered(layer.id);
         }
-        self.reduced.get(&seq).map_or(Rendition::Verbatim, |r| Rendition::Reduced(r))
+        self.reduced
+            .get(&seq)
+            .map_or(Rendition::Verbatim, |r| Rendition::Reduced(r))
     }
 
     /// The note of that number.
@@ -180,9 +182,18 @@ impl Setup {
     }
 
     /// Checks the rules and divides the window.
-    pub fn new(window: u32, options: ShareOptions, policy: Policy, tools: u32) -> Result<Self, CoreError> {
+    pub fn new(
+        window: u32,
+        options: ShareOptions,
+        policy: Policy,
+        tools: u32,
+    ) -> Result<Self, CoreError> {
         policy.validate()?;
-        Ok(Self { shares: Shares::of(window, options)?, policy: Rc::new(policy), tools })
+        Ok(Self {
+            shares: Shares::of(window, options)?,
+            policy: Rc::new(policy),
+            tools,
+        })
     }
 }
 
@@ -206,7 +217,10 @@ impl Sums {
     }
 
     pub(crate) fn total(&self) -> u32 {
-        self.user.saturating_add(self.assistant).saturating_add(self.tool).saturating_add(self.system)
+        self.user
+            .saturating_add(self.assistant)
+            .saturating_add(self.tool)
+            .saturating_add(self.system)
     }
 }
 
@@ -329,8 +343,13 @@ impl Context {
 
     /// Shows the path through another view. Layers whose range is not wholly on this path are left out.
     pub fn set_view(&mut self, mut view: View) {
-        let on_path = |seq: Seq| self.entries.binary_search_by_key(&seq, |e| e.message.seq).is_ok();
-        view.layers.retain(|l| l.covers.iter().all(|s| on_path(s.from) && on_path(s.to)));
+        let on_path = |seq: Seq| {
+            self.entries
+                .binary_search_by_key(&seq, |e| e.message.seq)
+                .is_ok()
+        };
+        view.layers
+            .retain(|l| l.covers.iter().all(|s| on_path(s.from) && on_path(s.to)));
         view.quotes.retain(|q| on_path(q.seq));
         self.view = view;
         self.refresh();
@@ -368,13 +387,21 @@ impl Context {
         }
         let counter = &self.counter;
         let roles = |seq: Seq| {
-            let at = self.entries.binary_search_by_key(&seq, |e| e.message.seq).ok()?;
+            let at = self
+                .entries
+                .binary_search_by_key(&seq, |e| e.message.seq)
+                .ok()?;
             Some(self.entries[at].message.role)
         };
         let mut view = self.view.clone();
         for (seq, reduced) in &mut view.reduced {
             if let Some(role) = roles(*seq) {
-                *reduced = Rc::new(Reduced::new(reduced.kind, role, reduced.parts.clone(), counter.as_ref()));
+                *reduced = Rc::new(Reduced::new(
+                    reduced.kind,
+                    role,
+                    reduced.parts.clone(),
+                    counter.as_ref(),
+                ));
             }
         }
         self.view = view;
@@ -420,7 +447,9 @@ impl Context {
 
     /// Tokens of the window: a sum that is kept, not a recount.
     pub fn tokens(&self) -> u32 {
-        self.fixed_tokens().saturating_add(self.slot_tokens()).saturating_add(self.conversation_tokens())
+        self.fixed_tokens()
+            .saturating_add(self.slot_tokens())
+            .saturating_add(self.conversation_tokens())
     }
 
     /// System message, tools and template.
@@ -434,7 +463,10 @@ impl Context {
                 + self.rendered.goal_tokens
                 + self.rendered.pin_tokens
         };
-        overhead.base.saturating_add(system).saturating_add(self.setup.tools)
+        overhead
+            .base
+            .saturating_add(system)
+            .saturating_add(self.setup.tools)
     }
 
     /// The slot with the layers, and the line after it.
@@ -445,19 +477,29 @@ impl Context {
     /// What is shown of the messages, with recalled quotes.
     pub(crate) fn conversation_tokens(&self) -> u32 {
         let recalled = self.recalled_now().map_or(0, |r| r.tokens);
-        self.sums.total().saturating_add(recalled).saturating_add(self.calls.tokens())
+        self.sums
+            .total()
+            .saturating_add(recalled)
+            .saturating_add(self.calls.tokens())
     }
 
     /// The recalled quotes, if they belong to the last user message.
     pub(crate) fn recalled_now(&self) -> Option<&Recalled> {
         let last = self.entries[self.last_user?].message.seq;
-        self.view.recalled.as_ref().filter(|r| r.before == last && !r.quotes.is_empty())
+        self.view
+            .recalled
+            .as_ref()
+            .filter(|r| r.before == last && !r.quotes.is_empty())
     }
 
     /// The count of the window with its source and bound.
     pub fn count(&self) -> Count {
         let tokens = self.tokens();
-        Count { tokens, source: self.counter.source(), bound: self.counter.bound(tokens) }
+        Count {
+            tokens,
+            source: self.counter.source(),
+            bound: self.counter.bound(tokens),
+        }
     }
 
     /// What a message would cost.
@@ -472,7 +514,9 @@ impl Context {
 
     /// Index of the first message of the last exchange: the newest assistant message with its results.
     pub(crate) fn last_exchange(&self) -> Option<usize> {
-        self.entries.iter().rposition(|e| e.message.role == Role::Assistant)
+        self.entries
+            .iter()
+            .rposition(|e| e.message.role == Role::Assistant)
     }
 
     /// Tokens an entry takes as it is shown now.

@@ -10,7 +10,9 @@ pub enum CoreError {
     #[error("The text is empty. Write what should be kept.")]
     EmptyRecord,
     /// Goal and pins would take more than half of the window (I4).
-    #[error("Goal and pins would need {need} tokens, but at most {room} fit: half of the window. Shorten or remove some, or choose a larger window.")]
+    #[error(
+        "Goal and pins would need {need} tokens, but at most {room} fit: half of the window. Shorten or remove some, or choose a larger window."
+    )]
     RecordsTooLarge {
         /// Tokens they would take.
         need: u32,
@@ -18,7 +20,9 @@ pub enum CoreError {
         room: u32,
     },
     /// The user's message is larger than the room any window has for it (B5).
-    #[error("The message has {tokens} tokens, but only {room} fit. Send an excerpt, choose a larger window, or attach it as a file.")]
+    #[error(
+        "The message has {tokens} tokens, but only {room} fit. Send an excerpt, choose a larger window, or attach it as a file."
+    )]
     MessageTooLarge {
         /// Tokens of the message.
         tokens: u32,
@@ -26,7 +30,9 @@ pub enum CoreError {
         room: u32,
     },
     /// What no pass may shrink is larger than the limit (B10).
-    #[error("What must stay takes {floor} tokens, but the limit is {limit}. Shorten the system prompt, the pins or the last message, or choose a larger window.")]
+    #[error(
+        "What must stay takes {floor} tokens, but the limit is {limit}. Shorten the system prompt, the pins or the last message, or choose a larger window."
+    )]
     CannotFit {
         /// Tokens of system prompt, tools, records, last user message and last exchange.
         floor: u32,
@@ -63,8 +69,18 @@ pub enum CoreError {
     /// Input that is not a list of messages in a known dialect.
     #[error("{0}")]
     BadInput(String),
+    /// Nothing but the user's words is left, and the policy keeps them.
+    #[error(
+        "The policy keeps the user's words, and nothing else is left to compact. Choose a larger window or another policy."
+    )]
+    NothingCompressible,
+    /// It was cancelled.
+    #[error("The compaction was cancelled. Nothing has changed.")]
+    Cancelled,
     /// A part of a window that is not of the active context (I7).
-    #[error("A part of the window is not of the active context ({0}). This is a fault in palimpsest; nothing was sent.")]
+    #[error(
+        "A part of the window is not of the active context ({0}). This is a fault in palimpsest; nothing was sent."
+    )]
     Egress(&'static str),
 }
 
@@ -81,6 +97,8 @@ impl CoreError {
             Self::UnknownPolicy { .. } => "unknown_policy",
             Self::NotFound { .. } => "not_found",
             Self::BadInput(_) => "bad_input",
+            Self::NothingCompressible => "nothing_compressible",
+            Self::Cancelled => "cancelled",
             Self::Egress(_) => "egress",
         }
     }

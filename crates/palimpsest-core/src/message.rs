@@ -109,7 +109,10 @@ pub enum Part {
     },
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
 fn is_false(b: &bool) -> bool {
     !*b
 }
@@ -123,7 +126,10 @@ impl Part {
     /// The words of the part that a reader (or a summariser) would read. Not those of images.
     pub fn words(&self) -> &str {
         match self {
-            Self::Text { text } | Self::Thinking { text } | Self::ToolResult { text, .. } | Self::File { text, .. } => text,
+            Self::Text { text }
+            | Self::Thinking { text }
+            | Self::ToolResult { text, .. }
+            | Self::File { text, .. } => text,
             Self::ToolCall { arguments, .. } => arguments,
             Self::Image { .. } => "",
         }
@@ -135,9 +141,9 @@ impl Part {
         match self {
             Self::Thinking { .. } => 0,
             Self::Text { text } => counter.count(text),
-            Self::ToolCall { name, arguments, .. } => {
-                CALL_TOKENS + counter.count(name) + counter.count(arguments)
-            }
+            Self::ToolCall {
+                name, arguments, ..
+            } => CALL_TOKENS + counter.count(name) + counter.count(arguments),
             Self::ToolResult { text, .. } => counter.count(text),
             Self::Image { tokens, .. } => tokens.unwrap_or(IMAGE_TOKENS),
             Self::File { name, text } => CALL_TOKENS + counter.count(name) + counter.count(text),
@@ -182,7 +188,14 @@ impl Message {
             Role::Tool => Origin::Tool,
             Role::System | Role::User => Origin::Host,
         };
-        Self { seq, parent: seq.checked_sub(1), role, origin, parts: vec![Part::text(text)], at: 0.0 }
+        Self {
+            seq,
+            parent: seq.checked_sub(1),
+            role,
+            origin,
+            parts: vec![Part::text(text)],
+            at: 0.0,
+        }
     }
 
     /// All words of the message without its thinking, parts separated by a line break.
@@ -218,14 +231,28 @@ impl Message {
 
     /// Whether a tool reported a failure in it.
     pub fn is_error(&self) -> bool {
-        self.parts.iter().any(|p| matches!(p, Part::ToolResult { error: true, .. }))
+        self.parts
+            .iter()
+            .any(|p| matches!(p, Part::ToolResult { error: true, .. }))
     }
 }
 
 /// Tokens of a message with these parts, template included.
 pub fn message_tokens(role: Role, parts: &[Part], counter: &dyn TokenCounter) -> u32 {
-    let texts: u32 = parts.iter().map(|p| p.tokens(counter)).fold(0, u32::saturating_add);
+    let texts: u32 = parts
+        .iter()
+        .map(|p| p.tokens(counter))
+        .fold(0, u32::saturating_add);
     // every result is a message of its own in a prompt
-    let results = parts.iter().filter(|p| matches!(p, Part::ToolResult { .. })).count().max(1);
-    texts.saturating_add(counter.overhead().of(role.into()).saturating_mul(results as u32))
+    let results = parts
+        .iter()
+        .filter(|p| matches!(p, Part::ToolResult { .. }))
+        .count()
+        .max(1);
+    texts.saturating_add(
+        counter
+            .overhead()
+            .of(role.into())
+            .saturating_mul(results as u32),
+    )
 }

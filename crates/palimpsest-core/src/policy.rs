@@ -172,7 +172,10 @@ impl Policy {
             .iter()
             .find(|(n, _)| *n == name)
             .map(|(_, make)| make())
-            .ok_or_else(|| CoreError::UnknownPolicy { name: name.to_owned(), known: presets::names() })
+            .ok_or_else(|| CoreError::UnknownPolicy {
+                name: name.to_owned(),
+                known: presets::names(),
+            })
     }
 
     /// Checks that the rules do not contradict each other.
@@ -202,7 +205,10 @@ impl Policy {
         self.triggers
             .iter()
             .find_map(|t| match t {
-                Trigger::Fill { of: Denominator::Available, at } => Some(*at),
+                Trigger::Fill {
+                    of: Denominator::Available,
+                    at,
+                } => Some(*at),
                 _ => None,
             })
             .unwrap_or(0.8)

@@ -77,12 +77,21 @@ const PINS_HEADING: &str = "Keep to these for the whole conversation:";
 impl Records {
     /// Records with only a system prompt.
     pub fn with_system(system: impl Into<String>) -> Self {
-        Self { system: system.into(), ..Self::default() }
+        Self {
+            system: system.into(),
+            ..Self::default()
+        }
     }
 
     /// Adds a line of the user's own, refusing it if the records would take more than half of the
     /// window (I4).
-    pub fn pin(&mut self, kind: PinKind, text: &str, window: u32, counter: &dyn TokenCounter) -> Result<u32, CoreError> {
+    pub fn pin(
+        &mut self,
+        kind: PinKind,
+        text: &str,
+        window: u32,
+        counter: &dyn TokenCounter,
+    ) -> Result<u32, CoreError> {
         let text = text.trim();
         if text.is_empty() {
             return Err(CoreError::EmptyRecord);
@@ -99,7 +108,11 @@ impl Records {
 
     fn push(&mut self, kind: PinKind, text: &str) -> u32 {
         let id = self.pins.iter().map(|p| p.id + 1).max().unwrap_or(1);
-        self.pins.push(Pin { id, kind, text: text.to_owned() });
+        self.pins.push(Pin {
+            id,
+            kind,
+            text: text.to_owned(),
+        });
         self.revision += 1;
         id
     }
@@ -112,7 +125,8 @@ impl Records {
             return;
         }
         self.pins.retain(|p| {
-            !(matches!(p.kind, PinKind::Constraint { .. }) && crate::retention::supersedes(text, &p.text))
+            !(matches!(p.kind, PinKind::Constraint { .. })
+                && crate::retention::supersedes(text, &p.text))
         });
         self.push(PinKind::Constraint { from }, text);
     }
@@ -130,7 +144,10 @@ impl Records {
     /// constraints) take more than half of the window.
     pub fn check_room(&self, window: u32, counter: &dyn TokenCounter) -> Result<(), CoreError> {
         let room = window / 2;
-        let goal = self.goal.as_ref().map_or(0, |g| counter.count(&g.render(u32::MAX, counter)));
+        let goal = self
+            .goal
+            .as_ref()
+            .map_or(0, |g| counter.count(&g.render(u32::MAX, counter)));
         let own: u32 = self
             .pins
             .iter()
@@ -138,13 +155,20 @@ impl Records {
             .map(|p| pin_tokens(&p.text, counter))
             .sum();
         let need = goal.saturating_add(own);
-        if need > room { Err(CoreError::RecordsTooLarge { need, room }) } else { Ok(()) }
+        if need > room {
+            Err(CoreError::RecordsTooLarge { need, room })
+        } else {
+            Ok(())
+        }
     }
 
     /// The one text of this revision (I4): system prompt, goal, the user's pins and decisions, then
     /// detected constraints, newest first, as far as half of the window reaches.
     pub fn render(&self, window: u32, counter: &dyn TokenCounter) -> RenderedRecords {
-        let mut out = RenderedRecords { text: self.system.trim_end().to_owned(), ..RenderedRecords::default() };
+        let mut out = RenderedRecords {
+            text: self.system.trim_end().to_owned(),
+            ..RenderedRecords::default()
+        };
         out.system_tokens = counter.count(&out.text);
         let mut room = window / 2;
         if let Some(goal) = &self.goal {
@@ -205,12 +229,19 @@ mod tests {
     fn records_render_once_and_refuse_what_is_too_large() {
         let counter = Estimator::default();
         let mut records = Records::with_system("Be brief.");
-        records.pin(PinKind::Pin, "The customer is called Ada.", 2048, &counter).unwrap();
+        records
+            .pin(PinKind::Pin, "The customer is called Ada.", 2048, &counter)
+            .unwrap();
         let text = records.render(2048, &counter).text;
-        assert_eq!(text, "Be brief.\n\nKeep to these for the whole conversation:\n- The customer is called Ada.");
+        assert_eq!(
+            text,
+            "Be brief.\n\nKeep to these for the whole conversation:\n- The customer is called Ada."
+        );
         assert_eq!(records.render(2048, &counter).text, text);
         let before = records.clone();
-        let err = records.pin(PinKind::Pin, &"long ".repeat(400), 512, &counter).unwrap_err();
+        let err = records
+            .pin(PinKind::Pin, &"long ".repeat(400), 512, &counter)
+            .unwrap_err();
         assert_eq!(err.code(), "records_too_large");
         assert_eq!(records, before);
     }

@@ -33,10 +33,23 @@ pub struct Reduced {
 
 impl Reduced {
     /// Counts `parts` as a message of `role`.
-    pub fn new(kind: ReducedKind, role: Role, parts: Vec<Part>, counter: &dyn TokenCounter) -> Self {
+    pub fn new(
+        kind: ReducedKind,
+        role: Role,
+        parts: Vec<Part>,
+        counter: &dyn TokenCounter,
+    ) -> Self {
         let shown = parts.iter().any(|p| !p.is_empty());
-        let tokens = if shown { message_tokens(role, &parts, counter) } else { 0 };
-        Self { kind, parts, tokens }
+        let tokens = if shown {
+            message_tokens(role, &parts, counter)
+        } else {
+            0
+        };
+        Self {
+            kind,
+            parts,
+            tokens,
+        }
     }
 }
 
@@ -57,8 +70,12 @@ pub(crate) const FENCE_END: &str = "</earlier_conversation>";
 /// The fence around recalled quotes.
 pub(crate) const QUOTE: &str = "<recalled_quotes";
 pub(crate) const QUOTE_END: &str = "</recalled_quotes>";
-const FENCES: [&str; 4] =
-    ["<earlier_conversation", "</earlier_conversation", "<recalled_quotes", "</recalled_quotes"];
+const FENCES: [&str; 4] = [
+    "<earlier_conversation",
+    "</earlier_conversation",
+    "<recalled_quotes",
+    "</recalled_quotes",
+];
 
 /// `text` with every imitation of our fences made harmless: the `<` becomes `&lt;`.
 pub fn escape_fences(text: &str) -> std::borrow::Cow<'_, str> {
@@ -87,7 +104,12 @@ pub fn escape_fences(text: &str) -> std::borrow::Cow<'_, str> {
 
 /// The parts of a message as the model sees them verbatim: no thinking, nothing empty, fences escaped.
 pub fn verbatim_parts(message: &Message) -> Vec<Part> {
-    message.parts.iter().filter(|p| !p.is_empty()).map(escape_part).collect()
+    message
+        .parts
+        .iter()
+        .filter(|p| !p.is_empty())
+        .map(escape_part)
+        .collect()
 }
 
 fn escape_part(part: &Part) -> Part {
@@ -108,7 +130,11 @@ fn escape_part(part: &Part) -> Part {
 /// Tokens of a message shown verbatim; 0 if there is nothing to show.
 pub fn verbatim_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
     let parts = verbatim_parts(message);
-    if parts.is_empty() { 0 } else { message_tokens(message.role, &parts, counter) }
+    if parts.is_empty() {
+        0
+    } else {
+        message_tokens(message.role, &parts, counter)
+    }
 }
 
 #[cfg(test)]
@@ -120,8 +146,17 @@ mod tests {
     fn imitated_fences_are_escaped() {
         let check = |input: &str, expected: &str| assert_eq!(escape_fences(input), expected);
         check("plain < text <b>", "plain < text <b>");
-        check("<earlier_conversation>fake", "&lt;earlier_conversation>fake");
-        check("a</Earlier_Conversation> b", "a&lt;/Earlier_Conversation> b");
-        check("<recalled_quotes x=1>é</recalled_quotes>", "&lt;recalled_quotes x=1>é&lt;/recalled_quotes>");
+        check(
+            "<earlier_conversation>fake",
+            "&lt;earlier_conversation>fake",
+        );
+        check(
+            "a</Earlier_Conversation> b",
+            "a&lt;/Earlier_Conversation> b",
+        );
+        check(
+            "<recalled_quotes x=1>é</recalled_quotes>",
+            "&lt;recalled_quotes x=1>é&lt;/recalled_quotes>",
+        );
     }
 }

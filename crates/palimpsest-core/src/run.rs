@@ -27,7 +27,7 @@ pub(crate) mod shrinking {
 }
 
 pub use prepare::JobPassage;
-pub use summarize::{JobId, SuppliedSummary, SummaryJob};
+pub use summarize::{JobId, SummaryJob, SuppliedSummary};
 
 /// What a run aims at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,14 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { aim: Aim::Target, manual: false, focus: None, mode: Mode::default(), model: None, chunk: None }
+        Self {
+            aim: Aim::Target,
+            manual: false,
+            focus: None,
+            mode: Mode::default(),
+            model: None,
+            chunk: None,
+        }
     }
 }
 

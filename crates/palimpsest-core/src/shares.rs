@@ -46,9 +46,15 @@ const COLUMNS: [Column; LAST + 1] = [
     [2_048, 368, 200, 122, 152, 76, 2, 163, 245, 102, 1_228],
     [4_096, 737, 200, 245, 244, 122, 3, 327, 491, 204, 2_457],
     [8_192, 1_024, 500, 491, 408, 204, 4, 819, 983, 409, 4_915],
-    [16_384, 1_024, 1_000, 983, 702, 351, 5, 1_638, 1_966, 819, 9_830],
-    [32_768, 2_048, 1_500, 1_966, 1_092, 546, 7, 3_276, 3_932, 1_500, 16_000],
-    [131_072, 4_096, 1_500, 2_000, 1_776, 888, 7, 8_000, 12_000, 1_500, 16_000],
+    [
+        16_384, 1_024, 1_000, 983, 702, 351, 5, 1_638, 1_966, 819, 9_830,
+    ],
+    [
+        32_768, 2_048, 1_500, 1_966, 1_092, 546, 7, 3_276, 3_932, 1_500, 16_000,
+    ],
+    [
+        131_072, 4_096, 1_500, 2_000, 1_776, 888, 7, 8_000, 12_000, 1_500, 16_000,
+    ],
 ];
 
 /// What the caller knows about the model beside its window.
@@ -69,7 +75,10 @@ impl Shares {
     /// Divides a window. Between the columns of the table shares are interpolated, below it they
     /// shrink in proportion, above it they stay as they are.
     pub fn of(window: u32, options: ShareOptions) -> Result<Self, CoreError> {
-        let invalid = |why| CoreError::InvalidWindow { window: window.to_string(), why };
+        let invalid = |why| CoreError::InvalidWindow {
+            window: window.to_string(),
+            why,
+        };
         if window < MIN_WINDOW {
             return Err(invalid("the smallest is 64 tokens"));
         }
@@ -78,7 +87,11 @@ impl Shares {
         if options.thinking && options.reserve.is_none() {
             reserve = reserve.saturating_mul(2).min(window / 2);
         }
-        let margin = if options.exact { div_ceil(window, 1, 200) } else { div_ceil(window, 2, 100) };
+        let margin = if options.exact {
+            div_ceil(window, 1, 200)
+        } else {
+            div_ceil(window, 2, 100)
+        };
         let limit = window
             .checked_sub(reserve)
             .and_then(|rest| rest.checked_sub(margin))
@@ -87,7 +100,11 @@ impl Shares {
         // A larger reserve than the table's takes from every share alike.
         let usual = window - c[1] - margin.min(window - c[1]);
         let scale = |share: u32| {
-            if limit < usual { (u64::from(share) * u64::from(limit) / u64::from(usual)) as u32 } else { share }
+            if limit < usual {
+                (u64::from(share) * u64::from(limit) / u64::from(usual)) as u32
+            } else {
+                share
+            }
         };
         Ok(Self {
             window,
@@ -169,13 +186,23 @@ mod tests {
             (8_192, 1_024, 164, 7_004, 4_017, 6_046, 409, 4_915),
             (16_384, 1_024, 328, 15_032, 8_044, 12_913, 819, 9_830),
             (32_768, 2_048, 656, 30_064, 15_588, 25_727, 1_500, 16_000),
-            (131_072, 4_096, 2_622, 124_354, 31_492, 101_781, 1_500, 16_000),
+            (
+                131_072, 4_096, 2_622, 124_354, 31_492, 101_781, 1_500, 16_000,
+            ),
         ];
         for (w, r, m, l, target, trigger, recall, chunk) in rows {
             let s = Shares::of(w, ShareOptions::default()).unwrap();
             let floor = s.system + s.records + s.layers();
             assert_eq!(
-                (s.reserve, s.margin, s.limit, s.target(s.system), s.trigger(floor, 0.8), s.recall, s.chunk),
+                (
+                    s.reserve,
+                    s.margin,
+                    s.limit,
+                    s.target(s.system),
+                    s.trigger(floor, 0.8),
+                    s.recall,
+                    s.chunk
+                ),
                 (r, m, l, target, trigger, recall, chunk),
                 "window {w}"
             );
@@ -186,12 +213,26 @@ mod tests {
     /// target + recall ≤ trigger, and trigger + recall ≤ limit.
     #[test]
     fn the_numbers_agree_at_every_window() {
-        for window in (64..5_000).chain((5_000..140_000).step_by(37)).chain([500_000, 1_000_000]) {
+        for window in (64..5_000)
+            .chain((5_000..140_000).step_by(37))
+            .chain([500_000, 1_000_000])
+        {
             for (thinking, exact) in [(false, false), (true, false), (false, true)] {
-                let s = Shares::of(window, ShareOptions { thinking, exact, reserve: None }).unwrap();
+                let s = Shares::of(
+                    window,
+                    ShareOptions {
+                        thinking,
+                        exact,
+                        reserve: None,
+                    },
+                )
+                .unwrap();
                 assert_eq!(s.limit + s.reserve + s.margin, window);
                 let trigger = s.trigger(s.system + s.records + s.layers(), 0.8);
-                assert!(s.target(s.system) + s.recall <= trigger, "target at {window}: {s:?}");
+                assert!(
+                    s.target(s.system) + s.recall <= trigger,
+                    "target at {window}: {s:?}"
+                );
                 assert!(trigger + s.recall <= s.limit, "trigger at {window}: {s:?}");
             }
         }
@@ -201,7 +242,15 @@ mod tests {
     #[test]
     fn impossible_windows_are_refused() {
         let check = |window, reserve| {
-            Shares::of(window, ShareOptions { reserve, ..ShareOptions::default() }).map(|s| s.limit).map_err(|e| e.code())
+            Shares::of(
+                window,
+                ShareOptions {
+                    reserve,
+                    ..ShareOptions::default()
+                },
+            )
+            .map(|s| s.limit)
+            .map_err(|e| e.code())
         };
         assert_eq!(check(0, None), Err("invalid_window"));
         assert_eq!(check(63, None), Err("invalid_window"));

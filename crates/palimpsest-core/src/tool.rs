@@ -41,18 +41,23 @@ impl Pairing {
         let mut open: BTreeMap<&str, Vec<PartAt>> = BTreeMap::new();
         for (m, (role, parts)) in messages.into_iter().enumerate() {
             for (p, part) in parts.iter().enumerate() {
-                let at = PartAt { message: m, part: p };
+                let at = PartAt {
+                    message: m,
+                    part: p,
+                };
                 match part {
                     Part::ToolCall { id, .. } if role == Role::Assistant => {
                         open.entry(id).or_default().push(at);
                     }
-                    Part::ToolResult { call, .. } => match open.get_mut(call.as_str()).and_then(Vec::pop) {
-                        Some(call) => {
-                            pairing.call_of.insert(at, call);
-                            pairing.result_of.insert(call, at);
+                    Part::ToolResult { call, .. } => {
+                        match open.get_mut(call.as_str()).and_then(Vec::pop) {
+                            Some(call) => {
+                                pairing.call_of.insert(at, call);
+                                pairing.result_of.insert(call, at);
+                            }
+                            None => pairing.orphans.push(at),
                         }
-                        None => pairing.orphans.push(at),
-                    },
+                    }
                     _ => {}
                 }
             }
@@ -92,13 +97,22 @@ mod tests {
 
     fn call(id: &str) -> Message {
         let mut m = Message::text(0, Role::Assistant, "");
-        m.parts = vec![Part::ToolCall { id: id.into(), name: "t".into(), arguments: "{}".into() }];
+        m.parts = vec![Part::ToolCall {
+            id: id.into(),
+            name: "t".into(),
+            arguments: "{}".into(),
+        }];
         m
     }
 
     fn result(id: &str) -> Message {
         Message {
-            parts: vec![Part::ToolResult { call: id.into(), name: None, text: "ok".into(), error: false }],
+            parts: vec![Part::ToolResult {
+                call: id.into(),
+                name: None,
+                text: "ok".into(),
+                error: false,
+            }],
             origin: Origin::Tool,
             ..Message::text(0, Role::Tool, "")
         }
@@ -110,9 +124,19 @@ mod tests {
 
     fn check(messages: &[Message], cuts: &str, unanswered: usize, orphans: usize) {
         let pairing = Pairing::of(messages);
-        let got: String =
-            pairing.safe_cuts(messages.len()).iter().map(|s| if *s { '|' } else { '-' }).collect();
-        assert_eq!((got.as_str(), pairing.unanswered.len(), pairing.orphans.len()), (cuts, unanswered, orphans));
+        let got: String = pairing
+            .safe_cuts(messages.len())
+            .iter()
+            .map(|s| if *s { '|' } else { '-' })
+            .collect();
+        assert_eq!(
+            (
+                got.as_str(),
+                pairing.unanswered.len(),
+                pairing.orphans.len()
+            ),
+            (cuts, unanswered, orphans)
+        );
     }
 
     /// I3: a cut never falls between a call and its result; F 10–15 of the bad inputs: missing calls,
@@ -121,10 +145,20 @@ mod tests {
     fn cuts_and_orphans() {
         check(&[], "|", 0, 0);
         check(&[user(), call("a"), result("a"), user()], "||-||", 0, 0);
-        check(&[call("a"), call("b"), result("b"), result("a")], "|---|", 0, 0);
+        check(
+            &[call("a"), call("b"), result("b"), result("a")],
+            "|---|",
+            0,
+            0,
+        );
         check(&[call("a"), user()], "|||", 1, 0);
         check(&[result("a"), user()], "|||", 0, 1);
         check(&[call("a"), result("a"), result("a")], "|-||", 0, 1);
-        check(&[call("a"), result("a"), call("a"), result("a")], "|-|-|", 0, 0);
+        check(
+            &[call("a"), result("a"), call("a"), result("a")],
+            "|-|-|",
+            0,
+            0,
+        );
     }
 }

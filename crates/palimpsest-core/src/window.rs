@@ -11,9 +11,11 @@ use crate::error::CoreError;
 use crate::layer::LayerId;
 use crate::message::{Part, Role, Seq};
 use crate::policy::{Policy, SlotRole};
-use crate::rendition::{FENCE, FENCE_END, QUOTE, QUOTE_END, Rendition, escape_fences, verbatim_parts};
+use crate::rendition::{
+    FENCE, FENCE_END, QUOTE, QUOTE_END, Rendition, escape_fences, verbatim_parts,
+};
 use crate::request::RequestMessage;
-use crate::tool::{PartAt, Pairing};
+use crate::tool::{Pairing, PartAt};
 
 /// What stands for a result that never came.
 const INTERRUPTED: &str = "[no result: the call was interrupted]";
@@ -71,7 +73,11 @@ impl WindowMessage {
     /// The message of the history it shows, if it shows exactly one.
     pub fn seq(&self) -> Option<Seq> {
         match self.sources.first() {
-            Some(Source::Message(seq)) if self.sources.iter().all(|s| s == &Source::Message(*seq)) => Some(*seq),
+            Some(Source::Message(seq))
+                if self.sources.iter().all(|s| s == &Source::Message(*seq)) =>
+            {
+                Some(*seq)
+            }
             _ => None,
         }
     }
@@ -97,14 +103,23 @@ impl Window {
 
     /// The messages as a request takes them.
     pub fn to_request(&self) -> Vec<RequestMessage> {
-        self.messages.iter().map(|m| RequestMessage { role: m.role, parts: m.parts.clone() }).collect()
+        self.messages
+            .iter()
+            .map(|m| RequestMessage {
+                role: m.role,
+                parts: m.parts.clone(),
+            })
+            .collect()
     }
 
     /// The one check before anything leaves for a model (I7): every part must come from what is
     /// active in this context now.
     pub fn check_egress(&self, context: &Context) -> Result<(), CoreError> {
         let active = |seq: &Seq| {
-            context.entries.binary_search_by_key(seq, |e| e.message.seq).is_ok()
+            context
+                .entries
+                .binary_search_by_key(seq, |e| e.message.seq)
+                .is_ok()
                 && !matches!(context.view.rendition(*seq), Rendition::Covered(_))
         };
         for message in &self.messages {
@@ -192,14 +207,23 @@ pub(crate) fn slot(view: &View, policy: &Policy, counter: &dyn TokenCounter) -> 
     let own = counter.count(&text) + overhead.user;
     // The bridge is counted whether or not it is needed: then the sum does not depend on the tail.
     let bridge = counter.count(BRIDGE) + overhead.assistant;
-    Some(Slot { text, tokens: own + bridge, layers, quotes })
+    Some(Slot {
+        text,
+        tokens: own + bridge,
+        layers,
+        quotes,
+    })
 }
 
 /// The block of recalled quotes, and what each costs.
 pub(crate) fn recall_block(quotes: &[crate::context::Quote]) -> String {
     let mut text = format!("{QUOTE}>\nQuoted from earlier messages, for reference:");
     for quote in quotes {
-        text.push_str(&format!("\n[{}] {}", quote.seq, escape_fences(quote.text.trim())));
+        text.push_str(&format!(
+            "\n[{}] {}",
+            quote.seq,
+            escape_fences(quote.text.trim())
+        ));
     }
     text.push('\n');
     text.push_str(QUOTE_END);
@@ -214,7 +238,9 @@ struct Shown<'a> {
 }
 
 pub(crate) fn assemble(context: &Context) -> Window {
-    let mut out = Builder { messages: Vec::new() };
+    let mut out = Builder {
+        messages: Vec::new(),
+    };
     let overhead = context.counter.overhead();
     let slot_role = context.setup.policy.slot_role;
 
@@ -231,12 +257,25 @@ pub(crate) fn assemble(context: &Context) -> Window {
         system_tokens += s.tokens;
     }
     if !system.is_empty() {
-        out.push(Role::System, Part::text(system), Source::Records, system_tokens);
+        out.push(
+            Role::System,
+            Part::text(system),
+            Source::Records,
+            system_tokens,
+        );
     }
 
-    let shown: Vec<Shown<'_>> = context.shown.iter().filter_map(|&i| show(context, i)).collect();
+    let shown: Vec<Shown<'_>> = context
+        .shown
+        .iter()
+        .filter_map(|&i| show(context, i))
+        .collect();
     if let Some(s) = slot {
-        let role = if slot_role == SlotRole::Assistant { Role::Assistant } else { Role::User };
+        let role = if slot_role == SlotRole::Assistant {
+            Role::Assistant
+        } else {
+            Role::User
+        };
         out.push(role, Part::text(s.text.clone()), Source::Slot, s.tokens);
         let tail_role = shown.first().map(|s| s.role);
         if role == Role::User && tail_role != Some(Role::Assistant) {
@@ -252,35 +291,65 @@ pub(crate) fn assemble(context: &Context) -> Window {
             && let Some(recalled) = context.recalled_now()
         {
             let block = recall_block(&recalled.quotes);
-            out.push(Role::User, Part::text(block), Source::Recalled, recalled.tokens);
+            out.push(
+                Role::User,
+                Part::text(block),
+                Source::Recalled,
+                recalled.tokens,
+            );
         }
         // the whole cost of a message is charged to its first part that stands here
         let mut cost = message.tokens;
         for (p, part) in message.parts.iter().enumerate() {
-            let at = PartAt { message: i, part: p };
+            let at = PartAt {
+                message: i,
+                part: p,
+            };
             match part {
                 Part::ToolResult { text, error, .. } => {
                     if pairing.call_of.contains_key(&at) {
                         continue; // stands right after its call
                     }
-                    let label = if *error { "Failed tool result" } else { "Tool result" };
+                    let label = if *error {
+                        "Failed tool result"
+                    } else {
+                        "Tool result"
+                    };
                     let quoted = format!("[{label} without its call]\n{text}");
-                    out.push(Role::User, Part::text(quoted), source, std::mem::take(&mut cost) + ORPHAN_TOKENS);
+                    out.push(
+                        Role::User,
+                        Part::text(quoted),
+                        source,
+                        std::mem::take(&mut cost) + ORPHAN_TOKENS,
+                    );
                 }
                 part => {
-                    let role = if message.role == Role::Tool { Role::User } else { message.role };
+                    let role = if message.role == Role::Tool {
+                        Role::User
+                    } else {
+                        message.role
+                    };
                     out.push(role, part.clone(), source, std::mem::take(&mut cost));
                 }
             }
         }
         // the results of this message's calls, in the order of the calls
         for (p, part) in message.parts.iter().enumerate() {
-            let Part::ToolCall { id, name, .. } = part else { continue };
-            let at = PartAt { message: i, part: p };
+            let Part::ToolCall { id, name, .. } = part else {
+                continue;
+            };
+            let at = PartAt {
+                message: i,
+                part: p,
+            };
             match pairing.result_of.get(&at) {
                 Some(r) => {
                     let from = &shown[r.message];
-                    let cost = if r.part == first_paired(&from.parts, r.message, &pairing) { from.tokens } else { 0 };
+                    let cost = if r.part == first_paired(&from.parts, r.message, &pairing) {
+                        from.tokens
+                    } else {
+                        0
+                    };
                     out.push_result(from.parts[r.part].clone(), Source::Message(from.seq), cost);
                 }
                 None if message.role == Role::Assistant => {
@@ -296,12 +365,14 @@ pub(crate) fn assemble(context: &Context) -> Window {
             }
         }
     }
-    let tokens = out
-        .messages
-        .iter()
-        .map(|m| m.tokens)
-        .fold(overhead.base.saturating_add(context.setup.tools), u32::saturating_add);
-    Window { messages: out.messages, tokens }
+    let tokens = out.messages.iter().map(|m| m.tokens).fold(
+        overhead.base.saturating_add(context.setup.tools),
+        u32::saturating_add,
+    );
+    Window {
+        messages: out.messages,
+        tokens,
+    }
 }
 
 /// What a stand-in for a missing result costs, at most.
@@ -312,7 +383,11 @@ pub(crate) const ORPHAN_TOKENS: u32 = 12;
 fn first_paired(parts: &[Part], message: usize, pairing: &Pairing) -> usize {
     // A message with other parts than results carries its cost there.
     let bare = |p: usize| !pairing.call_of.contains_key(&PartAt { message, part: p });
-    if (0..parts.len()).any(bare) { usize::MAX } else { 0 }
+    if (0..parts.len()).any(bare) {
+        usize::MAX
+    } else {
+        0
+    }
 }
 
 fn show(context: &Context, index: usize) -> Option<Shown<'_>> {
@@ -320,13 +395,21 @@ fn show(context: &Context, index: usize) -> Option<Shown<'_>> {
     let message = &entry.message;
     let (parts, tokens) = match context.view.rendition(message.seq) {
         Rendition::Covered(_) => return None,
-        Rendition::Reduced(r) => (r.parts.iter().filter(|p| !p.is_empty()).cloned().collect(), r.tokens),
+        Rendition::Reduced(r) => (
+            r.parts.iter().filter(|p| !p.is_empty()).cloned().collect(),
+            r.tokens,
+        ),
         Rendition::Verbatim => (verbatim_parts(message), entry.tokens),
     };
     if parts.is_empty() {
         return None;
     }
-    Some(Shown { seq: message.seq, role: message.role, parts: parts.into(), tokens })
+    Some(Shown {
+        seq: message.seq,
+        role: message.role,
+        parts: parts.into(),
+        tokens,
+    })
 }
 
 struct Builder {
@@ -345,10 +428,20 @@ impl Builder {
             last.tokens = last.tokens.saturating_add(tokens);
             return;
         }
-        self.messages.push(WindowMessage { role, parts: vec![part], sources: vec![source], tokens });
+        self.messages.push(WindowMessage {
+            role,
+            parts: vec![part],
+            sources: vec![source],
+            tokens,
+        });
     }
 
     fn push_result(&mut self, part: Part, source: Source, tokens: u32) {
-        self.messages.push(WindowMessage { role: Role::Tool, parts: vec![part], sources: vec![source], tokens });
+        self.messages.push(WindowMessage {
+            role: Role::Tool,
+            parts: vec![part],
+            sources: vec![source],
+            tokens,
+        });
     }
 }

@@ -73,18 +73,35 @@ impl Engine {
         counter: Rc<dyn TokenCounter>,
     ) -> Result<Self, EngineError> {
         let name = vec!["secret".into()];
-        let rows = store.read(Query::Get { table: Table::Meta, key: name.clone() }).await?;
+        let rows = store
+            .read(Query::Get {
+                table: Table::Meta,
+                key: name.clone(),
+            })
+            .await?;
         let secret = match rows.first() {
             Some(row) => unseal::<[u8; 16]>("the device's secret", &row.value)?,
             None => {
                 let secret = world.ids.random();
                 let lease = store.claim(DEVICE, true).await?;
-                let op = Op::Put { table: Table::Meta, key: name, value: seal(&secret)? };
-                store.apply(&lease, None, vec![op], Durability::Strict).await?;
+                let op = Op::Put {
+                    table: Table::Meta,
+                    key: name,
+                    value: seal(&secret)?,
+                };
+                store
+                    .apply(&lease, None, vec![op], Durability::Strict)
+                    .await?;
                 secret
             }
         };
-        Ok(Self { store, world, counter, secret, open: Rc::default() })
+        Ok(Self {
+            store,
+            world,
+            counter,
+            secret,
+            open: Rc::default(),
+        })
     }
 
     /// The device's secret, for nonces.
@@ -98,7 +115,12 @@ impl Engine {
 
     /// A fresh identifier.
     pub fn fresh_id(&self) -> String {
-        self.world.ids.random().iter().map(|b| format!("{b:02x}")).collect()
+        self.world
+            .ids
+            .random()
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect()
     }
 
     /// All sessions that are not deleted: pinned ones first, then the last used first.
@@ -116,7 +138,10 @@ impl Engine {
     }
 
     async fn all_sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
-        let rows = self.store.read(Query::all(Table::Heads, Vec::new())).await?;
+        let rows = self
+            .store
+            .read(Query::all(Table::Heads, Vec::new()))
+            .await?;
         let mut all: Vec<SessionInfo> = rows
             .iter()
             .filter_map(|row| {
@@ -125,11 +150,15 @@ impl Engine {
                     _ => return None,
                 };
                 // one damaged head must not hide the other sessions
-                serde_json::from_str(&row.value).ok().map(|head| SessionInfo { id, head })
+                serde_json::from_str(&row.value)
+                    .ok()
+                    .map(|head| SessionInfo { id, head })
             })
             .collect();
         all.sort_by(|a, b| {
-            (b.head.pinned, b.head.updated).partial_cmp(&(a.head.pinned, a.head.updated)).unwrap_or(std::cmp::Ordering::Equal)
+            (b.head.pinned, b.head.updated)
+                .partial_cmp(&(a.head.pinned, a.head.updated))
+                .unwrap_or(std::cmp::Ordering::Equal)
         });
         Ok(all)
     }
@@ -143,7 +172,10 @@ impl Engine {
     /// As [`Self::create`], with an identifier of the host's.
     pub async fn create_with_id(&self, id: &str, new: NewSession) -> Result<Session, EngineError> {
         let setup = setup(new.window, new.thinking, &new.policy, self.counter.as_ref())?;
-        let records = Records { revision: 1, ..Records::with_system(new.system) };
+        let records = Records {
+            revision: 1,
+            ..Records::with_system(new.system)
+        };
         records.check_room(new.window, self.counter.as_ref())?;
         let lease = self.store.claim(id, false).await?;
         let now = self.world.clock.now();
@@ -172,10 +204,25 @@ impl Engine {
             snapshots: 0,
         };
         let ops = vec![
-            Op::Add { table: Table::Records, key: key(id, 1), value: seal(&records)? },
-            Op::Put { table: Table::Heads, key: session_key(id), value: head_json(&head)? },
+            Op::Add {
+                table: Table::Records,
+                key: key(id, 1),
+                value: seal(&records)?,
+            },
+            Op::Put {
+                table: Table::Heads,
+                key: session_key(id),
+                value: head_json(&head)?,
+            },
         ];
-        self.store.apply(&lease, Some(Expect { version: None }), ops, Durability::Strict).await?;
+        self.store
+            .apply(
+                &lease,
+                Some(Expect { version: None }),
+                ops,
+                Durability::Strict,
+            )
+            .await?;
         let session = Session::begin(self, id, lease, head, setup, records);
         self.remember(id, &session);
         Ok(session)
@@ -216,7 +263,8 @@ impl Engine {
     /// Hides a session. [`Self::undelete`] brings it back; [`Self::purge`] does not.
     pub async fn delete(&self, id: &str) -> Result<(), EngineError> {
         let now = self.world.clock.now();
-        self.edit_head(id, move |head| head.deleted_at = Some(now)).await
+        self.edit_head(id, move |head| head.deleted_at = Some(now))
+            .await
     }
 
     /// Brings a deleted session back.
@@ -246,15 +294,31 @@ impl Engine {
             Table::Log,
             Table::Heads,
         ];
-        let ops = own.map(|table| Op::DeletePrefix { table, prefix: session_key(id) }).to_vec();
-        self.store.apply(&lease, None, ops, Durability::Strict).await?;
+        let ops = own
+            .map(|table| Op::DeletePrefix {
+                table,
+                prefix: session_key(id),
+            })
+            .to_vec();
+        self.store
+            .apply(&lease, None, ops, Durability::Strict)
+            .await?;
         Ok(())
     }
 }
 
 /// Window, thinking and policy of a head as the core wants them.
-pub(crate) fn setup(window: u32, thinking: bool, policy: &str, counter: &dyn TokenCounter) -> Result<Setup, EngineError> {
-    let options = ShareOptions { reserve: None, thinking, exact: counter.source() == Source::Exact };
+pub(crate) fn setup(
+    window: u32,
+    thinking: bool,
+    policy: &str,
+    counter: &dyn TokenCounter,
+) -> Result<Setup, EngineError> {
+    let options = ShareOptions {
+        reserve: None,
+        thinking,
+        exact: counter.source() == Source::Exact,
+    };
     Ok(Setup::new(window, options, Policy::preset(policy)?, 0)?)
 }
 

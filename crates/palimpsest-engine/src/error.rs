@@ -30,7 +30,9 @@ pub enum EngineError {
     #[error("There is no compaction to undo.")]
     NothingToUndo,
     /// Going back would need more room than there is (P10).
-    #[error("That needs {tokens} tokens, but the limit is {limit}. Choose a larger window, or lift a single layer.")]
+    #[error(
+        "That needs {tokens} tokens, but the limit is {limit}. Choose a larger window, or lift a single layer."
+    )]
     WouldNotFit {
         /// Tokens the window would hold.
         tokens: u32,
@@ -38,7 +40,9 @@ pub enum EngineError {
         limit: u32,
     },
     /// Automatic runs do not help any more (I9).
-    #[error("Compaction cannot make the window smaller: {floor} tokens must stay and the trigger is {trigger}. Shorten the system prompt or the pins, or choose a larger window.")]
+    #[error(
+        "Compaction cannot make the window smaller: {floor} tokens must stay and the trigger is {trigger}. Shorten the system prompt or the pins, or choose a larger window."
+    )]
     CannotShrink {
         /// Tokens that must stay.
         floor: u32,

@@ -115,7 +115,9 @@ pub struct Listeners(Rc<RefCell<Vec<(u32, Listener)>>>);
 
 impl std::fmt::Debug for Listeners {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Listeners").field(&self.0.borrow().len()).finish()
+        f.debug_tuple("Listeners")
+            .field(&self.0.borrow().len())
+            .finish()
     }
 }
 

@@ -74,13 +74,21 @@ pub struct SessionInfo {
 impl SessionInfo {
     /// How full the window was at the last commit, 0 to 1 and more.
     pub fn fill(&self) -> f32 {
-        if self.head.window == 0 { 0.0 } else { self.head.tokens as f32 / self.head.window as f32 }
+        if self.head.window == 0 {
+            0.0
+        } else {
+            self.head.tokens as f32 / self.head.window as f32
+        }
     }
 }
 
 /// The first line of a text, short enough for a title.
 pub fn title_of(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or("");
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|l| !l.is_empty())
+        .unwrap_or("");
     let line = line.trim_start_matches(['#', '>', '-', '*', ' ']);
     let mut title = String::new();
     for word in line.split_whitespace() {
@@ -109,7 +117,10 @@ mod tests {
         let check = |text: &str, title: &str| assert_eq!(title_of(text), title);
         check("", "");
         check("\n  ## How do I\n more", "How do I");
-        check(&"word ".repeat(30), "word word word word word word word word word word…");
+        check(
+            &"word ".repeat(30),
+            "word word word word word word word word word word…",
+        );
         check(&"x".repeat(80), &format!("{}…", "x".repeat(48)));
     }
 }

@@ -36,7 +36,10 @@ struct Sealed<'a> {
 /// A row as JSON with its checksum.
 pub fn seal<T: Serialize>(row: &T) -> Result<String, StoreError> {
     let json = serde_json::to_string(row).map_err(|e| StoreError::Failed(e.to_string()))?;
-    Ok(format!("{{\"crc\":{},\"row\":{json}}}", crc32c(json.as_bytes())))
+    Ok(format!(
+        "{{\"crc\":{},\"row\":{json}}}",
+        crc32c(json.as_bytes())
+    ))
 }
 
 /// Reads a row that [`seal`] wrote. A damaged one is named, never guessed.
@@ -84,10 +87,17 @@ pub fn message_ops(
     tokens: u32,
     counted_by: u64,
 ) -> Result<Vec<Op>, StoreError> {
-    let mut row = MessageRow { message: message.clone(), tokens, counted_by, blobs: Vec::new() };
+    let mut row = MessageRow {
+        message: message.clone(),
+        tokens,
+        counted_by,
+        blobs: Vec::new(),
+    };
     let mut ops = Vec::new();
     for (i, part) in row.message.parts.iter_mut().enumerate() {
-        let Some(text) = large_text(part) else { continue };
+        let Some(text) = large_text(part) else {
+            continue;
+        };
         let text = std::mem::take(text);
         let hash = content_hash(text.as_bytes());
         let pieces = pieces(&text);
@@ -99,10 +109,18 @@ pub fn message_ops(
         });
         for (n, piece) in pieces.iter().enumerate() {
             let key = vec![KeyPart::Text(hash.clone()), KeyPart::Number(n as u32)];
-            ops.push(Op::Put { table: Table::Blobs, key, value: seal(piece)? });
+            ops.push(Op::Put {
+                table: Table::Blobs,
+                key,
+                value: seal(piece)?,
+            });
         }
     }
-    ops.push(Op::Add { table: Table::Messages, key: key(session, message.seq), value: seal(&row)? });
+    ops.push(Op::Add {
+        table: Table::Messages,
+        key: key(session, message.seq),
+        value: seal(&row)?,
+    });
     Ok(ops)
 }
 
@@ -114,7 +132,10 @@ fn large_text(part: &mut Part) -> Option<&mut String> {
 /// The one text of a part that a blob may hold.
 pub fn part_text(part: &mut Part) -> Option<&mut String> {
     match part {
-        Part::Text { text } | Part::Thinking { text } | Part::ToolResult { text, .. } | Part::File { text, .. } => Some(text),
+        Part::Text { text }
+        | Part::Thinking { text }
+        | Part::ToolResult { text, .. }
+        | Part::File { text, .. } => Some(text),
         Part::ToolCall { arguments, .. } => Some(arguments),
         Part::Image { data, .. } => Some(data),
     }
@@ -192,7 +213,11 @@ pub fn revision_row(
         cause: view.cause.clone(),
         layers: view.layers.iter().map(|l| l.id).collect(),
         notes: view.notes.iter().map(|n| n.id).collect(),
-        reduced: view.reduced.keys().map(|seq| (*seq, stored.get(seq).copied().unwrap_or(view.revision))).collect(),
+        reduced: view
+            .reduced
+            .keys()
+            .map(|seq| (*seq, stored.get(seq).copied().unwrap_or(view.revision)))
+            .collect(),
         quotes: view.quotes.clone(),
         recalled: view.recalled.clone(),
         watermark: view.watermark,
@@ -233,7 +258,11 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
             let mut c = i as u32;
             let mut bit = 0;
             while bit < 8 {
-                c = if c & 1 == 1 { (c >> 1) ^ 0x82f6_3b78 } else { c >> 1 };
+                c = if c & 1 == 1 {
+                    (c >> 1) ^ 0x82f6_3b78
+                } else {
+                    c >> 1
+                };
                 bit += 1;
             }
             table[i] = c;
@@ -241,7 +270,9 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
         }
         table
     };
-    !bytes.iter().fold(!0u32, |c, b| TABLE[((c ^ u32::from(*b)) & 0xff) as usize] ^ (c >> 8))
+    !bytes.iter().fold(!0u32, |c, b| {
+        TABLE[((c ^ u32::from(*b)) & 0xff) as usize] ^ (c >> 8)
+    })
 }
 
 #[cfg(test)]
@@ -255,7 +286,10 @@ mod tests {
         let sealed = seal(&vec!["a", "b"]).unwrap();
         assert_eq!(unseal::<Vec<String>>("row", &sealed).unwrap(), ["a", "b"]);
         let damaged = sealed.replace("\"b\"", "\"c\"");
-        assert_eq!(unseal::<Vec<String>>("row 7", &damaged).unwrap_err().code(), "storage_corrupt");
+        assert_eq!(
+            unseal::<Vec<String>>("row 7", &damaged).unwrap_err().code(),
+            "storage_corrupt"
+        );
     }
 
     /// O4: large texts are cut into chunks of at most 32 KB, never inside a character.

@@ -83,7 +83,9 @@ pub struct Session(pub(crate) Rc<Inner>);
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("id", &self.0.id).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("id", &self.0.id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -191,8 +193,12 @@ impl Session {
     pub fn set_counter(&self, counter: Rc<dyn TokenCounter>) {
         let mut state = self.0.state.borrow_mut();
         state.context.set_counter(counter);
-        let entries: Vec<(Seq, u32)> =
-            state.context.entries().iter().map(|e| (e.message.seq, e.tokens)).collect();
+        let entries: Vec<(Seq, u32)> = state
+            .context
+            .entries()
+            .iter()
+            .map(|e| (e.message.seq, e.tokens))
+            .collect();
         for (seq, tokens) in entries {
             if let Some(stored) = state.messages.get_mut(&seq) {
                 stored.tokens = tokens;
@@ -203,7 +209,10 @@ impl Session {
     }
 
     pub(crate) fn seed(&self) -> Seed {
-        Seed { now: self.now(), secret: self.0.engine.secret() }
+        Seed {
+            now: self.now(),
+            secret: self.0.engine.secret(),
+        }
     }
 
     pub(crate) fn now(&self) -> f64 {
@@ -218,9 +227,17 @@ impl Session {
         let (tokens, trigger, limit) = {
             let state = self.0.state.borrow();
             let context = &state.context;
-            (context.tokens(), context.trigger(), context.setup().shares.limit)
+            (
+                context.tokens(),
+                context.trigger(),
+                context.setup().shares.limit,
+            )
         };
-        self.emit(&Event::BudgetChanged { tokens, trigger, limit });
+        self.emit(&Event::BudgetChanged {
+            tokens,
+            trigger,
+            limit,
+        });
     }
 
     /// One transaction. `plan` sees the state and says what to write and how the head will be; `done`
@@ -238,11 +255,25 @@ impl Session {
             change.head.version = state.head.version + 1;
             change.head.epoch = self.0.lease.epoch;
             change.head.updated = self.now();
-            (change, carry, Expect { version: Some(state.head.version) })
+            (
+                change,
+                carry,
+                Expect {
+                    version: Some(state.head.version),
+                },
+            )
         };
         let value = head_json(&change.head)?;
-        change.ops.push(Op::Put { table: Table::Heads, key: session_key(&self.0.id), value });
-        self.0.engine.store.apply(&self.0.lease, Some(expect), change.ops, durability).await?;
+        change.ops.push(Op::Put {
+            table: Table::Heads,
+            key: session_key(&self.0.id),
+            value,
+        });
+        self.0
+            .engine
+            .store
+            .apply(&self.0.lease, Some(expect), change.ops, durability)
+            .await?;
         {
             let mut state = self.0.state.borrow_mut();
             state.head = change.head;
@@ -261,7 +292,13 @@ impl Session {
             |state| {
                 let mut head = state.head.clone();
                 edit(&mut head);
-                Ok((Change { ops: Vec::new(), head }, ()))
+                Ok((
+                    Change {
+                        ops: Vec::new(),
+                        head,
+                    },
+                    (),
+                ))
             },
             |_, ()| {},
         )

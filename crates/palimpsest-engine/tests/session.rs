@@ -16,29 +16,50 @@ use palimpsest_engine::{Engine, EngineError, Event, MemoryStore, NewSession, Ses
 use palimpsest_tokens::Estimator;
 
 async fn engine(store: Rc<dyn Store>) -> Engine {
-    Engine::start(store, world(), Rc::new(Estimator::default())).await.unwrap()
+    Engine::start(store, world(), Rc::new(Estimator::default()))
+        .await
+        .unwrap()
 }
 
 async fn session(window: u32) -> (Engine, Session) {
     let engine = engine(Rc::new(MemoryStore::new())).await;
-    let new = NewSession { window, model: "m".into(), system: "Be exact.".into(), ..NewSession::default() };
+    let new = NewSession {
+        window,
+        model: "m".into(),
+        system: "Be exact.".into(),
+        ..NewSession::default()
+    };
     let session = engine.create(new).await.unwrap();
     (engine, session)
 }
 
 async fn talk(session: &Session, turns: usize) {
     for n in 0..turns {
-        session.append(NewMessage::user(format!("Question {n}: what does config/part_{n}.toml set?"))).await.unwrap();
+        session
+            .append(NewMessage::user(format!(
+                "Question {n}: what does config/part_{n}.toml set?"
+            )))
+            .await
+            .unwrap();
         let text = format!(
             "It sets the limit of part {n} to {n} seconds. We chose that because the old default was too slow. \
              The file is read at start, so a restart is needed after each change of config/part_{n}.toml."
         );
-        session.append(NewMessage::assistant(vec![Part::text(text)])).await.unwrap();
+        session
+            .append(NewMessage::assistant(vec![Part::text(text)]))
+            .await
+            .unwrap();
     }
 }
 
 fn options(model: &ScriptedModel) -> SendOptions {
-    SendOptions { model: Rc::new(model.clone()), tools: Vec::new(), handler: None, temperature: None, think: None }
+    SendOptions {
+        model: Rc::new(model.clone()),
+        tools: Vec::new(),
+        handler: None,
+        temperature: None,
+        think: None,
+    }
 }
 
 fn silent(_: palimpsest_engine::session::SendEvent) {}
@@ -49,13 +70,20 @@ fn compact_reopen_undo() {
     block_on(async {
         let store = Rc::new(MemoryStore::new());
         let e = engine(store.clone()).await;
-        let new = NewSession { window: 4096, system: "Be exact.".into(), ..NewSession::default() };
+        let new = NewSession {
+            window: 4096,
+            system: "Be exact.".into(),
+            ..NewSession::default()
+        };
         let s = e.create(new).await.unwrap();
         let id = s.id().to_owned();
         talk(&s, 40).await;
         let before = s.window();
         assert!(s.is_due());
-        let done = s.compact(CompactOptions::default(), Signal::never()).await.unwrap();
+        let done = s
+            .compact(CompactOptions::default(), Signal::never())
+            .await
+            .unwrap();
         let after = s.window();
         assert!(after.tokens() < before.tokens());
         assert_eq!(done.report.after, after.tokens());
@@ -88,7 +116,10 @@ fn lift_one_layer() {
     block_on(async {
         let (_, s) = session(8192).await;
         talk(&s, 30).await;
-        let manual = || CompactOptions { manual: true, ..CompactOptions::default() };
+        let manual = || CompactOptions {
+            manual: true,
+            ..CompactOptions::default()
+        };
         s.compact(manual(), Signal::never()).await.unwrap();
         talk(&s, 8).await;
         s.compact(manual(), Signal::never()).await.unwrap();
@@ -96,7 +127,11 @@ fn lift_one_layer() {
         assert_eq!(layers.len(), 2);
         s.lift(layers[1].id).await.unwrap();
         assert_eq!(s.layers().len(), 1);
-        let covered = s.history(None, 1000).iter().filter(|i| i.covered_by.is_some()).count();
+        let covered = s
+            .history(None, 1000)
+            .iter()
+            .filter(|i| i.covered_by.is_some())
+            .count();
         assert_eq!(covered as u32, layers[0].messages);
         assert_eq!(s.lift(99).await.unwrap_err().code(), "not_found");
     });
@@ -109,16 +144,34 @@ fn a_chat_crosses_the_trigger() {
     block_on(async {
         let (_, s) = session(4096).await;
         let summary = "The user asks what each config/part file sets; the assistant answers with limits in seconds and says that a restart is needed.";
-        let model = ScriptedModel::new([Answer::text("It sets a limit. A restart is needed, as always, after each change of the file.")], move |_| Answer::text(summary));
+        let model = ScriptedModel::new(
+            [Answer::text(
+                "It sets a limit. A restart is needed, as always, after each change of the file.",
+            )],
+            move |_| Answer::text(summary),
+        );
         let events = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&events);
         s.on(move |e| log.borrow_mut().push(e.clone()));
         let mut compacted = None;
         for n in 0..200 {
-            let text = format!("Question {n}: what does the file config/part_{n}.toml set, and why is that so in this release?");
-            let reply = s.send(NewMessage::user(text), &options(&model), Signal::never(), &silent).await.unwrap();
+            let text = format!(
+                "Question {n}: what does the file config/part_{n}.toml set, and why is that so in this release?"
+            );
+            let reply = s
+                .send(
+                    NewMessage::user(text),
+                    &options(&model),
+                    Signal::never(),
+                    &silent,
+                )
+                .await
+                .unwrap();
             assert_eq!(reply.reason, FinishReason::Stop);
-            let compact = CompactOptions { model: Some(Rc::new(model.clone())), ..CompactOptions::default() };
+            let compact = CompactOptions {
+                model: Some(Rc::new(model.clone())),
+                ..CompactOptions::default()
+            };
             compacted = s.tend(compact, Signal::never()).await.unwrap();
             if compacted.is_some() {
                 break;
@@ -126,11 +179,29 @@ fn a_chat_crosses_the_trigger() {
         }
         let report = compacted.expect("never crossed the trigger").report;
         assert!(report.after < report.before);
-        assert!(s.layers()[0].summary.contains("asks what each config/part file sets"));
+        assert!(
+            s.layers()[0]
+                .summary
+                .contains("asks what each config/part file sets")
+        );
         let asked = model.asked();
-        assert!(asked.iter().all(|r| r.options.num_ctx == 4096 && r.options.num_predict > 0));
-        assert!(asked.iter().filter(|r| r.purpose == Purpose::Summary).all(|r| r.options.think == Some(false)));
-        assert!(events.borrow().iter().any(|e| matches!(e, Event::Compressed { report: r, .. } if **r == report)));
+        assert!(
+            asked
+                .iter()
+                .all(|r| r.options.num_ctx == 4096 && r.options.num_predict > 0)
+        );
+        assert!(
+            asked
+                .iter()
+                .filter(|r| r.purpose == Purpose::Summary)
+                .all(|r| r.options.think == Some(false))
+        );
+        assert!(
+            events
+                .borrow()
+                .iter()
+                .any(|e| matches!(e, Event::Compressed { report: r, .. } if **r == report))
+        );
     });
 }
 
@@ -140,14 +211,37 @@ fn an_overflow_is_answered_by_one_emergency() {
     block_on(async {
         let (_, s) = session(4096).await;
         talk(&s, 12).await;
-        let over = ModelError::Overflow { prompt: Some(5000), window: Some(4096) };
-        let model = ScriptedModel::new([Answer::error(over.clone()), Answer::text("Here.")], |_| Answer::text("x"));
+        let over = ModelError::Overflow {
+            prompt: Some(5000),
+            window: Some(4096),
+        };
+        let model =
+            ScriptedModel::new([Answer::error(over.clone()), Answer::text("Here.")], |_| {
+                Answer::text("x")
+            });
         let before = s.window().tokens();
-        s.send(NewMessage::user("And now?"), &options(&model), Signal::never(), &silent).await.unwrap();
+        s.send(
+            NewMessage::user("And now?"),
+            &options(&model),
+            Signal::never(),
+            &silent,
+        )
+        .await
+        .unwrap();
         assert!(s.window().tokens() < before);
         assert_eq!(model.asked().len(), 2);
-        let model = ScriptedModel::new([Answer::error(over.clone()), Answer::error(over)], |_| Answer::text("x"));
-        let error = s.send(NewMessage::user("And now?"), &options(&model), Signal::never(), &silent).await.unwrap_err();
+        let model = ScriptedModel::new([Answer::error(over.clone()), Answer::error(over)], |_| {
+            Answer::text("x")
+        });
+        let error = s
+            .send(
+                NewMessage::user("And now?"),
+                &options(&model),
+                Signal::never(),
+                &silent,
+            )
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), "overflow");
         assert_eq!(model.asked().len(), 2, "one retry, no more");
     });
@@ -159,13 +253,28 @@ fn an_overflow_is_answered_by_one_emergency() {
 fn a_reply_that_breaks_off() {
     block_on(async {
         let (_, s) = session(4096).await;
-        let broken = Answer::Deltas(vec![Ok(Delta::text("Half an ")), Err(ModelError::Truncated)]);
-        let model = ScriptedModel::new([broken, Answer::text("A whole answer.")], |_| Answer::text("x"));
-        let error = s.send(NewMessage::user("Hello?"), &options(&model), Signal::never(), &silent).await.unwrap_err();
+        let broken = Answer::Deltas(vec![
+            Ok(Delta::text("Half an ")),
+            Err(ModelError::Truncated),
+        ]);
+        let model = ScriptedModel::new([broken, Answer::text("A whole answer.")], |_| {
+            Answer::text("x")
+        });
+        let error = s
+            .send(
+                NewMessage::user("Hello?"),
+                &options(&model),
+                Signal::never(),
+                &silent,
+            )
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), "truncated");
         assert_eq!(s.partial().as_deref(), Some("Half an "));
         assert_eq!(s.message_count(), 1);
-        s.reply(&options(&model), Signal::never(), &silent).await.unwrap();
+        s.reply(&options(&model), Signal::never(), &silent)
+            .await
+            .unwrap();
         assert_eq!(s.history(None, 9)[1].message.words(), "A whole answer.");
         assert_eq!(s.partial(), None);
     });
@@ -183,7 +292,15 @@ fn stopping_keeps_what_arrived() {
                 session.stop();
             }
         };
-        let reply = s.send(NewMessage::user("Count."), &options(&model), Signal::never(), &stop).await.unwrap();
+        let reply = s
+            .send(
+                NewMessage::user("Count."),
+                &options(&model),
+                Signal::never(),
+                &stop,
+            )
+            .await
+            .unwrap();
         assert!(reply.stopped);
         assert_eq!(s.history(None, 9)[1].message.words(), "one ");
         assert!(!s.is_replying());
@@ -195,25 +312,53 @@ fn stopping_keeps_what_arrived() {
 fn a_message_too_large_is_refused_before_it_is_stored() {
     block_on(async {
         let (_, s) = session(2048).await;
-        let error = s.append(NewMessage::user("word ".repeat(4000))).await.unwrap_err();
+        let error = s
+            .append(NewMessage::user("word ".repeat(4000)))
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), "message_too_large");
         assert_eq!(s.message_count(), 0);
         // a tool's result is always stored, and shown as an excerpt
         s.append(NewMessage::user("Read it.")).await.unwrap();
-        let call = Part::ToolCall { id: "a".into(), name: "read".into(), arguments: "{}".into() };
+        let call = Part::ToolCall {
+            id: "a".into(),
+            name: "read".into(),
+            arguments: "{}".into(),
+        };
         s.append(NewMessage::assistant(vec![call])).await.unwrap();
-        let result = Part::ToolResult { call: "a".into(), name: None, text: "a line of the file\n".repeat(2000), error: false };
-        s.append(NewMessage::tool(vec![result.clone()])).await.unwrap();
+        let result = Part::ToolResult {
+            call: "a".into(),
+            name: None,
+            text: "a line of the file\n".repeat(2000),
+            error: false,
+        };
+        s.append(NewMessage::tool(vec![result.clone()]))
+            .await
+            .unwrap();
         assert_eq!(s.history(None, 1)[0].message.parts, [result]);
-        assert!(s.context().check_limit().valid, "{:?}", s.context().check_limit());
+        assert!(
+            s.context().check_limit().valid,
+            "{:?}",
+            s.context().check_limit()
+        );
     });
 }
 
 struct Echo;
 
 impl ToolHandler for Echo {
-    fn call<'a>(&'a self, name: &'a str, arguments: &'a str) -> LocalFuture<'a, Result<String, String>> {
-        Box::pin(async move { if name == "fails" { Err("no such file".into()) } else { Ok(format!("{name} got {arguments}")) } })
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+    ) -> LocalFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            if name == "fails" {
+                Err("no such file".into())
+            } else {
+                Ok(format!("{name} got {arguments}"))
+            }
+        })
     }
 }
 
@@ -224,21 +369,58 @@ fn tools_are_answered_inside_send() {
         let (_, s) = session(8192).await;
         let call = |name: &str| {
             Answer::Deltas(vec![
-                Ok(Delta::ToolCall { id: format!("{name}_1"), name: name.into(), arguments: "{\"a\":1}".into() }),
-                Ok(Delta::Done { reason: FinishReason::ToolCalls }),
+                Ok(Delta::ToolCall {
+                    id: format!("{name}_1"),
+                    name: name.into(),
+                    arguments: "{\"a\":1}".into(),
+                }),
+                Ok(Delta::Done {
+                    reason: FinishReason::ToolCalls,
+                }),
             ])
         };
-        let model = ScriptedModel::new([call("look"), call("fails"), Answer::text("Done.")], |_| Answer::text("x"));
-        let options = SendOptions { handler: Some(Rc::new(Echo)), ..options(&model) };
-        s.send(NewMessage::user("Go."), &options, Signal::never(), &silent).await.unwrap();
+        let model =
+            ScriptedModel::new([call("look"), call("fails"), Answer::text("Done.")], |_| {
+                Answer::text("x")
+            });
+        let options = SendOptions {
+            handler: Some(Rc::new(Echo)),
+            ..options(&model)
+        };
+        s.send(NewMessage::user("Go."), &options, Signal::never(), &silent)
+            .await
+            .unwrap();
         let roles: Vec<Role> = s.history(None, 99).iter().map(|i| i.message.role).collect();
-        assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant, Role::Tool, Role::Assistant]);
+        assert_eq!(
+            roles,
+            [
+                Role::User,
+                Role::Assistant,
+                Role::Tool,
+                Role::Assistant,
+                Role::Tool,
+                Role::Assistant
+            ]
+        );
         assert!(s.history(None, 99)[4].message.is_error());
         // a model that never stops calling
         let model = ScriptedModel::new([call("look")], |_| Answer::text("x"));
-        let options = SendOptions { handler: Some(Rc::new(Echo)), ..options };
-        let options = SendOptions { model: Rc::new(model.clone()), ..options };
-        s.send(NewMessage::user("Again."), &options, Signal::never(), &silent).await.unwrap();
+        let options = SendOptions {
+            handler: Some(Rc::new(Echo)),
+            ..options
+        };
+        let options = SendOptions {
+            model: Rc::new(model.clone()),
+            ..options
+        };
+        s.send(
+            NewMessage::user("Again."),
+            &options,
+            Signal::never(),
+            &silent,
+        )
+        .await
+        .unwrap();
         assert_eq!(model.asked().len(), 8);
     });
 }
@@ -249,8 +431,17 @@ fn a_cut_prompt_is_noticed() {
     block_on(async {
         let (_, s) = session(8192).await;
         talk(&s, 20).await;
-        let usage = Usage { prompt_tokens: Some(100), ..Usage::default() };
-        let deltas = vec![Ok(Delta::text("Hm.")), Ok(Delta::Usage(usage)), Ok(Delta::Done { reason: FinishReason::Stop })];
+        let usage = Usage {
+            prompt_tokens: Some(100),
+            ..Usage::default()
+        };
+        let deltas = vec![
+            Ok(Delta::text("Hm.")),
+            Ok(Delta::Usage(usage)),
+            Ok(Delta::Done {
+                reason: FinishReason::Stop,
+            }),
+        ];
         let model = ScriptedModel::new([Answer::Deltas(deltas)], |_| Answer::text("x"));
         let cut = Rc::new(RefCell::new(None));
         let seen = Rc::clone(&cut);
@@ -259,7 +450,14 @@ fn a_cut_prompt_is_noticed() {
                 *seen.borrow_mut() = Some(*read);
             }
         });
-        s.send(NewMessage::user("Well?"), &options(&model), Signal::never(), &silent).await.unwrap();
+        s.send(
+            NewMessage::user("Well?"),
+            &options(&model),
+            Signal::never(),
+            &silent,
+        )
+        .await
+        .unwrap();
         assert_eq!(*cut.borrow(), Some(100));
     });
 }
@@ -269,15 +467,30 @@ fn a_cut_prompt_is_noticed() {
 fn no_automatic_loop() {
     block_on(async {
         let e = engine(Rc::new(MemoryStore::new())).await;
-        let new = NewSession { window: 2048, system: "All of this matters. ".repeat(280), ..NewSession::default() };
+        let new = NewSession {
+            window: 2048,
+            system: "All of this matters. ".repeat(280),
+            ..NewSession::default()
+        };
         let s = e.create(new).await.unwrap();
         let mut results = Vec::new();
         for _ in 0..12 {
             s.append(NewMessage::user("And?")).await.unwrap();
-            s.append(NewMessage::assistant(vec![Part::text("That is how it is, as I said before, more or less.")])).await.unwrap();
-            results.push(s.tend(CompactOptions::default(), Signal::never()).await.map_err(|e| e.code()));
+            s.append(NewMessage::assistant(vec![Part::text(
+                "That is how it is, as I said before, more or less.",
+            )]))
+            .await
+            .unwrap();
+            results.push(
+                s.tend(CompactOptions::default(), Signal::never())
+                    .await
+                    .map_err(|e| e.code()),
+            );
         }
-        let stopped = results.iter().filter(|r| **r == Err("cannot_shrink")).count();
+        let stopped = results
+            .iter()
+            .filter(|r| **r == Err("cannot_shrink"))
+            .count();
         assert!(stopped <= 1, "{results:?}");
         assert!(!s.is_due() || s.head().strikes < 2);
     });
@@ -294,7 +507,15 @@ fn snapshots() {
         let window = s.window();
         for _ in 0..8 {
             talk(&s, 14).await;
-            s.compact(CompactOptions { manual: true, ..CompactOptions::default() }, Signal::never()).await.unwrap();
+            s.compact(
+                CompactOptions {
+                    manual: true,
+                    ..CompactOptions::default()
+                },
+                Signal::never(),
+            )
+            .await
+            .unwrap();
         }
         let all = s.snapshots();
         assert_eq!(all.iter().filter(|n| n.name.is_empty()).count(), 5);
@@ -314,10 +535,21 @@ fn snapshots() {
 fn branches() {
     block_on(async {
         let (_, s) = session(4096).await;
-        let model = ScriptedModel::new([Answer::text("First."), Answer::text("Second.")], |_| Answer::text("x"));
-        s.send(NewMessage::user("Say something."), &options(&model), Signal::never(), &silent).await.unwrap();
+        let model = ScriptedModel::new([Answer::text("First."), Answer::text("Second.")], |_| {
+            Answer::text("x")
+        });
+        s.send(
+            NewMessage::user("Say something."),
+            &options(&model),
+            Signal::never(),
+            &silent,
+        )
+        .await
+        .unwrap();
         s.rewind_to_last_user().await.unwrap();
-        s.reply(&options(&model), Signal::never(), &silent).await.unwrap();
+        s.reply(&options(&model), Signal::never(), &silent)
+            .await
+            .unwrap();
         assert_eq!(s.history(None, 9)[1].message.words(), "Second.");
         assert_eq!(s.history(None, 9)[1].branch, (2, 2));
         let first = s.siblings(s.history(None, 9)[1].message.seq)[0];
@@ -331,12 +563,20 @@ fn branches() {
 fn records_stay() {
     block_on(async {
         let (_, s) = session(4096).await;
-        let id = s.pin(PinKind::Pin, "The customer is called Ada.").await.unwrap();
+        let id = s
+            .pin(PinKind::Pin, "The customer is called Ada.")
+            .await
+            .unwrap();
         let system = s.window().messages()[0].clone();
         talk(&s, 40).await;
-        s.compact(CompactOptions::default(), Signal::never()).await.unwrap();
+        s.compact(CompactOptions::default(), Signal::never())
+            .await
+            .unwrap();
         assert_eq!(s.window().messages()[0], system);
-        let error = s.pin(PinKind::Pin, &"much ".repeat(3000)).await.unwrap_err();
+        let error = s
+            .pin(PinKind::Pin, &"much ".repeat(3000))
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), "records_too_large");
         s.unpin(id).await.unwrap();
         assert!(!s.window().messages()[0].parts()[0].words().contains("Ada"));
@@ -352,12 +592,22 @@ fn a_crash_at_every_step_of_a_commit() {
         for at in 1.. {
             let memory = MemoryStore::new();
             let e = engine(Rc::new(memory.clone())).await;
-            let s = e.create_with_id("s", NewSession { window: 2048, ..NewSession::default() }).await.unwrap();
+            let s = e
+                .create_with_id(
+                    "s",
+                    NewSession {
+                        window: 2048,
+                        ..NewSession::default()
+                    },
+                )
+                .await
+                .unwrap();
             talk(&s, 20).await;
             drop((s, e));
 
             let faulty = Rc::new(FaultStore::new(memory.clone()).failing_at(at, Fault::Crashes));
-            if let Ok(e) = Engine::start(faulty.clone(), world(), Rc::new(Estimator::default())).await
+            if let Ok(e) =
+                Engine::start(faulty.clone(), world(), Rc::new(Estimator::default())).await
                 && let Ok(s) = e.open("s", true).await
             {
                 // whatever it says: what counts is what the store holds
@@ -365,9 +615,16 @@ fn a_crash_at_every_step_of_a_commit() {
             }
 
             let e = engine(Rc::new(memory.clone())).await;
-            let s = e.open("s", true).await.unwrap_or_else(|e| panic!("step {at}: {e}"));
+            let s = e
+                .open("s", true)
+                .await
+                .unwrap_or_else(|e| panic!("step {at}: {e}"));
             let layers = s.layers().len() as u32;
-            assert_eq!((s.message_count(), layers), (40, s.head().revision), "step {at}");
+            assert_eq!(
+                (s.message_count(), layers),
+                (40, s.head().revision),
+                "step {at}"
+            );
             s.window().check_egress(&s.context()).unwrap();
             seen[layers as usize] = true;
             if !faulty.has_fired() {
@@ -382,7 +639,11 @@ fn a_crash_at_every_step_of_a_commit() {
 /// I10: every failure has a code and a sentence that says what to do.
 #[test]
 fn errors_speak() {
-    let all = [EngineError::NothingToUndo, EngineError::NoSession("x".into()), EngineError::Busy("a reply")];
+    let all = [
+        EngineError::NothingToUndo,
+        EngineError::NoSession("x".into()),
+        EngineError::Busy("a reply"),
+    ];
     for error in all {
         assert!(!error.code().is_empty());
         assert!(error.to_string().ends_with('.'), "{error}");

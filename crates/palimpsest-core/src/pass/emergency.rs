@@ -20,7 +20,10 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<String>
         ("shortened the largest messages to excerpts", excerpt),
         ("left older messages out without a summary", cover),
         ("took the layers out of the window", drop_slot),
-        ("shortened the last exchange to an excerpt", excerpt_last_exchange),
+        (
+            "shortened the last exchange to an excerpt",
+            excerpt_last_exchange,
+        ),
     ];
     let mut done = Vec::new();
     for (what, step) in steps {
@@ -37,7 +40,10 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<String>
         }
     }
     if context.tokens() > limit {
-        return Err(Refusal::CannotFit { floor: context.floor(), limit });
+        return Err(Refusal::CannotFit {
+            floor: context.floor(),
+            limit,
+        });
     }
     Ok(done)
 }
@@ -54,7 +60,10 @@ fn strip(context: &mut Context, _: u32, _: f64) {
     let mut view = context.view.clone();
     for &i in context.shown.iter().filter(|i| **i < end) {
         let message = &context.entries[i].message;
-        let has_tools = message.parts.iter().any(|p| matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }));
+        let has_tools = message
+            .parts
+            .iter()
+            .any(|p| matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }));
         if !has_tools {
             continue;
         }
@@ -62,7 +71,12 @@ fn strip(context: &mut Context, _: u32, _: f64) {
             .into_iter()
             .filter(|p| !matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }))
             .collect();
-        let reduced = Reduced::new(ReducedKind::Stripped, message.role, parts, context.counter.as_ref());
+        let reduced = Reduced::new(
+            ReducedKind::Stripped,
+            message.role,
+            parts,
+            context.counter.as_ref(),
+        );
         view.reduced.insert(message.seq, Rc::new(reduced));
     }
     context.set_view(view);
@@ -75,8 +89,17 @@ fn fade(context: &mut Context, _: u32, now: f64) {
         if layer.tokens <= room {
             continue;
         }
-        let mut faded = Layer { level: Level::Compact, compressed_at: now, ..(**layer).clone() };
-        faded.summary = fit(&layer.summary, room, Level::Compact, context.counter.as_ref());
+        let mut faded = Layer {
+            level: Level::Compact,
+            compressed_at: now,
+            ..(**layer).clone()
+        };
+        faded.summary = fit(
+            &layer.summary,
+            room,
+            Level::Compact,
+            context.counter.as_ref(),
+        );
         let mut left = room.saturating_sub(context.counter.count(&faded.summary));
         faded.ledger.retain(|line| {
             let cost = context.counter.count(line) + 2;
@@ -110,14 +133,18 @@ fn excerpt(context: &mut Context, limit: u32, _: f64) {
         }
         let reduced = shorter(context, i, room);
         over -= i64::from(tokens.saturating_sub(reduced.tokens));
-        view.reduced.insert(context.entries[i].message.seq, Rc::new(reduced));
+        view.reduced
+            .insert(context.entries[i].message.seq, Rc::new(reduced));
     }
     context.set_view(view);
 }
 
 /// A message as head and tail within about `room` tokens. `None` if it is not on the path.
 pub fn excerpt_of(context: &Context, seq: Seq, room: u32) -> Option<Reduced> {
-    let index = context.entries.binary_search_by_key(&seq, |e| e.message.seq).ok()?;
+    let index = context
+        .entries
+        .binary_search_by_key(&seq, |e| e.message.seq)
+        .ok()?;
     Some(shorter(context, index, room))
 }
 
@@ -129,13 +156,20 @@ fn shorter(context: &Context, index: usize, room: u32) -> Reduced {
         Rendition::Reduced(r) => r.parts.clone(),
         _ => verbatim_parts(message),
     };
-    let total: u32 = parts.iter().map(|p| p.tokens(counter)).fold(1, u32::saturating_add);
+    let total: u32 = parts
+        .iter()
+        .map(|p| p.tokens(counter))
+        .fold(1, u32::saturating_add);
     let parts = parts
         .into_iter()
         .map(|part| {
             let tokens = part.tokens(counter);
             let share = ((u64::from(room) * u64::from(tokens) / u64::from(total)) as u32).max(16);
-            if tokens <= share { part } else { shorter_part(part, share, counter) }
+            if tokens <= share {
+                part
+            } else {
+                shorter_part(part, share, counter)
+            }
         })
         .collect();
     Reduced::new(ReducedKind::Excerpt, message.role, parts, counter)
@@ -145,13 +179,36 @@ fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCou
     let cut = |text: &str| extractive::excerpt(text, room, counter);
     match part {
         Part::Text { text } => Part::Text { text: cut(&text) },
-        Part::ToolResult { call, name, text, error } => Part::ToolResult { call, name, text: cut(&text), error },
-        Part::File { name, text } => Part::File { name, text: cut(&text) },
-        Part::ToolCall { id, name, arguments } => {
+        Part::ToolResult {
+            call,
+            name,
+            text,
+            error,
+        } => Part::ToolResult {
+            call,
+            name,
+            text: cut(&text),
+            error,
+        },
+        Part::File { name, text } => Part::File {
+            name,
+            text: cut(&text),
+        },
+        Part::ToolCall {
+            id,
+            name,
+            arguments,
+        } => {
             let short = serde_json::json!({ "excerpt": extractive::excerpt(&arguments, room.saturating_sub(8).max(12), counter) });
-            Part::ToolCall { id, name, arguments: short.to_string() }
+            Part::ToolCall {
+                id,
+                name,
+                arguments: short.to_string(),
+            }
         }
-        Part::Image { name, media_type, .. } => Part::text(format!("[image: {name}, {media_type}]")),
+        Part::Image {
+            name, media_type, ..
+        } => Part::text(format!("[image: {name}, {media_type}]")),
         Part::Thinking { text } => Part::Thinking { text },
     }
 }
@@ -159,7 +216,12 @@ fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCou
 /// Covers the oldest messages without a summary until the window fits.
 fn cover(context: &mut Context, limit: u32, now: f64) {
     let end = first_kept(context);
-    let pairing = Pairing::of(context.shown.iter().map(|&i| context.entries[i].message.as_ref()));
+    let pairing = Pairing::of(
+        context
+            .shown
+            .iter()
+            .map(|&i| context.entries[i].message.as_ref()),
+    );
     let safe = pairing.safe_cuts(context.shown.len());
     let mut over = i64::from(context.tokens()) - i64::from(limit);
     let mut cut = 0;
@@ -183,12 +245,18 @@ fn cover(context: &mut Context, limit: u32, now: f64) {
         && let Some(exchange) = context.last_exchange()
         && context.last_user().is_some_and(|u| u < exchange)
     {
-        let at = context.shown.iter().position(|&i| i == exchange).filter(|&p| safe[p]);
+        let at = context
+            .shown
+            .iter()
+            .position(|&i| i == exchange)
+            .filter(|&p| safe[p]);
         if let Some(at) = at {
             covered = context.shown[..at].to_vec();
         }
     }
-    covered.retain(|&i| Some(i) != context.last_user() && context.entries[i].message.role != Role::System);
+    covered.retain(|&i| {
+        Some(i) != context.last_user() && context.entries[i].message.role != Role::System
+    });
     if covered.is_empty() {
         return;
     }
@@ -234,24 +302,39 @@ fn drop_slot(context: &mut Context, _: u32, _: f64) {
     let mut view = context.view.clone();
     view.quotes.clear();
     for layer in &mut view.layers {
-        *layer = Rc::new(Layer { summary: String::new(), ledger: Vec::new(), tokens: 0, ..(**layer).clone() });
+        *layer = Rc::new(Layer {
+            summary: String::new(),
+            ledger: Vec::new(),
+            tokens: 0,
+            ..(**layer).clone()
+        });
     }
     context.set_view(view);
 }
 
 fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
-    let Some(from) = context.last_exchange() else { return };
-    let members: Vec<usize> =
-        (from..context.entries.len()).filter(|&i| context.entries[i].message.role != Role::User).collect();
-    let total: u32 = members.iter().map(|&i| context.shown_tokens(i)).fold(1, u32::saturating_add);
+    let Some(from) = context.last_exchange() else {
+        return;
+    };
+    let members: Vec<usize> = (from..context.entries.len())
+        .filter(|&i| context.entries[i].message.role != Role::User)
+        .collect();
+    let total: u32 = members
+        .iter()
+        .map(|&i| context.shown_tokens(i))
+        .fold(1, u32::saturating_add);
     let others = context.tokens().saturating_sub(total);
-    let room = limit.saturating_sub(others).min((context.setup.shares.window / 4).max(32));
+    let room = limit
+        .saturating_sub(others)
+        .min((context.setup.shares.window / 4).max(32));
     let mut view = context.view.clone();
     for i in members {
-        let share = (u64::from(room) * u64::from(context.shown_tokens(i)) / u64::from(total)) as u32;
+        let share =
+            (u64::from(room) * u64::from(context.shown_tokens(i)) / u64::from(total)) as u32;
         let overhead = context.counter.overhead().assistant;
         let reduced = shorter(context, i, share.saturating_sub(overhead));
-        view.reduced.insert(context.entries[i].message.seq, Rc::new(reduced));
+        view.reduced
+            .insert(context.entries[i].message.seq, Rc::new(reduced));
     }
     context.set_view(view);
 }

@@ -1,13 +1,18 @@
 //! The named policies.
 
-use super::{Denominator, Fading, Headings, KeepRecent, Pass, Policy, SlotRole, Trigger, UserWords};
+use super::{
+    Denominator, Fading, Headings, KeepRecent, Pass, Policy, SlotRole, Trigger, UserWords,
+};
 
 /// Every preset by name, the default first.
 pub const ALL: &[(&str, fn() -> Policy)] = &[("balanced", balanced)];
 
 /// The names, for a message to the user.
 pub fn names() -> String {
-    ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    ALL.iter()
+        .map(|(name, _)| *name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The default: acts at 80 % of the available room, covers the oldest exchanges with one layer made
@@ -15,7 +20,10 @@ pub fn names() -> String {
 pub fn balanced() -> Policy {
     Policy {
         name: "balanced".into(),
-        triggers: vec![Trigger::Fill { of: Denominator::Available, at: 0.8 }],
+        triggers: vec![Trigger::Fill {
+            of: Denominator::Available,
+            at: 0.8,
+        }],
         passes: vec![Pass::Summarize, Pass::Emergency],
         keep_recent: KeepRecent::Share,
         user_words: UserWords::Share,

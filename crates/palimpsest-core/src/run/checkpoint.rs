@@ -25,7 +25,12 @@ impl Run {
 
         let mut view = self.context.view().clone();
         let note = (plan.newest > 0 && !self.written.is_empty()).then(|| {
-            let text = self.written.iter().map(|w| w.text.trim()).collect::<Vec<_>>().join("\n");
+            let text = self
+                .written
+                .iter()
+                .map(|w| w.text.trim())
+                .collect::<Vec<_>>()
+                .join("\n");
             Note {
                 id: view.next_note,
                 covers: plan.spans(&self.context),
@@ -41,8 +46,13 @@ impl Run {
 
     fn note_author(&self) -> Author {
         // The least trusted way any part was written is the whole note's.
-        let fallback = self.written.iter().find(|w| matches!(w.author, Author::Fallback { .. }));
-        fallback.or(self.written.first()).map_or(Author::Extractive, |w| w.author.clone())
+        let fallback = self
+            .written
+            .iter()
+            .find(|w| matches!(w.author, Author::Fallback { .. }));
+        fallback
+            .or(self.written.first())
+            .map_or(Author::Extractive, |w| w.author.clone())
     }
 }
 

@@ -73,17 +73,23 @@ impl Run {
         let with = |cut| self.project(&sums, cut, true);
         let without = |cut| self.project(&sums, cut, false);
         let reaches = |size: &Size| size.projected <= aim;
-        let smallest = |sizes: &mut dyn Iterator<Item = Size>| sizes.min_by_key(|s| (s.projected, s.cut));
+        let smallest =
+            |sizes: &mut dyn Iterator<Item = Size>| sizes.min_by_key(|s| (s.projected, s.cut));
         // The first cut that reaches the aim with a summary; else, where the limit is hard, the first
         // that reaches it without one; else the one that comes nearest.
-        let summarized = cuts.iter().map(|&c| with(c)).find(|s| s.newest > 0 && reaches(s));
+        let summarized = cuts
+            .iter()
+            .map(|&c| with(c))
+            .find(|s| s.newest > 0 && reaches(s));
         let chosen = match self.options.aim {
             Aim::Target => summarized.or_else(|| smallest(&mut cuts.iter().map(|&c| with(c)))),
             Aim::AtMost(_) => summarized
                 .or_else(|| cuts.iter().map(|&c| without(c)).find(reaches))
                 .or_else(|| smallest(&mut cuts.iter().map(|&c| without(c)))),
         };
-        let Some(size) = chosen else { return Err(Refusal::NothingToCompress) };
+        let Some(size) = chosen else {
+            return Err(Refusal::NothingToCompress);
+        };
         let plan = self.plan(size, aim);
         if plan.covered.is_empty() {
             return Err(Refusal::NothingToCompress);
@@ -112,7 +118,9 @@ impl Run {
         let safe = pairing.safe_cuts(shown.len());
         // The last exchange stays; without one the last user message is the end.
         let last = |wanted: Role| (0..shown.len()).rev().find(|&p| role(p) == wanted);
-        let Some(exchange) = last(Role::Assistant).or_else(|| last(Role::User)) else { return Vec::new() };
+        let Some(exchange) = last(Role::Assistant).or_else(|| last(Role::User)) else {
+            return Vec::new();
+        };
         let end = self.keep_recent(exchange);
 
         // A turn that is a small part of the window is kept or covered as a whole.
@@ -121,7 +129,9 @@ impl Run {
         let mut start = 0;
         for p in 0..=shown.len() {
             if p == shown.len() || role(p) == Role::User {
-                let tokens: u32 = (start..p).map(|q| context.shown_tokens(shown[q])).fold(0, u32::saturating_add);
+                let tokens: u32 = (start..p)
+                    .map(|q| context.shown_tokens(shown[q]))
+                    .fold(0, u32::saturating_add);
                 turn_is_large[start..p].fill(tokens > small);
                 start = p;
             }
@@ -155,7 +165,11 @@ impl Run {
                 at
             }
         };
-        if matches!(self.options.aim, Aim::AtMost(_)) { end } else { end.min(wanted) }
+        if matches!(self.options.aim, Aim::AtMost(_)) {
+            end
+        } else {
+            end.min(wanted)
+        }
     }
 
     /// What the window would come to if everything before `cut` were covered.
@@ -163,18 +177,40 @@ impl Run {
         let context = &self.context;
         let shares = context.setup().shares;
         let kept = self.kept_user(cut).map_or(0, |i| context.shown_tokens(i));
-        let covered = sums.shown[cut].saturating_sub(sums.fixed[cut]).saturating_sub(kept);
+        let covered = sums.shown[cut]
+            .saturating_sub(sums.fixed[cut])
+            .saturating_sub(kept);
         let tail = context.conversation_tokens().saturating_sub(covered);
-        let mut newest = if summary { shares.newest.min(covered * 3 / 5) } else { 0 };
+        let mut newest = if summary {
+            shares.newest.min(covered * 3 / 5)
+        } else {
+            0
+        };
         if newest < SMALLEST_SUMMARY {
             newest = 0;
         }
         let slots = shares.older_slots as usize;
-        let older: u32 = context.view().layers.iter().rev().take(slots).map(|l| l.tokens.min(shares.older)).sum();
+        let older: u32 = context
+            .view()
+            .layers
+            .iter()
+            .rev()
+            .take(slots)
+            .map(|l| l.tokens.min(shares.older))
+            .sum();
         let words = (sums.covered_user + sums.user[cut].saturating_sub(kept)).min(shares.user);
         let words = if summary { words } else { 0 };
-        let frame = if newest + older + words > 0 { SLOT_FRAME } else { 0 };
-        Size { cut, newest, covered, projected: context.fixed_tokens() + frame + newest + older + words + tail }
+        let frame = if newest + older + words > 0 {
+            SLOT_FRAME
+        } else {
+            0
+        };
+        Size {
+            cut,
+            newest,
+            covered,
+            projected: context.fixed_tokens() + frame + newest + older + words + tail,
+        }
     }
 
     fn plan(&self, size: Size, aim: u32) -> Plan {
@@ -184,14 +220,23 @@ impl Run {
             .copied()
             .filter(|i| Some(*i) != kept && !self.is_fixed(*i))
             .collect();
-        Plan { covered, covered_tokens: size.covered, newest: size.newest, aim, projected: size.projected }
+        Plan {
+            covered,
+            covered_tokens: size.covered,
+            newest: size.newest,
+            aim,
+            projected: size.projected,
+        }
     }
 
     /// The last user message stays even where the exchanges after it are covered (a turn larger than
     /// the window is compressed inside).
     fn kept_user(&self, cut: usize) -> Option<usize> {
         let last = self.context.last_user()?;
-        self.context.shown[..cut].binary_search(&last).is_ok().then_some(last)
+        self.context.shown[..cut]
+            .binary_search(&last)
+            .is_ok()
+            .then_some(last)
     }
 
     /// System messages inside a conversation are the host's word: never summarised.
@@ -244,11 +289,21 @@ impl Prefix {
                 .entries
                 .iter()
                 .filter(|e| e.message.role == Role::User)
-                .filter(|e| matches!(context.view().rendition(e.message.seq), Rendition::Covered(_)))
+                .filter(|e| {
+                    matches!(
+                        context.view().rendition(e.message.seq),
+                        Rendition::Covered(_)
+                    )
+                })
                 .map(|e| e.tokens)
                 .fold(0, u32::saturating_add)
         };
-        Self { shown, user, fixed, covered_user }
+        Self {
+            shown,
+            user,
+            fixed,
+            covered_user,
+        }
     }
 }
 
@@ -259,7 +314,9 @@ pub(super) fn words_of(parts: &[Part]) -> String {
         let line = match part {
             Part::Thinking { .. } => continue,
             Part::Image { name, .. } => format!("[image: {name}]"),
-            Part::ToolCall { name, arguments, .. } => format!("{name} {arguments}"),
+            Part::ToolCall {
+                name, arguments, ..
+            } => format!("{name} {arguments}"),
             Part::File { name, text } => format!("[file: {name}]\n{text}"),
             Part::Text { text } | Part::ToolResult { text, .. } => text.clone(),
         };

@@ -34,7 +34,9 @@ impl Run {
 
     pub(super) fn prepare(&mut self) {
         debug_assert_eq!(self.stage, Stage::Prepare);
-        let Some(plan) = self.plan.clone() else { return };
+        let Some(plan) = self.plan.clone() else {
+            return;
+        };
         if plan.newest == 0 {
             return;
         }
@@ -48,13 +50,29 @@ impl Run {
             return;
         }
         let asks_model = self.asks_model();
-        let chunks = if asks_model { self.chunks(passages) } else { vec![passages] };
+        let chunks = if asks_model {
+            self.chunks(passages)
+        } else {
+            vec![passages]
+        };
         let parts = chunks.len() as u32;
-        let total: u32 = chunks.iter().flatten().map(|p| self.context.counter.count(&p.text)).sum();
+        let total: u32 = chunks
+            .iter()
+            .flatten()
+            .map(|p| self.context.counter.count(&p.text))
+            .sum();
         let language = self.language();
-        let goal = self.context.records().goal.as_ref().map(|g| g.render(400, self.context.counter.as_ref()));
+        let goal = self
+            .context
+            .records()
+            .goal
+            .as_ref()
+            .map(|g| g.render(400, self.context.counter.as_ref()));
         for (part, passages) in chunks.into_iter().enumerate() {
-            let size: u32 = passages.iter().map(|p| self.context.counter.count(&p.text)).sum();
+            let size: u32 = passages
+                .iter()
+                .map(|p| self.context.counter.count(&p.text))
+                .sum();
             let share = u64::from(plan.newest) * u64::from(size) / u64::from(total.max(1));
             let id = self.next_job;
             self.next_job += 1;
@@ -85,7 +103,12 @@ impl Run {
     /// Splits at messages so that each request fits what the summariser may read.
     fn chunks(&self, passages: Vec<JobPassage>) -> Vec<Vec<JobPassage>> {
         let counter = self.context.counter.as_ref();
-        let room = self.options.chunk.unwrap_or(u32::MAX).min(self.context.setup().shares.chunk).max(256);
+        let room = self
+            .options
+            .chunk
+            .unwrap_or(u32::MAX)
+            .min(self.context.setup().shares.chunk)
+            .max(256);
         let mut chunks: Vec<Vec<JobPassage>> = Vec::new();
         let mut left = 0;
         for mut passage in passages {
@@ -130,7 +153,11 @@ impl SummaryJob {
         let messages: Vec<PromptMessage<'_>> = self
             .passages
             .iter()
-            .map(|p| PromptMessage { number: p.seq, role: role_name(p.role), text: &p.text })
+            .map(|p| PromptMessage {
+                number: p.seq,
+                role: role_name(p.role),
+                text: &p.text,
+            })
             .collect();
         let request = SummaryRequest {
             level: Level::Detailed.into(),
@@ -143,7 +170,11 @@ impl SummaryJob {
             messages: &messages,
             nonce: &self.nonce,
         };
-        let prompt = if self.attempt > 1 { request.tighter() } else { request.prompt() };
+        let prompt = if self.attempt > 1 {
+            request.tighter()
+        } else {
+            request.prompt()
+        };
         self.system = prompt.system;
         self.prompt = prompt.user;
     }
@@ -168,5 +199,9 @@ const fn headings(headings: PolicyHeadings) -> Headings {
 
 fn passage(message: &Message) -> JobPassage {
     let parts: Vec<Part> = message.parts.clone();
-    JobPassage { seq: message.seq, role: message.role, text: words_of(&parts) }
+    JobPassage {
+        seq: message.seq,
+        role: message.role,
+        text: words_of(&parts),
+    }
 }

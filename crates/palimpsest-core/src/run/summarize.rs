@@ -57,7 +57,11 @@ impl SummaryJob {
         let passages: Vec<Passage<'_>> = self
             .passages
             .iter()
-            .map(|p| Passage { id: p.seq, role: super::checkpoint::speaker(p.role), text: &p.text })
+            .map(|p| Passage {
+                id: p.seq,
+                role: super::checkpoint::speaker(p.role),
+                text: &p.text,
+            })
             .collect();
         let options = extractive::Options {
             target_tokens: self.target_tokens,
@@ -70,7 +74,11 @@ impl SummaryJob {
 
     /// All words to be summarised.
     pub fn source(&self) -> String {
-        self.passages.iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join("\n")
+        self.passages
+            .iter()
+            .map(|p| p.text.as_str())
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 
@@ -100,7 +108,10 @@ impl Run {
             Some(waiting) if waiting.id == job => waiting,
             other => {
                 self.waiting = other;
-                return Err(CoreError::NotFound { what: "waiting job", id: job });
+                return Err(CoreError::NotFound {
+                    what: "waiting job",
+                    id: job,
+                });
             }
         };
         debug_assert_eq!(self.stage, Stage::Summarize);
@@ -122,11 +133,15 @@ impl Run {
                     hit_length_limit: false,
                 };
                 match retention::reject(&text, &source, &draft) {
-                    None => Written { text, author: self.author() },
+                    None => Written {
+                        text,
+                        author: self.author(),
+                    },
                     Some(_) if waiting.attempt < ATTEMPTS => {
                         let mut again = waiting;
                         again.attempt += 1;
-                        again.target_tokens = (again.target_tokens * 3 / 4).max(super::identify::SMALLEST_SUMMARY);
+                        again.target_tokens =
+                            (again.target_tokens * 3 / 4).max(super::identify::SMALLEST_SUMMARY);
                         again.write_prompt();
                         self.queue.push_front(again);
                         return Ok(());
@@ -140,7 +155,10 @@ impl Run {
     }
 
     fn author(&self) -> Author {
-        self.options.model.clone().map_or(Author::Extractive, |name| Author::Model { name })
+        self.options
+            .model
+            .clone()
+            .map_or(Author::Extractive, |name| Author::Model { name })
     }
 
     /// Answers the rest of the jobs with the deterministic summary: "skip" (P7).
@@ -159,7 +177,10 @@ impl Run {
                 return Some(job);
             }
             let text = job.extractive(self.context.counter.as_ref());
-            self.written.push(Written { text, author: Author::Extractive });
+            self.written.push(Written {
+                text,
+                author: Author::Extractive,
+            });
         }
         None
     }

@@ -34,13 +34,22 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn new(view: View, note: Option<Note>, audit: Audit) -> Self {
-        Self { view, note, audit, records: None, adjustments: Vec::new(), layer: 0 }
+        Self {
+            view,
+            note,
+            audit,
+            records: None,
+            adjustments: Vec::new(),
+            layer: 0,
+        }
     }
 }
 
 impl Run {
     pub(super) fn update(&mut self) {
-        let (Some(plan), Some(mut draft)) = (self.plan.clone(), self.draft.take()) else { return };
+        let (Some(plan), Some(mut draft)) = (self.plan.clone(), self.draft.take()) else {
+            return;
+        };
         let shares = self.context.setup().shares;
         let mut context = self.context.clone();
 
@@ -52,7 +61,11 @@ impl Run {
         // The new layer, and the older ones one step shorter.
         let view = &mut draft.view;
         view.compactions += 1;
-        for seq in plan.covered.iter().map(|&i| self.context.entries[i].message.seq) {
+        for seq in plan
+            .covered
+            .iter()
+            .map(|&i| self.context.entries[i].message.seq)
+        {
             view.reduced.remove(&seq);
         }
         let layer = self.new_layer(&plan, draft.note.as_ref(), view);
@@ -62,7 +75,11 @@ impl Run {
         }
         self.age(view);
         push_layer(view, layer);
-        let used: Vec<u32> = view.layers.iter().flat_map(|l| l.notes.iter().copied()).collect();
+        let used: Vec<u32> = view
+            .layers
+            .iter()
+            .flat_map(|l| l.notes.iter().copied())
+            .collect();
         view.notes.retain(|n| used.contains(&n.id));
 
         // The user's own words, newest first.
@@ -88,11 +105,18 @@ impl Run {
         self.draft = Some(draft);
     }
 
-    fn new_layer(&self, plan: &super::identify::Plan, note: Option<&Note>, view: &mut View) -> Layer {
+    fn new_layer(
+        &self,
+        plan: &super::identify::Plan,
+        note: Option<&Note>,
+        view: &mut View,
+    ) -> Layer {
         let counter = self.context.counter.as_ref();
         let id = view.next_layer;
         view.next_layer += 1;
-        let summary = note.map_or_else(String::new, |n| fit(&n.text, plan.newest, Level::Detailed, counter));
+        let summary = note.map_or_else(String::new, |n| {
+            fit(&n.text, plan.newest, Level::Detailed, counter)
+        });
         let mut layer = Layer {
             id,
             level: Level::Detailed,
@@ -125,10 +149,16 @@ impl Run {
         let shares = self.context.setup().shares;
         let counter = self.context.counter.as_ref();
         let single = matches!(self.context.setup().policy.fading, Fading::Single { .. });
-        let slots = if single { 1 } else { shares.older_slots.max(1) as usize };
+        let slots = if single {
+            1
+        } else {
+            shares.older_slots.max(1) as usize
+        };
         while view.layers.len() > slots {
             let rank = |i: usize| (view.layers[i].rank + view.layers[i + 1].rank, i);
-            let Some(at) = (0..view.layers.len() - 1).min_by_key(|&i| rank(i)) else { break };
+            let Some(at) = (0..view.layers.len() - 1).min_by_key(|&i| rank(i)) else {
+                break;
+            };
             let merged = self.merge(view, at);
             view.layers.splice(at..=at + 1, [Rc::new(merged)]);
         }
@@ -137,7 +167,11 @@ impl Run {
             if old.tokens <= shares.older {
                 continue;
             }
-            let level = if old.level == Level::Detailed { Level::Moderate } else { Level::Compact };
+            let level = if old.level == Level::Detailed {
+                Level::Moderate
+            } else {
+                Level::Compact
+            };
             let mut layer = self.from_notes(view, &old.notes, level, shares.older);
             if layer.is_empty() {
                 layer = fit(&old.summary, shares.older, level, counter);
@@ -184,8 +218,18 @@ impl Run {
             author: b.author.clone(),
             retention: a.retention.min(b.retention),
             dropped: a.dropped.iter().chain(&b.dropped).cloned().collect(),
-            key_decisions: a.key_decisions.iter().chain(&b.key_decisions).cloned().collect(),
-            files_modified: a.files_modified.iter().chain(&b.files_modified).cloned().collect(),
+            key_decisions: a
+                .key_decisions
+                .iter()
+                .chain(&b.key_decisions)
+                .cloned()
+                .collect(),
+            files_modified: a
+                .files_modified
+                .iter()
+                .chain(&b.files_modified)
+                .cloned()
+                .collect(),
             next_steps: b.next_steps.clone(),
         };
         view.next_layer += 1;
@@ -197,7 +241,11 @@ impl Run {
 
     /// The text of notes cut to three quarters of `room`; the rest is for facts.
     fn from_notes(&self, view: &View, notes: &[u32], level: Level, room: u32) -> String {
-        let texts: Vec<&str> = notes.iter().filter_map(|id| view.note(*id)).map(|n| n.text.as_str()).collect();
+        let texts: Vec<&str> = notes
+            .iter()
+            .filter_map(|id| view.note(*id))
+            .map(|n| n.text.as_str())
+            .collect();
         let counter = self.context.counter.as_ref();
         fit(&texts.join("\n"), room * 3 / 4, level, counter)
     }
@@ -206,15 +254,23 @@ impl Run {
     fn carry(&self, view: &View, layer: &Layer, room: u32) -> Vec<String> {
         let counter = self.context.counter.as_ref();
         let left = room.saturating_sub(counter.count(&layer.summary));
-        let facts = layer.notes.iter().filter_map(|id| view.note(*id)).flat_map(|n| n.facts.iter().cloned());
-        let audit = Audit { facts: facts.collect() };
+        let facts = layer
+            .notes
+            .iter()
+            .filter_map(|id| view.note(*id))
+            .flat_map(|n| n.facts.iter().cloned());
+        let audit = Audit {
+            facts: facts.collect(),
+        };
         let missing = audit.check(&layer.summary).missing;
         retention::ledger(&missing, emphasis(self.options.mode), left, counter).lines
     }
 
     fn fill_ledger(&self, draft: &mut Draft, context: &mut Context, newest: u32, aim: u32) {
         let counter = self.context.counter.as_ref();
-        let Some(at) = draft.view.layers.iter().position(|l| l.id == draft.layer) else { return };
+        let Some(at) = draft.view.layers.iter().position(|l| l.id == draft.layer) else {
+            return;
+        };
         let mut layer = (*draft.view.layers[at]).clone();
         let mut check = draft.audit.check(&window_words(context));
         if check.missing.is_empty() {
@@ -230,8 +286,11 @@ impl Run {
             check = draft.audit.check(&window_words(context));
         }
         let own = newest.saturating_sub(layer.tokens);
-        let room = own.max(quarter.min(own + left)).max(aim.saturating_sub(context.tokens()).min(newest * 2));
-        layer.ledger = retention::ledger(&check.missing, emphasis(self.options.mode), room, counter).lines;
+        let room = own
+            .max(quarter.min(own + left))
+            .max(aim.saturating_sub(context.tokens()).min(newest * 2));
+        layer.ledger =
+            retention::ledger(&check.missing, emphasis(self.options.mode), room, counter).lines;
         recount(&mut layer, counter);
         draft.view.layers[at] = Rc::new(layer);
         context.set_view(draft.view.clone());
@@ -249,14 +308,18 @@ impl Run {
         let mut quotes = Vec::new();
         for entry in context.entries.iter().rev() {
             let message = &entry.message;
-            if message.role != Role::User || !matches!(context.view.rendition(message.seq), Rendition::Covered(_)) {
+            if message.role != Role::User
+                || !matches!(context.view.rendition(message.seq), Rendition::Covered(_))
+            {
                 continue;
             }
             let words = message.words();
             if words.trim().is_empty() {
                 continue;
             }
-            let Some(quote) = quote(message.seq, &words, most.min(left), counter) else { break };
+            let Some(quote) = quote(message.seq, &words, most.min(left), counter) else {
+                break;
+            };
             left -= quote.tokens;
             quotes.push(quote);
         }
@@ -309,14 +372,22 @@ pub(crate) fn fit(text: &str, room: u32, level: Level, counter: &dyn TokenCounte
 /// Counts summary and ledger as they stand in the slot.
 pub(crate) fn recount(layer: &mut Layer, counter: &dyn TokenCounter) {
     let body = layer_body(&layer.summary, &layer.ledger);
-    layer.tokens = if body.is_empty() { 0 } else { counter.count(&body) };
+    layer.tokens = if body.is_empty() {
+        0
+    } else {
+        counter.count(&body)
+    };
 }
 
 /// One quoted message, excerpted to `room`. `None` if not even an excerpt fits.
 fn quote(seq: Seq, words: &str, room: u32, counter: &dyn TokenCounter) -> Option<Quote> {
     let frame = counter.count(&quote_line(seq, "")) + 1;
     let room = room.checked_sub(frame).filter(|r| *r >= 12)?;
-    let text = if counter.count(words) <= room { words.trim().to_owned() } else { extractive::excerpt(words, room, counter) };
+    let text = if counter.count(words) <= room {
+        words.trim().to_owned()
+    } else {
+        extractive::excerpt(words, room, counter)
+    };
     let tokens = counter.count(&quote_line(seq, &text)) + 1;
     Some(Quote { seq, text, tokens })
 }

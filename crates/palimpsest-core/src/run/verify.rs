@@ -26,7 +26,11 @@ impl Run {
             draft.adjustments.extend(helped);
         }
         let after = context.tokens();
-        let worth = if self.options.manual { 0 } else { plan.covered_tokens / 10 };
+        let worth = if self.options.manual {
+            0
+        } else {
+            plan.covered_tokens / 10
+        };
         let needed = before > limit;
         if after >= before || (!needed && before - after < worth) {
             return Err(Refusal::NotWorth { before, after });
@@ -34,7 +38,9 @@ impl Run {
 
         let audit = draft.audit.check(&window_words(&context));
         let retention = audit.retention();
-        let dropped: Vec<String> = super::checkpoint::ordered(&audit.missing).map(|f| f.text.clone()).collect();
+        let dropped: Vec<String> = super::checkpoint::ordered(&audit.missing)
+            .map(|f| f.text.clone())
+            .collect();
         let mut view = context.view().clone();
         if let Some(layer) = view.layers.iter_mut().find(|l| l.id == draft.layer) {
             let mut written = (**layer).clone();
@@ -43,7 +49,10 @@ impl Run {
             *layer = Rc::new(written);
         }
         view.revision = before_context.view().revision + 1;
-        view.cause = Cause::Compaction { number: view.compactions, manual: self.options.manual };
+        view.cause = Cause::Compaction {
+            number: view.compactions,
+            manual: self.options.manual,
+        };
         view.paused = false;
         view.recalled = None;
         let report = RunReport {
@@ -61,6 +70,12 @@ impl Run {
             manual: self.options.manual,
         };
         let tip = before_context.entries().last().map(|e| e.message.seq);
-        Ok(Proposal { base: before_context.view().revision, tip, view, records: draft.records, report })
+        Ok(Proposal {
+            base: before_context.view().revision,
+            tip,
+            view,
+            records: draft.records,
+            report,
+        })
     }
 }

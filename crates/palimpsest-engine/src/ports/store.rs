@@ -188,7 +188,14 @@ pub enum Query {
 impl Query {
     /// All rows whose keys begin so.
     pub const fn all(table: Table, prefix: Key) -> Self {
-        Self::Range { table, prefix, from: None, to: None, reverse: false, limit: 0 }
+        Self::Range {
+            table,
+            prefix,
+            from: None,
+            to: None,
+            reverse: false,
+            limit: 0,
+        }
     }
 }
 
@@ -225,7 +232,10 @@ pub struct Lease {
 
 impl std::fmt::Debug for Lease {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lease").field("session", &self.session).field("epoch", &self.epoch).finish_non_exhaustive()
+        f.debug_struct("Lease")
+            .field("session", &self.session)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
     }
 }
 
@@ -250,13 +260,19 @@ pub enum StoreError {
     #[error("A row that must be new is there already ({0}).")]
     Exists(String),
     /// There is no room.
-    #[error("The browser's storage is full. Nothing was written. Export your sessions, then free some room.")]
+    #[error(
+        "The browser's storage is full. Nothing was written. Export your sessions, then free some room."
+    )]
     Quota,
     /// The database was made by a newer version.
-    #[error("The stored data comes from a newer version of palimpsest. It is opened for reading only.")]
+    #[error(
+        "The stored data comes from a newer version of palimpsest. It is opened for reading only."
+    )]
     Newer,
     /// Storage cannot be used at all.
-    #[error("Storage is not available here ({0}). What you do is kept in memory and lost when the page closes.")]
+    #[error(
+        "Storage is not available here ({0}). What you do is kept in memory and lost when the page closes."
+    )]
     Unavailable(String),
     /// A stored row cannot be read.
     #[error("A stored row is damaged ({0}). The rest of the session can be read.")]
@@ -295,7 +311,11 @@ impl StoreError {
 pub trait Store {
     /// The right to write `session`: the epoch grows by one and is written into the head row, if there is
     /// one. While another holder is alive the answer is [`StoreError::Busy`], unless `take_over`.
-    fn claim<'a>(&'a self, session: &'a str, take_over: bool) -> LocalFuture<'a, Result<Lease, StoreError>>;
+    fn claim<'a>(
+        &'a self,
+        session: &'a str,
+        take_over: bool,
+    ) -> LocalFuture<'a, Result<Lease, StoreError>>;
 
     /// Rows in key order. Needs no lease.
     fn read(&self, query: Query) -> LocalFuture<'_, Result<Vec<Row>, StoreError>>;

@@ -31,17 +31,32 @@ pub struct NewMessage {
 impl NewMessage {
     /// The user's words.
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: Role::User, origin: Origin::Host, parts: vec![Part::text(text)], at: 0.0 }
+        Self {
+            role: Role::User,
+            origin: Origin::Host,
+            parts: vec![Part::text(text)],
+            at: 0.0,
+        }
     }
 
     /// The model's words.
     pub fn assistant(parts: Vec<Part>) -> Self {
-        Self { role: Role::Assistant, origin: Origin::Model, parts, at: 0.0 }
+        Self {
+            role: Role::Assistant,
+            origin: Origin::Model,
+            parts,
+            at: 0.0,
+        }
     }
 
     /// A tool's answer.
     pub fn tool(parts: Vec<Part>) -> Self {
-        Self { role: Role::Tool, origin: Origin::Tool, parts, at: 0.0 }
+        Self {
+            role: Role::Tool,
+            origin: Origin::Tool,
+            parts,
+            at: 0.0,
+        }
     }
 }
 
@@ -49,7 +64,12 @@ impl Session {
     /// Stores a message at the end of the path. A user's message that fits no window is refused before it
     /// is stored (B5); replies and tool results are always stored, and shown as an excerpt if need be.
     pub async fn append(&self, new: NewMessage) -> Result<Seq, EngineError> {
-        Ok(self.append_all(vec![new]).await?.first().copied().unwrap_or(0))
+        Ok(self
+            .append_all(vec![new])
+            .await?
+            .first()
+            .copied()
+            .unwrap_or(0))
     }
 
     /// Stores several messages in one transaction: all of them or none.
@@ -67,8 +87,14 @@ impl Session {
                 for new in new {
                     let seq = head.last_seq.map_or(0, |s| s + 1);
                     let at = if new.at > 0.0 { new.at } else { now };
-                    let message =
-                        Message { seq, parent: head.tip, role: new.role, origin: new.origin, parts: new.parts, at };
+                    let message = Message {
+                        seq,
+                        parent: head.tip,
+                        role: new.role,
+                        origin: new.origin,
+                        parts: new.parts,
+                        at,
+                    };
                     let tokens = verbatim_tokens(&message, counter.as_ref());
                     if message.role == Role::User && message.origin == Origin::Host {
                         state.context.check_message(tokens)?;
@@ -80,19 +106,36 @@ impl Session {
                     head.tip = Some(seq);
                     head.last_seq = Some(seq);
                     head.messages += 1;
-                    stored.push(Stored { message: Rc::new(message), tokens });
+                    stored.push(Stored {
+                        message: Rc::new(message),
+                        tokens,
+                    });
                 }
-                ops.push(Op::Delete { table: Table::Partials, key: session_key(&id) });
+                ops.push(Op::Delete {
+                    table: Table::Partials,
+                    key: session_key(&id),
+                });
                 let excerpt = excerpts(state, &stored);
                 if let Some(view) = &excerpt {
                     let forms = new_forms(state, view);
                     for (seq, reduced) in &forms {
-                        let row = RenditionRow { reduced: (**reduced).clone(), counted_by: counter.epoch() };
+                        let row = RenditionRow {
+                            reduced: (**reduced).clone(),
+                            counted_by: counter.epoch(),
+                        };
                         let key = vec![id.as_str().into(), (*seq).into(), view.revision.into()];
-                        ops.push(Op::Add { table: Table::Renditions, key, value: seal(&row)? });
+                        ops.push(Op::Add {
+                            table: Table::Renditions,
+                            key,
+                            value: seal(&row)?,
+                        });
                     }
                     let row = revision_row(view, state.parent, &state.stored_forms, head.tip, now);
-                    ops.push(Op::Add { table: Table::Revisions, key: key(&id, view.revision), value: seal(&row)? });
+                    ops.push(Op::Add {
+                        table: Table::Revisions,
+                        key: key(&id, view.revision),
+                        value: seal(&row)?,
+                    });
                     head.revision = view.revision;
                     head.last_revision = view.revision;
                 }
@@ -102,7 +145,10 @@ impl Session {
             },
             |state, (stored, excerpt)| {
                 for s in stored {
-                    state.context.push_counted(Entry { message: Rc::clone(&s.message), tokens: s.tokens });
+                    state.context.push_counted(Entry {
+                        message: Rc::clone(&s.message),
+                        tokens: s.tokens,
+                    });
                     state.messages.insert(s.message.seq, s);
                 }
                 if let Some(view) = excerpt {
@@ -128,14 +174,20 @@ impl Session {
 fn excerpts(state: &super::State, stored: &[Stored]) -> Option<View> {
     let shares = state.context.setup().shares;
     let quarter = shares.window / 4;
-    let total: u32 = stored.iter().map(|s| s.tokens).fold(state.context.tokens(), u32::saturating_add);
+    let total: u32 = stored
+        .iter()
+        .map(|s| s.tokens)
+        .fold(state.context.tokens(), u32::saturating_add);
     let large = |s: &&Stored| s.message.role != Role::User && s.tokens > quarter;
     if total <= shares.limit || !stored.iter().any(|s| large(&s)) {
         return None;
     }
     let mut context = state.context.clone();
     for s in stored {
-        context.push_counted(Entry { message: Rc::clone(&s.message), tokens: s.tokens });
+        context.push_counted(Entry {
+            message: Rc::clone(&s.message),
+            tokens: s.tokens,
+        });
     }
     let mut view = context.view().clone();
     for s in stored.iter().filter(large) {

@@ -6,8 +6,12 @@ use futures_util::future::{Either, select};
 use futures_util::{StreamExt, pin_mut};
 use palimpsest_core::message::Role;
 use palimpsest_core::mode::Mode;
-use palimpsest_core::request::{ChatRequest, Delta, FinishReason, ModelError, Purpose as Asked, RequestMessage, RequestOptions};
-use palimpsest_core::run::{Preview, Proposal, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary};
+use palimpsest_core::request::{
+    ChatRequest, Delta, FinishReason, ModelError, Purpose as Asked, RequestMessage, RequestOptions,
+};
+use palimpsest_core::run::{
+    Preview, Proposal, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
+};
 
 use crate::error::{EngineError, refusal_sentence};
 use crate::event::Event;
@@ -39,7 +43,9 @@ pub struct CompactOptions {
 
 impl std::fmt::Debug for CompactOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CompactOptions").field("manual", &self.manual).finish_non_exhaustive()
+        f.debug_struct("CompactOptions")
+            .field("manual", &self.manual)
+            .finish_non_exhaustive()
     }
 }
 
@@ -72,7 +78,11 @@ pub(crate) struct HostRun {
 impl Session {
     /// What a compaction would do now. Asks no model (P10).
     pub fn preview(&self, focus: Option<String>) -> Result<Preview, EngineError> {
-        let options = RunOptions { manual: true, focus, ..RunOptions::default() };
+        let options = RunOptions {
+            manual: true,
+            focus,
+            ..RunOptions::default()
+        };
         let mut run = Run::new(&self.0.state.borrow().context, options, self.seed());
         run.preview().map_err(EngineError::Refused)
     }
@@ -84,11 +94,18 @@ impl Session {
     }
 
     /// Runs the automatic compaction if it is due. To be called after every reply, in the background.
-    pub async fn tend(&self, options: CompactOptions, signal: Signal) -> Result<Option<Compacted>, EngineError> {
+    pub async fn tend(
+        &self,
+        options: CompactOptions,
+        signal: Signal,
+    ) -> Result<Option<Compacted>, EngineError> {
         if !self.is_due() {
             return Ok(None);
         }
-        let options = CompactOptions { manual: false, ..options };
+        let options = CompactOptions {
+            manual: false,
+            ..options
+        };
         match self.compact(options, signal).await {
             Ok(done) => Ok(Some(done)),
             Err(EngineError::Refused(Refusal::Cancelled) | EngineError::Busy(_)) => Ok(None),
@@ -108,7 +125,11 @@ impl Session {
     }
 
     /// Makes the window smaller. Either one new revision is committed or nothing changes.
-    pub async fn compact(&self, options: CompactOptions, signal: Signal) -> Result<Compacted, EngineError> {
+    pub async fn compact(
+        &self,
+        options: CompactOptions,
+        signal: Signal,
+    ) -> Result<Compacted, EngineError> {
         let turn = self.0.compacting.lock().await;
         let abort = Abort::new();
         self.0.state.borrow_mut().compaction = Some(abort.clone());
@@ -119,20 +140,35 @@ impl Session {
             Ok(_) => {}
             Err(EngineError::Refused(refusal)) => {
                 if !options.manual && *refusal != Refusal::Cancelled {
-                    self.edit_head(|head| head.strikes = head.strikes.saturating_add(1)).await?;
+                    self.edit_head(|head| head.strikes = head.strikes.saturating_add(1))
+                        .await?;
                 }
-                self.emit(&Event::CompressionSkipped { code: refusal.code(), message: refusal_sentence(refusal) });
+                self.emit(&Event::CompressionSkipped {
+                    code: refusal.code(),
+                    message: refusal_sentence(refusal),
+                });
             }
             Err(error) => {
-                self.emit(&Event::CompressionError { code: error.code(), message: error.to_string() });
+                self.emit(&Event::CompressionError {
+                    code: error.code(),
+                    message: error.to_string(),
+                });
             }
         }
         result
     }
 
-    async fn drive(&self, options: &CompactOptions, outer: &Signal, own: &Signal) -> Result<Compacted, EngineError> {
+    async fn drive(
+        &self,
+        options: &CompactOptions,
+        outer: &Signal,
+        own: &Signal,
+    ) -> Result<Compacted, EngineError> {
         let name = options.model.as_ref().map(|_| {
-            options.model_name.clone().unwrap_or_else(|| self.0.state.borrow().head.model.clone())
+            options
+                .model_name
+                .clone()
+                .unwrap_or_else(|| self.0.state.borrow().head.model.clone())
         });
         let run_options = RunOptions {
             manual: options.manual,
@@ -147,13 +183,19 @@ impl Session {
                 run.cancel();
             }
             let step = run.step();
-            self.emit(&Event::Compressing { stage: run.stage(), written: 0, of: 0 });
+            self.emit(&Event::Compressing {
+                stage: run.stage(),
+                written: 0,
+                of: 0,
+            });
             match step {
                 Step::Done(proposal) => return self.commit(*proposal).await,
                 Step::Refused(refusal) => return Err(EngineError::Refused(refusal)),
                 Step::Need(job) => {
                     let answer = match (&options.model, &name) {
-                        (Some(model), Some(name)) => self.ask(model.as_ref(), name, &job, outer, own).await,
+                        (Some(model), Some(name)) => {
+                            self.ask(model.as_ref(), name, &job, outer, own).await
+                        }
                         _ => SuppliedSummary::Failed("no_model".into()),
                     };
                     run.supply(job.id, answer)?;
@@ -177,11 +219,14 @@ impl Session {
                 Ok(text) => return SuppliedSummary::Text(text),
                 Err(error) => error,
             };
-            if !failed.retryable() || attempt >= ATTEMPTS || outer.is_aborted() || own.is_aborted() {
+            if !failed.retryable() || attempt >= ATTEMPTS || outer.is_aborted() || own.is_aborted()
+            {
                 return SuppliedSummary::Failed(failed.code().to_owned());
             }
             let wait = match &failed {
-                ModelError::Busy { retry_after_ms: Some(ms) } => (*ms).min(30_000),
+                ModelError::Busy {
+                    retry_after_ms: Some(ms),
+                } => (*ms).min(30_000),
                 _ => 400 << attempt,
             };
             let sleep = self.0.engine.world.timer.sleep(wait);
@@ -248,7 +293,9 @@ impl Session {
                         of: job.num_predict(),
                     });
                 }
-                Some(Ok(Delta::Done { reason: FinishReason::Length })) => {
+                Some(Ok(Delta::Done {
+                    reason: FinishReason::Length,
+                })) => {
                     // Cut off: whole sentences may still be worth keeping; the checks decide.
                     text.push_str(" …");
                     return Ok(text);
@@ -277,7 +324,13 @@ impl Session {
     pub(crate) async fn commit(&self, proposal: Proposal) -> Result<Compacted, EngineError> {
         let id = self.0.id.clone();
         let now = self.now();
-        let Proposal { base, view, records, report, .. } = proposal;
+        let Proposal {
+            base,
+            view,
+            records,
+            report,
+            ..
+        } = proposal;
         let revision = view.revision;
         let mut snapshot_number = 0;
         let mut aged = Vec::new();
@@ -295,20 +348,43 @@ impl Session {
                 let (snapshot, mut ops, prune) = take(state, &id, "", Purpose::Rollback, now)?;
                 snapshot_number = snapshot.n;
                 let old = state.context.view();
-                for layer in view.layers.iter().filter(|l| !old.layers.iter().any(|o| Rc::ptr_eq(o, l))) {
-                    ops.push(Op::Put { table: Table::Layers, key: key(&id, layer.id), value: seal(layer.as_ref())? });
+                for layer in view
+                    .layers
+                    .iter()
+                    .filter(|l| !old.layers.iter().any(|o| Rc::ptr_eq(o, l)))
+                {
+                    ops.push(Op::Put {
+                        table: Table::Layers,
+                        key: key(&id, layer.id),
+                        value: seal(layer.as_ref())?,
+                    });
                     aged.extend(layer.replaces.iter().map(|from| (*from, layer.id)));
                 }
-                for note in view.notes.iter().filter(|n| !old.notes.iter().any(|o| o.id == n.id)) {
-                    ops.push(Op::Add { table: Table::Notes, key: key(&id, note.id), value: seal(note.as_ref())? });
+                for note in view
+                    .notes
+                    .iter()
+                    .filter(|n| !old.notes.iter().any(|o| o.id == n.id))
+                {
+                    ops.push(Op::Add {
+                        table: Table::Notes,
+                        key: key(&id, note.id),
+                        value: seal(note.as_ref())?,
+                    });
                 }
                 let epoch = state.context.counter().epoch();
                 let mut forms = state.stored_forms.clone();
                 forms.retain(|seq, _| view.reduced.contains_key(seq));
                 for (seq, reduced) in super::append::new_forms(state, &view) {
-                    let row = RenditionRow { reduced: (*reduced).clone(), counted_by: epoch };
+                    let row = RenditionRow {
+                        reduced: (*reduced).clone(),
+                        counted_by: epoch,
+                    };
                     let key = vec![id.as_str().into(), seq.into(), view.revision.into()];
-                    ops.push(Op::Add { table: Table::Renditions, key, value: seal(&row)? });
+                    ops.push(Op::Add {
+                        table: Table::Renditions,
+                        key,
+                        value: seal(&row)?,
+                    });
                     forms.insert(seq, view.revision);
                 }
                 let mut head = state.head.clone();
@@ -318,11 +394,19 @@ impl Session {
                 });
                 if let Some(records) = &records {
                     head.records = records.revision;
-                    ops.push(Op::Add { table: Table::Records, key: key(&id, records.revision), value: seal(records)? });
+                    ops.push(Op::Add {
+                        table: Table::Records,
+                        key: key(&id, records.revision),
+                        value: seal(records)?,
+                    });
                 }
                 let mut row = revision_row(&view, Some(base), &forms, state.head.tip, now);
                 row.report = Some(report);
-                ops.push(Op::Add { table: Table::Revisions, key: key(&id, view.revision), value: seal(&row)? });
+                ops.push(Op::Add {
+                    table: Table::Revisions,
+                    key: key(&id, view.revision),
+                    value: seal(&row)?,
+                });
                 head.revision = view.revision;
                 head.last_revision = view.revision;
                 head.snapshots = snapshot.n;
@@ -332,7 +416,11 @@ impl Session {
                 }
                 context.set_view(view.clone());
                 head.tokens = context.tokens();
-                head.strikes = if context.is_due() { head.strikes.saturating_add(1) } else { 0 };
+                head.strikes = if context.is_due() {
+                    head.strikes.saturating_add(1)
+                } else {
+                    0
+                };
                 Ok((Change { ops, head }, (context, forms, snapshot, prune)))
             },
             |state, (context, forms, snapshot, prune)| {
@@ -343,16 +431,25 @@ impl Session {
             },
         )
         .await?;
-        self.emit(&Event::SnapshotCreated { snapshot: snapshot_number, automatic: true });
+        self.emit(&Event::SnapshotCreated {
+            snapshot: snapshot_number,
+            automatic: true,
+        });
         for (from, to) in aged {
             self.emit(&Event::CheckpointAged { from, to });
         }
         if let Some(layer) = report_out.layer {
             self.emit(&Event::CheckpointCreated { layer });
         }
-        self.emit(&Event::Compressed { revision: number, report: Box::new(report_out.clone()) });
+        self.emit(&Event::Compressed {
+            revision: number,
+            report: Box::new(report_out.clone()),
+        });
         self.emit_budget();
-        Ok(Compacted { revision: number, report: report_out })
+        Ok(Compacted {
+            revision: number,
+            report: report_out,
+        })
     }
 
     /// A summary that the host is to write: starts a run if a compaction is due or `manual`. `None` when
@@ -362,7 +459,11 @@ impl Session {
             if !manual && !self.is_due() {
                 return None;
             }
-            let options = RunOptions { manual, model: Some("host".into()), ..RunOptions::default() };
+            let options = RunOptions {
+                manual,
+                model: Some("host".into()),
+                ..RunOptions::default()
+            };
             let run = Run::new(&self.0.state.borrow().context, options, self.seed());
             self.0.state.borrow_mut().host_run = Some(HostRun { run });
         }
@@ -383,13 +484,24 @@ impl Session {
     }
 
     /// The host's summary, or `None` if it could not write one. Commits when it was the last one needed.
-    pub async fn complete_job(&self, id: u32, text: Option<String>) -> Result<Option<Compacted>, EngineError> {
+    pub async fn complete_job(
+        &self,
+        id: u32,
+        text: Option<String>,
+    ) -> Result<Option<Compacted>, EngineError> {
         let step = {
             let mut state = self.0.state.borrow_mut();
             let Some(host) = state.host_run.as_mut() else {
-                return Err(palimpsest_core::error::CoreError::NotFound { what: "waiting job", id }.into());
+                return Err(palimpsest_core::error::CoreError::NotFound {
+                    what: "waiting job",
+                    id,
+                }
+                .into());
             };
-            let answer = text.map_or_else(|| SuppliedSummary::Failed("host_failed".into()), SuppliedSummary::Text);
+            let answer = text.map_or_else(
+                || SuppliedSummary::Failed("host_failed".into()),
+                SuppliedSummary::Text,
+            );
             host.run.supply(id, answer)?;
             host.run.step()
         };

@@ -33,7 +33,9 @@ impl Session {
     pub fn history(&self, before: Option<Seq>, limit: usize) -> Vec<HistoryItem> {
         let state = self.0.state.borrow();
         let entries = state.context.entries();
-        let end = before.map_or(entries.len(), |seq| entries.partition_point(|e| e.message.seq < seq));
+        let end = before.map_or(entries.len(), |seq| {
+            entries.partition_point(|e| e.message.seq < seq)
+        });
         let start = end.saturating_sub(limit);
         entries[start..end]
             .iter()
@@ -44,7 +46,10 @@ impl Session {
                     Rendition::Verbatim => (None, None),
                 };
                 let siblings = siblings(&state, e.message.seq);
-                let at = siblings.iter().position(|s| *s == e.message.seq).unwrap_or(0);
+                let at = siblings
+                    .iter()
+                    .position(|s| *s == e.message.seq)
+                    .unwrap_or(0);
                 HistoryItem {
                     message: Rc::clone(&e.message),
                     tokens: e.tokens,
@@ -76,7 +81,11 @@ impl Session {
         let tip = {
             let state = self.0.state.borrow();
             if !state.messages.contains_key(&seq) {
-                return Err(CoreError::NotFound { what: "message", id: seq }.into());
+                return Err(CoreError::NotFound {
+                    what: "message",
+                    id: seq,
+                }
+                .into());
             }
             newest_end(&state, seq)
         };
@@ -88,7 +97,12 @@ impl Session {
         let parent = {
             let state = self.0.state.borrow();
             let stored = state.messages.get(&seq);
-            stored.map(|s| s.message.parent).ok_or(CoreError::NotFound { what: "message", id: seq })?
+            stored
+                .map(|s| s.message.parent)
+                .ok_or(CoreError::NotFound {
+                    what: "message",
+                    id: seq,
+                })?
         };
         self.move_tip(parent).await
     }
@@ -98,9 +112,14 @@ impl Session {
         let last = {
             let state = self.0.state.borrow();
             let mut entries = state.context.entries().iter().rev();
-            entries.find(|e| e.message.role == Role::User).map(|e| e.message.seq)
+            entries
+                .find(|e| e.message.role == Role::User)
+                .map(|e| e.message.seq)
         };
-        let last = last.ok_or(CoreError::NotFound { what: "user message", id: 0 })?;
+        let last = last.ok_or(CoreError::NotFound {
+            what: "user message",
+            id: 0,
+        })?;
         self.move_tip(Some(last)).await?;
         Ok(last)
     }
@@ -113,7 +132,13 @@ impl Session {
                 head.tip = tip;
                 let path = load::path(&state.messages, tip);
                 head.messages = path.len() as u32;
-                Ok((Change { ops: Vec::new(), head }, path))
+                Ok((
+                    Change {
+                        ops: Vec::new(),
+                        head,
+                    },
+                    path,
+                ))
             },
             |state, path| {
                 let mut context = palimpsest_core::context::Context::new(
@@ -137,7 +162,9 @@ impl Session {
 }
 
 fn siblings(state: &State, seq: Seq) -> Vec<Seq> {
-    let Some(parent) = state.messages.get(&seq).map(|s| s.message.parent) else { return vec![seq] };
+    let Some(parent) = state.messages.get(&seq).map(|s| s.message.parent) else {
+        return vec![seq];
+    };
     let role = state.messages.get(&seq).map(|s| s.message.role);
     // siblings are few and close together: children of one message come after it
     state
@@ -150,7 +177,12 @@ fn siblings(state: &State, seq: Seq) -> Vec<Seq> {
 
 fn newest_end(state: &State, seq: Seq) -> Seq {
     let mut tip = seq;
-    while let Some((next, _)) = state.messages.range(tip + 1..).rev().find(|(_, s)| s.message.parent == Some(tip)) {
+    while let Some((next, _)) = state
+        .messages
+        .range(tip + 1..)
+        .rev()
+        .find(|(_, s)| s.message.parent == Some(tip))
+    {
         tip = *next;
     }
     tip

@@ -18,23 +18,40 @@ use crate::rows::{MessageRow, RenditionRow, RevisionRow, key, part_text, session
 use super::{Session, Snapshot, State, Stored};
 
 impl Session {
-    pub(crate) async fn load(engine: &Engine, id: &str, take_over: bool) -> Result<Self, EngineError> {
+    pub(crate) async fn load(
+        engine: &Engine,
+        id: &str,
+        take_over: bool,
+    ) -> Result<Self, EngineError> {
         let store = engine.store.as_ref();
-        let heads = store.read(Query::Get { table: Table::Heads, key: session_key(id) }).await?;
+        let heads = store
+            .read(Query::Get {
+                table: Table::Heads,
+                key: session_key(id),
+            })
+            .await?;
         if heads.is_empty() {
             return Err(EngineError::NoSession(id.to_owned()));
         }
         let lease = store.claim(id, take_over).await?;
         // the claim has written its epoch into the head
-        let rows = store.read(Query::Get { table: Table::Heads, key: session_key(id) }).await?;
-        let row = rows.first().ok_or_else(|| EngineError::NoSession(id.to_owned()))?;
-        let head: Head =
-            serde_json::from_str(&row.value).map_err(|e| StoreError::Corrupt(format!("the head of {id}: {e}")))?;
+        let rows = store
+            .read(Query::Get {
+                table: Table::Heads,
+                key: session_key(id),
+            })
+            .await?;
+        let row = rows
+            .first()
+            .ok_or_else(|| EngineError::NoSession(id.to_owned()))?;
+        let head: Head = serde_json::from_str(&row.value)
+            .map_err(|e| StoreError::Corrupt(format!("the head of {id}: {e}")))?;
         if head.schema > SCHEMA {
             return Err(StoreError::Newer.into());
         }
 
-        let records: Records = get(store, Table::Records, key(id, head.records), "the records").await?;
+        let records: Records =
+            get(store, Table::Records, key(id, head.records), "the records").await?;
         let counter = engine.counter();
         let setup = setup(head.window, head.thinking, &head.policy, counter.as_ref())?;
         let messages = messages(store, id, counter.epoch(), counter.as_ref()).await?;
@@ -50,13 +67,22 @@ impl Session {
             stored_forms = row.reduced.iter().copied().collect();
             context.set_view(view(store, id, row).await?);
         }
-        let snapshots = store.read(Query::all(Table::Snapshots, session_key(id))).await?;
+        let snapshots = store
+            .read(Query::all(Table::Snapshots, session_key(id)))
+            .await?;
         let snapshots = snapshots
             .iter()
             .filter_map(|row| unseal::<Snapshot>("a snapshot", &row.value).ok())
             .collect();
-        let partial = store.read(Query::Get { table: Table::Partials, key: session_key(id) }).await?;
-        let partial = partial.first().and_then(|row| unseal::<String>("a partial reply", &row.value).ok());
+        let partial = store
+            .read(Query::Get {
+                table: Table::Partials,
+                key: session_key(id),
+            })
+            .await?;
+        let partial = partial
+            .first()
+            .and_then(|row| unseal::<String>("a partial reply", &row.value).ok());
         let state = State {
             head,
             context,
@@ -80,29 +106,50 @@ async fn get<T: serde::de::DeserializeOwned>(
     what: &str,
 ) -> Result<T, StoreError> {
     let rows = store.read(Query::Get { table, key }).await?;
-    let row = rows.first().ok_or_else(|| StoreError::Corrupt(format!("{what} are missing")))?;
+    let row = rows
+        .first()
+        .ok_or_else(|| StoreError::Corrupt(format!("{what} are missing")))?;
     unseal(what, &row.value)
 }
 
 /// The row of a revision.
-pub(super) async fn revision(store: &dyn Store, id: &str, n: u32) -> Result<RevisionRow, StoreError> {
-    get(store, Table::Revisions, key(id, n), &format!("the rows of revision {n}")).await
+pub(super) async fn revision(
+    store: &dyn Store,
+    id: &str,
+    n: u32,
+) -> Result<RevisionRow, StoreError> {
+    get(
+        store,
+        Table::Revisions,
+        key(id, n),
+        &format!("the rows of revision {n}"),
+    )
+    .await
 }
 
 /// The view of a revision, with the layers, notes and forms that it names.
-pub(super) async fn view(store: &dyn Store, id: &str, row: RevisionRow) -> Result<View, StoreError> {
+pub(super) async fn view(
+    store: &dyn Store,
+    id: &str,
+    row: RevisionRow,
+) -> Result<View, StoreError> {
     let mut layers = Vec::new();
     for n in &row.layers {
-        layers.push(Rc::new(get::<Layer>(store, Table::Layers, key(id, *n), "a layer's rows").await?));
+        layers.push(Rc::new(
+            get::<Layer>(store, Table::Layers, key(id, *n), "a layer's rows").await?,
+        ));
     }
     let mut notes = Vec::new();
     for n in &row.notes {
-        notes.push(Rc::new(get::<Note>(store, Table::Notes, key(id, *n), "a note's rows").await?));
+        notes.push(Rc::new(
+            get::<Note>(store, Table::Notes, key(id, *n), "a note's rows").await?,
+        ));
     }
     let mut reduced = BTreeMap::new();
     for (seq, n) in &row.reduced {
         let key = vec![id.into(), (*seq).into(), (*n).into()];
-        let form: RenditionRow = get(store, Table::Renditions, key, "a message's shorter forms").await?;
+        let form: RenditionRow =
+            get(store, Table::Renditions, key, "a message's shorter forms").await?;
         reduced.insert(*seq, Rc::new(form.reduced));
     }
     Ok(View {
@@ -129,24 +176,40 @@ async fn messages(
     epoch: u64,
     counter: &dyn palimpsest_tokens::TokenCounter,
 ) -> Result<BTreeMap<Seq, Stored>, StoreError> {
-    let rows = store.read(Query::all(Table::Messages, session_key(id))).await?;
+    let rows = store
+        .read(Query::all(Table::Messages, session_key(id)))
+        .await?;
     let mut messages = BTreeMap::new();
     for row in rows {
-        let Some(KeyPart::Number(seq)) = row.key.get(1) else { continue };
+        let Some(KeyPart::Number(seq)) = row.key.get(1) else {
+            continue;
+        };
         let mut message = match unseal::<MessageRow>("a message", &row.value) {
             Ok(message) => message,
             Err(error) => gap(*seq, &error, epoch),
         };
         for blob in std::mem::take(&mut message.blobs) {
-            let chunks = store.read(Query::all(Table::Blobs, vec![KeyPart::Text(blob.hash.clone())])).await?;
-            let text: Result<Vec<String>, _> =
-                chunks.iter().map(|c| unseal::<String>("a large text", &c.value)).collect();
+            let chunks = store
+                .read(Query::all(
+                    Table::Blobs,
+                    vec![KeyPart::Text(blob.hash.clone())],
+                ))
+                .await?;
+            let text: Result<Vec<String>, _> = chunks
+                .iter()
+                .map(|c| unseal::<String>("a large text", &c.value))
+                .collect();
             let text = text
                 .map(|t| t.concat())
                 .ok()
                 .filter(|t| t.len() == blob.bytes as usize)
                 .unwrap_or_else(|| format!("[Content unavailable: {}]", blob.hash));
-            if let Some(slot) = message.message.parts.get_mut(blob.part as usize).and_then(part_text) {
+            if let Some(slot) = message
+                .message
+                .parts
+                .get_mut(blob.part as usize)
+                .and_then(part_text)
+            {
                 *slot = text;
             }
         }
@@ -155,16 +218,31 @@ async fn messages(
         } else {
             palimpsest_core::rendition::verbatim_tokens(&message.message, counter)
         };
-        messages.insert(*seq, Stored { message: Rc::new(message.message), tokens });
+        messages.insert(
+            *seq,
+            Stored {
+                message: Rc::new(message.message),
+                tokens,
+            },
+        );
     }
     Ok(messages)
 }
 
 fn gap(seq: Seq, error: &StoreError, epoch: u64) -> MessageRow {
     use palimpsest_core::message::{Message, Role};
-    let mut message = Message::text(seq, Role::Assistant, format!("[This message cannot be read: {error}]"));
+    let mut message = Message::text(
+        seq,
+        Role::Assistant,
+        format!("[This message cannot be read: {error}]"),
+    );
     message.origin = palimpsest_core::message::Origin::Import;
-    MessageRow { message, tokens: 24, counted_by: epoch, blobs: Vec::new() }
+    MessageRow {
+        message,
+        tokens: 24,
+        counted_by: epoch,
+        blobs: Vec::new(),
+    }
 }
 
 /// The messages from the first one to `tip`, along their parents.
@@ -172,7 +250,10 @@ pub(super) fn path(messages: &BTreeMap<Seq, Stored>, tip: Option<Seq>) -> Vec<En
     let mut path = Vec::new();
     let mut at = tip;
     while let Some(stored) = at.and_then(|seq| messages.get(&seq)) {
-        path.push(Entry { message: Rc::clone(&stored.message), tokens: stored.tokens });
+        path.push(Entry {
+            message: Rc::clone(&stored.message),
+            tokens: stored.tokens,
+        });
         // parents are older by construction: a damaged row cannot make a circle
         at = stored.message.parent.filter(|p| *p < stored.message.seq);
     }

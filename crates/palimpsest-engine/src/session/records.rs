@@ -38,7 +38,11 @@ impl Session {
     /// Takes a line out of the records. It stays in what was said.
     pub async fn unpin(&self, id: u32) -> Result<(), EngineError> {
         self.edit_records(move |records, _, _| {
-            if records.unpin(id) { Ok(()) } else { Err(CoreError::NotFound { what: "pin", id }) }
+            if records.unpin(id) {
+                Ok(())
+            } else {
+                Err(CoreError::NotFound { what: "pin", id })
+            }
         })
         .await
     }
@@ -55,7 +59,11 @@ impl Session {
 
     async fn edit_records(
         &self,
-        edit: impl FnOnce(&mut Records, u32, &dyn palimpsest_tokens::TokenCounter) -> Result<(), CoreError>,
+        edit: impl FnOnce(
+            &mut Records,
+            u32,
+            &dyn palimpsest_tokens::TokenCounter,
+        ) -> Result<(), CoreError>,
     ) -> Result<(), EngineError> {
         let id = self.0.id.clone();
         self.write(
@@ -70,7 +78,11 @@ impl Session {
                 if records.revision != state.context.records().revision {
                     records.revision = head.records + 1;
                     head.records = records.revision;
-                    ops.push(Op::Add { table: Table::Records, key: key(&id, head.records), value: seal(&records)? });
+                    ops.push(Op::Add {
+                        table: Table::Records,
+                        key: key(&id, head.records),
+                        value: seal(&records)?,
+                    });
                 }
                 Ok((Change { ops, head }, records))
             },
@@ -83,7 +95,13 @@ impl Session {
 
     /// Another model, window or policy. The renditions stay; what does not fit any more is compacted at the
     /// next message.
-    pub async fn set_model(&self, model: &str, window: u32, policy: &str, thinking: bool) -> Result<(), EngineError> {
+    pub async fn set_model(
+        &self,
+        model: &str,
+        window: u32,
+        policy: &str,
+        thinking: bool,
+    ) -> Result<(), EngineError> {
         let (model, policy) = (model.to_owned(), policy.to_owned());
         self.write(
             Durability::Strict,
@@ -96,7 +114,13 @@ impl Session {
                 head.policy = policy;
                 head.thinking = thinking;
                 head.strikes = 0;
-                Ok((Change { ops: Vec::new(), head }, setup))
+                Ok((
+                    Change {
+                        ops: Vec::new(),
+                        head,
+                    },
+                    setup,
+                ))
             },
             |state, setup| state.context.set_setup(setup),
         )

@@ -6,7 +6,9 @@ use futures_util::future::{Either, select};
 use futures_util::{StreamExt, pin_mut};
 use palimpsest_core::message::{Part, Seq};
 use palimpsest_core::pass::emergency;
-use palimpsest_core::request::{ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestOptions, Usage};
+use palimpsest_core::request::{
+    ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestOptions, Usage,
+};
 use palimpsest_core::run::{Proposal, RunReport};
 
 use crate::error::EngineError;
@@ -24,7 +26,11 @@ const PARTIAL_EVERY: usize = 1_200;
 /// Answers the tool calls of a model.
 pub trait ToolHandler {
     /// Runs the tool. An `Err` is shown to the model as a failed result.
-    fn call<'a>(&'a self, name: &'a str, arguments: &'a str) -> LocalFuture<'a, Result<String, String>>;
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+    ) -> LocalFuture<'a, Result<String, String>>;
 }
 
 /// How to send.
@@ -44,7 +50,9 @@ pub struct SendOptions {
 
 impl std::fmt::Debug for SendOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SendOptions").field("tools", &self.tools.len()).finish_non_exhaustive()
+        f.debug_struct("SendOptions")
+            .field("tools", &self.tools.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -100,7 +108,12 @@ impl Session {
     }
 
     /// Lets the model answer what stands at the end of the path: after a rewind, or a reply that broke off.
-    pub async fn reply(&self, options: &SendOptions, signal: Signal, on: &dyn Fn(SendEvent)) -> Result<Reply, EngineError> {
+    pub async fn reply(
+        &self,
+        options: &SendOptions,
+        signal: Signal,
+        on: &dyn Fn(SendEvent),
+    ) -> Result<Reply, EngineError> {
         self.claim_reply()?;
         let result = self.rounds(options, signal, on).await;
         self.0.state.borrow_mut().reply = None;
@@ -145,7 +158,12 @@ impl Session {
         self.rounds(options, signal, on).await
     }
 
-    async fn rounds(&self, options: &SendOptions, signal: Signal, on: &dyn Fn(SendEvent)) -> Result<Reply, EngineError> {
+    async fn rounds(
+        &self,
+        options: &SendOptions,
+        signal: Signal,
+        on: &dyn Fn(SendEvent),
+    ) -> Result<Reply, EngineError> {
         let mut round = 0;
         loop {
             self.make_fit(options, &signal, on).await?;
@@ -160,7 +178,11 @@ impl Session {
             let reply = self.store_answer(&answer).await?;
             round += 1;
             let calls: Vec<Part> = answer.calls.clone();
-            let Some(handler) = options.handler.as_ref().filter(|_| !calls.is_empty() && round < TOOL_ROUNDS) else {
+            let Some(handler) = options
+                .handler
+                .as_ref()
+                .filter(|_| !calls.is_empty() && round < TOOL_ROUNDS)
+            else {
                 return Ok(reply);
             };
             if answer.stopped {
@@ -168,26 +190,47 @@ impl Session {
             }
             let mut results = Vec::new();
             for call in calls {
-                let Part::ToolCall { id, name, arguments } = call else { continue };
+                let Part::ToolCall {
+                    id,
+                    name,
+                    arguments,
+                } = call
+                else {
+                    continue;
+                };
                 on(SendEvent::Tool(name.clone()));
                 let outcome = handler.call(&name, &arguments).await;
                 let (text, error) = match outcome {
                     Ok(text) => (text, false),
                     Err(text) => (text, true),
                 };
-                results.push(NewMessage::tool(vec![Part::ToolResult { call: id, name: Some(name), text, error }]));
+                results.push(NewMessage::tool(vec![Part::ToolResult {
+                    call: id,
+                    name: Some(name),
+                    text,
+                    error,
+                }]));
             }
             self.append_all(results).await?;
         }
     }
 
     /// Before sending the window must fit: a compaction if one helps, else the emergency.
-    async fn make_fit(&self, options: &SendOptions, signal: &Signal, on: &dyn Fn(SendEvent)) -> Result<(), EngineError> {
+    async fn make_fit(
+        &self,
+        options: &SendOptions,
+        signal: &Signal,
+        on: &dyn Fn(SendEvent),
+    ) -> Result<(), EngineError> {
         if self.0.state.borrow().context.check_limit().valid {
             return Ok(());
         }
         on(SendEvent::Waiting);
-        let compact = CompactOptions { model: Some(Rc::clone(&options.model)), manual: true, ..CompactOptions::default() };
+        let compact = CompactOptions {
+            model: Some(Rc::clone(&options.model)),
+            manual: true,
+            ..CompactOptions::default()
+        };
         let result = self.compact(compact, signal.clone()).await;
         if self.0.state.borrow().context.check_limit().valid {
             return Ok(());
@@ -205,8 +248,13 @@ impl Session {
             let mut context = state.context.clone();
             let before = context.tokens();
             // Below the limit, too, when the server says that it does not fit.
-            let limit = context.setup().shares.limit.min(before.saturating_sub(before / 8));
-            let adjustments = emergency::shrink(&mut context, limit, self.now()).map_err(EngineError::Refused)?;
+            let limit = context
+                .setup()
+                .shares
+                .limit
+                .min(before.saturating_sub(before / 8));
+            let adjustments =
+                emergency::shrink(&mut context, limit, self.now()).map_err(EngineError::Refused)?;
             let mut view = context.view().clone();
             view.cause = palimpsest_core::context::Cause::Emergency;
             let report = RunReport {
@@ -223,13 +271,24 @@ impl Session {
                 adjustments,
                 manual: false,
             };
-            Proposal { base: state.head.revision, tip: state.head.tip, view, records: None, report }
+            Proposal {
+                base: state.head.revision,
+                tip: state.head.tip,
+                view,
+                records: None,
+                report,
+            }
         };
         self.commit(proposal).await?;
         Ok(())
     }
 
-    async fn ask_model(&self, options: &SendOptions, signal: &Signal, on: &dyn Fn(SendEvent)) -> Result<Answer, EngineError> {
+    async fn ask_model(
+        &self,
+        options: &SendOptions,
+        signal: &Signal,
+        on: &dyn Fn(SendEvent),
+    ) -> Result<Answer, EngineError> {
         let (request, sent) = {
             let state = self.0.state.borrow();
             let window = state.context.window();
@@ -247,7 +306,13 @@ impl Session {
             };
             (request, window.tokens())
         };
-        let own = self.0.state.borrow().reply.as_ref().map_or_else(Signal::never, Abort::signal);
+        let own = self
+            .0
+            .state
+            .borrow()
+            .reply
+            .as_ref()
+            .map_or_else(Signal::never, Abort::signal);
         let stop = Abort::new();
         let mut stream = options.model.complete(request, stop.signal());
         let mut answer = Answer {
@@ -291,8 +356,16 @@ impl Session {
                     match delta {
                         Delta::Text { text } => answer.text.push_str(&text),
                         Delta::Thinking { text } => answer.thinking.push_str(&text),
-                        Delta::ToolCall { id, name, arguments } => {
-                            answer.calls.push(Part::ToolCall { id, name, arguments });
+                        Delta::ToolCall {
+                            id,
+                            name,
+                            arguments,
+                        } => {
+                            answer.calls.push(Part::ToolCall {
+                                id,
+                                name,
+                                arguments,
+                            });
                         }
                         Delta::Usage(usage) => answer.usage = usage,
                         Delta::Done { reason } => {
@@ -325,18 +398,32 @@ impl Session {
         }
         self.0.state.borrow_mut().partial = Some(text.to_owned());
         let Ok(value) = seal(&text) else { return };
-        let op = Op::Put { table: Table::Partials, key: session_key(&self.0.id), value };
+        let op = Op::Put {
+            table: Table::Partials,
+            key: session_key(&self.0.id),
+            value,
+        };
         // A partial reply is a courtesy: that it could not be noted does not stop the reply.
-        let written = self.0.engine.store.apply(&self.0.lease, None, vec![op], Durability::Relaxed).await;
+        let written = self
+            .0
+            .engine
+            .store
+            .apply(&self.0.lease, None, vec![op], Durability::Relaxed)
+            .await;
         if let Err(error) = written {
-            self.emit(&Event::Warning { code: error.code(), message: error.to_string() });
+            self.emit(&Event::Warning {
+                code: error.code(),
+                message: error.to_string(),
+            });
         }
     }
 
     async fn store_answer(&self, answer: &Answer) -> Result<Reply, EngineError> {
         let mut parts = Vec::new();
         if !answer.thinking.is_empty() {
-            parts.push(Part::Thinking { text: answer.thinking.clone() });
+            parts.push(Part::Thinking {
+                text: answer.thinking.clone(),
+            });
         }
         if !answer.text.is_empty() {
             parts.push(Part::text(answer.text.clone()));
@@ -349,6 +436,11 @@ impl Session {
             return Err(ModelError::Truncated.into());
         }
         let seq = self.append(NewMessage::assistant(parts)).await?;
-        Ok(Reply { seq, usage: answer.usage, reason: answer.reason, stopped: answer.stopped })
+        Ok(Reply {
+            seq,
+            usage: answer.usage,
+            reason: answer.reason,
+            stopped: answer.stopped,
+        })
     }
 }

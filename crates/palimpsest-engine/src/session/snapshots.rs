@@ -64,7 +64,13 @@ impl Snapshot {
 }
 
 /// The next snapshot of the state, with the rows to write and to prune.
-pub(super) fn take(state: &State, session: &str, name: &str, purpose: Purpose, at: f64) -> Result<(Snapshot, Vec<Op>, Vec<u32>), StoreError> {
+pub(super) fn take(
+    state: &State,
+    session: &str,
+    name: &str,
+    purpose: Purpose,
+    at: f64,
+) -> Result<(Snapshot, Vec<Op>, Vec<u32>), StoreError> {
     let snapshot = Snapshot {
         n: state.head.snapshots + 1,
         name: name.to_owned(),
@@ -79,14 +85,31 @@ pub(super) fn take(state: &State, session: &str, name: &str, purpose: Purpose, a
         layers: state.context.view().layers.len() as u32,
         model: state.head.model.clone(),
     };
-    let mut ops = vec![Op::Add { table: Table::Snapshots, key: key(session, snapshot.n), value: seal(&snapshot)? }];
-    let mut automatic: Vec<u32> = state.snapshots.iter().filter(|s| s.is_automatic()).map(|s| s.n).collect();
+    let mut ops = vec![Op::Add {
+        table: Table::Snapshots,
+        key: key(session, snapshot.n),
+        value: seal(&snapshot)?,
+    }];
+    let mut automatic: Vec<u32> = state
+        .snapshots
+        .iter()
+        .filter(|s| s.is_automatic())
+        .map(|s| s.n)
+        .collect();
     if snapshot.is_automatic() {
         automatic.push(snapshot.n);
     }
     automatic.sort_unstable();
-    let prune: Vec<u32> = automatic.iter().rev().skip(KEEP_AUTOMATIC).copied().collect();
-    ops.extend(prune.iter().map(|n| Op::Delete { table: Table::Snapshots, key: key(session, *n) }));
+    let prune: Vec<u32> = automatic
+        .iter()
+        .rev()
+        .skip(KEEP_AUTOMATIC)
+        .copied()
+        .collect();
+    ops.extend(prune.iter().map(|n| Op::Delete {
+        table: Table::Snapshots,
+        key: key(session, *n),
+    }));
     Ok((snapshot, ops, prune))
 }
 
@@ -119,25 +142,49 @@ impl Session {
             |state, (snapshot, prune)| taken(state, snapshot, &prune),
         )
         .await?;
-        self.emit(&Event::SnapshotCreated { snapshot: n, automatic: false });
+        self.emit(&Event::SnapshotCreated {
+            snapshot: n,
+            automatic: false,
+        });
         Ok(n)
     }
 
     /// Returns to a snapshot. The present is remembered first; what was said since stays on its own branch.
     pub async fn restore(&self, n: u32) -> Result<(), EngineError> {
-        let missing = CoreError::NotFound { what: "snapshot", id: n };
-        let target = self.0.state.borrow().snapshots.iter().find(|s| s.n == n).cloned().ok_or(missing)?;
+        let missing = CoreError::NotFound {
+            what: "snapshot",
+            id: n,
+        };
+        let target = self
+            .0
+            .state
+            .borrow()
+            .snapshots
+            .iter()
+            .find(|s| s.n == n)
+            .cloned()
+            .ok_or(missing)?;
         let store = self.0.engine.store.as_ref();
         let id = self.0.id.clone();
         let mut view = if target.revision == 0 {
             palimpsest_core::context::View::default()
         } else {
-            load::view(store, &id, load::revision(store, &id, target.revision).await?).await?
+            load::view(
+                store,
+                &id,
+                load::revision(store, &id, target.revision).await?,
+            )
+            .await?
         };
         let rows = store
-            .read(crate::ports::Query::Get { table: Table::Records, key: key(&id, target.records) })
+            .read(crate::ports::Query::Get {
+                table: Table::Records,
+                key: key(&id, target.records),
+            })
             .await?;
-        let row = rows.first().ok_or_else(|| StoreError::Corrupt("the snapshot's records are missing".into()))?;
+        let row = rows
+            .first()
+            .ok_or_else(|| StoreError::Corrupt("the snapshot's records are missing".into()))?;
         let records: Records = unseal("the snapshot's records", &row.value)?;
         let now = self.now();
         self.write(
@@ -145,9 +192,15 @@ impl Session {
             |state| {
                 let (present, mut ops, prune) = take(state, &id, "", Purpose::Recovery, now)?;
                 super::view::continue_numbers(&mut view, state);
-                view.cause = Cause::Restore { to: target.revision };
+                view.cause = Cause::Restore {
+                    to: target.revision,
+                };
                 let row = super::view::row_of(&view, state, target.tip, now);
-                ops.push(Op::Add { table: Table::Revisions, key: key(&id, view.revision), value: seal(&row)? });
+                ops.push(Op::Add {
+                    table: Table::Revisions,
+                    key: key(&id, view.revision),
+                    value: seal(&row)?,
+                });
                 let mut head = state.head.clone();
                 head.snapshots = present.n;
                 head.revision = view.revision;
@@ -186,10 +239,23 @@ impl Session {
             Durability::Strict,
             |state| {
                 if !state.snapshots.iter().any(|s| s.n == n) {
-                    return Err(CoreError::NotFound { what: "snapshot", id: n }.into());
+                    return Err(CoreError::NotFound {
+                        what: "snapshot",
+                        id: n,
+                    }
+                    .into());
                 }
-                let ops = vec![Op::Delete { table: Table::Snapshots, key: key(&id, n) }];
-                Ok((Change { ops, head: state.head.clone() }, ()))
+                let ops = vec![Op::Delete {
+                    table: Table::Snapshots,
+                    key: key(&id, n),
+                }];
+                Ok((
+                    Change {
+                        ops,
+                        head: state.head.clone(),
+                    },
+                    (),
+                ))
             },
             |state, ()| state.snapshots.retain(|s| s.n != n),
         )

@@ -75,13 +75,24 @@ impl Session {
             let state = self.0.state.borrow();
             let mut view = state.context.view().clone();
             if !view.layers.iter().any(|l| l.id == layer) {
-                return Err(CoreError::NotFound { what: "layer", id: layer }.into());
+                return Err(CoreError::NotFound {
+                    what: "layer",
+                    id: layer,
+                }
+                .into());
             }
             view.quotes.retain(|q| {
-                view.layers.iter().find(|l| l.covers(q.seq)).is_none_or(|l| l.id != layer)
+                view.layers
+                    .iter()
+                    .find(|l| l.covers(q.seq))
+                    .is_none_or(|l| l.id != layer)
             });
             view.layers.retain(|l| l.id != layer);
-            let used: Vec<u32> = view.layers.iter().flat_map(|l| l.notes.iter().copied()).collect();
+            let used: Vec<u32> = view
+                .layers
+                .iter()
+                .flat_map(|l| l.notes.iter().copied())
+                .collect();
             view.notes.retain(|n| used.contains(&n.id));
             view.paused = true;
             view.cause = Cause::Lift { layer };
@@ -126,8 +137,11 @@ impl Session {
             |state| {
                 continue_numbers(&mut view, state);
                 let row = revision_row(&view, parent, &forms, state.head.tip, now);
-                let ops =
-                    vec![Op::Add { table: Table::Revisions, key: key(&id, view.revision), value: seal(&row)? }];
+                let ops = vec![Op::Add {
+                    table: Table::Revisions,
+                    key: key(&id, view.revision),
+                    value: seal(&row)?,
+                }];
                 let mut head = state.head.clone();
                 head.revision = view.revision;
                 head.last_revision = view.revision;
@@ -150,16 +164,28 @@ impl Session {
 
     /// The row of every revision, oldest first: the session's story for cards and logs.
     pub async fn revisions(&self) -> Result<Vec<RevisionRow>, EngineError> {
-        let query = crate::ports::Query::all(Table::Revisions, crate::rows::session_key(&self.0.id));
+        let query =
+            crate::ports::Query::all(Table::Revisions, crate::rows::session_key(&self.0.id));
         let rows = self.0.engine.store.read(query).await?;
-        Ok(rows.iter().filter_map(|r| crate::rows::unseal("a revision", &r.value).ok()).collect())
+        Ok(rows
+            .iter()
+            .filter_map(|r| crate::rows::unseal("a revision", &r.value).ok())
+            .collect())
     }
 
     /// A stored layer, whether it is in the window or not.
-    pub async fn layer(&self, id: LayerId) -> Result<Rc<palimpsest_core::layer::Layer>, EngineError> {
-        let query = crate::ports::Query::Get { table: Table::Layers, key: key(&self.0.id, id) };
+    pub async fn layer(
+        &self,
+        id: LayerId,
+    ) -> Result<Rc<palimpsest_core::layer::Layer>, EngineError> {
+        let query = crate::ports::Query::Get {
+            table: Table::Layers,
+            key: key(&self.0.id, id),
+        };
         let rows = self.0.engine.store.read(query).await?;
-        let row = rows.first().ok_or(CoreError::NotFound { what: "layer", id })?;
+        let row = rows
+            .first()
+            .ok_or(CoreError::NotFound { what: "layer", id })?;
         Ok(Rc::new(crate::rows::unseal("a layer", &row.value)?))
     }
 }

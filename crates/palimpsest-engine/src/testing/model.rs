@@ -21,9 +21,14 @@ pub enum Answer {
 impl Answer {
     /// A whole reply, one piece a word.
     pub fn text(text: &str) -> Self {
-        let mut deltas: Vec<_> = text.split_inclusive(' ').map(|w| Ok(Delta::text(w))).collect();
+        let mut deltas: Vec<_> = text
+            .split_inclusive(' ')
+            .map(|w| Ok(Delta::text(w)))
+            .collect();
         deltas.push(Ok(Delta::Usage(Usage::default())));
-        deltas.push(Ok(Delta::Done { reason: FinishReason::Stop }));
+        deltas.push(Ok(Delta::Done {
+            reason: FinishReason::Stop,
+        }));
         Self::Deltas(deltas)
     }
 
@@ -45,13 +50,18 @@ pub struct ScriptedModel {
 
 impl std::fmt::Debug for ScriptedModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ScriptedModel").field("asked", &self.asked.borrow().len()).finish_non_exhaustive()
+        f.debug_struct("ScriptedModel")
+            .field("asked", &self.asked.borrow().len())
+            .finish_non_exhaustive()
     }
 }
 
 impl ScriptedModel {
     /// These replies, one after the other; then the last one again. Summaries are made by `summarize`.
-    pub fn new(replies: impl IntoIterator<Item = Answer>, summarize: impl Fn(&ChatRequest) -> Answer + 'static) -> Self {
+    pub fn new(
+        replies: impl IntoIterator<Item = Answer>,
+        summarize: impl Fn(&ChatRequest) -> Answer + 'static,
+    ) -> Self {
         Self {
             replies: Rc::new(RefCell::new(replies.into_iter().collect())),
             summarize: Rc::new(summarize),
@@ -72,7 +82,11 @@ impl LanguageModel for ScriptedModel {
             Purpose::Chat => {
                 let mut replies = self.replies.borrow_mut();
                 let last = replies.len() == 1;
-                let next = if last { replies.front().cloned() } else { replies.pop_front() };
+                let next = if last {
+                    replies.front().cloned()
+                } else {
+                    replies.pop_front()
+                };
                 next.unwrap_or_else(|| Answer::text("Yes."))
             }
         };

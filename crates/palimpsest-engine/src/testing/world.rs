@@ -35,5 +35,10 @@ impl Notify for Still {
 /// A fresh one: the first identifier is 1, sleeping takes no time.
 pub fn world() -> World {
     let still = Rc::new(Still(Cell::new(0)));
-    World { clock: still.clone(), ids: still.clone(), timer: still.clone(), notify: still }
+    World {
+        clock: still.clone(),
+        ids: still.clone(),
+        timer: still.clone(),
+        notify: still,
+    }
 }

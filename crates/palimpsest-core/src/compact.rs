@@ -1,0 +1,374 @@
+//! One list of messages in, a smaller one out: no session, no storage (the npm function `compact`).
+//!
+//! The caller keeps the whole list. What is left out is still there, under its index; the state given
+//! back with the longer list keeps earlier layers byte-identical.
+
+use std::hash::Hasher;
+use std::rc::Rc;
+
+use palimpsest_tokens::{Count, Source, TokenCounter};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use siphasher::sip::SipHasher24;
+
+use crate::context::{Context, Seed, Setup, View};
+use crate::dialect::{self, Dialect, Parsed, Rendered};
+use crate::error::CoreError;
+use crate::goal::Goal;
+use crate::layer::Span;
+use crate::message::{Message, Origin, Seq};
+use crate::mode::Mode;
+use crate::pass::emergency;
+use crate::policy::Policy;
+use crate::record::{Pin, PinKind, Records};
+use crate::run::{
+    Aim, JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
+};
+use crate::shares::ShareOptions;
+
+/// How to compact a list.
+#[derive(Debug, Clone)]
+pub struct CompactOptions {
+    /// The model's window in tokens.
+    pub window: u32,
+    /// Tokens kept free for the answer; by default what section XI says.
+    pub reserve: Option<u32>,
+    /// The most tokens the result may hold; by default the window without reserve and margin.
+    pub max_tokens: Option<u32>,
+    /// The rules.
+    pub policy: Policy,
+    /// Tool definitions that go with the request.
+    pub tools: Vec<Value>,
+    /// The goal.
+    pub goal: Option<Goal>,
+    /// Lines to keep word for word.
+    pub pins: Vec<String>,
+    /// The list's shape, where the caller knows it.
+    pub dialect: Option<Dialect>,
+    /// The model thinks before it answers.
+    pub thinking: bool,
+    /// What the conversation is about.
+    pub mode: Mode,
+    /// What the summary should dwell on.
+    pub focus: Option<String>,
+    /// Name of the summariser that will answer the jobs; `None` for the deterministic one.
+    pub model: Option<String>,
+}
+
+impl CompactOptions {
+    /// `balanced` in a window of that size.
+    pub fn new(window: u32) -> Self {
+        Self {
+            window,
+            reserve: None,
+            max_tokens: None,
+            policy: Policy::default(),
+            tools: Vec::new(),
+            goal: None,
+            pins: Vec::new(),
+            dialect: None,
+            thinking: false,
+            mode: Mode::default(),
+            focus: None,
+            model: None,
+        }
+    }
+}
+
+/// What to give back with the longer list. Opaque.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompactState {
+    version: u32,
+    /// Messages it was made from.
+    messages: u32,
+    /// Hash of those messages.
+    hash: String,
+    view: View,
+    pins: Vec<Pin>,
+}
+
+/// What a call did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactReport {
+    /// Whether the list came back changed.
+    pub changed: bool,
+    /// Tokens of the list as it was given, tools included.
+    pub before: Count,
+    /// Tokens of the list that came back, tools included.
+    pub after: Count,
+    /// The most it may hold.
+    pub limit: u32,
+    /// Layers in the result.
+    pub layers: u32,
+    /// Messages that are not shown any more, as ranges of positions.
+    pub covered: Vec<Span>,
+    /// Positions of the user's messages that stand word for word in the slot.
+    pub quoted: Vec<Seq>,
+    /// Facts found in the result ÷ facts of what was covered by this call; 1 if nothing was.
+    pub retention: f32,
+    /// Facts of what was covered that the result does not hold.
+    pub dropped: Vec<String>,
+    /// What was done beside summarising.
+    pub adjustments: Vec<String>,
+}
+
+/// The result of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactOutput {
+    /// The new list: the caller's own values by index, others in the same dialect.
+    pub messages: Vec<Rendered>,
+    /// What was done.
+    pub report: CompactReport,
+    /// Give this back with the longer list.
+    pub state: CompactState,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompactStep {
+    /// Answer this job with [`Compaction::supply`], then step again.
+    Need(Box<SummaryJob>),
+    /// The result.
+    Done(Box<CompactOutput>),
+}
+
+/// One call in progress.
+#[derive(Debug)]
+pub struct Compaction {
+    values: Vec<Value>,
+    parsed: Parsed,
+    context: Context,
+    run: Option<Run>,
+    before: Count,
+    limit: u32,
+    adjustments: Vec<String>,
+    plain: bool,
+}
+
+impl Compaction {
+    /// Reads the list and decides whether anything has to be done.
+    pub fn start(
+        values: Vec<Value>,
+        options: &CompactOptions,
+        state: Option<CompactState>,
+        counter: Rc<dyn TokenCounter>,
+        seed: Seed,
+    ) -> Result<Self, CoreError> {
+        let dialect = options
+            .dialect
+            .or_else(|| dialect::detect(&values))
+            .unwrap_or(Dialect::OpenAi);
+        let parsed = dialect::parse(&values, dialect, Origin::Host)?;
+        let tools = tools_tokens(&options.tools, counter.as_ref());
+        let share = ShareOptions {
+            reserve: options.reserve,
+            thinking: options.thinking,
+            exact: counter.source() == Source::Exact,
+        };
+        let setup = Setup::new(options.window, share, options.policy.clone(), tools)?;
+        let limit = options
+            .max_tokens
+            .unwrap_or(setup.shares.limit)
+            .min(options.window);
+
+        let mut records = Records::with_system(parsed.system_text());
+        records.goal.clone_from(&options.goal);
+        records.check_room(options.window, counter.as_ref())?;
+        for pin in &options.pins {
+            records.pin(PinKind::Pin, pin, options.window, counter.as_ref())?;
+        }
+        let mut context = Context::new(setup, records.clone(), Rc::clone(&counter));
+        let mut hash = Fingerprint::default();
+        let mut prefix = None;
+        for (n, from) in parsed.messages.iter().enumerate() {
+            if state.as_ref().is_some_and(|s| s.messages as usize == n) {
+                prefix = Some(hash.text());
+            }
+            hash.add(&from.message);
+            context.push(Rc::new(from.message.clone()));
+        }
+        let before = context.count();
+        let mut adjustments = Vec::new();
+        if let Some(state) = state {
+            let whole = (state.messages as usize == parsed.messages.len()).then(|| hash.text());
+            if state.version == STATE_VERSION && prefix.or(whole).as_deref() == Some(&state.hash) {
+                for pin in state.pins {
+                    if !records.pins.iter().any(|p| p.text == pin.text) {
+                        records.pins.push(pin);
+                    }
+                }
+                context.set_records(records);
+                context.set_view(state.view);
+            } else {
+                adjustments.push("the state belongs to another list and was not used".into());
+            }
+        }
+        let plain = options.pins.is_empty() && options.goal.is_none();
+        let run = (context.tokens() > limit).then(|| {
+            let run_options = RunOptions {
+                aim: Aim::AtMost(limit),
+                manual: false,
+                focus: options.focus.clone(),
+                mode: options.mode,
+                model: options.model.clone(),
+                chunk: None,
+            };
+            Run::new(&context, run_options, seed)
+        });
+        Ok(Self {
+            values,
+            parsed,
+            context,
+            run,
+            before,
+            limit,
+            adjustments,
+            plain,
+        })
+    }
+
+    /// Goes on until a summary is needed or the result is there.
+    pub fn step(&mut self) -> Result<CompactStep, CoreError> {
+        let Some(run) = &mut self.run else {
+            return Ok(self.finish(None));
+        };
+        match run.step() {
+            Step::Need(job) => Ok(CompactStep::Need(job)),
+            Step::Done(proposal) => {
+                if let Some(records) = proposal.records {
+                    self.context.set_records(records);
+                }
+                self.context.set_view(proposal.view);
+                Ok(self.finish(Some(proposal.report)))
+            }
+            Step::Refused(Refusal::CannotFit { floor, limit }) => {
+                Err(CoreError::CannotFit { floor, limit })
+            }
+            Step::Refused(Refusal::Cancelled) => Err(CoreError::Cancelled),
+            Step::Refused(Refusal::NothingCompressible) => Err(CoreError::NothingCompressible),
+            Step::Refused(Refusal::NothingToCompress | Refusal::NotWorth { .. }) => {
+                // No summary helps: whatever else makes it fit.
+                match emergency::shrink(&mut self.context, self.limit, 0.0) {
+                    Ok(done) => {
+                        self.adjustments.extend(done);
+                        Ok(self.finish(None))
+                    }
+                    Err(_) => Err(CoreError::CannotFit {
+                        floor: self.context.floor(),
+                        limit: self.limit,
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Answers the job that [`Self::step`] asked for.
+    pub fn supply(&mut self, job: JobId, answer: SuppliedSummary) -> Result<(), CoreError> {
+        match &mut self.run {
+            Some(run) => run.supply(job, answer),
+            None => Err(CoreError::NotFound {
+                what: "waiting job",
+                id: job,
+            }),
+        }
+    }
+
+    /// Does it all with the deterministic summariser.
+    pub fn finish_without_model(mut self) -> Result<CompactOutput, CoreError> {
+        loop {
+            match self.step()? {
+                CompactStep::Done(output) => return Ok(*output),
+                CompactStep::Need(job) => {
+                    let text = job.extractive(self.context.counter.as_ref());
+                    self.supply(job.id, SuppliedSummary::Text(text))?;
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, run: Option<RunReport>) -> CompactStep {
+        let view = self.context.view();
+        let untouched = view.layers.is_empty() && view.reduced.is_empty() && self.plain;
+        let messages = if untouched {
+            (0..self.values.len()).map(Rendered::Kept).collect()
+        } else {
+            dialect::render_list(&self.context.window(), &self.values, &self.parsed)
+        };
+        let mut hash = Fingerprint::default();
+        for from in &self.parsed.messages {
+            hash.add(&from.message);
+        }
+        let view = view.clone();
+        let report = CompactReport {
+            changed: !untouched,
+            before: self.before,
+            after: self.context.count(),
+            limit: self.limit,
+            layers: view.layers.iter().filter(|l| l.tokens > 0).count() as u32,
+            covered: view
+                .layers
+                .iter()
+                .flat_map(|l| l.covers.iter().copied())
+                .collect(),
+            quoted: view.quotes.iter().map(|q| q.seq).collect(),
+            retention: run.as_ref().map_or(1.0, |r| r.retention),
+            dropped: run.as_ref().map_or_else(Vec::new, |r| r.dropped.clone()),
+            adjustments: self
+                .adjustments
+                .drain(..)
+                .chain(run.into_iter().flat_map(|r| r.adjustments))
+                .collect(),
+        };
+        let pins = self.context.records().pins.iter();
+        let state = CompactState {
+            version: STATE_VERSION,
+            messages: self.parsed.messages.len() as u32,
+            hash: hash.text(),
+            view,
+            pins: pins
+                .filter(|p| matches!(p.kind, PinKind::Constraint { .. }))
+                .cloned()
+                .collect(),
+        };
+        CompactStep::Done(Box::new(CompactOutput {
+            messages,
+            report,
+            state,
+        }))
+    }
+}
+
+/// Version of [`CompactState`].
+const STATE_VERSION: u32 = 1;
+
+/// Tokens of tool definitions as they stand in a prompt.
+pub fn tools_tokens(tools: &[Value], counter: &dyn TokenCounter) -> u32 {
+    tools
+        .iter()
+        .map(|t| counter.count(&t.to_string()).saturating_add(4))
+        .fold(0, u32::saturating_add)
+}
+
+/// Recognises the beginning of a list.
+struct Fingerprint(SipHasher24);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(SipHasher24::new_with_key(b"palimpsest state"))
+    }
+}
+
+impl Fingerprint {
+    fn add(&mut self, message: &Message) {
+        // parts are plain data: this cannot fail
+        let parts = serde_json::to_string(&message.parts).unwrap_or_default();
+        self.0.write_u8(message.role as u8);
+        self.0.write_u64(parts.len() as u64);
+        self.0.write(parts.as_bytes());
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0.finish())
+    }
+}

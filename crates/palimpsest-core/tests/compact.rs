@@ -1,0 +1,129 @@
+//! The function `compact` on the lists that people have.
+
+use std::rc::Rc;
+
+use palimpsest_core::compact::{CompactOptions, CompactOutput, CompactState, Compaction};
+use palimpsest_core::context::Seed;
+use palimpsest_core::dialect::{Dialect, Rendered, validate::validate};
+use palimpsest_tokens::Estimator;
+use serde_json::{Value, json};
+
+const SEED: Seed = Seed {
+    now: 0.0,
+    secret: [0; 16],
+};
+
+fn compact(
+    values: &[Value],
+    options: &CompactOptions,
+    state: Option<CompactState>,
+) -> Result<CompactOutput, &'static str> {
+    Compaction::start(
+        values.to_vec(),
+        options,
+        state,
+        Rc::new(Estimator::default()),
+        SEED,
+    )
+    .and_then(Compaction::finish_without_model)
+    .map_err(|e| e.code())
+}
+
+fn fill(out: &CompactOutput, raw: &[Value]) -> Vec<Value> {
+    out.messages
+        .iter()
+        .map(|m| match m {
+            Rendered::Kept(i) => raw[*i].clone(),
+            Rendered::Made(v) => v.clone(),
+        })
+        .collect()
+}
+
+fn openai(turns: usize) -> Vec<Value> {
+    let mut list = vec![json!({"role": "system", "content": "Be exact.", "x-mine": 1})];
+    for n in 0..turns {
+        list.push(json!({"role": "user", "content": format!("Look at src/part_{n}.rs and say what it does."), "id": n}));
+        list.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": format!("c{n}"), "type": "function", "function": {"name": "read", "arguments": format!("{{\"path\":\"src/part_{n}.rs\"}}")}}]}));
+        list.push(json!({"role": "tool", "tool_call_id": format!("c{n}"), "content": format!("pub fn part_{n}() -> u32 {{ {n} }}\n").repeat(9)}));
+        list.push(json!({"role": "assistant", "content": format!("src/part_{n}.rs defines part_{n}, which returns {n}. Nothing else uses it yet.")}));
+    }
+    list
+}
+
+/// P2, I3, B5, the npm face: at every window the result fits, is valid for the provider, and what is kept is
+/// the caller's own value.
+#[test]
+fn it_fits_and_is_valid_at_every_window() {
+    let raw = openai(60);
+    for window in [512, 1024, 2048, 4096, 8192] {
+        let options = CompactOptions::new(window);
+        let out = compact(&raw, &options, None).unwrap();
+        assert!(out.report.changed);
+        assert!(
+            out.report.after.tokens <= out.report.limit,
+            "{window}: {:?}",
+            out.report
+        );
+        let list = fill(&out, &raw);
+        let checked = validate(&list, Some(Dialect::OpenAi));
+        assert!(checked.ok, "{window}: {:?}", checked.problems);
+        assert_eq!(list.last(), raw.last());
+        assert!(out.messages.iter().any(|m| matches!(m, Rendered::Kept(_))));
+    }
+}
+
+/// B4, the npm face: a list that fits comes back unchanged, value by value.
+#[test]
+fn a_list_that_fits_comes_back_unchanged() {
+    let raw = openai(3);
+    let out = compact(&raw, &CompactOptions::new(8192), None).unwrap();
+    assert!(!out.report.changed);
+    assert_eq!(fill(&out, &raw), raw);
+    let empty = compact(&[], &CompactOptions::new(64), None).unwrap();
+    assert_eq!(empty.messages, []);
+}
+
+/// I2, the npm face: given back with the longer list, the state keeps earlier layers byte-identical.
+#[test]
+fn the_state_keeps_earlier_layers() {
+    let options = CompactOptions::new(4096);
+    let raw = openai(60);
+    let first = compact(&raw, &options, None).unwrap();
+    let json = serde_json::to_string(&first.state).unwrap();
+    let state: CompactState = serde_json::from_str(&json).unwrap();
+    assert_eq!(state, first.state);
+    // the same list again: the same bytes
+    let again = compact(&raw, &options, Some(state.clone())).unwrap();
+    assert_eq!(fill(&again, &raw), fill(&first, &raw));
+    // a little longer, still fitting after the state's layers
+    let mut longer = raw.clone();
+    longer.push(json!({"role": "user", "content": "Thanks."}));
+    let out = compact(&longer, &options, Some(state.clone())).unwrap();
+    let (a, b) = (fill(&first, &raw), fill(&out, &longer));
+    assert_eq!(a[1], b[1], "the slot");
+    // another list: the state is not used, and that is said
+    let other = compact(&openai(59)[1..], &options, Some(state)).unwrap();
+    assert!(
+        other.report.adjustments[0].contains("another list"),
+        "{:?}",
+        other.report.adjustments
+    );
+}
+
+/// B10, B5: what cannot fit is refused with a code; so are impossible windows.
+#[test]
+fn refusals_have_codes() {
+    let big = vec![json!({"role": "user", "content": "word ".repeat(5_000)})];
+    assert_eq!(
+        compact(&big, &CompactOptions::new(1024), None),
+        Err("cannot_fit")
+    );
+    assert_eq!(
+        compact(&big, &CompactOptions::new(10), None),
+        Err("invalid_window")
+    );
+    assert_eq!(
+        compact(&[json!(7)], &CompactOptions::new(1024), None),
+        Err("bad_input")
+    );
+}
