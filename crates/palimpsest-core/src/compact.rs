@@ -152,7 +152,7 @@ impl Compaction {
         values: Vec<Value>,
         options: &CompactOptions,
         state: Option<CompactState>,
-        counter: Rc<dyn TokenCounter>,
+        counter: &Rc<dyn TokenCounter>,
         seed: Seed,
     ) -> Result<Self, CoreError> {
         let dialect = options
@@ -178,7 +178,7 @@ impl Compaction {
         for pin in &options.pins {
             records.pin(PinKind::Pin, pin, options.window, counter.as_ref())?;
         }
-        let mut context = Context::new(setup, records.clone(), Rc::clone(&counter));
+        let mut context = Context::new(setup, records.clone(), Rc::clone(counter));
         let mut hash = Fingerprint::default();
         let mut prefix = None;
         for (n, from) in parsed.messages.iter().enumerate() {

@@ -140,11 +140,10 @@ impl Part {
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u32 {
         match self {
             Self::Thinking { .. } => 0,
-            Self::Text { text } => counter.count(text),
+            Self::Text { text } | Self::ToolResult { text, .. } => counter.count(text),
             Self::ToolCall {
                 name, arguments, ..
             } => CALL_TOKENS + counter.count(name) + counter.count(arguments),
-            Self::ToolResult { text, .. } => counter.count(text),
             Self::Image { tokens, .. } => tokens.unwrap_or(IMAGE_TOKENS),
             Self::File { name, text } => CALL_TOKENS + counter.count(name) + counter.count(text),
         }

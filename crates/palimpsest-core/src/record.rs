@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::CoreError;
 use crate::goal::Goal;
 use crate::message::Seq;
+use crate::rendition::escape_fences;
 
 /// Why a line stands in the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,7 +197,8 @@ impl Records {
             let mut block = PINS_HEADING.to_owned();
             for pin in kept {
                 block.push_str("\n- ");
-                block.push_str(&pin.text);
+                // a pinned line cannot leave its place either
+                block.push_str(&escape_fences(&pin.text));
             }
             append_block(&mut out.text, &block);
         }

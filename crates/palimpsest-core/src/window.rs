@@ -219,11 +219,10 @@ pub(crate) fn slot(view: &View, policy: &Policy, counter: &dyn TokenCounter) -> 
 pub(crate) fn recall_block(quotes: &[crate::context::Quote]) -> String {
     let mut text = format!("{QUOTE}>\nQuoted from earlier messages, for reference:");
     for quote in quotes {
-        text.push_str(&format!(
-            "\n[{}] {}",
-            quote.seq,
-            escape_fences(quote.text.trim())
-        ));
+        text.push_str("\n[");
+        text.push_str(&quote.seq.to_string());
+        text.push_str("] ");
+        text.push_str(&escape_fences(quote.text.trim()));
     }
     text.push('\n');
     text.push_str(QUOTE_END);

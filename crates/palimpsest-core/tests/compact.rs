@@ -1,11 +1,17 @@
 //! The function `compact` on the lists that people have.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
 use std::rc::Rc;
 
 use palimpsest_core::compact::{CompactOptions, CompactOutput, CompactState, Compaction};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{Dialect, Rendered, validate::validate};
-use palimpsest_tokens::Estimator;
+use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 
 const SEED: Seed = Seed {
@@ -18,15 +24,10 @@ fn compact(
     options: &CompactOptions,
     state: Option<CompactState>,
 ) -> Result<CompactOutput, &'static str> {
-    Compaction::start(
-        values.to_vec(),
-        options,
-        state,
-        Rc::new(Estimator::default()),
-        SEED,
-    )
-    .and_then(Compaction::finish_without_model)
-    .map_err(|e| e.code())
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    Compaction::start(values.to_vec(), options, state, &counter, SEED)
+        .and_then(Compaction::finish_without_model)
+        .map_err(|e| e.code())
 }
 
 fn fill(out: &CompactOutput, raw: &[Value]) -> Vec<Value> {

@@ -1,5 +1,11 @@
 //! A compaction from the outside: plan, summaries, commit, again and again.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
 use std::rc::Rc;
 
 use palimpsest_core::context::{Context, Seed, Setup};
@@ -63,7 +69,10 @@ fn commit(context: &mut Context, step: Step) -> palimpsest_core::run::RunReport 
 }
 
 fn words(window: &Window) -> String {
-    let parts = window.messages().iter().flat_map(|m| m.parts());
+    let parts = window
+        .messages()
+        .iter()
+        .flat_map(palimpsest_core::window::WindowMessage::parts);
     parts.map(Part::words).collect::<Vec<_>>().join("\n")
 }
 

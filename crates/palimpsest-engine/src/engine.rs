@@ -12,8 +12,8 @@ use palimpsest_tokens::{Source, TokenCounter};
 
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA, SessionInfo};
-use crate::ports::{Durability, Expect, Lease, Op, Query, Store, StoreError, Table, World};
-use crate::rows::{key, seal, session_key, unseal};
+use crate::ports::{Durability, Expect, Op, Query, Store, StoreError, Table, World};
+use crate::rows::{hex, key, seal, session_key, unseal};
 use crate::session::{Inner, Session};
 
 /// What a new session starts with.
@@ -79,21 +79,20 @@ impl Engine {
                 key: name.clone(),
             })
             .await?;
-        let secret = match rows.first() {
-            Some(row) => unseal::<[u8; 16]>("the device's secret", &row.value)?,
-            None => {
-                let secret = world.ids.random();
-                let lease = store.claim(DEVICE, true).await?;
-                let op = Op::Put {
-                    table: Table::Meta,
-                    key: name,
-                    value: seal(&secret)?,
-                };
-                store
-                    .apply(&lease, None, vec![op], Durability::Strict)
-                    .await?;
-                secret
-            }
+        let secret = if let Some(row) = rows.first() {
+            unseal::<[u8; 16]>("the device's secret", &row.value)?
+        } else {
+            let secret = world.ids.random();
+            let lease = store.claim(DEVICE, true).await?;
+            let op = Op::Put {
+                table: Table::Meta,
+                key: name,
+                value: seal(&secret)?,
+            };
+            store
+                .apply(&lease, None, vec![op], Durability::Strict)
+                .await?;
+            secret
         };
         Ok(Self {
             store,
@@ -115,12 +114,7 @@ impl Engine {
 
     /// A fresh identifier.
     pub fn fresh_id(&self) -> String {
-        self.world
-            .ids
-            .random()
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect()
+        hex(&self.world.ids.random())
     }
 
     /// All sessions that are not deleted: pinned ones first, then the last used first.

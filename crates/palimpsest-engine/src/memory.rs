@@ -205,7 +205,7 @@ impl Inner {
     }
 
     #[cfg(not(feature = "testing"))]
-    #[expect(
+    #[allow(
         clippy::unused_self,
         clippy::needless_pass_by_value,
         reason = "the same calls with and without the feature"

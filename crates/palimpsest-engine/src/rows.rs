@@ -246,7 +246,17 @@ pub struct RenditionRow {
 pub fn content_hash(bytes: &[u8]) -> String {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(bytes);
-    digest[..16].iter().map(|b| format!("{b:02x}")).collect()
+    hex(&digest[..16])
+}
+
+/// Two digits a byte.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // writing to a string cannot fail
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// CRC-32C (Castagnoli), bitwise with a table made at compile time.

@@ -1,5 +1,7 @@
 //! A session from the outside, on the store in memory.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -12,9 +12,12 @@ use crate::run::Refusal;
 use crate::run::shrinking::{fit, recount};
 use crate::tool::Pairing;
 
+/// One measure: context, limit in tokens, the time.
+type Measure = fn(&mut Context, u32, f64);
+
 /// Shrinks the context until its window holds at most `limit` tokens. Says what it did.
 pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<String>, Refusal> {
-    let steps: [(&str, fn(&mut Context, u32, f64)); 6] = [
+    let steps: [(&str, Measure); 6] = [
         ("stripped tool output before the last exchange", strip),
         ("reduced layers to essentials", fade),
         ("shortened the largest messages to excerpts", excerpt),

@@ -4,8 +4,11 @@ use super::{
     Denominator, Fading, Headings, KeepRecent, Pass, Policy, SlotRole, Trigger, UserWords,
 };
 
+/// Makes a policy.
+pub type Make = fn() -> Policy;
+
 /// Every preset by name, the default first.
-pub const ALL: &[(&str, fn() -> Policy)] = &[("balanced", balanced)];
+pub const ALL: &[(&str, Make)] = &[("balanced", balanced)];
 
 /// The names, for a message to the user.
 pub fn names() -> String {

@@ -84,7 +84,7 @@ impl Run {
 
         // The user's own words, newest first.
         context.set_view(draft.view.clone());
-        draft.view.quotes = self.quotes(&context, shares.user);
+        draft.view.quotes = quotes(&context, shares.user);
         context.set_view(draft.view.clone());
 
         // What the summary missed; what room is left goes there first (P4).
@@ -94,10 +94,10 @@ impl Run {
         let left = plan.aim.saturating_sub(context.tokens());
         if left > 0 && plan.newest > 0 {
             let quoted: u32 = draft.view.quotes.iter().map(|q| q.tokens).sum();
-            draft.view.quotes = self.quotes(&context, quoted.max(shares.user) + left);
+            draft.view.quotes = quotes(&context, quoted.max(shares.user) + left);
             context.set_view(draft.view.clone());
             if context.tokens() > plan.aim {
-                draft.view.quotes = self.quotes(&context, shares.user);
+                draft.view.quotes = quotes(&context, shares.user);
                 context.set_view(draft.view.clone());
             }
         }
@@ -172,7 +172,7 @@ impl Run {
             } else {
                 Level::Compact
             };
-            let mut layer = self.from_notes(view, &old.notes, level, shares.older);
+            let mut layer = self.text_of_notes(view, &old.notes, level, shares.older);
             if layer.is_empty() {
                 layer = fit(&old.summary, shares.older, level, counter);
             }
@@ -199,7 +199,7 @@ impl Run {
         let (a, b) = (Rc::clone(&view.layers[at]), Rc::clone(&view.layers[at + 1]));
         let notes: Vec<u32> = a.notes.iter().chain(&b.notes).copied().collect();
         let level = a.level.min(b.level).min(Level::Moderate);
-        let summary = self.from_notes(view, &notes, level, shares.older);
+        let summary = self.text_of_notes(view, &notes, level, shares.older);
         let mut merged = Layer {
             id: view.next_layer,
             level,
@@ -240,7 +240,7 @@ impl Run {
     }
 
     /// The text of notes cut to three quarters of `room`; the rest is for facts.
-    fn from_notes(&self, view: &View, notes: &[u32], level: Level, room: u32) -> String {
+    fn text_of_notes(&self, view: &View, notes: &[u32], level: Level, room: u32) -> String {
         let texts: Vec<&str> = notes
             .iter()
             .filter_map(|id| view.note(*id))
@@ -296,37 +296,6 @@ impl Run {
         context.set_view(draft.view.clone());
     }
 
-    /// The user's words from covered messages, newest first, within `room`; one message at most a
-    /// quarter of it (P3). In the order of the conversation.
-    fn quotes(&self, context: &Context, room: u32) -> Vec<Quote> {
-        let counter = context.counter.as_ref();
-        if context.setup().policy.user_words == UserWords::Summarize || room < SMALLEST_SUMMARY {
-            return Vec::new();
-        }
-        let most = room / 4;
-        let mut left = room;
-        let mut quotes = Vec::new();
-        for entry in context.entries.iter().rev() {
-            let message = &entry.message;
-            if message.role != Role::User
-                || !matches!(context.view.rendition(message.seq), Rendition::Covered(_))
-            {
-                continue;
-            }
-            let words = message.words();
-            if words.trim().is_empty() {
-                continue;
-            }
-            let Some(quote) = quote(message.seq, &words, most.min(left), counter) else {
-                break;
-            };
-            left -= quote.tokens;
-            quotes.push(quote);
-        }
-        quotes.reverse();
-        quotes
-    }
-
     /// Records with the demands found in the user's covered words (P9). Only the host's own words count:
     /// a tool's or an import's text cannot become a constraint (I8).
     fn constraints(&self, covered: &[usize]) -> Option<Records> {
@@ -341,6 +310,37 @@ impl Run {
         }
         (records.revision != self.context.records().revision).then_some(records)
     }
+}
+
+/// The user's words from covered messages, newest first, within `room`; one message at most a
+/// quarter of it (P3). In the order of the conversation.
+fn quotes(context: &Context, room: u32) -> Vec<Quote> {
+    let counter = context.counter.as_ref();
+    if context.setup().policy.user_words == UserWords::Summarize || room < SMALLEST_SUMMARY {
+        return Vec::new();
+    }
+    let most = room / 4;
+    let mut left = room;
+    let mut quotes = Vec::new();
+    for entry in context.entries.iter().rev() {
+        let message = &entry.message;
+        if message.role != Role::User
+            || !matches!(context.view.rendition(message.seq), Rendition::Covered(_))
+        {
+            continue;
+        }
+        let words = message.words();
+        if words.trim().is_empty() {
+            continue;
+        }
+        let Some(quote) = quote(message.seq, &words, most.min(left), counter) else {
+            break;
+        };
+        left -= quote.tokens;
+        quotes.push(quote);
+    }
+    quotes.reverse();
+    quotes
 }
 
 /// Adds the layer; two neighbouring ones without a word become one.
