@@ -408,11 +408,24 @@ fn proven_in(name: &str, text: &str) -> BTreeSet<String> {
             continue;
         };
         let named: Vec<&str> = front.split(',').map(str::trim).collect();
-        if named.iter().all(|id| is_id(id)) && is_test(&lines[number + 1..], ending) {
-            ids.extend(named.into_iter().map(str::to_owned));
+        // numbers of other lists may stand among them
+        if named.iter().all(|word| is_number(word)) && is_test(&lines[number + 1..], ending) {
+            ids.extend(
+                named
+                    .into_iter()
+                    .filter(|word| is_id(word))
+                    .map(str::to_owned),
+            );
         }
     }
     ids
+}
+
+/// A capital letter and digits.
+fn is_number(word: &str) -> bool {
+    let mut chars = word.chars();
+    chars.next().is_some_and(|first| first.is_ascii_uppercase())
+        && chars.as_str().parse::<u32>().is_ok()
 }
 
 fn is_id(word: &str) -> bool {
@@ -458,6 +471,7 @@ fn ids_count_only_on_tests() {
         "/// P9: the audit\n#[derive(Debug)]\nstruct Audit;",
         &[],
     );
+    check("a.rs", "/// I6, F83: torn\n#[test]\nfn a() {}", &["I6"]);
     check("a.rs", "/// P99: no such promise\n#[test]\nfn a() {}", &[]);
     check(
         "a.test.mjs",
