@@ -29,7 +29,7 @@ impl Run {
         let worth = if self.options.manual {
             0
         } else {
-            plan.covered_tokens / 10
+            plan.covered_tokens.div_ceil(10)
         };
         let needed = before > limit;
         if after >= before || (!needed && before - after < worth) {
