@@ -300,6 +300,8 @@ impl Compaction {
             hash.add(&from.message);
         }
         let view = view.clone();
+        // what a caller counts are the values of its list, of which one may hold several messages
+        let position = |seq: Seq| self.parsed.raw_of(seq).map_or(seq, |raw| raw as u32);
         let report = CompactReport {
             changed: !untouched,
             before: self.before,
@@ -309,9 +311,13 @@ impl Compaction {
             covered: view
                 .layers
                 .iter()
-                .flat_map(|l| l.covers.iter().copied())
+                .flat_map(|l| l.covers.iter())
+                .map(|span| Span {
+                    from: position(span.from),
+                    to: position(span.to),
+                })
                 .collect(),
-            quoted: view.quotes.iter().map(|q| q.seq).collect(),
+            quoted: view.quotes.iter().map(|q| position(q.seq)).collect(),
             retention: run.as_ref().map_or(1.0, |r| r.retention),
             dropped: run.as_ref().map_or_else(Vec::new, |r| r.dropped.clone()),
             adjustments: self

@@ -215,6 +215,14 @@ pub(crate) fn slot(view: &View, policy: &Policy, counter: &dyn TokenCounter) -> 
     })
 }
 
+/// What the fences and the heading of the recalled quotes cost, at most.
+pub const RECALL_FRAME: u32 = 32;
+
+/// What one recalled quote costs as it stands in its block.
+pub fn quote_tokens(seq: Seq, text: &str, counter: &dyn TokenCounter) -> u32 {
+    counter.count(&format!("\n[{seq}] {}", escape_fences(text.trim()))) + 1
+}
+
 /// The block of recalled quotes, and what each costs.
 pub(crate) fn recall_block(quotes: &[crate::context::Quote]) -> String {
     let mut text = format!("{QUOTE}>\nQuoted from earlier messages, for reference:");

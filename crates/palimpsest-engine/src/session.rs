@@ -7,6 +7,7 @@ mod append;
 mod compact;
 mod history;
 mod load;
+mod recall;
 mod records;
 mod send;
 mod snapshots;
@@ -50,11 +51,11 @@ pub(crate) struct State {
     pub(crate) context: Context,
     /// Every message of the session, on whatever path.
     pub(crate) messages: BTreeMap<Seq, Stored>,
-    /// The revision that undoing the current one shows again.
-    pub(crate) parent: Option<u32>,
     /// Which revision stored each shorter form.
     pub(crate) stored_forms: BTreeMap<Seq, u32>,
     pub(crate) snapshots: Vec<Snapshot>,
+    /// The index over what is covered, made when it is first asked.
+    pub(crate) covered_index: RefCell<Option<recall::CoveredIndex>>,
     /// The compaction that runs now.
     pub(crate) compaction: Option<Abort>,
     /// The reply that streams now.
@@ -113,9 +114,9 @@ impl Session {
                 head,
                 context,
                 messages: BTreeMap::new(),
-                parent: None,
                 stored_forms: BTreeMap::new(),
                 snapshots: Vec::new(),
+                covered_index: RefCell::default(),
                 compaction: None,
                 reply: None,
                 partial: None,

@@ -115,7 +115,7 @@ impl Session {
                     table: Table::Partials,
                     key: session_key(&id),
                 });
-                let excerpt = excerpts(state, &stored);
+                let excerpt = excerpts(state, &stored).or_else(|| recalls(state, &stored));
                 if let Some(view) = &excerpt {
                     let forms = new_forms(state, view);
                     for (seq, reduced) in &forms {
@@ -130,7 +130,13 @@ impl Session {
                             value: seal(&row)?,
                         });
                     }
-                    let row = revision_row(view, state.parent, &state.stored_forms, head.tip, now);
+                    let row = revision_row(
+                        view,
+                        Some(state.head.revision),
+                        &state.stored_forms,
+                        head.tip,
+                        now,
+                    );
                     ops.push(Op::Add {
                         table: Table::Revisions,
                         key: key(&id, view.revision),
@@ -164,9 +170,34 @@ impl Session {
         for seq in &added {
             self.emit(&Event::MessageAdded { seq: *seq });
         }
+        let recalled = self.0.state.borrow().context.view().recalled.clone();
+        if let Some(recalled) = recalled.filter(|r| added.contains(&r.before)) {
+            let seqs = recalled.quotes.iter().map(|q| q.seq).collect();
+            self.emit(&Event::Recalled { seqs });
+        }
         self.emit_budget();
         Ok(added)
     }
+}
+
+/// The view in which covered passages that answer the user's message are quoted before it.
+fn recalls(state: &super::State, stored: &[Stored]) -> Option<View> {
+    let last = stored.last()?;
+    let recalled = super::recall::recall(state, &last.message)?;
+    let room = state.context.setup().shares.limit;
+    let tokens = state
+        .context
+        .tokens()
+        .saturating_add(last.tokens)
+        .saturating_add(recalled.tokens);
+    if tokens > room {
+        return None;
+    }
+    let mut view = state.context.view().clone();
+    view.recalled = Some(recalled);
+    view.revision = state.head.last_revision + 1;
+    view.cause = Cause::Recall;
+    Some(view)
 }
 
 /// The view in which replies and results that are larger than a quarter of the window, and would not

@@ -425,7 +425,6 @@ impl Session {
             },
             |state, (context, forms, snapshot, prune)| {
                 taken(state, snapshot, &prune);
-                state.parent = Some(base);
                 state.stored_forms = forms;
                 state.context = context;
             },

@@ -57,13 +57,11 @@ impl Session {
         let messages = messages(store, id, counter.epoch(), counter.as_ref()).await?;
         let mut context = Context::new(setup, records, counter);
         let mut stored_forms = BTreeMap::new();
-        let mut parent = None;
         for entry in path(&messages, head.tip) {
             context.push_counted(entry);
         }
         if head.revision > 0 {
             let row = revision(store, id, head.revision).await?;
-            parent = row.parent;
             stored_forms = row.reduced.iter().copied().collect();
             context.set_view(view(store, id, row).await?);
         }
@@ -87,9 +85,9 @@ impl Session {
             head,
             context,
             messages,
-            parent,
             stored_forms,
             snapshots,
+            covered_index: std::cell::RefCell::default(),
             compaction: None,
             reply: None,
             partial,

@@ -221,7 +221,6 @@ impl Session {
                 for entry in path {
                     context.push_counted(entry);
                 }
-                state.parent = Some(target.revision);
                 context.set_view(view);
                 state.context = context;
             },

@@ -150,7 +150,6 @@ impl Session {
                 Ok((Change { ops, head }, (view, forms)))
             },
             |state, (view, forms)| {
-                state.parent = parent;
                 state.stored_forms = forms;
                 state.context.set_view(view);
             },

@@ -1,0 +1,128 @@
+//! Quoting what is covered when the user's words ask for it (R1).
+
+use palimpsest_core::context::{Quote, Recalled};
+use palimpsest_core::message::{Message, Role, Seq};
+use palimpsest_core::recall::{Recall, within};
+use palimpsest_core::rendition::Rendition;
+use palimpsest_core::window::{RECALL_FRAME, quote_tokens};
+
+use crate::error::EngineError;
+use crate::event::Event;
+use crate::ports::{Durability, Op, Table};
+use crate::rows::{key, revision_row, seal};
+
+use super::{Change, Session, State};
+
+/// Passages looked at, the best first.
+const MOST_HITS: usize = 24;
+
+/// The index over what a revision covers.
+pub(crate) struct CoveredIndex {
+    revision: u32,
+    index: Recall,
+}
+
+/// The passages of covered messages that answer `message`, as far as the recall slot reaches. What is quoted
+/// word for word in the slot already is not quoted again.
+pub(super) fn recall(state: &State, message: &Message) -> Option<Recalled> {
+    let context = &state.context;
+    let view = context.view();
+    if !context.setup().policy.recall || view.layers.is_empty() || message.role != Role::User {
+        return None;
+    }
+    let mut cache = state.covered_index.borrow_mut();
+    if cache.as_ref().is_none_or(|c| c.revision != view.revision) {
+        let mut index = Recall::default();
+        for entry in context.entries() {
+            if matches!(view.rendition(entry.message.seq), Rendition::Covered(_)) {
+                index.add(entry.message.seq, &entry.message.words());
+            }
+        }
+        *cache = Some(CoveredIndex {
+            revision: view.revision,
+            index,
+        });
+    }
+    let index = &cache.as_ref()?.index;
+    let quoted: Vec<Seq> = view.quotes.iter().map(|q| q.seq).collect();
+    let hits = index.search(&message.words(), MOST_HITS, |seq| !quoted.contains(&seq));
+    let words = |seq: Seq| {
+        let entries = context.entries();
+        let at = entries.binary_search_by_key(&seq, |e| e.message.seq).ok()?;
+        Some(entries[at].message.words())
+    };
+    let passage = |seq: Seq, start: u32, end: u32| {
+        words(seq).and_then(|w| {
+            w.get(start as usize..end as usize)
+                .map(|p| p.trim().to_owned())
+        })
+    };
+    let counter = context.counter().as_ref();
+    let room = context.setup().shares.recall.saturating_sub(RECALL_FRAME);
+    let chosen = within(&hits, room, |hit| {
+        passage(hit.seq, hit.start, hit.end)
+            .map_or(u32::MAX, |text| quote_tokens(hit.seq, &text, counter))
+    });
+    let quotes: Vec<Quote> = chosen
+        .iter()
+        .filter_map(|hit| {
+            let text = passage(hit.seq, hit.start, hit.end)?;
+            let tokens = quote_tokens(hit.seq, &text, counter);
+            Some(Quote {
+                seq: hit.seq,
+                text,
+                tokens,
+            })
+        })
+        .collect();
+    let tokens = RECALL_FRAME + quotes.iter().map(|q| q.tokens).sum::<u32>();
+    (!quotes.is_empty()).then(|| Recalled {
+        before: message.seq,
+        quotes,
+        tokens,
+    })
+}
+
+impl Session {
+    /// Takes one recalled quote out of the window, or all of them.
+    pub async fn forget_recalled(&self, seq: Option<Seq>) -> Result<(), EngineError> {
+        let id = self.0.id.clone();
+        let now = self.now();
+        self.write(
+            Durability::Strict,
+            |state| {
+                let mut view = state.context.view().clone();
+                if let Some(recalled) = &mut view.recalled {
+                    recalled.quotes.retain(|q| seq.is_some_and(|s| q.seq != s));
+                    recalled.tokens =
+                        RECALL_FRAME + recalled.quotes.iter().map(|q| q.tokens).sum::<u32>();
+                }
+                view.recalled = view.recalled.filter(|r| !r.quotes.is_empty());
+                view.revision = state.head.last_revision + 1;
+                view.cause = palimpsest_core::context::Cause::Recall;
+                let row = revision_row(
+                    &view,
+                    Some(state.head.revision),
+                    &state.stored_forms,
+                    state.head.tip,
+                    now,
+                );
+                let ops = vec![Op::Add {
+                    table: Table::Revisions,
+                    key: key(&id, view.revision),
+                    value: seal(&row)?,
+                }];
+                let mut head = state.head.clone();
+                head.revision = view.revision;
+                head.last_revision = view.revision;
+                Ok((Change { ops, head }, view))
+            },
+            |state, view| state.context.set_view(view),
+        )
+        .await?;
+        let revision = self.head().revision;
+        self.emit(&Event::ViewChanged { revision });
+        self.emit_budget();
+        Ok(())
+    }
+}
