@@ -142,7 +142,7 @@ impl World {
         self.context.push(message);
     }
 
-    fn tools(&mut self, calls: Vec<(u8, Fate, String)>) {
+    fn tools(&mut self, calls: &[(u8, Fate, String)]) {
         let parts = calls
             .iter()
             .map(|(id, _, text)| Part::ToolCall {
@@ -156,7 +156,7 @@ impl World {
             call: format!("call_{id}"),
             name: None,
             text: text.to_owned(),
-            error: text.len() % 7 == 0,
+            error: text.len().is_multiple_of(7),
         };
         let late = calls.iter().rev().filter(|c| c.1 == Fate::Late);
         for (id, _, text) in calls.iter().filter(|c| c.1 == Fate::Answered).chain(late) {
@@ -339,7 +339,7 @@ fn invariants_hold() {
                                 .any(|c| c.1 == Fate::Late)
                                 .then_some("late results"),
                         );
-                        world.tools(calls);
+                        world.tools(&calls);
                     }
                     Event::Orphan(text) => {
                         seen.push("orphans");

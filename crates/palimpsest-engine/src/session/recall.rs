@@ -44,8 +44,8 @@ pub(super) fn recall(state: &State, message: &Message) -> Option<Recalled> {
         });
     }
     let index = &cache.as_ref()?.index;
-    let quoted: Vec<Seq> = view.quotes.iter().map(|q| q.seq).collect();
-    let hits = index.search(&message.words(), MOST_HITS, |seq| !quoted.contains(&seq));
+    let shown: Vec<Seq> = view.quotes.iter().map(|q| q.seq).collect();
+    let hits = index.search(&message.words(), MOST_HITS, |seq| !shown.contains(&seq));
     let words = |seq: Seq| {
         let entries = context.entries();
         let at = entries.binary_search_by_key(&seq, |e| e.message.seq).ok()?;
@@ -76,7 +76,7 @@ pub(super) fn recall(state: &State, message: &Message) -> Option<Recalled> {
         })
         .collect();
     let tokens = RECALL_FRAME + quotes.iter().map(|q| q.tokens).sum::<u32>();
-    (!quotes.is_empty()).then(|| Recalled {
+    (!quotes.is_empty()).then_some(Recalled {
         before: message.seq,
         quotes,
         tokens,
