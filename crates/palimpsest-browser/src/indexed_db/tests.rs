@@ -239,6 +239,10 @@ async fn a_dropped_write_is_undone() {
     let name = fresh_name();
     let store = open(&name).await;
     let lease = store.claim("s", false).await.unwrap();
+    let _errors = Patch::new(
+        "globalThis.errors = 0; const count = () => { errors += 1; }; addEventListener('error', count);
+         return () => removeEventListener('error', count);",
+    );
     {
         let mut writing = Box::pin(write(
             &store,
@@ -249,6 +253,11 @@ async fn a_dropped_write_is_undone() {
     }
     sleep(50).await;
     assert!(messages(&store).await.is_empty());
+    assert_eq!(
+        global("errors").unwrap().as_f64(),
+        Some(0.0),
+        "no listener was called in vain"
+    );
     write(&store, &lease, vec![message(1, "3")]).await.unwrap();
     assert_eq!(messages(&store).await, ["3"]);
     erase(&name);
