@@ -466,8 +466,8 @@ impl Calibration {
         }
         let total = dot(&gain, &h) + noise(expected.max(measured));
         let surprise = measured - expected;
-        for i in 0..N {
-            self.mean[i] += gain[i] / total * surprise;
+        for (mean, gain) in self.mean.iter_mut().zip(&gain) {
+            *mean += gain / total * surprise;
         }
         for (row, a) in self.covariance.iter_mut().zip(&gain) {
             for (covariance, b) in row.iter_mut().zip(&gain) {

@@ -99,11 +99,18 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Room {
     /// The symbols of the word, merged in place.
     pub(crate) ids: Vec<u32>,
+    /// The merge of the symbol at each place with the next one, and when it is due.
     merges: Vec<u32>,
+    dues: Vec<u32>,
+    /// The places of the symbols after and before.
     next: Vec<u32>,
     before: Vec<u32>,
-    heap: std::collections::BinaryHeap<std::cmp::Reverse<u64>>,
+    /// What is due first: of everything at 1, of the two halves at 2 and 3, and so on.
+    tree: Vec<u32>,
 }
+
+/// Places in a leaf of the tree.
+const BLOCK: usize = 32;
 
 /// Words of up to this many symbols are merged by looking over all of them each time, which is quick because short.
 const SHORT: usize = 48;
@@ -154,68 +161,101 @@ impl Room {
         }
     }
 
-    /// By a heap of (due, place): n log n for any word.
+    /// By a tree of what is due first in each block of places: for a word of any length a merge costs little more than
+    /// looking over one block.
     fn merge_long(&mut self, pairs: &Pairs) {
-        let n = self.ids.len() as u32;
-        let (ids, merges, next, before, heap) = (
-            &mut self.ids,
-            &mut self.merges,
-            &mut self.next,
-            &mut self.before,
-            &mut self.heap,
-        );
-        merges.clear();
-        merges.extend(ids.windows(2).map(|pair| pairs.get(pair[0], pair[1])));
-        merges.push(NONE);
-        next.clear();
-        next.extend(1..=n);
-        before.clear();
-        before.extend((0..n).map(|i| i.wrapping_sub(1)));
-        heap.clear();
-        let entry = |merge: u32, at: u32| {
-            std::cmp::Reverse(u64::from(pairs.due(merge)) << 32 | u64::from(at))
-        };
-        heap.extend(
-            merges
-                .iter()
-                .enumerate()
-                .filter(|(_, m)| **m != NONE)
-                .map(|(at, m)| entry(*m, at as u32)),
-        );
-        while let Some(std::cmp::Reverse(top)) = heap.pop() {
-            let at = top as u32 as usize;
-            let merge = merges[at];
-            // An entry whose pair has changed since is void; the pair's new entry is in the heap.
-            if merge == NONE || u64::from(pairs.due(merge)) != top >> 32 {
-                continue;
-            }
-            let gone = next[at] as usize;
-            ids[at] = pairs.made(merge);
-            ids[gone] = NONE;
-            merges[gone] = NONE;
-            let after = next[gone];
-            next[at] = after;
-            merges[at] = NONE;
-            if after < n {
-                before[after as usize] = at as u32;
-                merges[at] = pairs.get(ids[at], ids[after as usize]);
-                if merges[at] != NONE {
-                    heap.push(entry(merges[at], at as u32));
-                }
-            }
-            if let Some(merge) = merges.get_mut(before[at] as usize) {
-                *merge = pairs.get(ids[before[at] as usize], ids[at]);
-                if *merge != NONE {
-                    heap.push(entry(*merge, before[at]));
-                }
-            }
+        let n = self.ids.len();
+        self.merges.clear();
+        self.merges
+            .extend(self.ids.windows(2).map(|pair| pairs.get(pair[0], pair[1])));
+        self.merges.push(NONE);
+        self.dues.clear();
+        self.dues
+            .extend(self.merges.iter().map(|merge| pairs.due(*merge)));
+        self.next.clear();
+        self.next.extend(1..=n as u32);
+        self.before.clear();
+        self.before.extend((0..n as u32).map(|i| i.wrapping_sub(1)));
+        let leaves = n.div_ceil(BLOCK).next_power_of_two();
+        self.tree.clear();
+        self.tree.resize(2 * leaves, NONE);
+        for (first, dues) in self.tree[leaves..].iter_mut().zip(self.dues.chunks(BLOCK)) {
+            *first = dues.iter().copied().min().unwrap_or(NONE);
         }
-        ids.retain(|id| *id != NONE);
+        for i in (1..leaves).rev() {
+            self.tree[i] = self.tree[2 * i].min(self.tree[2 * i + 1]);
+        }
+        while self.tree[1] != NONE {
+            let mut i = 1;
+            while i < leaves {
+                // the leftmost of equals
+                i = 2 * i + usize::from(self.tree[2 * i] > self.tree[2 * i + 1]);
+            }
+            let start = (i - leaves) * BLOCK;
+            let block = &self.dues[start..(start + BLOCK).min(n)];
+            let Some(at) = block
+                .iter()
+                .position(|due| *due == self.tree[1])
+                .map(|at| start + at)
+            else {
+                return;
+            };
+            let gone = self.next[at] as usize;
+            self.ids[at] = pairs.made(self.merges[at]);
+            self.ids[gone] = NONE;
+            let after = self.next[gone] as usize;
+            self.next[at] = after as u32;
+            self.set(pairs, gone, NONE);
+            let merge = match self.ids.get(after) {
+                Some(right) => {
+                    self.before[after] = at as u32;
+                    pairs.get(self.ids[at], *right)
+                }
+                None => NONE,
+            };
+            self.set(pairs, at, merge);
+            if gone / BLOCK != at / BLOCK {
+                self.refresh(leaves, gone / BLOCK);
+            }
+            let before = self.before[at] as usize;
+            if let Some(left) = self.ids.get(before) {
+                let merge = pairs.get(*left, self.ids[at]);
+                self.set(pairs, before, merge);
+                if before / BLOCK != at / BLOCK {
+                    self.refresh(leaves, before / BLOCK);
+                }
+            }
+            self.refresh(leaves, at / BLOCK);
+        }
+        self.ids.retain(|id| *id != NONE);
         if n > 1 << 16 {
-            *heap = std::collections::BinaryHeap::new();
-            *merges = Vec::new();
-            *next = Vec::new();
-            *before = Vec::new();
+            *self = Self {
+                ids: std::mem::take(&mut self.ids),
+                ..Self::default()
+            };
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, pairs: &Pairs, at: usize, merge: u32) {
+        self.merges[at] = merge;
+        self.dues[at] = pairs.due(merge);
+    }
+
+    /// Brings the tree up to date with one block.
+    #[inline]
+    fn refresh(&mut self, leaves: usize, block: usize) {
+        let start = block * BLOCK;
+        let end = (start + BLOCK).min(self.dues.len());
+        let mut first = self.dues[start..end].iter().copied().min().unwrap_or(NONE);
+        let mut i = leaves + block;
+        while self.tree[i] != first {
+            self.tree[i] = first;
+            if i == 1 {
+                return;
+            }
+            first = first.min(self.tree[i ^ 1]);
+            i /= 2;
         }
     }
 }
@@ -255,7 +295,7 @@ mod tests {
 
     /// B8: long words merge as short ones do.
     #[test]
-    fn the_heap_agrees_with_looking_over_all() {
+    fn the_tree_agrees_with_looking_over_all() {
         let merges: Vec<_> = (0..60_u32)
             .map(|i| (i * 7 % 20, i * 11 % 23, 4 + i % 19))
             .collect();

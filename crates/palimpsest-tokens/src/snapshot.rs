@@ -125,13 +125,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Parts, Error> {
         let step = word >> 1;
         last = last.wrapping_add((step >> 1).cast_signed() ^ -(step & 1).cast_signed());
         let (left, right) = (reader.number()?, reader.number()?);
-        let length = |id: u32| lengths.get(id as usize).copied().unwrap_or(0);
         let made = last.cast_unsigned();
-        if length(made) < 2
-            || length(left) == 0
-            || length(right) == 0
-            || length(left) + length(right) != length(made)
-        {
+        let text = |id: u32| texts.get(id as usize);
+        let (a, b) = (text(left), text(right));
+        let whole = text(made).split_at_checked(a.len());
+        if a.is_empty() || b.is_empty() || whole != Some((a, b)) {
             return reader.malformed("merge");
         }
         merges.push(Merge {
