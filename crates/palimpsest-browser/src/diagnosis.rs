@@ -7,7 +7,7 @@ use palimpsest_engine::ports::Signal;
 use palimpsest_ollama::doctor::{Case, Doctor, Finding, Observation, Permission, Probe};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{RequestCredentials, RequestInit, RequestMode, RequestRedirect};
+use web_sys::{RequestCredentials, RequestInit, RequestMode};
 
 use crate::fetch::{FetchTransport, Patience};
 use crate::global::{global, object, property};
@@ -119,7 +119,7 @@ async fn permission() -> Permission {
 async fn opaque(url: &str) -> bool {
     let init = RequestInit::new();
     init.set_mode(RequestMode::NoCors);
-    init.set_redirect(RequestRedirect::Manual);
+    // an opaque request must follow redirects: fetch refuses any other mode
     init.set_credentials(RequestCredentials::Omit);
     let Ok(promise) = fetch(url, &init) else {
         return false;
