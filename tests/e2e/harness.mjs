@@ -35,6 +35,11 @@ export const POLICY =
 export async function serve() {
   const server = http.createServer((request, response) => {
     const name = decodeURIComponent(new URL(request.url, "http://x").pathname);
+    if (name === "/empty") {
+      // a page of this origin without the app, to prepare its storage
+      response.writeHead(200, { "content-type": "text/html" }).end("<link rel=icon href=data:,>");
+      return;
+    }
     const file = path.join(app, name === "/" ? "index.html" : name);
     if (!file.startsWith(app) || !fs.existsSync(file)) {
       response.writeHead(404).end();
@@ -80,7 +85,7 @@ export async function begin({ script = {}, settings = {}, width = 1280, height =
   await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
   const chosen = { address: fake.url, language: "en", ...settings };
-  await page.goto(`${site.url}/icon.svg`);
+  await page.goto(`${site.url}/empty`);
   await page.evaluate((text) => localStorage.setItem("palimpsest.settings", text), JSON.stringify(chosen));
   const world = {
     site, fake, page, problems, browser: chromium.browser,

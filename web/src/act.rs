@@ -240,6 +240,11 @@ pub fn persist() {
     });
 }
 
+/// Looks again at how much is stored.
+pub fn measure_storage() {
+    with_engine(|back| async move { measure(back.state).await });
+}
+
 /// The present time in milliseconds since 1970.
 pub fn now() -> f64 {
     back().map_or_else(|| js_sys::Date::new_0().get_time(), |b| b.world.clock.now())
@@ -373,6 +378,9 @@ async fn adopt(back: &Rc<Back>, session: Session) {
     *back.session.borrow_mut() = Some(session);
     change(move |s| s.session.clone_from(&id));
     show_all(back).await;
+    if let Some(session) = back.session() {
+        give_model(back, &session).await;
+    }
     let id = back.session().map(|s| s.id().to_owned()).unwrap_or_default();
     let draft = kept_draft(&id);
     state.draft_tokens.set(Estimator::default().count(&draft));
@@ -683,8 +691,8 @@ pub fn send(text: String) -> bool {
     if session.is_replying() {
         return false;
     }
-    let ready = state.connection.with_untracked(|c| *c == Connection::Connected) && !session.head().model.is_empty();
-    if !ready {
+    let some = !session.head().model.is_empty() || state.models.with_untracked(|all| !all.is_empty());
+    if !some || state.connection.with_untracked(|c| *c != Connection::Connected) {
         note(t(T::NotSentNoModel).to_owned(), true);
         survey(state);
         return false;
@@ -714,6 +722,7 @@ pub fn stop() {
 
 async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
     let state = back.state;
+    give_model(back, session).await;
     state.notice.update(|n| {
         if matches!(n, Some(Notice::Reply(_))) {
             *n = None;
@@ -876,6 +885,7 @@ fn remodel(edit: impl FnOnce(&mut String, &mut u32) + 'static) {
         }
         show_all(&back).await;
         list(&back).await;
+        tend(&back, &session).await;
     });
 }
 
@@ -1070,20 +1080,28 @@ pub fn survey(state: AppState) {
         state.models.set(found.models);
         state.checks.set(found.checks);
         state.connection.set(found.connection);
-        first_model(state);
+        if let Some(back) = back()
+            && let Some(session) = back.session()
+        {
+            give_model(&back, &session).await;
+        }
     });
 }
 
-/// A session without a model takes the only or the last chosen one.
-fn first_model(state: AppState) {
-    let none = state.open.with_untracked(|o| o.as_ref().is_some_and(|o| o.model.is_empty() && !o.follower));
-    if !none {
+/// A session without a model takes the last chosen one, or the first there is.
+async fn give_model(back: &Rc<Back>, session: &Session) {
+    let state = back.state;
+    let head = session.head();
+    if !head.model.is_empty() {
         return;
     }
     let preferred = state.settings.with_untracked(|s| s.model.clone());
     let name = state.models.with_untracked(|all| all.iter().find(|m| m.name == preferred).or_else(|| all.first()).map(|m| m.name.clone()));
     if let Some(name) = name {
-        choose_model(name);
+        match session.set_model(&name, head.window, &head.policy, head.thinking).await {
+            Ok(()) => show_head(back),
+            Err(error) => failed(back, &error),
+        }
     }
 }
 

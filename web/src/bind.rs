@@ -6,12 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use palimpsest_core::budget::{Budget as Report, SegmentKind};
-use palimpsest_core::context::Cause;
+use palimpsest_core::context::{Cause, Setup};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
+use palimpsest_core::policy::Policy;
 use palimpsest_core::run::{RunReport, Stage as RunStage};
+use palimpsest_core::shares::ShareOptions;
 use palimpsest_core::window::{Source as From, Window};
-use palimpsest_engine::SessionInfo;
+use palimpsest_engine::{Head, SessionInfo};
 use palimpsest_engine::rows::RevisionRow;
 use palimpsest_engine::session::HistoryItem;
 use palimpsest_tokens::Source;
@@ -116,11 +118,18 @@ pub fn session(info: &SessionInfo, layers: Option<u32>) -> SessionEntry {
         id: info.id.clone(),
         title: head.title.clone(),
         at: head.updated,
-        percent: (head.window > 0 && head.messages > 0).then(|| (info.fill() * 100.0) as u32),
+        percent: limit(head).filter(|_| head.messages > 0).map(|limit| (u64::from(head.tokens) * 100 / u64::from(limit)) as u32),
         messages: head.messages,
         layers,
         model: head.model.clone(),
     }
+}
+
+/// What a window of this session may hold: the denominator that the bar has too.
+fn limit(head: &Head) -> Option<u32> {
+    let options = ShareOptions { reserve: None, thinking: head.thinking, exact: false };
+    let setup = Setup::new(head.window, options, Policy::preset(&head.policy).ok()?, 0).ok()?;
+    Some(setup.shares.limit).filter(|limit| *limit > 0)
 }
 
 /// The stage of a run.

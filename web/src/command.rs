@@ -26,12 +26,14 @@ pub enum Command {
     Model(String),
     /// Rename the session.
     Title(String),
+    /// Save the session as a file.
+    Export,
     /// Say what there is.
     Help,
 }
 
 /// The names, as [`Command::Help`] lists them.
-pub const NAMES: [&str; 6] = ["/compact [focus]", "/context", "/undo", "/model name", "/title words", "/help"];
+pub const NAMES: [&str; 7] = ["/compact [focus]", "/context", "/undo", "/model name", "/title words", "/export", "/help"];
 
 /// Reads what was typed. A slash followed by a letter, at the very start, begins a command;
 /// `//` begins a message with one slash; paths such as `/etc/hosts` are messages.
@@ -55,6 +57,7 @@ pub fn read(text: &str) -> Input {
         "undo" => Input::Command(Command::Undo),
         "model" => Input::Command(Command::Model(argument)),
         "title" | "rename" => Input::Command(Command::Title(argument)),
+        "export" => Input::Command(Command::Export),
         "help" => Input::Command(Command::Help),
         _ => Input::Unknown(format!("/{name}")),
     }

@@ -20,20 +20,20 @@ pub mod text;
 pub mod view;
 
 #[cfg(target_arch = "wasm32")]
-mod act;
+pub mod act;
 #[cfg(target_arch = "wasm32")]
-mod el;
+pub mod el;
 #[cfg(target_arch = "wasm32")]
-mod host;
+pub mod host;
 #[cfg(target_arch = "wasm32")]
-mod icon;
+pub mod icon;
 #[cfg(target_arch = "wasm32")]
-mod page;
+pub mod page;
 #[cfg(target_arch = "wasm32")]
-mod server;
+pub mod server;
 #[cfg(target_arch = "wasm32")]
-mod start;
+pub mod start;
 #[cfg(target_arch = "wasm32")]
-mod state;
+pub mod state;
 #[cfg(target_arch = "wasm32")]
-mod ui;
+pub mod ui;

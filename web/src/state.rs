@@ -237,6 +237,8 @@ pub enum Dialog {
     Layer,
     /// Another window size.
     Window,
+    /// Another model.
+    Model,
 }
 
 /// How messages are kept.

@@ -390,6 +390,7 @@ texts! {
     Window: "Window" | "Fenster",
     WindowHelp: "tokens, sent to the model as its context length; larger windows need more memory" | "Tokens, dem Modell als Kontextlänge gesendet; größere Fenster brauchen mehr Speicher",
     WindowTrained: "trained for {}" | "trainiert für {}",
+    WindowLoaded: "loaded with {}" | "geladen mit {}",
     WindowOther: "Another size" | "Andere Größe",
     Model: "Model" | "Modell",
     SummaryModel: "Layers written by" | "Schichten schreibt",

@@ -78,15 +78,17 @@ fn written(done: &Done, body: El) -> El {
     let body = if done.bar_before.is_empty() {
         body
     } else {
+        // Both bars on one scale, whichever is the longest.
+        let scale = done.limit.max(done.before).max(done.after);
         body.child(
             el("div")
                 .class("pair")
                 .attr("role", "img")
                 .attr("aria-label", pair)
                 .child(el("span").child(t(T::CardBefore)))
-                .child(mini(&done.bar_before, done.limit))
+                .child(mini(&done.bar_before, scale))
                 .child(el("span").child(t(T::CardAfter)))
-                .child(mini(&done.bar_after, done.limit)),
+                .child(mini(&done.bar_after, scale)),
         )
     };
     let covers = fill(

@@ -12,7 +12,7 @@ use crate::page::next_frame;
 use crate::state::{AppState, Dialog, Notice, Screen};
 use crate::text::{T, fill, number, t};
 use crate::ui::{card::card, composer::composer, header::header, message::message, notes::notes, reply::reply};
-use crate::view::model::Connection;
+use crate::view::model::{Connection, Verdict};
 use crate::view::thread::Entry;
 
 /// Entries shown at first, and added by each click on "earlier".
@@ -193,15 +193,15 @@ pub fn offline(state: AppState, connection: &Connection) -> El {
             .child(el("h3").child(t(T::NoModelInstalled)))
             .child(el("p").child(fill(T::InstallModel, &["ollama pull llama3.2:3b"])));
     }
-    let steps = live(move || {
-        let bad = state.checks.with(|all| all.iter().find(|c| c.verdict == crate::view::model::Verdict::Bad).cloned());
-        match bad {
-            Some(check) => el("p").child(check.title).view(),
-            None => nothing(),
-        }
+    let first_step = live(move || {
+        let fix = state.checks.with(|all| all.iter().find(|c| c.verdict == Verdict::Bad).and_then(|c| c.fixes.first().cloned()));
+        fix.map_or_else(nothing, |fix| {
+            let command = (!fix.commands.is_empty()).then(|| el("pre").attr("tabindex", "0").child(el("code").child(fix.commands)));
+            el("div").child(el("p").child(fix.text)).child(command).view()
+        })
     });
     block
         .child(el("h3").child(icon("warn")).child(" ").child(fill(T::OfflineTitle, &[&address])))
         .child(el("p").child(t(T::OfflineText)))
-        .child(steps)
+        .child(first_step)
 }

@@ -128,6 +128,10 @@ fn run(state: AppState, text: &str) -> bool {
             }
             true
         }
+        Input::Command(Command::Export) => {
+            act::export();
+            true
+        }
         Input::Command(Command::Help) => {
             act::note(fill(T::CommandsAre, &[&command::NAMES.join(", ")]), false);
             true

@@ -118,7 +118,7 @@ fn overlay(state: AppState, shown: RwSignal<usize>) -> AnyView {
     let more = (skip > 0).then(|| {
         el("button").class("link").attr("type", "button").child(fill(T::EarlierMessages, &[&number(skip as u32)])).click(move || shown.update(|n| *n += PAGE))
     });
-    let mut leaf = el("div").class("leaf overlay").child(el("p").class("where").child(more));
+    let mut leaf = el("div").class("leaf overlay").child(more.map(|more| el("p").class("where").child(more)));
     let mut ranges: Vec<(Option<&LayerView>, Vec<Arc<Message>>)> = Vec::new();
     for message in &messages[skip..] {
         let layer = layers.iter().find(|l| l.covers(message.seq));

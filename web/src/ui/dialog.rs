@@ -25,6 +25,7 @@ pub fn dialogs() -> AnyView {
         Some(Dialog::Import) => import(state),
         Some(Dialog::Layer) => layer(state),
         Some(Dialog::Window) => window_size(state),
+        Some(Dialog::Model) => model(state),
     })
 }
 
@@ -147,6 +148,42 @@ fn window_size(state: AppState) -> AnyView {
     )
     .child(buttons(state));
     frame(state, t(T::Window).to_owned(), body)
+}
+
+/// The models of the server with what is known of each.
+fn model(state: AppState) -> AnyView {
+    let chosen = state.open.with_untracked(|o| o.as_ref().map(|o| o.model.clone())).unwrap_or_default();
+    let models = state.models.get_untracked();
+    if models.is_empty() {
+        let connection = state.connection.get_untracked();
+        let to_settings = el("a").class("btn solid").attr("href", "#settings").child(t(T::StartConnect)).on("click", move |_| state.dialog.set(None));
+        let body = el("div").child(crate::ui::chat::offline(state, &connection)).child(el("p").class("acts").child(to_settings));
+        return frame(state, t(T::ChooseModel).to_owned(), body);
+    }
+    let list = el("ul").class("models").children(models.into_iter().map(|m| {
+        let current = m.name == chosen;
+        let name = m.name.clone();
+        let size = [m.size.clone(), m.quantisation.clone()].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" · ");
+        let mut about: Vec<String> = Vec::new();
+        about.extend(m.trained.map(|n| fill(T::WindowTrained, &[&number(n)])));
+        about.extend(m.loaded.map(|n| fill(T::WindowLoaded, &[&number(n)])));
+        about.extend(m.bytes.map(crate::text::bytes));
+        el("li").child(
+            el("button")
+                .attr("type", "button")
+                .attr("data-model", m.name.clone())
+                .attr_some("aria-current", current.then_some("true"))
+                .flag("autofocus", current)
+                .child(el("b").child(m.name))
+                .child(el("span").child(size))
+                .child(el("span").class("sub").child(about.join(" · ")))
+                .click(move || {
+                    act::choose_model(name.clone());
+                    state.dialog.set(None);
+                }),
+        )
+    }));
+    frame(state, t(T::ChooseModel).to_owned(), el("div").child(list))
 }
 
 fn import(state: AppState) -> AnyView {

@@ -51,34 +51,20 @@ pub fn header() -> El {
     el("header").class("head").child(line).child(bar::budget(false))
 }
 
-/// The model picker: a native list with everything known about each model.
+/// The model, and beside it what is known of it. A click opens the list.
 fn model(state: AppState) -> AnyView {
     let chosen = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.model.clone())).unwrap_or_default());
-    live(move || {
-        let chosen = chosen.get();
-        let models = state.models.get();
-        let known = models.iter().any(|m| m.name == chosen);
-        let missing = (!known).then(|| {
-            let text = if chosen.is_empty() { t(T::NoModel).to_owned() } else { chosen.clone() };
-            el("option").attr("value", chosen.clone()).flag("selected", true).child(text)
-        });
-        let options = models.into_iter().map(|m| {
-            let selected = m.name == chosen;
-            el("option").attr("value", m.name.clone()).flag("selected", selected).child(describe(&m))
-        });
-        el("select")
-            .class("pick")
-            .attr("id", "model")
-            .attr("aria-label", t(T::ChooseModel))
-            .on("change", |event| {
-                if let Some(value) = selected(&event) {
-                    act::choose_model(value);
-                }
-            })
-            .child(missing)
-            .children(options)
-            .into_child()
-    })
+    let about = move || state.models.with(|all| all.iter().find(|m| chosen.with(|c| m.name == *c)).map_or_else(String::new, |m| m.quantisation.clone()));
+    let name = move || if chosen.with(String::is_empty) { t(T::NoModel).to_owned() } else { chosen.get() };
+    let button = el("button")
+        .class("pick")
+        .attr("type", "button")
+        .attr("id", "model")
+        .attr_live("aria-label", move || Some(format!("{}: {}", t(T::ChooseModel), name())))
+        .text_live(name)
+        .child(icon("down"))
+        .click(move || state.dialog.set(Some(Dialog::Model)));
+    el("span").class("which").child(button).child(el("span").class("sub").text_live(about)).into_child()
 }
 
 /// A model in one line: name, size, quantisation, windows, bytes.

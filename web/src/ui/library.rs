@@ -14,6 +14,7 @@ use crate::view::session::SessionEntry;
 /// The library.
 pub fn library() -> AnyView {
     let state = AppState::here();
+    act::measure_storage();
     let of = move || fill(T::LibraryOf, &[&count(T::SessionsOne, T::SessionsMany, state.sessions.with(Vec::len) as u32)]);
     let import = el("button").class("btn").attr("type", "button").child(t(T::Import)).click(move || state.dialog.set(Some(Dialog::Import)));
     let head = el("header").class("head wide").child(
