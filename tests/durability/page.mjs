@@ -64,6 +64,16 @@ export async function launch(profile, env = {}) {
   });
 }
 
+/** Starts Firefox with this profile. */
+export async function launchFirefox(profile) {
+  return puppeteer.launch({
+    browser: "firefox",
+    executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
+    userDataDir: profile,
+    headless: true,
+  });
+}
+
 /** Opens the page and loads the module. */
 export async function open(browser, url) {
   const page = await browser.newPage();

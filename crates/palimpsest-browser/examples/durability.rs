@@ -6,6 +6,7 @@ use palimpsest_browser::{IndexedDbStore, OpenOptions};
 use palimpsest_engine::ports::{
     Durability, Expect, Key, Lease, Op, Query, Store, StoreError, Table,
 };
+use palimpsest_engine::testing::contract;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
 
@@ -62,6 +63,21 @@ pub async fn write(
 }
 
 enum Never {}
+
+/// Runs the store contract on the browser's database: `[cases that hold, cases that do not, words]` as JSON.
+#[wasm_bindgen]
+pub async fn contract(name: String) -> String {
+    let count = std::cell::Cell::new(0);
+    let report = contract::run_all(async || {
+        count.set(count.get() + 1);
+        match open(&format!("{name}-{}", count.get())).await {
+            Ok(store) => store,
+            Err(error) => wasm_bindgen::throw_str(&error.to_string()),
+        }
+    })
+    .await;
+    json(&(report.passed.len(), report.failed.len(), report.to_string()))
+}
 
 async fn write_on(
     name: &str,

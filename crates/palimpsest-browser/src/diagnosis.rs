@@ -9,16 +9,13 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{RequestCredentials, RequestInit, RequestMode};
 
-use crate::fetch::{FetchTransport, Patience};
+use crate::fetch::{FetchTransport, Patience, fetch};
 use crate::global::{global, object, property};
 use crate::timer::sleep;
 use crate::transport::{Transport, beginning};
 
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(catch, js_name = fetch)]
-    fn fetch(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
-
     /// `Permissions` with names that web-sys does not know.
     type Permissions;
     #[wasm_bindgen(method, catch)]

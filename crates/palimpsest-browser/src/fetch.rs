@@ -24,7 +24,7 @@ use crate::transport::{Answer, ByteStream, Transport};
 extern "C" {
     // of the global object, so that it is the one of a page, a worker or Node
     #[wasm_bindgen(catch, js_name = fetch)]
-    fn fetch(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
+    pub(crate) fn fetch(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
 }
 
 /// How long to wait, and for how much.

@@ -8,7 +8,8 @@ use futures_util::future::{Either, select};
 use js_sys::Function;
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::ports::{Abort, Clock, Ids, Notify, Signal};
-use palimpsest_ollama::HttpRequest;
+use palimpsest_ollama::doctor::{Case, Os};
+use palimpsest_ollama::{Dialect, HttpRequest};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_test::*;
@@ -17,7 +18,7 @@ use web_sys::BroadcastChannel;
 use crate::timer::sleep;
 use crate::{
     Changed, FetchTransport, HeadNote, HostClock, HostIds, Patience, Tabs, Transport, beginning,
-    settings, whole, world,
+    examine, settings, whole, world,
 };
 
 // ---------------------------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ impl FakeFetch {
         let code = format!(
             "const real = globalThis.fetch; globalThis.seen = [];
              globalThis.fetch = async (url, init) => {{
-               seen.push({{ url, ...init, headers: [...init.headers], aborted: () => init.signal.aborted }});
+               seen.push({{ url, ...init, headers: [...(init.headers ?? [])], aborted: () => init.signal?.aborted }});
                {answer} }};
              return () => {{ globalThis.fetch = real; }};"
         );
@@ -212,9 +213,9 @@ impl Drop for FakeFetch {
 
 fn server() -> FetchTransport {
     let patience = Patience {
-        first_byte_ms: 200,
-        idle_ms: 200,
-        whole_ms: 700,
+        first_byte_ms: 500,
+        idle_ms: 500,
+        whole_ms: 2_000,
         bytes: 1_000,
     };
     FetchTransport::new("http://127.0.0.1:9/")
@@ -314,13 +315,13 @@ async fn patience_has_an_end() {
         let begun = HostClock.now();
         assert_eq!(
             read(&server(), Signal::never()).await,
-            Err(ModelError::TimedOut { seconds: 1 })
+            Err(ModelError::TimedOut { seconds: 2 })
         );
-        assert!(HostClock.now() - begun > 600.0);
+        assert!(HostClock.now() - begun > 1_800.0);
         assert_eq!(closed(), "true");
     }
     {
-        let _fake = dripping("0123456789", 0, 1_000);
+        let _fake = dripping(&"0123456789".repeat(20), 0, 1_000);
         let too_long = ModelError::TooLong {
             what: "the answer".into(),
             limit: 1_000,
@@ -411,4 +412,57 @@ async fn what_cannot_be_reached_is_said() {
         .send(HttpRequest::get("/"), Signal::never())
         .await;
     assert_eq!(key.unwrap_err().code(), "bad_request");
+}
+
+// ---------------------------------------------------------------------------------------------------
+// The connection doctor
+
+async fn findings(answer: &str, server: &str) -> (Vec<&'static str>, String) {
+    let _fake = FakeFetch::new(answer);
+    let case = Case {
+        server: server.into(),
+        dialect: Dialect::Ollama,
+        origin: Some("http://localhost:8080".into()),
+        os: Os::Linux,
+        model: Some("m".into()),
+        window: None,
+        try_model: false,
+    };
+    let told = RefCell::new(0);
+    let all = examine(case, "", Signal::never(), |_| *told.borrow_mut() += 1).await;
+    assert_eq!(
+        told.into_inner(),
+        all.len(),
+        "each finding is told once, as it comes"
+    );
+    let modes =
+        FakeFetch::seen("seen.map(s => `${s.mode ?? 'cors'} ${new URL(s.url).pathname}`).join()");
+    (all.iter().map(|finding| finding.code).collect(), modes)
+}
+
+/// F80: the probes are done as the doctor asks for them, and what came of them reaches it.
+#[wasm_bindgen_test]
+async fn the_doctors_probes_are_done() {
+    let healthy = "if (init.mode === 'no-cors') return new Response('');
+        if (url.endsWith('/api/version')) return Response.json({ version: '0.33.0' });
+        if (url.endsWith('/api/tags')) return Response.json({ models: [{ name: 'm:latest' }] });
+        return Response.json({ models: [] });";
+    let (codes, asked) = findings(healthy, "http://localhost:11434").await;
+    assert!(
+        codes.starts_with(&["server_up", "page_allowed"]),
+        "{codes:?}"
+    );
+    assert!(
+        asked.starts_with("no-cors /,cors /api/version,cors /api/tags"),
+        "{asked}"
+    );
+    // up, but this page may not read it
+    let refused = "if (init.mode === 'no-cors') return new Response(''); throw new TypeError('Failed to fetch');";
+    assert_eq!(
+        findings(refused, "http://localhost:11434").await.0,
+        ["cors_refused"]
+    );
+    let nobody = "throw new TypeError('Failed to fetch');";
+    assert_eq!(findings(nobody, "http://localhost:11434").await.0, ["down"]);
+    assert_eq!(findings(nobody, "localhost").await.0, ["bad_address"]);
 }
