@@ -6,12 +6,21 @@ use tokenizers::Tokenizer;
 
 /// Messages a family is tried on. `PALIMPSEST_FUZZ` sets another number.
 fn messages() -> u64 {
-    std::env::var("PALIMPSEST_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000)
+    std::env::var("PALIMPSEST_FUZZ")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(20_000)
 }
 
-/// Characters that Unicode 16.0 added, which llama.cpp (15.1) does not know.
+/// Characters that Unicode 16.0 added, which llama.cpp (15.1) does not know; and those whose first byte is none of
+/// SmolLM2's: llama.cpp leaves a gap there, `tokenizers` merges over it.
 fn newer(text: &str) -> bool {
-    text.chars().any(|c| oracle::ADDED_IN_16.iter().any(|(first, last)| (*first..=*last).contains(&(c as u32))))
+    text.chars().any(|c| c > '\u{3ffff}')
+        || text.chars().any(|c| {
+            oracle::ADDED_IN_16
+                .iter()
+                .any(|(first, last)| (*first..=*last).contains(&(c as u32)))
+        })
 }
 
 #[track_caller]
@@ -22,18 +31,38 @@ fn compare(name: &str, vocabulary: &Vocabulary, oracle: &Tokenizer, known: bool)
         if known && newer(&text) {
             continue;
         }
-        let expected = oracle.encode_fast(text.as_str(), false).expect("ids");
+        // Plain text in Qwen's own file; llama.cpp, whom we follow, takes this text for a control token wherever it is.
+        if name == "qwen3" && text.contains("</s>") {
+            continue;
+        }
+        let expected = oracle.encode(text.as_str(), false).expect("ids");
         let ids = vocabulary.encode(&text, Specials::All);
         if ids != expected.get_ids() {
-            let at = ids.iter().zip(expected.get_ids()).position(|(a, b)| a != b).unwrap_or(ids.len().min(expected.len()));
-            let around = |ids: &[u32]| oracle.decode(&ids[at.saturating_sub(2)..(at + 6).min(ids.len())], false).unwrap_or_default();
+            let at = ids
+                .iter()
+                .zip(expected.get_ids())
+                .position(|(a, b)| a != b)
+                .unwrap_or(ids.len().min(expected.len()));
+            let around = |ids: &[u32]| {
+                oracle
+                    .decode(&ids[at.saturating_sub(2)..(at + 6).min(ids.len())], false)
+                    .unwrap_or_default()
+            };
             panic!(
-                "{name}, message {n}, token {at}: ours {:?} {:?}, theirs {:?} {:?}\n{text:?}",
-                &ids[at..(at + 6).min(ids.len())], around(&ids),
-                &expected.get_ids()[at..(at + 6).min(expected.len())], around(expected.get_ids())
+                "{name}, message {n}, token {at} near {:?}: ours {:?} {:?}, theirs {:?} {:?}\n{text:?}",
+                &text[expected.get_offsets()[at.saturating_sub(3)].0
+                    ..expected.get_offsets()[(at + 5).min(expected.len() - 1)].1],
+                &ids[at..(at + 6).min(ids.len())],
+                around(&ids),
+                &expected.get_ids()[at..(at + 6).min(expected.len())],
+                around(expected.get_ids())
             );
         }
-        assert_eq!(vocabulary.count(&text) as usize, ids.len(), "{name}, message {n}: {text:?}");
+        assert_eq!(
+            vocabulary.count(&text) as usize,
+            ids.len(),
+            "{name}, message {n}: {text:?}"
+        );
         tokens += ids.len();
         bytes += text.len();
         tried += 1;
@@ -44,12 +73,25 @@ fn compare(name: &str, vocabulary: &Vocabulary, oracle: &Tokenizer, known: bool)
 /// As the families' own files have it.
 #[track_caller]
 fn reference(name: &str, model: &str, pre: &str, ignore_merges: bool) {
-    let Some(json) = tokenizer_json(name) else { return };
+    let Some(json) = tokenizer_json(name) else {
+        return;
+    };
     let keep = model == "llama";
-    let vocabulary = Vocabulary::from_show(&show(&json, model, pre)).expect("a vocabulary").with_rules(Rules::Reference);
-    compare(name, &vocabulary, &oracle(&json, ignore_merges, keep), false);
+    let vocabulary = Vocabulary::from_show(&show(&json, model, pre))
+        .expect("a vocabulary")
+        .with_rules(Rules::Reference);
+    compare(
+        name,
+        &vocabulary,
+        &oracle(&json, ignore_merges, keep),
+        false,
+    );
     let snapshot = vocabulary.to_bytes().expect("a snapshot");
-    println!("{name}: snapshot {} bytes, {} bytes in memory", snapshot.len(), vocabulary.memory());
+    println!(
+        "{name}: snapshot {} bytes, {} bytes in memory",
+        snapshot.len(),
+        vocabulary.memory()
+    );
 }
 
 #[test]
@@ -91,7 +133,12 @@ fn llama2() {
 fn smollm2() {
     let Some(show) = smollm2_show() else { return };
     let vocabulary = Vocabulary::from_show(show.to_string().as_bytes()).expect("a vocabulary");
-    compare("smollm2", &vocabulary, &oracle(&smollm2_json(&show), false, false), true);
+    compare(
+        "smollm2",
+        &vocabulary,
+        &oracle(&smollm2_json(&show), false, false),
+        true,
+    );
 }
 
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -100,20 +147,42 @@ const CONTRACTIONS: &str = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'
 /// As llama.cpp has it: its expressions, on Llama 3's vocabulary.
 #[track_caller]
 fn llama_cpp(pre: &str, ignore_merges: bool, expressions: &[&str]) {
-    let Some(json) = tokenizer_json("llama3") else { return };
-    let expressions: Vec<String> = expressions.iter().map(|e| e.replace("CONTRACTIONS", CONTRACTIONS)).collect();
+    let Some(json) = tokenizer_json("llama3") else {
+        return;
+    };
+    let expressions: Vec<String> = expressions
+        .iter()
+        .map(|e| e.replace("CONTRACTIONS", CONTRACTIONS))
+        .collect();
     let vocabulary = Vocabulary::from_show(&show(&json, "gpt2", pre)).expect("a vocabulary");
-    compare(pre, &vocabulary, &oracle_with(&json, &expressions, ignore_merges), true);
+    compare(
+        pre,
+        &vocabulary,
+        &oracle_with(&json, &expressions, ignore_merges),
+        true,
+    );
 }
 
 #[test]
 fn llama_cpp_llama3() {
-    llama_cpp("llama-bpe", true, &[r"CONTRACTIONS|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"]);
+    llama_cpp(
+        "llama-bpe",
+        true,
+        &[
+            r"CONTRACTIONS|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
+    );
 }
 
 #[test]
 fn llama_cpp_qwen2() {
-    llama_cpp("qwen2", false, &[r"CONTRACTIONS|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"]);
+    llama_cpp(
+        "qwen2",
+        false,
+        &[
+            r"CONTRACTIONS|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
+    );
 }
 
 #[test]
@@ -121,7 +190,9 @@ fn llama_cpp_qwen35() {
     llama_cpp(
         "qwen35",
         false,
-        &[r"CONTRACTIONS|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"],
+        &[
+            r"CONTRACTIONS|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
     );
 }
 
@@ -130,7 +201,9 @@ fn llama_cpp_gpt_4o() {
     llama_cpp(
         "gpt-4o",
         false,
-        &[r"[^\r\n\p{L}\p{N}]?((?=[\p{L}])([^a-z]))*((?=[\p{L}])([^A-Z]))+CONTRACTIONS?|[^\r\n\p{L}\p{N}]?((?=[\p{L}])([^a-z]))+((?=[\p{L}])([^A-Z]))*CONTRACTIONS?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"],
+        &[
+            r"[^\r\n\p{L}\p{N}]?((?=[\p{L}])([^a-z]))*((?=[\p{L}])([^A-Z]))+CONTRACTIONS?|[^\r\n\p{L}\p{N}]?((?=[\p{L}])([^a-z]))+((?=[\p{L}])([^A-Z]))*CONTRACTIONS?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
     );
 }
 
@@ -139,7 +212,9 @@ fn llama_cpp_tekken() {
     llama_cpp(
         "tekken",
         true,
-        &[r"[^\r\n\p{L}\p{N}]?((?=[\p{L}])([^a-z]))*((?=[\p{L}])([^A-Z]))+|[^\r\n\p{L}\p{N}]?((?=[\p{L}])([^a-z]))+((?=[\p{L}])([^A-Z]))*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"],
+        &[
+            r"[^\r\n\p{L}\p{N}]?((?=[\p{L}])([^a-z]))*((?=[\p{L}])([^A-Z]))+|[^\r\n\p{L}\p{N}]?((?=[\p{L}])([^a-z]))+((?=[\p{L}])([^A-Z]))*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
     );
 }
 
@@ -171,7 +246,13 @@ fn llama_cpp_deepseek_coder() {
     llama_cpp(
         "deepseek-coder",
         false,
-        &[r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥\u{800}-\u{4e00}\u{ac00}-\u{d7ff}]+", r"\p{N}"],
+        &[
+            r"[\r\n]",
+            r"\s?\p{L}+",
+            r"\s?\p{P}+",
+            "[一-龥\u{800}-\u{4e00}\u{ac00}-\u{d7ff}]+",
+            r"\p{N}",
+        ],
     );
 }
 
@@ -185,7 +266,10 @@ fn llama_cpp_deepseek_llm() {
             .collect();
         numbers.chunks(2).map(|pair| (pair[0], pair[1])).collect()
     };
-    let class: String = listed.iter().map(|(a, b)| format!("\\x{{{a:x}}}-\\x{{{b:x}}}")).collect();
+    let class: String = listed
+        .iter()
+        .map(|(a, b)| format!("\\x{{{a:x}}}-\\x{{{b:x}}}"))
+        .collect();
     llama_cpp(
         "deepseek-llm",
         false,
@@ -202,12 +286,20 @@ fn llama_cpp_deepseek_llm() {
 
 #[test]
 fn llama_cpp_falcon() {
-    llama_cpp("falcon", false, &[r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]"]);
+    llama_cpp(
+        "falcon",
+        false,
+        &[r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]"],
+    );
 }
 
 #[test]
 fn llama_cpp_default() {
-    llama_cpp("default", false, &[r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"]);
+    llama_cpp(
+        "default",
+        false,
+        &[r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"],
+    );
 }
 
 #[test]
@@ -215,7 +307,10 @@ fn llama_cpp_minicpm5() {
     llama_cpp(
         "minicpm5",
         true,
-        &[r"\p{N}{1,3}", r"CONTRACTIONS|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"],
+        &[
+            r"\p{N}{1,3}",
+            r"CONTRACTIONS|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
     );
 }
 
@@ -224,6 +319,8 @@ fn llama_cpp_bailing() {
     llama_cpp(
         "bailingmoe",
         false,
-        &[r"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"],
+        &[
+            r"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+        ],
     );
 }
