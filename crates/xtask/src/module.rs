@@ -60,6 +60,8 @@ pub(crate) fn build(
             .command("wasm-bindgen")
             .args(["--target", "web", "--out-name", &name, "--out-dir"])
             .arg(folder)
+            // who loads the module says where it is; a second address would make bundlers emit it twice
+            .arg("--omit-default-module-path")
             .arg(&compiled),
     )?;
     if quality == Quality::Release {

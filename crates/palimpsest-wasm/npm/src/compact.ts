@@ -1,0 +1,310 @@
+import { PalimpsestError } from "./errors.js";
+import { filled, mended, toText, written } from "./json.js";
+import { call } from "./runtime.js";
+import { counterOf, type Count, type Tokenizer } from "./tokenizer.js";
+import type { Dialect } from "./validate.js";
+import type { Compaction } from "./wasm/palimpsest_wasm.js";
+
+/** The named policies. */
+export type PolicyName = "balanced";
+
+/** A policy of your own: when to act, which passes in which order, with which numbers. */
+export interface Policy {
+  /** Its name. */
+  name: string;
+  /** When a session compacts without being asked. */
+  triggers: (
+    | { on: "fill"; of: "available" | "window" | "window_less_tier"; at: number }
+    | { on: "messages"; count: number }
+    | { on: "watermark" }
+  )[];
+  /** The passes, least lossy first; the last one is `emergency`. */
+  passes: (
+    | { pass: "condense" | "dedupe" | "offload" | "summarize" | "truncate" | "emergency" }
+    | { pass: "strip"; keep?: number; keepErrors?: boolean }
+  )[];
+  /** How much of the end stays as it was said. */
+  keepRecent: { by: "share" } | { by: "tokens"; tokens: number } | { by: "messages"; messages: number };
+  /** What happens to the user's own words in a covered range. */
+  userWords: "share" | "summarize" | "never";
+  /** The role of the message that holds the layers. */
+  slotRole: "user" | "assistant" | "system";
+  /** A line before the layers. */
+  slotPrefix?: string;
+  /** How layers get shorter with age. */
+  fading: { by: "notes" } | { by: "cascade"; sizes: number[] } | { by: "single"; tokens: number };
+  /** The form a summary is asked for in. */
+  headings: "level" | "eight" | "short";
+  /** Whether old passages are quoted when a message asks for them. */
+  recall: boolean;
+}
+
+/** What the conversation is to reach: never summarised, always in the system message. */
+export interface Goal {
+  /** What is to be reached. */
+  description: string;
+  /** How much it matters; `medium` if not said. */
+  priority?: "high" | "medium" | "low";
+  /** Whether it is being worked on; `active` if not said. */
+  status?: "active" | "paused" | "completed";
+  /** Steps on the way. */
+  milestones?: { id: number; text: string; state: "pending" | "in-progress" | "completed"; completed?: number | null }[];
+  /** What was decided on the way. */
+  decisions?: { id: number; text: string; rationale?: string; kind?: "general" | "architecture"; locked?: boolean }[];
+}
+
+/** What {@link compact} gave, to be given back with the longer list. Opaque, and can be stored as JSON. */
+export type CompactState = { readonly version: number } & Readonly<Record<string, unknown>>;
+
+/** How to compact a list. All sizes are tokens. */
+export interface CompactOptions {
+  /** The model's context window. */
+  window: number;
+  /** Kept free for the answer; a share of the window if not said. */
+  reserve?: number;
+  /** The most the result may hold; the window without reserve and margin if not said. */
+  maxTokens?: number;
+  /** A named policy, or one of your own; `balanced` if not said. */
+  policy?: PolicyName | Policy;
+  /** Tool definitions that go with the request: their size counts. */
+  tools?: readonly unknown[];
+  /** What the conversation is to reach. */
+  goal?: Goal;
+  /** Lines to keep word for word. */
+  pins?: readonly string[];
+  /** Counts exactly, where you have the model's vocabulary. */
+  tokenizer?: Tokenizer | undefined;
+  /** What the last call gave: then earlier layers stay as they are, and only new text is compressed. */
+  state?: CompactState | undefined;
+  /** The list's shape, where it is not plain from the list. */
+  dialect?: Dialect;
+  /** The model thinks before it answers: more is kept free. */
+  thinking?: boolean;
+  /** What the conversation is about. */
+  mode?: "developer" | "planning" | "debugger" | "assistant";
+  /** What the summary should dwell on. */
+  focus?: string;
+}
+
+/** What a call of {@link compact} did. Positions are indices into the list that was passed in. */
+export interface CompactReport {
+  /** Whether the list came back changed. */
+  changed: boolean;
+  /** Tokens of the list as it was passed in, tools included. */
+  before: Count;
+  /** Tokens of the list that came back, tools included. */
+  after: Count;
+  /** The most tokens the result may hold. */
+  limit: number;
+  /** Layers in the result. */
+  layers: number;
+  /** Messages a layer stands for. */
+  covered: { from: number; to: number }[];
+  /** The user's messages that stand word for word beside the layers. */
+  quoted: number[];
+  /** Facts found in the result ÷ facts of what was covered by this call; 1 if nothing was. */
+  retention: number;
+  /** Facts of what was covered that the result does not hold. */
+  dropped: string[];
+  /** What was done beside summarising. */
+  adjustments: string[];
+}
+
+/** The result of {@link compact}. */
+export interface Compacted<M> {
+  /** The new list. Messages that stand as they were said are the very objects that were passed in. */
+  messages: M[];
+  /** What was done. */
+  report: CompactReport;
+  /** Give this back with the longer list. */
+  state: CompactState;
+}
+
+/** A text that a summariser is asked for. */
+export interface SummaryJob {
+  /** Its number within the call. */
+  id: number;
+  /** Which part of the covered range it is, from 1. */
+  part: number;
+  /** Into how many parts the range was split. */
+  parts: number;
+  /** 1, or 2 after an answer that was not accepted. */
+  attempt: number;
+  /** Tokens the summary should have at most. */
+  targetTokens: number;
+  /** The most tokens to let the model write. */
+  maxTokens: number;
+  /** The system message for the model. */
+  system: string;
+  /** The user message for the model: instructions, and the conversation fenced as data. */
+  prompt: string;
+}
+
+/** Options of {@link compactWith}. */
+export interface CompactWithOptions extends CompactOptions {
+  /** Ends the call: it rejects with the signal's reason, and nothing has changed. */
+  signal?: AbortSignal | undefined;
+  /** The summariser's name, for the record. */
+  model?: string;
+}
+
+interface Output<M> {
+  messages: (number | M)[];
+  report: CompactReport;
+  state: CompactState;
+}
+
+/**
+ * Makes a conversation fit: a list of messages in, a list of at most `maxTokens` tokens out, in the same dialect. No
+ * model is asked and nothing is stored; the same input gives the same result. A list that fits comes back unchanged.
+ *
+ * What is left out stays in your list. Keep it, give `state` back with the longer list next time, and earlier
+ * layers stay byte for byte as they are, so that the provider's prompt cache keeps working.
+ *
+ * @throws {@link PalimpsestError} `cannot_fit` with `details.floor` if system prompt, pins and the last exchange
+ * alone are larger than the limit; `bad_input` naming the message that cannot be read; `invalid_window`,
+ * `unknown_policy`, `invalid_policy`, `invalid_options`, `records_too_large`.
+ *
+ * @example
+ * ```ts
+ * import { compact, init } from "palimpsest";
+ *
+ * await init();
+ * const history = [
+ *   { role: "system", content: "You help with travel plans." },
+ *   { role: "user", content: "I never fly. Plan two weeks in Japan." },
+ * ];
+ * let { messages, state, report } = compact(history, { window: 8192 });
+ * console.log(messages.length, report.changed); // 2 false
+ *
+ * // …the conversation goes on…
+ * history.push({ role: "assistant", content: "Then let us look at ferries and trains." });
+ * ({ messages, state } = compact(history, { window: 8192, state }));
+ * ```
+ */
+export function compact<M>(messages: readonly M[], options: CompactOptions): Compacted<M> {
+  return call("compact()", () => {
+    const compaction = begin(messages, options, new Uint8Array());
+    try {
+      return result(JSON.parse(compaction.finish()) as Output<M>, messages);
+    } finally {
+      compaction.free();
+    }
+  });
+}
+
+/**
+ * As {@link compact}, with summaries by a model of yours. `summarize` is called once for each text that is needed; an
+ * answer that is empty, a refusal, an echo or too long is asked for once more, then the extractive summary is taken.
+ * What `summarize` throws comes back as it is, and nothing has changed.
+ *
+ * @example
+ * ```ts
+ * import { compactWith, init } from "palimpsest";
+ *
+ * await init();
+ * const history = [{ role: "user", content: "Hello" }];
+ * const { messages } = await compactWith(history, { window: 8192 }, async (job, signal) => {
+ *   const answer = await fetch("http://localhost:11434/api/chat", {
+ *     method: "POST",
+ *     signal,
+ *     body: JSON.stringify({
+ *       model: "llama3.2:3b",
+ *       stream: false,
+ *       options: { num_predict: job.maxTokens },
+ *       messages: [
+ *         { role: "system", content: job.system },
+ *         { role: "user", content: job.prompt },
+ *       ],
+ *     }),
+ *   });
+ *   return (await answer.json()).message.content;
+ * });
+ * console.log(messages.length); // 1
+ * ```
+ */
+export async function compactWith<M>(
+  messages: readonly M[],
+  options: CompactWithOptions,
+  summarize: (job: SummaryJob, signal: AbortSignal) => Promise<string> | string,
+): Promise<Compacted<M>> {
+  const { signal, ...rest } = options;
+  signal?.throwIfAborted();
+  if (typeof summarize !== "function") {
+    throw new PalimpsestError("invalid_options", "compactWith() needs a function that writes summaries.");
+  }
+  const secret = crypto.getRandomValues(new Uint8Array(16));
+  const compaction = call("compactWith()", () => begin(messages, { model: "host", ...rest }, secret));
+  const stop = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true, signal: stop.signal });
+  });
+  aborted.catch(() => {});
+  try {
+    for (;;) {
+      const step = JSON.parse(call("compactWith()", () => compaction.step())) as { job: SummaryJob } | Output<M>;
+      if (!("job" in step)) return result(step, messages);
+      const own = new AbortController();
+      const end = (): void => own.abort(signal?.reason);
+      signal?.addEventListener("abort", end, { once: true, signal: stop.signal });
+      const text: unknown = await Promise.race([summarize(step.job, own.signal), aborted]);
+      signal?.removeEventListener("abort", end);
+      call("compactWith()", () =>
+        typeof text === "string"
+          ? compaction.supply(step.job.id, mended(text))
+          : compaction.fail(step.job.id, "not_text"),
+      );
+    }
+  } finally {
+    stop.abort();
+    compaction.free();
+  }
+}
+
+function begin(messages: readonly unknown[], options: CompactOptions & { model?: string }, secret: Uint8Array): Compaction {
+  if (typeof options !== "object" || options === null) {
+    throw new PalimpsestError("invalid_options", "Expected options with a window: { window: 8192 }.");
+  }
+  const { tokenizer, state, tools, policy, ...plain } = options;
+  check(plain);
+  const given = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
+  if (typeof policy === "object") given["rules"] = snake(policy);
+  else if (policy !== undefined) given["policy"] = policy;
+  return call(
+    "compact()",
+    (module) =>
+      new module.Compaction(
+        toText(messages),
+        given,
+        tools === undefined ? undefined : toText(tools),
+        state === undefined ? undefined : written(state),
+        counterOf(tokenizer),
+        secret,
+      ),
+  );
+}
+
+const KNOWN = ["window", "reserve", "maxTokens", "policy", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
+
+/** Refuses an option that does not exist, with the nearest one that does. */
+function check(options: object): void {
+  for (const name of Object.keys(options)) {
+    if (KNOWN.includes(name)) continue;
+    const like = (known: string): number => [...known.toLowerCase()].filter((letter) => name.toLowerCase().includes(letter)).length - Math.abs(known.length - name.length);
+    const nearest = KNOWN.reduce((best, known) => (like(known) > like(best) ? known : best));
+    throw new PalimpsestError("invalid_options", `There is no option "${name}". Did you mean "${nearest}"?`);
+  }
+}
+
+/** Policies are data that is shared with other languages: inside, its names have underscores. */
+function snake(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snake);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), snake(inner)]),
+  );
+}
+
+function result<M>(output: Output<M>, messages: readonly M[]): Compacted<M> {
+  return { messages: filled(output.messages, messages), report: output.report, state: output.state };
+}

@@ -1,0 +1,122 @@
+// The one instance of the wasm module, and what stands between it and the public functions.
+
+import start, * as exports from "./wasm/palimpsest_wasm.js";
+import { PalimpsestError } from "./errors.js";
+
+/** The functions and classes of the module. */
+export type Module = typeof exports;
+
+/**
+ * Where the wasm module comes from: its address, the answer of a request for it, its bytes, or the compiled module.
+ */
+export type WasmSource = URL | string | Request | Response | BufferSource | WebAssembly.Module;
+
+let ready = false;
+let loading: Promise<void> | undefined;
+let crash: unknown;
+
+/**
+ * Starts the module once. Later calls, also concurrent ones, get the same promise; after a failure the next call tries
+ * again.
+ */
+export function load(source: () => Promise<BufferSource | WebAssembly.Module>): Promise<void> {
+  loading ??= (async () => {
+    try {
+      const from = await source();
+      if (!(from instanceof WebAssembly.Module)) look(from);
+      await start({ module_or_path: from });
+      ready = true;
+    } catch (error) {
+      loading = undefined;
+      throw error instanceof PalimpsestError ? error : failed(error);
+    }
+  })();
+  return loading;
+}
+
+function failed(cause: unknown): PalimpsestError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const policy = /Content Security Policy|unsafe-eval|disallowed by embedder/i.test(why);
+  const cure = policy ? " The page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'." : "";
+  return new PalimpsestError("load_failed", `The wasm module could not be started: ${why}.${cure}`, { cause, retryable: true });
+}
+
+/** Refuses what is not a wasm module, with the reason it usually is not. */
+function look(source: BufferSource): void {
+  const bytes = ArrayBuffer.isView(source)
+    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+    : new Uint8Array(source);
+  if (bytes[0] === 0 && bytes[1] === 0x61 && bytes[2] === 0x73 && bytes[3] === 0x6d) return;
+  const html = /^\s*</.test(new TextDecoder().decode(bytes.subarray(0, 64)));
+  throw new PalimpsestError(
+    "load_failed",
+    html
+      ? "The server answered with an HTML page instead of the wasm module: its address is wrong. In Vite, set " +
+        'optimizeDeps: { exclude: ["palimpsest"] }, or import wasmUrl from "palimpsest/palimpsest.wasm?url" and call ' +
+        'init(wasmUrl). Where nothing can be fetched, import from "palimpsest/inline".'
+      : `These ${bytes.length} bytes are not a wasm module.`,
+    { retryable: true },
+  );
+}
+
+/** The bytes or the module behind what `init` was given. */
+export async function open(source: WasmSource): Promise<BufferSource | WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
+    return source;
+  }
+  let response: Response;
+  if (source instanceof Response) {
+    response = source;
+  } else {
+    try {
+      response = await fetch(source);
+    } catch (cause) {
+      throw new PalimpsestError("load_failed", `The wasm module could not be fetched from ${address(source)}.`, {
+        cause,
+        retryable: true,
+      });
+    }
+  }
+  if (!response.ok) {
+    const from = response.url || "the server";
+    throw new PalimpsestError("load_failed", `The wasm module is not there: ${from} answered ${response.status}.`, {
+      retryable: true,
+    });
+  }
+  return response.arrayBuffer();
+}
+
+function address(source: URL | string | Request): string {
+  return source instanceof URL ? source.href : typeof source === "string" ? source : source.url;
+}
+
+/** Calls into the module, if it can be called, and gives errors their class. */
+export function call<T>(name: string, use: (module: Module) => T): T {
+  if (crash !== undefined) {
+    throw new PalimpsestError("engine_crashed", "palimpsest has crashed and cannot go on. Load the page or worker again.", {
+      cause: crash,
+    });
+  }
+  if (!ready) {
+    throw new PalimpsestError("not_initialized", `${name} was called before palimpsest was ready. Call \`await init()\` once before it.`);
+  }
+  try {
+    return use(exports);
+  } catch (error) {
+    throw own(error);
+  }
+}
+
+/** An error of ours with its class; anything else as it is, unless it is the end of the module. */
+export function own(error: unknown): unknown {
+  if (error instanceof WebAssembly.RuntimeError) {
+    crash = error;
+    return new PalimpsestError("engine_crashed", `palimpsest has crashed: ${error.message}. This is a fault in palimpsest.`, {
+      cause: error,
+    });
+  }
+  if (error instanceof Error && error.name === "PalimpsestError" && !(error instanceof PalimpsestError)) {
+    Object.setPrototypeOf(error, PalimpsestError.prototype);
+  }
+  return error;
+}

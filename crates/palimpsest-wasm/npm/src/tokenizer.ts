@@ -1,0 +1,155 @@
+import { PalimpsestError } from "./errors.js";
+import { toText } from "./json.js";
+import { call } from "./runtime.js";
+import type { Dialect } from "./validate.js";
+import type { Counter } from "./wasm/palimpsest_wasm.js";
+
+/** A number of tokens, where it comes from, and how far off it may be. */
+export interface Count {
+  /** Tokens. */
+  tokens: number;
+  /** Counted with the model's own vocabulary, reported by the provider, or estimated from the text. */
+  source: "exact" | "measured" | "estimated";
+  /** The true count is at most `tokens + bound` in 95 of 100 cases; 0 for exact counts. */
+  bound: number;
+}
+
+/** Bytes of work between two pauses: a few milliseconds. */
+const SLICE = 256 * 1024;
+/** Milliseconds of work before others may run. */
+const PATIENCE = 12;
+
+/**
+ * Counts tokens with a model's own vocabulary.
+ *
+ * @example
+ * ```ts
+ * import { countTokens, init, Tokenizer } from "palimpsest";
+ *
+ * await init();
+ * const answer = await fetch("http://localhost:11434/api/show", {
+ *   method: "POST",
+ *   body: JSON.stringify({ model: "llama3.2:3b", verbose: true }),
+ * });
+ * using tokenizer = await Tokenizer.fromOllamaShow(new Uint8Array(await answer.arrayBuffer()));
+ * console.log(countTokens("How long is this?", tokenizer)); // { tokens: 5, source: "exact", bound: 0 }
+ * ```
+ */
+export class Tokenizer {
+  #counter: Counter | undefined;
+
+  private constructor(counter: Counter) {
+    this.#counter = counter;
+  }
+
+  /**
+   * Loads the vocabulary from what Ollama answers to `POST /api/show` with `{"model": …, "verbose": true}`: tens of
+   * megabytes, read in short slices so that a page stays responsive.
+   *
+   * @throws {@link PalimpsestError} `tokenizer_absent`, `tokenizer_unknown`, `tokenizer_malformed`,
+   * `tokenizer_incomplete` or `tokenizer_too_large`; what `signal` was aborted with.
+   */
+  static async fromOllamaShow(
+    json: Uint8Array | ArrayBuffer | string,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Tokenizer> {
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const bytes = typeof json === "string" ? new TextEncoder().encode(json) : new Uint8Array(json as ArrayBuffer);
+    const loader = call("Tokenizer.fromOllamaShow()", (module) => new module.TokenizerLoader());
+    try {
+      let pushed = 0;
+      let since = performance.now();
+      for (;;) {
+        const ready = call("Tokenizer.fromOllamaShow()", () => {
+          if (pushed < bytes.length) {
+            loader.push(bytes.subarray(pushed, pushed + SLICE));
+            pushed += SLICE;
+            if (pushed >= bytes.length) loader.end();
+          } else if (bytes.length === 0) {
+            loader.end();
+          }
+          return loader.step(SLICE);
+        });
+        if (ready) break;
+        if (performance.now() - since > PATIENCE) {
+          await new Promise((resolve) => setTimeout(resolve));
+          signal?.throwIfAborted();
+          since = performance.now();
+        }
+      }
+      return new Tokenizer(call("Tokenizer.fromOllamaShow()", () => loader.finish()));
+    } finally {
+      loader.free();
+    }
+  }
+
+  /** Estimates, without any vocabulary: better if the model's name is given. */
+  static estimate(model?: string): Tokenizer {
+    return new Tokenizer(call("Tokenizer.estimate()", (module) => module.Counter.estimator(model)));
+  }
+
+  /** Tokens of a text. */
+  count(text: string): number {
+    return call("count()", () => this.counter.count(text));
+  }
+
+  /** Tokens of a text, or `null` if there are more than `limit`: stops counting there. */
+  countUntil(text: string, limit: number): number | null {
+    const most = Number.isFinite(limit) ? Math.max(0, Math.min(0xffff_ffff, Math.floor(limit))) : 0xffff_ffff;
+    return call("countUntil()", () => this.counter.countUntil(text, most) ?? null);
+  }
+
+  /** How certain its counts are. */
+  get source(): Count["source"] {
+    return call("source", () => this.counter.source as Count["source"]);
+  }
+
+  /** Gives its memory back. May be called more than once; after it the tokenizer cannot count any more. */
+  free(): void {
+    this.#counter?.free();
+    this.#counter = undefined;
+  }
+
+  /** As {@link Tokenizer.free}. */
+  [Symbol.dispose](): void {
+    this.free();
+  }
+
+  /** @internal */
+  get counter(): Counter {
+    if (this.#counter === undefined) throw new PalimpsestError("closed", "This tokenizer has been freed.");
+    return this.#counter;
+  }
+}
+
+let estimator: Counter | undefined;
+
+/** The counter of a tokenizer, or the one estimator. @internal */
+export function counterOf(tokenizer: Tokenizer | undefined): Counter {
+  if (tokenizer !== undefined) return tokenizer.counter;
+  estimator ??= call("countTokens()", (module) => module.Counter.estimator());
+  return estimator;
+}
+
+/**
+ * Tokens of a text, or of a list of messages as a prompt with what the chat template adds. Estimated unless a
+ * {@link Tokenizer} is given.
+ *
+ * @example
+ * ```ts
+ * import { countTokens, init } from "palimpsest";
+ *
+ * await init();
+ * const { tokens, source, bound } = countTokens([{ role: "user", content: "How long is this?" }]);
+ * console.log(`${tokens} ± ${bound} (${source})`);
+ * ```
+ */
+export function countTokens(input: string | readonly unknown[], tokenizer?: Tokenizer, dialect?: Dialect): Count {
+  return call("countTokens()", () => {
+    const counter = counterOf(tokenizer);
+    if (typeof input !== "string") return counter.countMessages(toText(input), dialect) as Count;
+    const tokens = counter.count(input);
+    return { tokens, source: counter.source as Count["source"], bound: counter.bound(tokens) };
+  });
+}

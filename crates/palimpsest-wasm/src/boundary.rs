@@ -1,0 +1,167 @@
+//! How messages, options and reports cross.
+
+use std::fmt;
+
+use palimpsest_core::dialect::Rendered;
+use palimpsest_core::error::CoreError;
+use serde::de::{DeserializeOwned, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use serde_wasm_bindgen::Serializer as ToJs;
+use wasm_bindgen::JsValue;
+
+use crate::error::Failure;
+
+/// A list of messages from its JSON text.
+pub(crate) fn messages(json: &str) -> Result<Vec<Value>, Failure> {
+    match serde_json::from_str(json) {
+        Ok(Value::Array(values)) => Ok(values),
+        Ok(_) => Err(Failure::new("bad_input", "Expected an array of messages.")),
+        Err(error) => Err(Failure::new(
+            "bad_input",
+            format!("The messages are not JSON that can be read: {error}."),
+        )),
+    }
+}
+
+/// A list of messages for the caller: an index where a message is the caller's own, else the message.
+#[derive(Debug)]
+pub(crate) struct Items<'a>(pub(crate) &'a [Rendered]);
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Item<'a>(&'a Rendered);
+        impl Serialize for Item<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self.0 {
+                    Rendered::Kept(index) => index.serialize(serializer),
+                    Rendered::Made(value) => value.serialize(serializer),
+                }
+            }
+        }
+        serializer.collect_seq(self.0.iter().map(Item))
+    }
+}
+
+/// JSON text of something of ours.
+pub(crate) fn text(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| Failure::new("bad_input", error.to_string()))
+}
+
+/// Options from a plain object. What does not belong there is an error that names it.
+pub(crate) fn options<T: DeserializeOwned>(value: JsValue) -> Result<T, Failure> {
+    serde_wasm_bindgen::from_value(value).map_err(|error| {
+        Failure::new(
+            "invalid_options",
+            format!("The options cannot be used: {error}."),
+        )
+    })
+}
+
+/// A plain object, with `null` where there is nothing.
+pub(crate) fn report(value: &impl Serialize) -> Result<JsValue, Failure> {
+    value
+        .serialize(&ToJs::json_compatible())
+        .map_err(|error| Failure::new("bad_input", error.to_string()))
+}
+
+/// A number of tokens that a caller gave, whatever it is: anything but a whole number above 0 is a typed error (F 33,
+/// F 34), never silently something else.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Tokens {
+    Number(f64),
+    Other(String),
+}
+
+impl Tokens {
+    pub(crate) fn get(self) -> Result<u32, CoreError> {
+        let (window, why) = match self {
+            Self::Number(n) if n.fract() == 0.0 && n > 0.0 && n <= f64::from(u32::MAX) => {
+                return Ok(n as u32);
+            }
+            Self::Number(n) => (n.to_string(), "it must be a whole number above 0"),
+            Self::Other(what) => (what, "it must be a number"),
+        };
+        Err(CoreError::InvalidWindow { window, why })
+    }
+}
+
+impl<'de> Deserialize<'de> for Tokens {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl Visitor<'_> for Any {
+            type Value = Tokens;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of tokens")
+            }
+            fn visit_f64<E>(self, n: f64) -> Result<Tokens, E> {
+                Ok(Tokens::Number(n))
+            }
+            fn visit_i64<E>(self, n: i64) -> Result<Tokens, E> {
+                Ok(Tokens::Number(n as f64))
+            }
+            fn visit_u64<E>(self, n: u64) -> Result<Tokens, E> {
+                Ok(Tokens::Number(n as f64))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Tokens, E> {
+                Ok(Tokens::Other(format!("\"{text}\"")))
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Tokens, E> {
+                Ok(Tokens::Other(value.to_string()))
+            }
+            fn visit_unit<E>(self) -> Result<Tokens, E> {
+                Ok(Tokens::Other("nothing".into()))
+            }
+        }
+        deserializer.deserialize_any(Any)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F 33–35: limits of 0, below 0, NaN, infinite, broken, as text, beyond 32 bits.
+    #[test]
+    fn odd_limits_are_refused() {
+        let check = |json: &str, expected: Result<u32, &str>| {
+            let tokens: Tokens = serde_json::from_str(json).unwrap();
+            let got = tokens.get().map_err(|e| e.to_string());
+            assert_eq!(
+                got.as_ref().map_err(String::as_str),
+                expected.as_ref().map_err(|e| *e),
+                "{json}"
+            );
+        };
+        check("8192", Ok(8192));
+        check("8192.0", Ok(8192));
+        check(
+            "0",
+            Err("A window of 0 tokens is not possible: it must be a whole number above 0."),
+        );
+        check(
+            "-1",
+            Err("A window of -1 tokens is not possible: it must be a whole number above 0."),
+        );
+        check(
+            "1.5",
+            Err("A window of 1.5 tokens is not possible: it must be a whole number above 0."),
+        );
+        check(
+            "4294967296",
+            Err(
+                "A window of 4294967296 tokens is not possible: it must be a whole number above 0.",
+            ),
+        );
+        check(
+            "\"8192\"",
+            Err("A window of \"8192\" tokens is not possible: it must be a number."),
+        );
+        for n in [f64::NAN, f64::INFINITY] {
+            assert_eq!(
+                Tokens::Number(n).get().unwrap_err().code(),
+                "invalid_window"
+            );
+        }
+    }
+}

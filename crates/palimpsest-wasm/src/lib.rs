@@ -1,0 +1,34 @@
+//! The npm package: what crosses between JavaScript and the engine.
+//!
+//! Each export translates and calls: no decision is made here. `npm/src` wraps these exports in the public,
+//! documented TypeScript, checks that the module is there, and gives errors their class.
+//!
+//! | file | exports |
+//! |---|---|
+//! | `version.rs` | `version` |
+//! | `compact.rs` | the class `Compaction` behind `compact` and `compactWith` |
+//! | `validate.rs` | `validate` |
+//! | `count.rs` | the class `Counter` behind `countTokens` |
+//! | `tokenizer.rs` | the class `TokenizerLoader` |
+//! | `error.rs` | the table of codes, and how an error becomes a JavaScript `Error` |
+//! | `boundary.rs` | how messages, options and reports cross |
+//!
+//! Messages cross as JSON text, so that keys such as `__proto__` are only data; options and small reports, whose
+//! fields are ours, cross with serde-wasm-bindgen. A list of messages comes back as an array that holds, for each
+//! message that is the caller's own, its index: the caller gets its very object back.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    unreachable_pub,
+    reason = "wasm-bindgen takes owned values across the border and exports what is `pub` in private modules"
+)]
+
+mod boundary;
+mod compact;
+mod count;
+mod error;
+mod tokenizer;
+mod validate;
+mod version;
+
+pub use error::CODES;

@@ -1,0 +1,56 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use palimpsest_tokens::{Loader, Progress};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::count::Counter;
+use crate::error::Failure;
+
+/// Loads a vocabulary from the answer of Ollama's `/api/show` with `verbose`, in slices.
+#[wasm_bindgen]
+#[derive(Debug, Default)]
+pub struct TokenizerLoader(RefCell<Option<Loader>>);
+
+#[wasm_bindgen]
+impl TokenizerLoader {
+    /// An empty one.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self(RefCell::new(Some(Loader::new())))
+    }
+
+    /// Adds bytes of the answer.
+    pub fn push(&self, bytes: &[u8]) {
+        if let Some(loader) = self.0.borrow_mut().as_mut() {
+            loader.push(bytes);
+        }
+    }
+
+    /// Says that there are no more bytes.
+    pub fn end(&self) {
+        if let Some(loader) = self.0.borrow_mut().as_mut() {
+            loader.end();
+        }
+    }
+
+    /// Works for about so many bytes. Whether [`Self::finish`] may be called.
+    pub fn step(&self, budget: u32) -> Result<bool, JsValue> {
+        let progress = match self.0.borrow_mut().as_mut() {
+            Some(loader) => loader.step(budget as usize).map_err(Failure::from)?,
+            None => return Err(over().into()),
+        };
+        Ok(progress == Progress::Ready)
+    }
+
+    /// The counter. Once.
+    pub fn finish(&self) -> Result<Counter, JsValue> {
+        let loader = self.0.borrow_mut().take().ok_or_else(over)?;
+        Ok(Counter(Rc::new(loader.finish().map_err(Failure::from)?)))
+    }
+}
+
+fn over() -> Failure {
+    Failure::new("closed", "This tokenizer has been loaded already.")
+}

@@ -1,0 +1,51 @@
+// A folder as a stranger's project: the packed tarball, installed by npm.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The checkout. */
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+
+/** The tarball that `cargo xtask pack` left. */
+export function tarball() {
+  if (process.env.PALIMPSEST_TARBALL) return process.env.PALIMPSEST_TARBALL;
+  const dist = path.join(root, "dist");
+  const found = fs.existsSync(dist) ? fs.readdirSync(dist).filter((name) => /^palimpsest-.*\.tgz$/.test(name)) : [];
+  assert.equal(found.length, 1, "run `cargo xtask pack` first: there must be one tarball in dist/");
+  return path.join(dist, found[0]);
+}
+
+/** Installs the tarball, and packages of the registry beside it, in a new folder. */
+export function install(packages = []) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-consumer-"));
+  fs.writeFileSync(path.join(folder, "package.json"), '{ "name": "consumer", "private": true, "type": "module" }');
+  const offline = packages.length === 0 ? ["--offline"] : ["--prefer-offline"];
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", ...offline, tarball(), ...packages], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return folder;
+}
+
+/** Copies a folder of the checkout into the consumer's. */
+export function copy(from, to) {
+  fs.cpSync(path.join(root, from), to, { recursive: true });
+}
+
+/** Runs a script as a program of the consumer's and gives back what it printed as JSON. */
+export function run(folder, script, flags = []) {
+  const file = path.join(folder, `script-${Math.random().toString(36).slice(2)}.mjs`);
+  fs.writeFileSync(file, script);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, file], { cwd: folder, encoding: "utf8", timeout: 120_000 });
+  assert.equal(status, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+/** Removes what `install` made. */
+export function remove(folder) {
+  fs.rmSync(folder, { recursive: true, force: true });
+}
