@@ -76,8 +76,15 @@ export async function launch() {
   return { browser, close };
 }
 
+const running = new Set();
+
+/** Ends what a failed journey left behind. */
+export async function cleanUp() {
+  for (const stop of [...running]) await stop().catch(() => {});
+}
+
 /** Everything a journey needs. `settings` are put into localStorage before the page loads. */
-export async function begin({ script = {}, settings = {}, width = 1280, height = 900, dark = false, ready = true } = {}) {
+export async function begin({ script = {}, settings = {}, width = 1440, height = 900, dark = false, ready = true } = {}) {
   const [site, fake, chromium] = [await serve(), await startFake(script), await launch()];
   const page = await chromium.browser.newPage();
   const problems = [];
@@ -87,17 +94,24 @@ export async function begin({ script = {}, settings = {}, width = 1280, height =
   const chosen = { address: fake.url, language: "en", ...settings };
   await page.goto(`${site.url}/empty`);
   await page.evaluate((text) => localStorage.setItem("palimpsest.settings", text), JSON.stringify(chosen));
+  /** What was said to the model, newest last. */
+  const chats = () => fake.requests.filter((r) => r.method === "POST" && r.path === "/api/chat").map((r) => JSON.parse(r.body));
+  const stop = async () => {
+    running.delete(stop);
+    await chromium.close();
+    await fake.close();
+    await site.close();
+  };
+  running.add(stop);
   const world = {
-    site, fake, page, problems, browser: chromium.browser,
+    site, fake, page, problems, chats, browser: chromium.browser,
     open: async () => {
       await page.goto(site.url, { waitUntil: "load" });
       if (ready) await page.waitForSelector("[data-session]", { timeout: 60_000 });
     },
     /** `tolerate`: patterns of problems that this journey causes on purpose. */
     end: async ({ tolerate = [] } = {}) => {
-      await chromium.close();
-      await fake.close();
-      await site.close();
+      await stop();
       const left = problems.filter((text) => !tolerate.some((pattern) => pattern.test(text)));
       assert.deepEqual(left, []);
     },

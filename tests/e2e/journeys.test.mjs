@@ -5,9 +5,10 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
-import { POLICY, begin, budget, codingSession, importFile, say, transcript } from "./harness.mjs";
+import { POLICY, begin, budget, cleanUp, codingSession, importFile, say, transcript } from "./harness.mjs";
 
 const SLOW = { timeout: 180_000 };
+test.afterEach(cleanUp);
 
 /** Waits until `probe`, run in the page, is true. */
 const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000 }, ...args);
@@ -15,7 +16,7 @@ const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 6
 const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
 
 /** A conversation with enough in it to be compacted: `turns` exchanges about a bakery. */
-function bakery(turns, words = 60) {
+function bakery(turns, words = 30) {
   const messages = [];
   for (let i = 1; i <= turns; i += 1) {
     const filler = (who) => Array.from({ length: words }, (_, k) => `${who} word ${k} of turn ${i}`).join(", ");
@@ -49,7 +50,7 @@ test("sessions are made, renamed, deleted and brought back; a reload finds them"
   await until(page, () => document.querySelector("#h-chat").textContent === "Bread" && document.querySelectorAll(".msg").length === 2);
   await page.click("[aria-label='Delete session: Bread']");
   await until(page, () => document.querySelectorAll("[data-session]").length === 1);
-  await page.click(".toast .btn");
+  await (await page.waitForSelector(".toast .btn")).click();
   await until(page, () => document.querySelectorAll("[data-session]").length === 2 && document.querySelector("#h-chat").textContent === "Bread");
   await world.end();
 });
@@ -57,7 +58,7 @@ test("sessions are made, renamed, deleted and brought back; a reload finds them"
 test("a reply streams, its markdown is safe, Esc stops it, and what was written stays", SLOW, async () => {
   const evil = "# Plan\n\nSee [the site](https://example.org/a) and [a trap](javascript:alert(1)).\n\n<img src=x onerror=alert(1)>\n\n```rust\nfn main() {}\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n![chart](https://example.org/c.png)\n\n- [x] done\n";
   const world = await begin({ script: { replies: [evil, { content: Array.from({ length: 400 }, (_, i) => `word${i} `), delay_ms: 20 }] } });
-  const { page, fake } = world;
+  const { page } = world;
   await until(page, () => document.querySelector(".live.okc"));
   await say(page, "Show me everything");
   await until(page, () => document.querySelectorAll(".msg:not(.replying) .prose").length === 2);
@@ -75,7 +76,7 @@ test("a reply streams, its markdown is safe, Esc stops it, and what was written 
     links: [["https://example.org/a", "noreferrer noopener", "the site"], ["https://example.org/c.png", "noreferrer noopener", "Picture on example.org: chart"]],
     images: 0, html: true, trap: true, code: "fn main() {}", cell: "2",
   });
-  const request = fake.requests.findLast((r) => r.path === "/api/chat").body;
+  const request = world.chats().at(-1);
   assert.deepEqual([request.truncate, request.shift, request.options.num_ctx], [false, false, 8192]);
 
   await say(page, "Now slowly");
@@ -204,7 +205,7 @@ test("window, model and system prompt are the session's own and come back", SLOW
   await until(page, () => document.querySelector(".live.okc"));
   await say(page, "Hi");
   await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
-  const { body } = world.fake.requests.findLast((r) => r.path === "/api/chat");
+  const body = world.chats().at(-1);
   assert.deepEqual([body.model, body.options.num_ctx, body.messages[0].role], [names[1], 16384, "system"]);
   assert.match(body.messages[0].content, /^Answer in one word\./);
   await world.end();
@@ -248,7 +249,7 @@ test("a server that dies mid-reply, and a model that is gone: a sentence, and th
 
 test("unknown commands are refused, known ones are not sent", SLOW, async () => {
   const world = await begin();
-  const { page, fake } = world;
+  const { page } = world;
   await until(page, () => document.querySelector(".live.okc"));
   await say(page, "/comapct");
   await page.waitForSelector(".toast.bad");
@@ -258,7 +259,7 @@ test("unknown commands are refused, known ones are not sent", SLOW, async () => 
   await until(page, () => document.querySelector("#h-chat").textContent === "Ovens");
   await say(page, "/compact");
   await until(page, () => document.querySelector(".card h3")?.textContent === "Nothing was written");
-  assert.equal(fake.requests.filter((r) => r.path === "/api/chat").length, 0);
+  assert.equal(world.chats().length, 0);
   await world.end();
 });
 

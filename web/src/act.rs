@@ -49,6 +49,9 @@ thread_local! {
     static BACK: RefCell<Option<Rc<Back>>> = const { RefCell::new(None) };
 }
 
+/// What stood in a window before and after a compaction, and the window's size.
+type Bars = (Vec<Segment>, Vec<Segment>, f64);
+
 /// The engine behind the page.
 struct Back {
     state: AppState,
@@ -61,7 +64,7 @@ struct Back {
     /// the place they stand at.
     passing: RefCell<BTreeMap<u32, (u32, Card)>>,
     /// Bars before and after the compactions of this visit.
-    bars: RefCell<BTreeMap<u32, (Vec<Segment>, Vec<Segment>, f64)>>,
+    bars: RefCell<BTreeMap<u32, Bars>>,
     /// What has come in of a reply and is not shown yet.
     incoming: RefCell<Incoming>,
     toasts: Cell<u32>,
@@ -87,7 +90,10 @@ impl Back {
 
     /// Whether this is the session that is shown. Another one may still be replying.
     fn shows(&self, session: &Session) -> bool {
-        self.session.borrow().as_ref().is_some_and(|s| s.id() == session.id())
+        self.session
+            .borrow()
+            .as_ref()
+            .is_some_and(|s| s.id() == session.id())
     }
 }
 
@@ -168,7 +174,10 @@ pub fn start(state: AppState) {
         follow_tabs(&back, &tabs);
         let last = state.settings.with_untracked(|s| s.session.clone());
         let known = state.sessions.with_untracked(|all| {
-            all.iter().find(|s| s.id == last).or_else(|| all.first()).map(|s| s.id.clone())
+            all.iter()
+                .find(|s| s.id == last)
+                .or_else(|| all.first())
+                .map(|s| s.id.clone())
         });
         match known {
             Some(id) => open_now(&back, &id, false).await,
@@ -195,7 +204,10 @@ fn storage_event(state: AppState, event: &StorageEvent) {
 
 /// How much there is, for the note beside the database.
 fn note_of(state: AppState) -> HeadNote {
-    state.sessions.with_untracked(|all| HeadNote { sessions: all.len() as u32, last_seq: all.iter().map(|s| s.messages).max().unwrap_or(0) })
+    state.sessions.with_untracked(|all| HeadNote {
+        sessions: all.len() as u32,
+        last_seq: all.iter().map(|s| s.messages).max().unwrap_or(0),
+    })
 }
 
 /// Other tabs' sessions appear in the list.
@@ -216,7 +228,11 @@ async fn measure(state: AppState) {
     if let Ok(promise) = manager.estimate()
         && let Ok(estimate) = JsFuture::from(promise).await
     {
-        let number = |name: &str| js_sys::Reflect::get(&estimate, &name.into()).ok().and_then(|v| v.as_f64());
+        let number = |name: &str| {
+            js_sys::Reflect::get(&estimate, &name.into())
+                .ok()
+                .and_then(|v| v.as_f64())
+        };
         let (used, quota) = (number("usage"), number("quota"));
         state.storage.update(|s| {
             s.used = used;
@@ -226,7 +242,9 @@ async fn measure(state: AppState) {
     if let Ok(promise) = manager.persisted()
         && let Ok(answer) = JsFuture::from(promise).await
     {
-        state.storage.update(|s| s.persistent = answer.as_bool() == Some(true));
+        state
+            .storage
+            .update(|s| s.persistent = answer.as_bool() == Some(true));
     }
 }
 
@@ -255,16 +273,22 @@ pub fn now() -> f64 {
 async fn list(back: &Back) {
     match back.engine.sessions().await {
         Ok(all) => {
-            let open = back.session().map(|s| (s.id().to_owned(), s.layers().len() as u32));
+            let open = back
+                .session()
+                .map(|s| (s.id().to_owned(), s.layers().len() as u32));
             let entries = all
                 .iter()
                 .map(|info| {
-                    let layers = open.as_ref().filter(|(id, _)| *id == info.id).map(|(_, n)| *n);
+                    let layers = open
+                        .as_ref()
+                        .filter(|(id, _)| *id == info.id)
+                        .map(|(_, n)| *n);
                     bind::session(info, layers)
                 })
                 .collect();
             back.state.sessions.set(entries);
-            if !back.state.storage.with_untracked(|s| s.memory) && back.state.ready.get_untracked() {
+            if !back.state.storage.with_untracked(|s| s.memory) && back.state.ready.get_untracked()
+            {
                 note_of(back.state).save(host::NAME);
             }
         }
@@ -282,7 +306,10 @@ fn failed(back: &Back, error: &EngineError) {
                 }
             });
         }
-        EngineError::Store(error) => back.state.notice.set(Some(Notice::Saving(error.to_string()))),
+        EngineError::Store(error) => back
+            .state
+            .notice
+            .set(Some(Notice::Saving(error.to_string()))),
         other => note(other.to_string(), true),
     }
 }
@@ -300,7 +327,11 @@ pub fn new_session() {
 }
 
 async fn create_now(back: &Rc<Back>) {
-    let new = back.state.settings.with_untracked(|s| NewSession { model: s.model.clone(), window: s.window, ..NewSession::default() });
+    let new = back.state.settings.with_untracked(|s| NewSession {
+        model: s.model.clone(),
+        window: s.window,
+        ..NewSession::default()
+    });
     match back.engine.create(new).await {
         Ok(session) => {
             adopt(back, session).await;
@@ -333,17 +364,31 @@ async fn open_now(back: &Rc<Back>, id: &str, take_over: bool) {
 fn elsewhere(back: &Back, id: &str) {
     *back.session.borrow_mut() = None;
     let state = back.state;
-    let entry = state.sessions.with_untracked(|all| all.iter().find(|s| s.id == id).cloned());
+    let entry = state
+        .sessions
+        .with_untracked(|all| all.iter().find(|s| s.id == id).cloned());
     state.thread.set(Vec::new());
     state.layers.set(Vec::new());
     state.budget.set(None);
-    state.open.set(entry.map(|e| Open { id: e.id, title: e.title, model: e.model, window: 0, system: String::new(), messages: e.messages, follower: true }));
+    state.open.set(entry.map(|e| Open {
+        id: e.id,
+        title: e.title,
+        model: e.model,
+        window: 0,
+        system: String::new(),
+        messages: e.messages,
+        follower: true,
+    }));
 }
 
 /// Writes here from now on; the other tab reads along.
 pub fn take_over() {
     with_engine(|back| async move {
-        if let Some(id) = back.state.open.with_untracked(|o| o.as_ref().map(|o| o.id.clone())) {
+        if let Some(id) = back
+            .state
+            .open
+            .with_untracked(|o| o.as_ref().map(|o| o.id.clone()))
+        {
             *back.session.borrow_mut() = None;
             open_now(&back, &id, true).await;
         }
@@ -381,7 +426,10 @@ async fn adopt(back: &Rc<Back>, session: Session) {
     if let Some(session) = back.session() {
         give_model(back, &session).await;
     }
-    let id = back.session().map(|s| s.id().to_owned()).unwrap_or_default();
+    let id = back
+        .session()
+        .map(|s| s.id().to_owned())
+        .unwrap_or_default();
     let draft = kept_draft(&id);
     state.draft_tokens.set(Estimator::default().count(&draft));
     state.draft.set(draft);
@@ -401,7 +449,11 @@ pub fn rename(id: String, title: String) {
 /// Deletes a session, until it is taken back.
 pub fn delete(id: String) {
     with_engine(|back| async move {
-        let title = back.state.sessions.with_untracked(|all| all.iter().find(|s| s.id == id).map(|s| s.title.clone())).unwrap_or_default();
+        let title = back
+            .state
+            .sessions
+            .with_untracked(|all| all.iter().find(|s| s.id == id).map(|s| s.title.clone()))
+            .unwrap_or_default();
         if let Err(error) = back.engine.delete(&id).await {
             failed(&back, &error);
             return;
@@ -409,14 +461,26 @@ pub fn delete(id: String) {
         list(&back).await;
         if back.session().is_some_and(|s| s.id() == id) {
             *back.session.borrow_mut() = None;
-            let next = back.state.sessions.with_untracked(|all| all.first().map(|s| s.id.clone()));
+            let next = back
+                .state
+                .sessions
+                .with_untracked(|all| all.first().map(|s| s.id.clone()));
             match next {
                 Some(next) => open_now(&back, &next, false).await,
                 None => create_now(&back).await,
             }
         }
-        let shown = if title.is_empty() { t(T::Untitled).to_owned() } else { title.clone() };
-        toast(&back, fill(T::Deleted, &[&shown]), Some(Undo::Delete { id, title }), false);
+        let shown = if title.is_empty() {
+            t(T::Untitled).to_owned()
+        } else {
+            title.clone()
+        };
+        toast(
+            &back,
+            fill(T::Deleted, &[&shown]),
+            Some(Undo::Delete { id, title }),
+            false,
+        );
     });
 }
 
@@ -429,7 +493,11 @@ pub fn take_back(id: u32, undo: Undo) {
             Ok(()) => {
                 list(&back).await;
                 open_now(&back, &id, false).await;
-                let shown = if title.is_empty() { t(T::Untitled).to_owned() } else { title };
+                let shown = if title.is_empty() {
+                    t(T::Untitled).to_owned()
+                } else {
+                    title
+                };
                 back.state.say(fill(T::Restored, &[&shown]));
             }
             Err(error) => failed(&back, &error),
@@ -448,7 +516,9 @@ async fn show_all(back: &Rc<Back>) {
 
 /// Title, model, window, records.
 fn show_head(back: &Back) {
-    let Some(session) = back.session() else { return };
+    let Some(session) = back.session() else {
+        return;
+    };
     let head = session.head();
     let records = session.records();
     let open = Open {
@@ -461,15 +531,21 @@ fn show_head(back: &Back) {
         follower: false,
     };
     back.state.open.set(Some(open));
-    back.state.pins.set(records.pins.iter().map(|p| p.text.clone()).collect());
+    back.state
+        .pins
+        .set(records.pins.iter().map(|p| p.text.clone()).collect());
 }
 
 /// Budget, layers and the window itself.
 fn show_window(back: &Back) {
-    let Some(session) = back.session() else { return };
+    let Some(session) = back.session() else {
+        return;
+    };
     let state = back.state;
     let mut layers: Vec<_> = session.layers().iter().map(|l| bind::layer(l)).collect();
-    state.budget.set(Some(bind::budget(&session.budget(), &layers)));
+    state
+        .budget
+        .set(Some(bind::budget(&session.budget(), &layers)));
     layers.reverse();
     state.layers.set(layers);
     if state.lens.get_untracked() == Lens::Sees {
@@ -479,7 +555,9 @@ fn show_window(back: &Back) {
 
 /// Messages and cards.
 async fn show_thread(back: &Rc<Back>) {
-    let Some(session) = back.session() else { return };
+    let Some(session) = back.session() else {
+        return;
+    };
     let state = back.state;
     let rows = session.revisions().await.unwrap_or_default();
     let mut written: BTreeMap<u32, Layer> = BTreeMap::new();
@@ -496,7 +574,9 @@ async fn show_thread(back: &Rc<Back>) {
     let mut cards: BTreeMap<u32, Card> = BTreeMap::new();
     let mut places = Vec::new();
     for (after, mut card) in bind::cards(&rows, head.revision, &written, limit) {
-        if let (State::Done(done), Some((before, now, took))) = (&mut card.state, back.bars.borrow().get(&card.number)) {
+        if let (State::Done(done), Some((before, now, took))) =
+            (&mut card.state, back.bars.borrow().get(&card.number))
+        {
             done.bar_before.clone_from(before);
             done.bar_after.clone_from(now);
             done.took = Some(*took);
@@ -520,8 +600,14 @@ async fn show_thread(back: &Rc<Back>) {
 fn heard(back: &Rc<Back>, event: &Event) {
     match event {
         Event::BudgetChanged { .. } => show_window(back),
-        Event::Compressing { stage, written, of } => working(back, bind::stage(*stage), (*of > 0).then_some((*written, *of))),
-        Event::PromptTruncated { sent, read } => note(fill(T::Truncated, &[&number(*sent), &number(*read)]), true),
+        Event::Compressing { stage, written, of } => working(
+            back,
+            bind::stage(*stage),
+            (*of > 0).then_some((*written, *of)),
+        ),
+        Event::PromptTruncated { sent, read } => {
+            note(fill(T::Truncated, &[&number(*sent), &number(*read)]), true);
+        }
         Event::Warning { message, .. } => note(message.clone(), true),
         _ => {}
     }
@@ -536,23 +622,41 @@ fn next_card(session: &Session) -> (u32, u32) {
 }
 
 fn put_card(back: &Back, number: u32, after: u32, card: Card) {
-    let there = back.state.cards.with_untracked(|cards| cards.contains_key(&number));
-    back.passing.borrow_mut().insert(number, (after, card.clone()));
+    let there = back
+        .state
+        .cards
+        .with_untracked(|cards| cards.contains_key(&number));
+    back.passing
+        .borrow_mut()
+        .insert(number, (after, card.clone()));
     back.state.cards.update(|cards| {
         cards.insert(number, card);
     });
     if !there {
-        back.state.thread.update(|all| all.push(Entry::Card(number)));
+        back.state
+            .thread
+            .update(|all| all.push(Entry::Card(number)));
     }
 }
 
 /// The card of the run that works now.
 fn working(back: &Back, stage: crate::view::card::Stage, progress: Option<(u32, u32)>) {
-    let Some(session) = back.session() else { return };
+    let Some(session) = back.session() else {
+        return;
+    };
     let (number, after) = next_card(&session);
     let budget = session.budget();
-    let at = back.passing.borrow().get(&number).map_or_else(|| back.world.clock.now(), |(_, card)| card.at);
-    let state = State::Working { stage, progress, before: budget.used.tokens, expected: budget.target.min(budget.used.tokens) };
+    let at = back
+        .passing
+        .borrow()
+        .get(&number)
+        .map_or_else(|| back.world.clock.now(), |(_, card)| card.at);
+    let state = State::Working {
+        stage,
+        progress,
+        before: budget.used.tokens,
+        expected: budget.target.min(budget.used.tokens),
+    };
     back.state.activity.set(Activity::Writing(number));
     put_card(back, number, after, Card { number, at, state });
 }
@@ -560,22 +664,34 @@ fn working(back: &Back, stage: crate::view::card::Stage, progress: Option<(u32, 
 /// Makes the window smaller because a person asked, with an eye on `focus`.
 pub fn compact(focus: String) {
     with_engine(|back| async move {
-        let Some(session) = back.session() else { return };
+        let Some(session) = back.session() else {
+            return;
+        };
         if session.is_compacting() {
             return;
         }
         let focus = Some(focus).filter(|f| !f.is_empty());
-        let options = CompactOptions { focus, manual: true, ..summariser(&back) };
+        let options = CompactOptions {
+            focus,
+            manual: true,
+            ..summariser(&back)
+        };
         run(&back, &session, options).await;
     });
 }
 
 /// The automatic run after a reply, if it is due.
 async fn tend(back: &Rc<Back>, session: &Session) {
-    if !back.state.settings.with_untracked(|s| s.automatic) || !session.is_due() || session.is_compacting() {
+    if !back.state.settings.with_untracked(|s| s.automatic)
+        || !session.is_due()
+        || session.is_compacting()
+    {
         return;
     }
-    let options = CompactOptions { manual: false, ..summariser(back) };
+    let options = CompactOptions {
+        manual: false,
+        ..summariser(back)
+    };
     run(back, session, options).await;
 }
 
@@ -583,7 +699,9 @@ async fn tend(back: &Rc<Back>, session: &Session) {
 fn summariser(back: &Back) -> CompactOptions {
     let state = back.state;
     let name = state.settings.with_untracked(|s| s.summary_model.clone());
-    let connected = state.connection.with_untracked(|c| *c == Connection::Connected);
+    let connected = state
+        .connection
+        .with_untracked(|c| *c == Connection::Connected);
     if name == "-" || !connected {
         return CompactOptions::default();
     }
@@ -592,28 +710,54 @@ fn summariser(back: &Back) -> CompactOptions {
     if model.is_empty() {
         return CompactOptions::default();
     }
-    CompactOptions { model: Some(server::model(state)), model_name: Some(model), ..CompactOptions::default() }
+    CompactOptions {
+        model: Some(server::model(state)),
+        model_name: Some(model),
+        ..CompactOptions::default()
+    }
 }
 
 async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
     let state = back.state;
     let began = back.world.clock.now();
     let (number, after) = next_card(session);
-    let before = state.budget.with_untracked(|b| b.as_ref().map(|b| b.segments.clone())).unwrap_or_default();
+    let before = state
+        .budget
+        .with_untracked(|b| b.as_ref().map(|b| b.segments.clone()))
+        .unwrap_or_default();
     let manual = options.manual;
-    let result = if manual { session.compact(options, Signal::never()).await.map(Some) } else { session.tend(options, Signal::never()).await };
+    let result = if manual {
+        session.compact(options, Signal::never()).await.map(Some)
+    } else {
+        session.tend(options, Signal::never()).await
+    };
     if !back.shows(session) {
         // Its card is made from its story when it is opened again.
         return list(back).await;
     }
     state.activity.set(Activity::Quiet);
-    let card = |state| Card { number, at: began, state };
+    let card = |state| Card {
+        number,
+        at: began,
+        state,
+    };
     match result {
         Ok(Some(done)) => {
             show_window(back);
-            let now = state.budget.with_untracked(|b| b.as_ref().map(|b| b.segments.clone())).unwrap_or_default();
-            back.bars.borrow_mut().insert(number, (before, now, back.world.clock.now() - began));
-            state.say(fill(T::StatusCompacted, &[&number_of(done.report.before), &number_of(done.report.after)]));
+            let now = state
+                .budget
+                .with_untracked(|b| b.as_ref().map(|b| b.segments.clone()))
+                .unwrap_or_default();
+            back.bars
+                .borrow_mut()
+                .insert(number, (before, now, back.world.clock.now() - began));
+            state.say(fill(
+                T::StatusCompacted,
+                &[
+                    &number_of(done.report.before),
+                    &number_of(done.report.after),
+                ],
+            ));
         }
         Ok(None) => {
             back.passing.borrow_mut().remove(&number);
@@ -623,16 +767,32 @@ async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
             match error {
                 EngineError::CannotShrink { .. } => {
                     state.activity.set(Activity::Stuck);
-                    put_card(back, number, after, card(State::Skipped { why: why.clone() }));
+                    put_card(
+                        back,
+                        number,
+                        after,
+                        card(State::Skipped { why: why.clone() }),
+                    );
                 }
-                EngineError::Refused(palimpsest_core::run::Refusal::Cancelled) | EngineError::Busy(_) => {
+                EngineError::Refused(palimpsest_core::run::Refusal::Cancelled)
+                | EngineError::Busy(_) => {
                     back.passing.borrow_mut().remove(&number);
                 }
-                EngineError::Refused(_) if manual => put_card(back, number, after, card(State::Skipped { why: why.clone() })),
+                EngineError::Refused(_) if manual => put_card(
+                    back,
+                    number,
+                    after,
+                    card(State::Skipped { why: why.clone() }),
+                ),
                 EngineError::Refused(_) => {
                     back.passing.borrow_mut().remove(&number);
                 }
-                _ => put_card(back, number, after, card(State::Failed { why: why.clone() })),
+                _ => put_card(
+                    back,
+                    number,
+                    after,
+                    card(State::Failed { why: why.clone() }),
+                ),
             }
             state.say(fill(T::StatusNothing, &[&why]));
         }
@@ -655,12 +815,17 @@ pub fn cancel_compaction() {
 /// Takes the last compaction back.
 pub fn undo() {
     with_engine(|back| async move {
-        let Some(session) = back.session() else { return };
+        let Some(session) = back.session() else {
+            return;
+        };
         match session.undo().await {
             Ok(()) => {
                 show_all(&back).await;
                 list(&back).await;
-                back.state.say(fill(T::StatusUndone, &[&number(session.budget().used.tokens)]));
+                back.state.say(fill(
+                    T::StatusUndone,
+                    &[&number(session.budget().used.tokens)],
+                ));
             }
             Err(error) => failed(&back, &error),
         }
@@ -670,7 +835,9 @@ pub fn undo() {
 /// Opens the text of a layer.
 pub fn read_layer(id: u32) {
     with_engine(|back| async move {
-        let Some(session) = back.session() else { return };
+        let Some(session) = back.session() else {
+            return;
+        };
         match session.layer(id).await {
             Ok(layer) => {
                 back.state.layer.set(Some(bind::layer(&layer)));
@@ -687,12 +854,19 @@ pub fn read_layer(id: u32) {
 pub fn send(text: String) -> bool {
     let Some(back) = back() else { return false };
     let state = back.state;
-    let Some(session) = back.session() else { return false };
+    let Some(session) = back.session() else {
+        return false;
+    };
     if session.is_replying() {
         return false;
     }
-    let some = !session.head().model.is_empty() || state.models.with_untracked(|all| !all.is_empty());
-    if !some || state.connection.with_untracked(|c| *c != Connection::Connected) {
+    let some =
+        !session.head().model.is_empty() || state.models.with_untracked(|all| !all.is_empty());
+    if !some
+        || state
+            .connection
+            .with_untracked(|c| *c != Connection::Connected)
+    {
         note(t(T::NotSentNoModel).to_owned(), true);
         survey(state);
         return false;
@@ -734,9 +908,19 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
     let head = session.head();
     let place = |n: u32| head.last_seq.map_or(n, |s| bind::place(s) + n);
     let seq = place(if text.is_some() { 2 } else { 1 });
-    state.reply.set(Some(Reply { name: head.model.clone(), seq, tokens: 0 }));
+    state.reply.set(Some(Reply {
+        name: head.model.clone(),
+        seq,
+        tokens: 0,
+    }));
     state.say(t(T::ReplyStreaming));
-    let options = SendOptions { model: server::model(state), tools: Vec::new(), handler: None, temperature: None, think: None };
+    let options = SendOptions {
+        model: server::model(state),
+        tools: Vec::new(),
+        handler: None,
+        temperature: None,
+        think: None,
+    };
     let hear = {
         let back = Rc::clone(back);
         let own = session.clone();
@@ -755,7 +939,11 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
     };
     let keep = text.clone();
     let result = match text {
-        Some(text) => session.send(NewMessage::user(text), &options, Signal::never(), &hear).await,
+        Some(text) => {
+            session
+                .send(NewMessage::user(text), &options, Signal::never(), &hear)
+                .await
+        }
         None => session.reply(&options, Signal::never(), &hear).await,
     };
     let shown = back.shows(session);
@@ -763,8 +951,14 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
         state.reply.set(None);
     }
     match result {
-        Ok(reply) => state.say(t(if reply.stopped { T::ReplyStopped } else { T::ReplyDone })),
-        Err(EngineError::Model(palimpsest_core::request::ModelError::Aborted)) => state.say(t(T::ReplyStopped)),
+        Ok(reply) => state.say(t(if reply.stopped {
+            T::ReplyStopped
+        } else {
+            T::ReplyDone
+        })),
+        Err(EngineError::Model(palimpsest_core::request::ModelError::Aborted)) => {
+            state.say(t(T::ReplyStopped));
+        }
         Err(error) => {
             let why = error.to_string();
             state.say(fill(T::ReplyFailed, &[&why]));
@@ -832,7 +1026,10 @@ fn flush(back: &Back) {
     let (text, thinking) = {
         let mut incoming = back.incoming.borrow_mut();
         incoming.frame = false;
-        (std::mem::take(&mut incoming.text), std::mem::take(&mut incoming.thinking))
+        (
+            std::mem::take(&mut incoming.text),
+            std::mem::take(&mut incoming.thinking),
+        )
     };
     if back.state.reply.with_untracked(Option::is_none) {
         return;
@@ -841,14 +1038,18 @@ fn flush(back: &Back) {
         back.state.reply_text.update(|all| all.push_str(&text));
     }
     if !thinking.is_empty() {
-        back.state.reply_thinking.update(|all| all.push_str(&thinking));
+        back.state
+            .reply_thinking
+            .update(|all| all.push_str(&thinking));
     }
 }
 
 /// The draft has rested: it is counted and kept.
 pub fn drafted(text: String) {
     let Some(back) = back() else { return };
-    back.state.draft_tokens.set(Estimator::default().count(&text));
+    back.state
+        .draft_tokens
+        .set(Estimator::default().count(&text));
     if let Some(session) = back.session() {
         keep_draft(session.id(), &text);
     }
@@ -868,11 +1069,16 @@ pub fn choose_window(tokens: u32) {
 
 fn remodel(edit: impl FnOnce(&mut String, &mut u32) + 'static) {
     with_engine(|back| async move {
-        let Some(session) = back.session() else { return };
+        let Some(session) = back.session() else {
+            return;
+        };
         let head = session.head();
         let (mut model, mut window) = (head.model.clone(), head.window);
         edit(&mut model, &mut window);
-        match session.set_model(&model, window, &head.policy, head.thinking).await {
+        match session
+            .set_model(&model, window, &head.policy, head.thinking)
+            .await
+        {
             Ok(()) => {
                 // The next session starts with the same.
                 change(move |s| {
@@ -892,7 +1098,9 @@ fn remodel(edit: impl FnOnce(&mut String, &mut u32) + 'static) {
 /// Another system prompt.
 pub fn set_system(text: String) {
     with_engine(|back| async move {
-        let Some(session) = back.session() else { return };
+        let Some(session) = back.session() else {
+            return;
+        };
         if let Err(error) = session.set_system(text.trim_end()).await {
             failed(&back, &error);
         }
@@ -921,16 +1129,40 @@ pub fn import(file: File, take_system: bool) {
 
 async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32, String> {
     if file.size() > f64::from(import::LARGEST) {
-        return Err(fill(T::ImportTooLarge, &[&bytes(file.size()), &bytes(f64::from(import::LARGEST))]));
+        return Err(fill(
+            T::ImportTooLarge,
+            &[&bytes(file.size()), &bytes(f64::from(import::LARGEST))],
+        ));
     }
-    let text = JsFuture::from(file.text()).await.map_err(|e| format!("{e:?}"))?.as_string().unwrap_or_default();
+    let text = JsFuture::from(file.text())
+        .await
+        .map_err(|e| format!("{e:?}"))?
+        .as_string()
+        .unwrap_or_default();
     if text.trim().is_empty() {
         return Err(t(T::ImportEmpty).to_owned());
     }
-    let Imported { id, title, system, messages } = import::read(&text, &file.name()).map_err(|e| e.to_string())?;
+    let Imported {
+        id,
+        title,
+        system,
+        messages,
+    } = import::read(&text, &file.name()).map_err(|e| e.to_string())?;
     let count = messages.len() as u32;
-    let known = back.engine.sessions().await.map_err(|e| e.to_string())?.iter().any(|s| s.id == id);
-    let gone = back.engine.deleted_sessions().await.map_err(|e| e.to_string())?.iter().any(|s| s.id == id);
+    let known = back
+        .engine
+        .sessions()
+        .await
+        .map_err(|e| e.to_string())?
+        .iter()
+        .any(|s| s.id == id);
+    let gone = back
+        .engine
+        .deleted_sessions()
+        .await
+        .map_err(|e| e.to_string())?
+        .iter()
+        .any(|s| s.id == id);
     if gone {
         back.engine.undelete(&id).await.map_err(|e| e.to_string())?;
     }
@@ -941,8 +1173,18 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32,
     }
     let chosen = back.state.settings.get_untracked();
     let system = if take_system { system } else { String::new() };
-    let new = NewSession { title, model: chosen.model, window: chosen.window, system, ..NewSession::default() };
-    let session = back.engine.create_with_id(&id, new).await.map_err(|e| e.to_string())?;
+    let new = NewSession {
+        title,
+        model: chosen.model,
+        window: chosen.window,
+        system,
+        ..NewSession::default()
+    };
+    let session = back
+        .engine
+        .create_with_id(&id, new)
+        .await
+        .map_err(|e| e.to_string())?;
     if let Err(error) = session.append_all(messages).await {
         // An empty session would only stand in the way of another attempt.
         let _ = back.engine.purge(&id).await;
@@ -956,18 +1198,30 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32,
 /// Saves the open session as a file of OpenAI messages.
 pub fn export() {
     let Some(back) = back() else { return };
-    let Some(session) = back.session() else { return };
+    let Some(session) = back.session() else {
+        return;
+    };
     let mut messages: Vec<RequestMessage> = Vec::new();
     let system = session.records().system;
     if !system.is_empty() {
-        messages.push(RequestMessage::text(palimpsest_core::message::Role::System, system));
+        messages.push(RequestMessage::text(
+            palimpsest_core::message::Role::System,
+            system,
+        ));
     }
     for item in session.history(None, usize::MAX) {
-        messages.push(RequestMessage { role: item.message.role, parts: item.message.parts.clone() });
+        messages.push(RequestMessage {
+            role: item.message.role,
+            parts: item.message.parts.clone(),
+        });
     }
     let title = session.head().title;
     let value = serde_json::json!({ "title": title, "messages": dialect::to_values(&messages, Dialect::OpenAi) });
-    let name = if title.is_empty() { "session".to_owned() } else { title };
+    let name = if title.is_empty() {
+        "session".to_owned()
+    } else {
+        title
+    };
     if page::save(&format!("{name}.json"), &format!("{value:#}")).is_none() {
         note(t(T::CopyFailed).to_owned(), true);
     }
@@ -976,7 +1230,9 @@ pub fn export() {
 /// Copies a text.
 pub fn copy(text: String) {
     spawn_local(async move {
-        let done = JsFuture::from(window().navigator().clipboard().write_text(&text)).await.is_ok();
+        let done = JsFuture::from(window().navigator().clipboard().write_text(&text))
+            .await
+            .is_ok();
         if let Some(back) = back() {
             if done {
                 back.state.say(t(T::Copied));
@@ -989,7 +1245,9 @@ pub fn copy(text: String) {
 
 /// Copies the next window as the JSON it is sent as.
 pub fn copy_window() {
-    let Some(session) = back().and_then(|b| b.session()) else { return };
+    let Some(session) = back().and_then(|b| b.session()) else {
+        return;
+    };
     let messages = session.window().to_request();
     let value = serde_json::Value::Array(dialect::to_values(&messages, Dialect::OpenAi));
     copy(format!("{value:#}"));
@@ -1023,7 +1281,12 @@ fn toast(back: &Back, text: String, undo: Option<Undo>, bad: bool) {
     back.state.toasts.update(|all| {
         // The same sentence twice says no more than once.
         all.retain(|toast| toast.text != text);
-        all.push(Toast { id, text, undo, bad });
+        all.push(Toast {
+            id,
+            text,
+            undo,
+            bad,
+        });
         if all.len() > 3 {
             all.remove(0);
         }
@@ -1034,7 +1297,9 @@ fn toast(back: &Back, text: String, undo: Option<Undo>, bad: bool) {
 /// Takes a note away.
 pub fn drop_toast(id: u32) {
     if let Some(back) = back() {
-        back.state.toasts.update(|all| all.retain(|toast| toast.id != id));
+        back.state
+            .toasts
+            .update(|all| all.retain(|toast| toast.id != id));
     }
 }
 
@@ -1067,7 +1332,13 @@ fn state() -> Option<AppState> {
 
 /// From light to dark and back.
 pub fn switch_theme() {
-    change(|s| s.theme = if page::is_dark(s) { Theme::Light } else { Theme::Dark });
+    change(|s| {
+        s.theme = if page::is_dark(s) {
+            Theme::Light
+        } else {
+            Theme::Dark
+        }
+    });
 }
 
 // ── the model server ────────────────────────────────────────────────────────────────────────────
@@ -1096,9 +1367,17 @@ async fn give_model(back: &Rc<Back>, session: &Session) {
         return;
     }
     let preferred = state.settings.with_untracked(|s| s.model.clone());
-    let name = state.models.with_untracked(|all| all.iter().find(|m| m.name == preferred).or_else(|| all.first()).map(|m| m.name.clone()));
+    let name = state.models.with_untracked(|all| {
+        all.iter()
+            .find(|m| m.name == preferred)
+            .or_else(|| all.first())
+            .map(|m| m.name.clone())
+    });
     if let Some(name) = name {
-        match session.set_model(&name, head.window, &head.policy, head.thinking).await {
+        match session
+            .set_model(&name, head.window, &head.policy, head.thinking)
+            .await
+        {
             Ok(()) => show_head(back),
             Err(error) => failed(back, &error),
         }
@@ -1139,7 +1418,10 @@ pub fn set_key(key: String) {
 /// Keeps the key in the settings, or takes it out of them.
 pub fn keep_key(keep: bool) {
     let Some(state) = state() else { return };
-    let key = if keep { state.key.get_untracked() } else { String::new() };
+    let key = if keep {
+        state.key.get_untracked()
+    } else {
+        String::new()
+    };
     change(move |s| s.key = key);
 }
-

@@ -13,9 +13,9 @@ use palimpsest_core::policy::Policy;
 use palimpsest_core::run::{RunReport, Stage as RunStage};
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_core::window::{Source as From, Window};
-use palimpsest_engine::{Head, SessionInfo};
 use palimpsest_engine::rows::RevisionRow;
 use palimpsest_engine::session::HistoryItem;
+use palimpsest_engine::{Head, SessionInfo};
 use palimpsest_tokens::Source;
 
 use crate::view::budget::{Age, Budget, Kind, Segment};
@@ -53,10 +53,16 @@ pub fn segments(report: &Report, layers: &[LayerView]) -> Vec<Segment> {
         let kind = match segment.kind {
             SegmentKind::System | SegmentKind::Tools => Kind::System,
             SegmentKind::Goal | SegmentKind::Pins => Kind::Goal,
-            SegmentKind::Layer { id } => layers
-                .iter()
-                .find(|l| l.id == id)
-                .map_or(Kind::Layer { number: id, age: Age::Fresh }, |l| Kind::Layer { number: l.number, age: l.age }),
+            SegmentKind::Layer { id } => layers.iter().find(|l| l.id == id).map_or(
+                Kind::Layer {
+                    number: id,
+                    age: Age::Fresh,
+                },
+                |l| Kind::Layer {
+                    number: l.number,
+                    age: l.age,
+                },
+            ),
             SegmentKind::Recalled => Kind::Recalled,
             SegmentKind::Quoted | SegmentKind::User => Kind::User,
             SegmentKind::Assistant => Kind::Assistant,
@@ -77,7 +83,11 @@ pub fn segments(report: &Report, layers: &[LayerView]) -> Vec<Segment> {
 
 /// A layer.
 pub fn layer(layer: &Layer) -> LayerView {
-    let mut covers: Vec<(u32, u32)> = layer.covers.iter().map(|s| (place(s.from), place(s.to))).collect();
+    let mut covers: Vec<(u32, u32)> = layer
+        .covers
+        .iter()
+        .map(|s| (place(s.from), place(s.to)))
+        .collect();
     covers.sort_unstable();
     LayerView {
         id: layer.id,
@@ -118,7 +128,9 @@ pub fn session(info: &SessionInfo, layers: Option<u32>) -> SessionEntry {
         id: info.id.clone(),
         title: head.title.clone(),
         at: head.updated,
-        percent: limit(head).filter(|_| head.messages > 0).map(|limit| (u64::from(head.tokens) * 100 / u64::from(limit)) as u32),
+        percent: limit(head)
+            .filter(|_| head.messages > 0)
+            .map(|limit| (u64::from(head.tokens) * 100 / u64::from(limit)) as u32),
         messages: head.messages,
         layers,
         model: head.model.clone(),
@@ -127,7 +139,11 @@ pub fn session(info: &SessionInfo, layers: Option<u32>) -> SessionEntry {
 
 /// What a window of this session may hold: the denominator that the bar has too.
 fn limit(head: &Head) -> Option<u32> {
-    let options = ShareOptions { reserve: None, thinking: head.thinking, exact: false };
+    let options = ShareOptions {
+        reserve: None,
+        thinking: head.thinking,
+        exact: false,
+    };
     let setup = Setup::new(head.window, options, Policy::preset(&head.policy).ok()?, 0).ok()?;
     Some(setup.shares.limit).filter(|limit| *limit > 0)
 }
@@ -183,8 +199,21 @@ pub fn thread(items: &[HistoryItem], model: &str, cards: &[Placed]) -> Vec<Entry
             block(&mut blocks, part);
         }
         let imported = item.message.origin == palimpsest_core::message::Origin::Import;
-        let name = if who == Who::Model && !imported { model.to_owned() } else { String::new() };
-        open = Some(Message { seq, last: seq, who, name, at: item.message.at, blocks, stats: None, unfinished: false });
+        let name = if who == Who::Model && !imported {
+            model.to_owned()
+        } else {
+            String::new()
+        };
+        open = Some(Message {
+            seq,
+            last: seq,
+            who,
+            name,
+            at: item.message.at,
+            blocks,
+            stats: None,
+            unfinished: false,
+        });
     }
     close(&mut open, &mut entries, u32::MAX);
     entries
@@ -194,17 +223,38 @@ fn block(blocks: &mut Vec<Block>, part: &Part) {
     blocks.push(match part {
         Part::Text { text } => Block::Text(text.clone()),
         Part::Thinking { text } => Block::Thinking(text.clone()),
-        Part::ToolCall { name, arguments, .. } => Block::Tool { name: name.clone(), arguments: arguments.clone(), result: None, error: false },
+        Part::ToolCall {
+            name, arguments, ..
+        } => Block::Tool {
+            name: name.clone(),
+            arguments: arguments.clone(),
+            result: None,
+            error: false,
+        },
         Part::ToolResult { .. } => return answer(blocks, std::slice::from_ref(part)),
-        Part::Image { name, media_type, .. } => Block::Attachment { name: name.clone(), media: media_type.clone() },
-        Part::File { name, .. } => Block::Attachment { name: name.clone(), media: String::new() },
+        Part::Image {
+            name, media_type, ..
+        } => Block::Attachment {
+            name: name.clone(),
+            media: media_type.clone(),
+        },
+        Part::File { name, .. } => Block::Attachment {
+            name: name.clone(),
+            media: String::new(),
+        },
     });
 }
 
 /// Puts results beside the calls they answer, in order; one without a call stands on its own.
 fn answer(blocks: &mut Vec<Block>, parts: &[Part]) {
     for part in parts {
-        let Part::ToolResult { name, text, error: failed, .. } = part else {
+        let Part::ToolResult {
+            name,
+            text,
+            error: failed,
+            ..
+        } = part
+        else {
             block(blocks, part);
             continue;
         };
@@ -229,7 +279,12 @@ fn answer(blocks: &mut Vec<Block>, parts: &[Part]) {
 
 /// Every compaction of a session's story as a card, and where it stands. Compactions that the present
 /// revision does not go back to were undone; the newest of the others can be.
-pub fn cards(rows: &[RevisionRow], head: u32, layers: &BTreeMap<u32, Layer>, limit: u32) -> Vec<(u32, Card)> {
+pub fn cards(
+    rows: &[RevisionRow],
+    head: u32,
+    layers: &BTreeMap<u32, Layer>,
+    limit: u32,
+) -> Vec<(u32, Card)> {
     let by_number: BTreeMap<u32, &RevisionRow> = rows.iter().map(|r| (r.n, r)).collect();
     let mut in_force = BTreeSet::new();
     let mut newest = None;
@@ -248,15 +303,27 @@ pub fn cards(rows: &[RevisionRow], head: u32, layers: &BTreeMap<u32, Layer>, lim
     }
     rows.iter()
         .filter_map(|row| {
-            let Cause::Compaction { number, .. } = row.cause else { return None };
+            let Cause::Compaction { number, .. } = row.cause else {
+                return None;
+            };
             let report = row.report.as_ref()?;
             let state = if in_force.contains(&row.n) {
                 let layer = report.layer.and_then(|id| layers.get(&id));
                 State::Done(Box::new(done(report, layer, limit, newest == Some(row.n))))
             } else {
-                State::Undone { before: report.after, after: report.before }
+                State::Undone {
+                    before: report.after,
+                    after: report.before,
+                }
             };
-            Some((row.tip.map_or(0, place), Card { number, at: row.at, state }))
+            Some((
+                row.tip.map_or(0, place),
+                Card {
+                    number,
+                    at: row.at,
+                    state,
+                },
+            ))
         })
         .collect()
 }
@@ -271,7 +338,12 @@ pub fn done(report: &RunReport, layer: Option<&Layer>, limit: u32, undoable: boo
         bar_after: Vec::new(),
         id: report.layer,
         covers: (
-            report.covers.iter().map(|s| place(s.from)).min().unwrap_or(0),
+            report
+                .covers
+                .iter()
+                .map(|s| place(s.from))
+                .min()
+                .unwrap_or(0),
             report.covers.iter().map(|s| place(s.to)).max().unwrap_or(0),
         ),
         messages: report.messages,
@@ -304,19 +376,38 @@ pub fn sent(window: &Window) -> Vec<Sent> {
                 Role::Assistant => "assistant",
                 Role::Tool => "tool",
             };
-            let text = message.parts().iter().map(words).collect::<Vec<_>>().join("\n\n");
-            let note = message.seq().map_or_else(String::new, |seq| place(seq).to_string());
-            Sent { role, ink, note, text, tokens: Some(message.tokens()) }
+            let text = message
+                .parts()
+                .iter()
+                .map(words)
+                .collect::<Vec<_>>()
+                .join("\n\n");
+            let note = message
+                .seq()
+                .map_or_else(String::new, |seq| place(seq).to_string());
+            Sent {
+                role,
+                ink,
+                note,
+                text,
+                tokens: Some(message.tokens()),
+            }
         })
         .collect()
 }
 
 fn words(part: &Part) -> String {
     match part {
-        Part::ToolCall { name, arguments, .. } => format!("{name} {arguments}"),
-        Part::Image { name, media_type, .. } => format!("[{name}, {media_type}]"),
+        Part::ToolCall {
+            name, arguments, ..
+        } => format!("{name} {arguments}"),
+        Part::Image {
+            name, media_type, ..
+        } => format!("[{name}, {media_type}]"),
         Part::File { name, text } => format!("{name}\n{text}"),
-        Part::Text { text } | Part::Thinking { text } | Part::ToolResult { text, .. } => text.clone(),
+        Part::Text { text } | Part::Thinking { text } | Part::ToolResult { text, .. } => {
+            text.clone()
+        }
     }
 }
 
@@ -331,16 +422,38 @@ mod tests {
 
     fn item(seq: Seq, role: Role, parts: Vec<Part>) -> HistoryItem {
         let parent = seq.checked_sub(1);
-        let message = Said { seq, parent, role, origin: Origin::Host, parts, at: 0.0 };
-        HistoryItem { message: Rc::new(message), tokens: 1, covered_by: None, reduced: None, branch: (1, 1) }
+        let message = Said {
+            seq,
+            parent,
+            role,
+            origin: Origin::Host,
+            parts,
+            at: 0.0,
+        };
+        HistoryItem {
+            message: Rc::new(message),
+            tokens: 1,
+            covered_by: None,
+            reduced: None,
+            branch: (1, 1),
+        }
     }
 
     fn call(id: &str) -> Part {
-        Part::ToolCall { id: id.into(), name: "run".into(), arguments: "{}".into() }
+        Part::ToolCall {
+            id: id.into(),
+            name: "run".into(),
+            arguments: "{}".into(),
+        }
     }
 
     fn result(call: &str, text: &str) -> Part {
-        Part::ToolResult { call: call.into(), name: None, text: text.into(), error: false }
+        Part::ToolResult {
+            call: call.into(),
+            name: None,
+            text: text.into(),
+            error: false,
+        }
     }
 
     /// I3 on the page: results stand with their calls, whatever order ids are in.
@@ -362,7 +475,9 @@ mod tests {
             })
             .collect();
         assert_eq!(shape, ["1-1", "2-4", "card 1", "5-5", "card 2"]);
-        let Entry::Message(message) = &entries[1] else { panic!("a message") };
+        let Entry::Message(message) = &entries[1] else {
+            panic!("a message")
+        };
         let results: Vec<_> = message
             .blocks
             .iter()
@@ -416,22 +531,55 @@ mod tests {
     /// P10: after an undo the newest card says so, and the one before it can be undone.
     #[test]
     fn cards_follow_undo() {
-        let first = row(1, 0, Cause::Compaction { number: 1, manual: true }, Some(report(100, 60)));
-        let second = row(2, 1, Cause::Compaction { number: 2, manual: false }, Some(report(110, 70)));
+        let first = row(
+            1,
+            0,
+            Cause::Compaction {
+                number: 1,
+                manual: true,
+            },
+            Some(report(100, 60)),
+        );
+        let second = row(
+            2,
+            1,
+            Cause::Compaction {
+                number: 2,
+                manual: false,
+            },
+            Some(report(110, 70)),
+        );
         let undo = row(3, 0, Cause::Undo { to: 1 }, None);
         let states = |rows: &[RevisionRow], head| -> Vec<String> {
             cards(rows, head, &BTreeMap::new(), 1000)
                 .into_iter()
                 .map(|(after, card)| match card.state {
-                    State::Done(d) => format!("{} done {} {:?} after {after}", card.number, d.undoable, d.covers),
-                    State::Undone { before, after } => format!("{} undone {before}→{after}", card.number),
+                    State::Done(d) => format!(
+                        "{} done {} {:?} after {after}",
+                        card.number, d.undoable, d.covers
+                    ),
+                    State::Undone { before, after } => {
+                        format!("{} undone {before}→{after}", card.number)
+                    }
                     other => format!("{other:?}"),
                 })
                 .collect()
         };
-        assert_eq!(states(&[first.clone(), second.clone()], 2), ["1 done false (3, 7) after 10", "2 done true (3, 7) after 10"]);
-        assert_eq!(states(&[first.clone(), second.clone(), undo.clone()], 3), ["1 done true (3, 7) after 10", "2 undone 70→110"]);
+        assert_eq!(
+            states(&[first.clone(), second.clone()], 2),
+            [
+                "1 done false (3, 7) after 10",
+                "2 done true (3, 7) after 10"
+            ]
+        );
+        assert_eq!(
+            states(&[first.clone(), second.clone(), undo.clone()], 3),
+            ["1 done true (3, 7) after 10", "2 undone 70→110"]
+        );
         let all = row(4, 0, Cause::Undo { to: 0 }, None);
-        assert_eq!(states(&[first, second, undo, all], 4), ["1 undone 60→100", "2 undone 70→110"]);
+        assert_eq!(
+            states(&[first, second, undo, all], 4),
+            ["1 undone 60→100", "2 undone 70→110"]
+        );
     }
 }

@@ -33,7 +33,15 @@ pub enum Command {
 }
 
 /// The names, as [`Command::Help`] lists them.
-pub const NAMES: [&str; 7] = ["/compact [focus]", "/context", "/undo", "/model name", "/title words", "/export", "/help"];
+pub const NAMES: [&str; 7] = [
+    "/compact [focus]",
+    "/context",
+    "/undo",
+    "/model name",
+    "/title words",
+    "/export",
+    "/help",
+];
 
 /// Reads what was typed. A slash followed by a letter, at the very start, begins a command;
 /// `//` begins a message with one slash; paths such as `/etc/hosts` are messages.
@@ -42,7 +50,9 @@ pub fn read(text: &str) -> Input {
     if text.is_empty() {
         return Input::Empty;
     }
-    let Some(rest) = text.strip_prefix('/') else { return Input::Message(text.to_owned()) };
+    let Some(rest) = text.strip_prefix('/') else {
+        return Input::Message(text.to_owned());
+    };
     if rest.starts_with('/') {
         return Input::Message(rest.to_owned());
     }
@@ -71,12 +81,24 @@ mod tests {
     #[test]
     fn commands_are_read_here() {
         let check = |text, expected| assert_eq!(read(text), expected, "{text:?}");
-        check("/compact the auth part", Input::Command(Command::Compact("the auth part".into())));
-        check(" /compact ", Input::Command(Command::Compact(String::new())));
+        check(
+            "/compact the auth part",
+            Input::Command(Command::Compact("the auth part".into())),
+        );
+        check(
+            " /compact ",
+            Input::Command(Command::Compact(String::new())),
+        );
         check("/undo", Input::Command(Command::Undo));
         check("/comapct", Input::Unknown("/comapct".into()));
-        check("/etc/hosts is empty", Input::Message("/etc/hosts is empty".into()));
-        check("//compact is a command", Input::Message("/compact is a command".into()));
+        check(
+            "/etc/hosts is empty",
+            Input::Message("/etc/hosts is empty".into()),
+        );
+        check(
+            "//compact is a command",
+            Input::Message("/compact is a command".into()),
+        );
         check("/ what", Input::Message("/ what".into()));
         check("say /help", Input::Message("say /help".into()));
         check("  \n", Input::Empty);

@@ -28,7 +28,11 @@ pub struct El {
 
 /// A new element.
 pub fn el(tag: &'static str) -> El {
-    El { tag, attributes: Vec::new(), children: Vec::new() }
+    El {
+        tag,
+        attributes: Vec::new(),
+        children: Vec::new(),
+    }
 }
 
 /// What may stand inside an element.
@@ -50,7 +54,8 @@ impl El {
 
     /// An attribute.
     pub fn attr(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.attributes.push(custom_attribute(name, value.into()).into_any_attr());
+        self.attributes
+            .push(custom_attribute(name, value.into()).into_any_attr());
         self
     }
 
@@ -68,44 +73,74 @@ impl El {
     }
 
     /// An attribute, live; absent while `None`.
-    pub fn attr_live(mut self, name: &'static str, value: impl FnMut() -> Option<String> + Send + 'static) -> Self {
-        self.attributes.push(custom_attribute(name, shared(value)).into_any_attr());
+    pub fn attr_live(
+        mut self,
+        name: &'static str,
+        value: impl FnMut() -> Option<String> + Send + 'static,
+    ) -> Self {
+        self.attributes
+            .push(custom_attribute(name, shared(value)).into_any_attr());
         self
     }
 
     /// An attribute without a value, live.
-    pub fn flag_live(self, name: &'static str, mut on: impl FnMut() -> bool + Send + 'static) -> Self {
+    pub fn flag_live(
+        self,
+        name: &'static str,
+        mut on: impl FnMut() -> bool + Send + 'static,
+    ) -> Self {
         self.attr_live(name, move || on().then(String::new))
     }
 
     /// A style property, set through the CSSOM, which the content policy allows.
     pub fn var(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.attributes.push(style((name, value.to_string())).into_any_attr());
+        self.attributes
+            .push(style((name, value.to_string())).into_any_attr());
         self
     }
 
     /// A style property, live.
-    pub fn var_live(mut self, name: &'static str, value: impl FnMut() -> String + Send + 'static) -> Self {
-        self.attributes.push(style((name, shared(value))).into_any_attr());
+    pub fn var_live(
+        mut self,
+        name: &'static str,
+        value: impl FnMut() -> String + Send + 'static,
+    ) -> Self {
+        self.attributes
+            .push(style((name, shared(value))).into_any_attr());
         self
     }
 
     /// A string property such as `value`, live.
-    pub fn prop_live(mut self, name: &'static str, value: impl FnMut() -> String + Send + 'static) -> Self {
-        self.attributes.push(prop(name, shared(value)).into_any_attr());
+    pub fn prop_live(
+        mut self,
+        name: &'static str,
+        value: impl FnMut() -> String + Send + 'static,
+    ) -> Self {
+        self.attributes
+            .push(prop(name, shared(value)).into_any_attr());
         self
     }
 
     /// A boolean property such as `checked`, live.
-    pub fn prop_flag_live(mut self, name: &'static str, value: impl FnMut() -> bool + Send + 'static) -> Self {
-        self.attributes.push(prop(name, shared(value)).into_any_attr());
+    pub fn prop_flag_live(
+        mut self,
+        name: &'static str,
+        value: impl FnMut() -> bool + Send + 'static,
+    ) -> Self {
+        self.attributes
+            .push(prop(name, shared(value)).into_any_attr());
         self
     }
 
     /// Listens to an event.
-    pub fn on(mut self, event: &'static str, handler: impl FnMut(web_sys::Event) + 'static) -> Self {
+    pub fn on(
+        mut self,
+        event: &'static str,
+        handler: impl FnMut(web_sys::Event) + 'static,
+    ) -> Self {
         let handler: Box<dyn FnMut(web_sys::Event)> = Box::new(handler);
-        self.attributes.push(on(Custom::<web_sys::Event>::new(event), handler).into_any_attr());
+        self.attributes
+            .push(on(Custom::<web_sys::Event>::new(event), handler).into_any_attr());
         self
     }
 
@@ -134,7 +169,8 @@ impl El {
 
     /// Adds children.
     pub fn children<C: IntoChild>(mut self, children: impl IntoIterator<Item = C>) -> Self {
-        self.children.extend(children.into_iter().map(IntoChild::into_child));
+        self.children
+            .extend(children.into_iter().map(IntoChild::into_child));
         self
     }
 
@@ -153,7 +189,11 @@ impl El {
     /// The finished element.
     pub fn view(self) -> AnyView {
         let element = custom(self.tag).add_any_attr(self.attributes);
-        if self.children.is_empty() { element.into_any() } else { element.child(StaticVec::from(self.children)).into_any() }
+        if self.children.is_empty() {
+            element.into_any()
+        } else {
+            element.child(StaticVec::from(self.children)).into_any()
+        }
     }
 }
 
@@ -173,7 +213,12 @@ where
     K: Eq + std::hash::Hash + leptos::tachys::view::keyed::SerializableKey + 'static,
     V: IntoChild + 'static,
 {
-    For(ForProps::builder().each(items).key(key).children(move |item| view(item).into_child()).build()).into_any()
+    For(ForProps::builder()
+        .each(items)
+        .key(key)
+        .children(move |item| view(item).into_child())
+        .build())
+    .into_any()
 }
 
 /// Nothing.
@@ -212,10 +257,14 @@ impl<C: IntoChild> IntoChild for Option<C> {
 }
 
 /// One type for every live closure, so that the renderer is compiled once for all of them.
-fn shared<T: 'static>(f: impl FnMut() -> T + Send + 'static) -> Arc<Mutex<dyn FnMut() -> T + Send>> {
+fn shared<T: 'static>(
+    f: impl FnMut() -> T + Send + 'static,
+) -> Arc<Mutex<dyn FnMut() -> T + Send>> {
     Arc::new(Mutex::new(f))
 }
 
-fn with_some(mut f: impl FnMut() -> String + Send + 'static) -> impl FnMut() -> Option<String> + Send + 'static {
+fn with_some(
+    mut f: impl FnMut() -> String + Send + 'static,
+) -> impl FnMut() -> Option<String> + Send + 'static {
     move || Some(f())
 }

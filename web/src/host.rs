@@ -12,8 +12,14 @@ use crate::text::{T, t};
 pub const NAME: &str = "palimpsest";
 
 /// The store: IndexedDB, or memory and the reason why.
-pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> (Rc<dyn Store>, Option<StoreError>) {
-    let options = OpenOptions { name: NAME.into(), on_event: Rc::new(on_event), ..OpenOptions::default() };
+pub async fn store(
+    on_event: impl Fn(StorageEvent) + 'static,
+) -> (Rc<dyn Store>, Option<StoreError>) {
+    let options = OpenOptions {
+        name: NAME.into(),
+        on_event: Rc::new(on_event),
+        ..OpenOptions::default()
+    };
     match IndexedDbStore::open(options).await {
         Ok(store) => (Rc::new(store), None),
         Err(why) => (memory(), Some(why)),

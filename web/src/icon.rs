@@ -25,7 +25,12 @@ pub fn arrow(label: &str) -> AnyView {
     sprite("arrow", "0 0 24 12", "arrow", Some(label))
 }
 
-fn sprite(class: &'static str, view_box: &'static str, name: &'static str, label: Option<&str>) -> AnyView {
+fn sprite(
+    class: &'static str,
+    view_box: &'static str,
+    name: &'static str,
+    label: Option<&str>,
+) -> AnyView {
     let mut attributes: Vec<AnyAttribute> = vec![custom_attribute("class", class).into_any_attr()];
     if !view_box.is_empty() {
         attributes.push(custom_attribute("viewBox", view_box).into_any_attr());
@@ -37,6 +42,10 @@ fn sprite(class: &'static str, view_box: &'static str, name: &'static str, label
         }
         None => attributes.push(custom_attribute("aria-hidden", "true").into_any_attr()),
     }
-    let href: Vec<AnyAttribute> = vec![custom_attribute("href", format!("#i-{name}")).into_any_attr()];
-    svg::svg().add_any_attr(attributes).child(svg::r#use().add_any_attr(href)).into_any()
+    let href: Vec<AnyAttribute> =
+        vec![custom_attribute("href", format!("#i-{name}")).into_any_attr()];
+    svg::svg()
+        .add_any_attr(attributes)
+        .child(svg::r#use().add_any_attr(href))
+        .into_any()
 }

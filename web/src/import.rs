@@ -39,29 +39,56 @@ pub enum ImportError {
 
 /// Reads a conversation. `name` is the file's name: it becomes the title where the file has none.
 pub fn read(text: &str, name: &str) -> Result<Imported, ImportError> {
-    let value: Value = serde_json::from_str(text).map_err(|e| ImportError::NotJson(e.to_string()))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|e| ImportError::NotJson(e.to_string()))?;
     let (values, title) = match &value {
         Value::Array(list) => (list, None),
         Value::Object(object) => {
-            let list = object.get("messages").and_then(Value::as_array).ok_or(ImportError::NoMessages)?;
-            (list, object.get("title").or_else(|| object.get("name")).and_then(Value::as_str))
+            let list = object
+                .get("messages")
+                .and_then(Value::as_array)
+                .ok_or(ImportError::NoMessages)?;
+            (
+                list,
+                object
+                    .get("title")
+                    .or_else(|| object.get("name"))
+                    .and_then(Value::as_str),
+            )
         }
         _ => return Err(ImportError::NoMessages),
     };
     let dialect = dialect::detect(values).unwrap_or(Dialect::OpenAi);
-    let parsed = dialect::parse(values, dialect, Origin::Import).map_err(|e| ImportError::BadMessage(e.to_string()))?;
+    let parsed = dialect::parse(values, dialect, Origin::Import)
+        .map_err(|e| ImportError::BadMessage(e.to_string()))?;
     let system = parsed.system_text();
     let messages: Vec<NewMessage> = parsed
         .messages
         .into_iter()
-        .map(|m| NewMessage { role: m.message.role, origin: m.message.origin, parts: m.message.parts, at: m.message.at })
+        .map(|m| NewMessage {
+            role: m.message.role,
+            origin: m.message.origin,
+            parts: m.message.parts,
+            at: m.message.at,
+        })
         .collect();
     if messages.is_empty() {
         return Err(ImportError::NoMessages);
     }
     let stem = name.strip_suffix(".json").unwrap_or(name);
-    let title = title.map(str::trim).filter(|t| !t.is_empty()).unwrap_or(stem).chars().take(80).collect();
-    Ok(Imported { id: content_hash(text.as_bytes()), title, system, messages })
+    let title = title
+        .map(str::trim)
+        .filter(|t| !t.is_empty())
+        .unwrap_or(stem)
+        .chars()
+        .take(80)
+        .collect();
+    Ok(Imported {
+        id: content_hash(text.as_bytes()),
+        title,
+        system,
+        messages,
+    })
 }
 
 #[cfg(test)]
@@ -77,9 +104,15 @@ mod tests {
             {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"run","arguments":"{}"}}]},
             {"role":"tool","tool_call_id":"c1","content":"ok"},{"role":"assistant","content":"Done."}]"#;
         let read_in = read(text, "talk.json").unwrap();
-        assert_eq!((read_in.title.as_str(), read_in.system.as_str()), ("talk", "Be brief."));
+        assert_eq!(
+            (read_in.title.as_str(), read_in.system.as_str()),
+            ("talk", "Be brief.")
+        );
         let roles: Vec<Role> = read_in.messages.iter().map(|m| m.role).collect();
-        assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
+        assert_eq!(
+            roles,
+            [Role::User, Role::Assistant, Role::Tool, Role::Assistant]
+        );
         assert!(read_in.messages.iter().all(|m| m.origin == Origin::Import));
         assert_eq!(read_in.id, read(text, "other.json").unwrap().id);
         let wrapped = format!(r#"{{"title":" Auth ","messages":{text}}}"#);

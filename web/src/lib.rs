@@ -11,6 +11,17 @@
 //! Components read signals and call `act`. Only `act` talks to the engine. No component computes a
 //! budget. No HTML text is ever made: the page forbids `innerHTML` (see `el`).
 
+#![allow(
+    clippy::large_types_passed_by_value,
+    clippy::needless_pass_by_value,
+    reason = "components own what they are given: signals are handles, and a closure that lives on the page needs its own"
+)]
+#![allow(
+    clippy::return_self_not_must_use,
+    clippy::similar_names,
+    reason = "elements are built in chains, and siblings in a view have kindred names"
+)]
+
 pub mod bind;
 pub mod command;
 pub mod import;

@@ -17,7 +17,8 @@ pub fn next_frame(then: impl FnOnce() + 'static) {
 /// Calls `then` after some milliseconds.
 pub fn after(milliseconds: i32, then: impl FnOnce() + 'static) {
     let call = Closure::once_into_js(then);
-    let _ = window().set_timeout_with_callback_and_timeout_and_arguments_0(call.unchecked_ref(), milliseconds);
+    let _ = window()
+        .set_timeout_with_callback_and_timeout_and_arguments_0(call.unchecked_ref(), milliseconds);
 }
 
 /// Puts the focus on the first element that matches.
@@ -29,12 +30,19 @@ pub fn focus(selector: &str) {
 
 /// The first HTML element that matches.
 pub fn find(selector: &str) -> Option<HtmlElement> {
-    document().query_selector(selector).ok().flatten()?.dyn_into().ok()
+    document()
+        .query_selector(selector)
+        .ok()
+        .flatten()?
+        .dyn_into()
+        .ok()
 }
 
 /// Shows the theme, contrast and palette that were chosen.
 pub fn dress(settings: &Settings) {
-    let Some(root) = document().document_element() else { return };
+    let Some(root) = document().document_element() else {
+        return;
+    };
     let theme = match settings.theme {
         Theme::System => None,
         Theme::Light => Some("light"),
@@ -50,7 +58,11 @@ pub fn is_dark(settings: &Settings) -> bool {
     match settings.theme {
         Theme::Light => false,
         Theme::Dark => true,
-        Theme::System => window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|m| m.matches()),
+        Theme::System => window()
+            .match_media("(prefers-color-scheme: dark)")
+            .ok()
+            .flatten()
+            .is_some_and(|m| m.matches()),
     }
 }
 
@@ -73,7 +85,12 @@ pub fn language(settings: &Settings) -> Language {
     if !settings.language.is_empty() {
         return Language::preferred(std::slice::from_ref(&settings.language));
     }
-    let tags: Vec<String> = window().navigator().languages().iter().filter_map(|tag| tag.as_string()).collect();
+    let tags: Vec<String> = window()
+        .navigator()
+        .languages()
+        .iter()
+        .filter_map(|tag| tag.as_string())
+        .collect();
     Language::preferred(&tags)
 }
 

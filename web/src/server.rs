@@ -34,7 +34,10 @@ pub async fn survey(state: AppState) -> Survey {
     let settings = state.settings.get_untracked();
     let key = state.key.get_untracked();
     let open = state.open.get_untracked();
-    let model = open.as_ref().map(|o| o.model.clone()).filter(|m| !m.is_empty());
+    let model = open
+        .as_ref()
+        .map(|o| o.model.clone())
+        .filter(|m| !m.is_empty());
     let case = Case {
         server: settings.address.clone(),
         dialect: dialect(settings.server),
@@ -48,19 +51,39 @@ pub async fn survey(state: AppState) -> Survey {
     let checks: Vec<Check> = findings.iter().map(check).collect();
     let empty = findings.iter().any(|f| f.code == "no_model");
     // A model that is not installed any more is the session's trouble, not the connection's.
-    let broken = findings.iter().any(|f| f.severity == Severity::Error && f.code != "no_model" && f.code != "model_missing");
+    let broken = findings.iter().any(|f| {
+        f.severity == Severity::Error && f.code != "no_model" && f.code != "model_missing"
+    });
     if broken || empty {
-        let connection = if empty { Connection::Empty } else { Connection::Failed };
-        return Survey { models: Vec::new(), checks, connection };
+        let connection = if empty {
+            Connection::Empty
+        } else {
+            Connection::Failed
+        };
+        return Survey {
+            models: Vec::new(),
+            checks,
+            connection,
+        };
     }
     match models(&settings.address, settings.server, &key).await {
-        Ok(models) => Survey { models, checks, connection: Connection::Connected },
-        Err(_) => Survey { models: Vec::new(), checks, connection: Connection::Failed },
+        Ok(models) => Survey {
+            models,
+            checks,
+            connection: Connection::Connected,
+        },
+        Err(_) => Survey {
+            models: Vec::new(),
+            checks,
+            connection: Connection::Failed,
+        },
     }
 }
 
 async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEntry>, ModelError> {
-    let transport = FetchTransport::new(address)?.with_key(key).with_patience(Patience::SERVER);
+    let transport = FetchTransport::new(address)?
+        .with_key(key)
+        .with_patience(Patience::SERVER);
     let dialect = dialect(server);
     let list = catalog::read_list(&ask(&transport, catalog::list(dialect)).await?)?;
     let loaded = if dialect == Dialect::Ollama {
@@ -75,7 +98,10 @@ async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEnt
     Ok(list
         .into_iter()
         .map(|m| {
-            let now = loaded.iter().find(|l| same_model(&m.name, &l.name)).and_then(|l| l.window);
+            let now = loaded
+                .iter()
+                .find(|l| same_model(&m.name, &l.name))
+                .and_then(|l| l.window);
             ModelEntry {
                 size: m.parameter_size.unwrap_or_default(),
                 quantisation: m.quantization.unwrap_or_default(),
@@ -91,7 +117,9 @@ async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEnt
 async fn ask(transport: &FetchTransport, request: HttpRequest) -> Result<Vec<u8>, ModelError> {
     let answer = transport.send(request, Signal::never()).await?;
     if answer.status != 200 {
-        return Err(ModelError::ServerFailed { message: format!("status {}", answer.status) });
+        return Err(ModelError::ServerFailed {
+            message: format!("status {}", answer.status),
+        });
     }
     whole(answer.body, LIST_BYTES).await
 }
@@ -148,7 +176,10 @@ fn check(finding: &Finding) -> Check {
 pub fn model(state: AppState) -> Rc<dyn LanguageModel> {
     let settings = state.settings.get_untracked();
     match FetchTransport::new(&settings.address) {
-        Ok(transport) => Rc::new(ServerModel::new(dialect(settings.server), transport.with_key(&state.key.get_untracked()))),
+        Ok(transport) => Rc::new(ServerModel::new(
+            dialect(settings.server),
+            transport.with_key(&state.key.get_untracked()),
+        )),
         Err(why) => Rc::new(Unreachable(why)),
     }
 }

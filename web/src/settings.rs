@@ -97,7 +97,10 @@ impl Server {
 
     /// The kind of that name; Ollama for any other.
     pub fn named(name: &str) -> Self {
-        [Self::LlamaCpp, Self::OpenAi].into_iter().find(|s| s.name() == name).unwrap_or(Self::Ollama)
+        [Self::LlamaCpp, Self::OpenAi]
+            .into_iter()
+            .find(|s| s.name() == name)
+            .unwrap_or(Self::Ollama)
     }
 }
 
@@ -108,8 +111,13 @@ pub const WINDOWS: [u32; 7] = [2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072
 /// and 1,048,576.
 pub fn window_of(text: &str) -> Option<u32> {
     let text = text.trim().to_lowercase();
-    let (text, factor) = text.strip_suffix('k').map_or((text.as_str(), 1), |head| (head, 1024));
-    let digits: String = text.chars().filter(|c| !matches!(c, ',' | '.' | ' ' | '_' | '\u{a0}' | '\u{202f}')).collect();
+    let (text, factor) = text
+        .strip_suffix('k')
+        .map_or((text.as_str(), 1), |head| (head, 1024));
+    let digits: String = text
+        .chars()
+        .filter(|c| !matches!(c, ',' | '.' | ' ' | '_' | '\u{a0}' | '\u{202f}'))
+        .collect();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
@@ -122,7 +130,11 @@ pub fn window_of(text: &str) -> Option<u32> {
 pub fn address_of(text: &str) -> String {
     let text = text.trim().trim_end_matches('/');
     let text = text.strip_suffix("/v1").unwrap_or(text);
-    if text.is_empty() || text.contains("://") { text.to_owned() } else { format!("http://{text}") }
+    if text.is_empty() || text.contains("://") {
+        text.to_owned()
+    } else {
+        format!("http://{text}")
+    }
 }
 
 #[cfg(test)]
@@ -148,17 +160,29 @@ mod tests {
     fn addresses_are_completed() {
         assert_eq!(address_of(" localhost:11434/ "), "http://localhost:11434");
         assert_eq!(address_of("https://gpu.lan:11434"), "https://gpu.lan:11434");
-        assert_eq!(address_of("http://localhost:8081/v1/"), "http://localhost:8081");
+        assert_eq!(
+            address_of("http://localhost:8081/v1/"),
+            "http://localhost:8081"
+        );
         assert_eq!(address_of(""), "");
-        assert!(Server::named("llamacpp") == Server::LlamaCpp && Server::named("x") == Server::Ollama);
+        assert!(
+            Server::named("llamacpp") == Server::LlamaCpp && Server::named("x") == Server::Ollama
+        );
     }
 
     /// S5, E3: a page of another version reads the same settings.
     #[test]
     fn settings_of_other_versions_are_read() {
-        let read: Settings = serde_json::from_str(r#"{"theme":"dark","window":4096,"tomorrow":1}"#).unwrap();
-        assert_eq!((read.theme, read.window, read.automatic), (Theme::Dark, 4096, true));
+        let read: Settings =
+            serde_json::from_str(r#"{"theme":"dark","window":4096,"tomorrow":1}"#).unwrap();
+        assert_eq!(
+            (read.theme, read.window, read.automatic),
+            (Theme::Dark, 4096, true)
+        );
         let text = serde_json::to_string(&Settings::default()).unwrap();
-        assert_eq!(serde_json::from_str::<Settings>(&text).unwrap(), Settings::default());
+        assert_eq!(
+            serde_json::from_str::<Settings>(&text).unwrap(),
+            Settings::default()
+        );
     }
 }

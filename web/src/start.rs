@@ -22,7 +22,9 @@ pub fn start() {
     page::dress(&settings);
     let state = AppState::new(settings);
     act::remember(state);
-    let Some(root) = page::find("#root") else { return };
+    let Some(root) = page::find("#root") else {
+        return;
+    };
     page::empty(&root);
     mount_to(root, move || {
         provide_context(state);

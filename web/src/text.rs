@@ -44,7 +44,11 @@ pub fn speak(language: Language) {
 
 /// The language that is spoken.
 pub fn language() -> Language {
-    if CURRENT.load(Ordering::Relaxed) == 1 { Language::German } else { Language::English }
+    if CURRENT.load(Ordering::Relaxed) == 1 {
+        Language::German
+    } else {
+        Language::English
+    }
 }
 
 /// `text` with its `{}` replaced, in order.
@@ -68,7 +72,11 @@ pub fn count(one: T, many: T, n: u32) -> String {
 /// A number with its thousands set apart.
 pub fn number(n: u32) -> String {
     let digits = n.to_string();
-    let mark = if language() == Language::German { '.' } else { ',' };
+    let mark = if language() == Language::German {
+        '.'
+    } else {
+        ','
+    };
     let mut out = String::with_capacity(digits.len() + 3);
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -83,13 +91,25 @@ pub fn number(n: u32) -> String {
 pub fn decimal(x: f64) -> String {
     let tenths = (x.max(0.0) * 10.0).round();
     let whole = (tenths / 10.0).floor();
-    let mark = if language() == Language::German { ',' } else { '.' };
-    format!("{}{mark}{}", number(whole as u32), (tenths - whole * 10.0) as u32)
+    let mark = if language() == Language::German {
+        ','
+    } else {
+        '.'
+    };
+    format!(
+        "{}{mark}{}",
+        number(whole as u32),
+        (tenths - whole * 10.0) as u32
+    )
 }
 
 /// Seconds of a number of milliseconds: `3.8 s`.
 pub fn seconds(milliseconds: f64) -> String {
-    if milliseconds < 100.0 { format!("{} ms", milliseconds.max(0.0).round() as u32) } else { format!("{} s", decimal(milliseconds / 1000.0)) }
+    if milliseconds < 100.0 {
+        format!("{} ms", milliseconds.max(0.0).round() as u32)
+    } else {
+        format!("{} s", decimal(milliseconds / 1000.0))
+    }
 }
 
 /// Bytes in the unit people read.
@@ -101,7 +121,11 @@ pub fn bytes(n: f64) -> String {
     } else {
         (n / 1e9, "GB")
     };
-    if value < 10.0 && unit != "KB" { format!("{} {unit}", decimal(value)) } else { format!("{} {unit}", number(value.round() as u32)) }
+    if value < 10.0 && unit != "KB" {
+        format!("{} {unit}", decimal(value))
+    } else {
+        format!("{} {unit}", number(value.round() as u32))
+    }
 }
 
 macro_rules! texts {
@@ -436,11 +460,19 @@ mod tests {
         let mut names = BTreeSet::new();
         for (name, en, de) in ALL {
             assert!(names.insert(format!("{name:?}")));
-            assert_eq!(en.matches("{}").count(), de.matches("{}").count(), "{name:?}");
+            assert_eq!(
+                en.matches("{}").count(),
+                de.matches("{}").count(),
+                "{name:?}"
+            );
             assert!(!en.is_empty() && !de.is_empty(), "{name:?}");
             for text in [en, de] {
                 assert!(!text.contains('!'), "{name:?}");
-                assert!(!text.to_lowercase().contains("compress") && !text.to_lowercase().contains("kompr"), "{name:?}");
+                assert!(
+                    !text.to_lowercase().contains("compress")
+                        && !text.to_lowercase().contains("kompr"),
+                    "{name:?}"
+                );
             }
         }
         assert!(names.len() > 100);
@@ -460,14 +492,19 @@ mod tests {
         assert_eq!(bytes(412_000.0), "412 KB");
         assert_eq!(bytes(38_400_000.0), "38 MB");
         assert_eq!(bytes(4_200_000.0), "4.2 MB");
-        assert_eq!(fill(T::CardPair, &["6,204", "3,665"]), "The window before: 6,204 tokens. After: 3,665.");
+        assert_eq!(
+            fill(T::CardPair, &["6,204", "3,665"]),
+            "The window before: 6,204 tokens. After: 3,665."
+        );
         assert_eq!(count(T::SessionsOne, T::SessionsMany, 1), "1 session");
         assert_eq!(count(T::SessionsOne, T::SessionsMany, 7), "7 sessions");
     }
 
     #[test]
     fn the_first_language_we_have_is_taken() {
-        let tags = |list: &[&str]| Language::preferred(&list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
+        let tags = |list: &[&str]| {
+            Language::preferred(&list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>())
+        };
         assert_eq!(tags(&["fr", "de-CH", "en"]), Language::German);
         assert_eq!(tags(&["en-GB", "de"]), Language::English);
         assert_eq!(tags(&["ja"]), Language::English);

@@ -99,6 +99,9 @@ impl Kind {
 /// How every shortened text begins.
 const MARK: &str = "[condensed ";
 
+/// Bytes that show whether a text is over a floor of some hundred tokens.
+const PROBE: usize = 8_192;
+
 /// The shortened form of a tool result, or `None` if it stays as it is: under a floor, an error
 /// that fits, by rule, already shortened, or not clearly shorter.
 pub fn condense(
@@ -110,10 +113,7 @@ pub fn condense(
     if options.debug || text.starts_with(MARK) {
         return None;
     }
-    if counter
-        .count_until(text, options.floor.saturating_sub(1))
-        .is_some()
-    {
+    if is_under(text, options.floor, counter) {
         return None;
     }
     if result.is_error {
@@ -124,9 +124,7 @@ pub fn condense(
     let body = data.as_deref().unwrap_or(text);
     let content = detect(body);
     if matches!(content, Content::Json | Content::Yaml)
-        && counter
-            .count_until(text, options.structured_floor.saturating_sub(1))
-            .is_some()
+        && is_under(text, options.structured_floor, counter)
     {
         return None;
     }
@@ -141,6 +139,14 @@ pub fn condense(
         kind,
     };
     gains(text, &condensed.text, options.gain_percent, counter).then_some(condensed)
+}
+
+/// Whether a text has fewer tokens than `floor`. Megabytes are not counted to find that out.
+fn is_under(text: &str, floor: u32, counter: &dyn TokenCounter) -> bool {
+    let most = floor.saturating_sub(1);
+    let probe = cut::head(text, PROBE);
+    counter.count_until(probe, most).is_some()
+        && (probe.len() == text.len() || counter.count_until(text, most).is_some())
 }
 
 /// The arguments of a tool call with long values shortened; still a JSON object with the same

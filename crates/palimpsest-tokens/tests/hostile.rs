@@ -12,6 +12,9 @@ use palimpsest_tokens::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+/// Text of about so many bytes.
+type Worst = fn(usize) -> String;
+
 /// Writes a byte as GPT-2's alphabet does.
 fn letter(b: u8) -> char {
     let printable = |b: u32| matches!(b, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
@@ -281,7 +284,7 @@ fn any_report_leaves_a_sane_calibration() {
         let mut calibration = Calibration::new(Family::Qwen);
         let mut messages: Vec<(CountRole, String)> = Vec::new();
         for (text, wild, near, window) in turns {
-            messages.push((if messages.len() % 2 == 0 { CountRole::User } else { CountRole::Assistant }, text));
+            messages.push((if messages.len().is_multiple_of(2) { CountRole::User } else { CountRole::Assistant }, text));
             let all = messages.iter().map(|(role, text)| (*role, text.as_str()));
             let weight = calibration.weigh(exact.then_some(&vocabulary), all);
             let expected = calibration.predict(&weight).tokens;
@@ -313,7 +316,7 @@ fn time(run: impl Fn() -> u32) -> Duration {
 /// B8: ten times as much of the worst text takes at most twelve times as long, in every family.
 #[test]
 fn time_grows_with_the_text() {
-    let worst: [(&str, fn(usize) -> String); 9] = [
+    let worst: [(&str, Worst); 9] = [
         ("one letter", |n| "a".repeat(n)),
         ("letters that merge across", |n| "ab".repeat(n / 2)),
         ("spaces", |n| " ".repeat(n)),

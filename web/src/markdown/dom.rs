@@ -11,7 +11,9 @@ use crate::text::{T, fill, t};
 
 /// Appends `nodes` to `parent`.
 pub fn append(parent: &DomElement, nodes: &[Node]) {
-    let Some(document) = parent.owner_document() else { return };
+    let Some(document) = parent.owner_document() else {
+        return;
+    };
     for node in nodes {
         one(&document, parent, node);
     }
@@ -34,14 +36,23 @@ pub enum Clicked {
 /// Looks whether a click hit one of the buttons made here, and shows a picture if it was its chip.
 pub fn clicked(target: &DomElement) -> Option<Clicked> {
     if let Some(button) = target.closest("[data-copy]").ok().flatten() {
-        let code = button.closest("figure").ok().flatten()?.query_selector("code").ok().flatten()?;
+        let code = button
+            .closest("figure")
+            .ok()
+            .flatten()?
+            .query_selector("code")
+            .ok()
+            .flatten()?;
         return Some(Clicked::Copy(code.text_content().unwrap_or_default()));
     }
     let chip = target.closest("[data-picture]").ok().flatten()?;
     let document = chip.owner_document()?;
     let picture = document.create_element("img").ok()?;
     let _ = picture.set_attribute("alt", &chip.get_attribute("data-alt").unwrap_or_default());
-    let _ = picture.set_attribute("src", &chip.get_attribute("data-picture").unwrap_or_default());
+    let _ = picture.set_attribute(
+        "src",
+        &chip.get_attribute("data-picture").unwrap_or_default(),
+    );
     chip.replace_with_with_node_1(&picture).ok()?;
     Some(Clicked::Shown)
 }
@@ -60,7 +71,9 @@ fn one(document: &Document, parent: &DomElement, node: &Node) {
             append(&add(document, &table, "thead", ""), head);
             append(&add(document, &table, "tbody", ""), body);
         }
-        Node::Element(element, children) => append(&add(document, parent, tag(*element), ""), children),
+        Node::Element(element, children) => {
+            append(&add(document, parent, tag(*element), ""), children);
+        }
         Node::Link { href, children } => {
             let link = add(document, parent, "a", "");
             let _ = link.set_attribute("href", href);
@@ -72,17 +85,31 @@ fn one(document: &Document, parent: &DomElement, node: &Node) {
         Node::Code { language, text } => code(document, parent, language, text),
         Node::InlineCode(text) => add(document, parent, "code", "").set_text_content(Some(text)),
         Node::List { start, items } => {
-            let list = add(document, parent, if start.is_some() { "ol" } else { "ul" }, "");
+            let list = add(
+                document,
+                parent,
+                if start.is_some() { "ol" } else { "ul" },
+                "",
+            );
             if let Some(first) = start.filter(|n| *n != 1) {
                 let _ = list.set_attribute("start", &first.to_string());
             }
             append(&list, items);
         }
         Node::Task(done) => {
-            let mark = add(document, parent, "span", if *done { "task done" } else { "task" });
+            let mark = add(
+                document,
+                parent,
+                "span",
+                if *done { "task done" } else { "task" },
+            );
             mark.set_text_content(Some(if *done { "☑ " } else { "☐ " }));
         }
-        Node::Cell { head, align, children } => {
+        Node::Cell {
+            head,
+            align,
+            children,
+        } => {
             let class = match align {
                 Align::Start => "",
                 Align::Centre => "c",
@@ -125,7 +152,11 @@ fn chip(document: &Document, parent: &DomElement, image: &Image) {
             let _ = link.set_attribute("rel", "noreferrer noopener");
             let _ = link.set_attribute("target", "_blank");
             let said = fill(T::ImageOn, &[host]);
-            link.set_text_content(Some(&if image.alt.is_empty() { said } else { format!("{said}: {}", image.alt) }));
+            link.set_text_content(Some(&if image.alt.is_empty() {
+                said
+            } else {
+                format!("{said}: {}", image.alt)
+            }));
         }
         ImageSource::Inline(data) => {
             let button = add(document, parent, "button", "picture");
@@ -134,13 +165,16 @@ fn chip(document: &Document, parent: &DomElement, image: &Image) {
             let _ = button.set_attribute("data-alt", &image.alt);
             button.set_text_content(Some(&fill(T::ImageInside, &[&image.alt])));
         }
-        ImageSource::Refused => add(document, parent, "span", "picture").set_text_content(Some(&fill(T::ImageRefused, &[&image.alt]))),
+        ImageSource::Refused => add(document, parent, "span", "picture")
+            .set_text_content(Some(&fill(T::ImageRefused, &[&image.alt]))),
     }
 }
 
 fn add(document: &Document, parent: &DomElement, tag: &str, class: &str) -> DomElement {
     // Only names from this file come here, so the fallback is never taken.
-    let element = document.create_element(tag).unwrap_or_else(|_| parent.clone());
+    let element = document
+        .create_element(tag)
+        .unwrap_or_else(|_| parent.clone());
     if !class.is_empty() {
         element.set_class_name(class);
     }

@@ -9,15 +9,27 @@ use super::{Align, Element, Image, ImageSource, Node, url};
 /// Raw HTML comes back as [`Node::Text`]. Nesting past 64 levels is flattened, so that no message
 /// can exhaust the stack of whatever walks the tree.
 pub fn parse(text: &str) -> Vec<Node> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut tree = Tree { open: vec![Open { kind: Kind::Root, children: Vec::new() }], columns: Vec::new(), column: 0, head: false };
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut tree = Tree {
+        open: vec![Open {
+            kind: Kind::Root,
+            children: Vec::new(),
+        }],
+        columns: Vec::new(),
+        column: 0,
+        head: false,
+    };
     for event in Parser::new_ext(text, options) {
         tree.take(event);
     }
     while tree.open.len() > 1 {
         tree.close();
     }
-    tree.open.pop().map(|root| root.children).unwrap_or_default()
+    tree.open
+        .pop()
+        .map(|root| root.children)
+        .unwrap_or_default()
 }
 
 const DEEPEST: usize = 64;
@@ -51,8 +63,13 @@ impl Tree {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(end) => self.end(end),
-            Event::Text(t) | Event::Html(t) | Event::InlineHtml(t) | Event::FootnoteReference(t) => self.text(&t),
-            Event::Code(t) | Event::InlineMath(t) | Event::DisplayMath(t) => self.push(Node::InlineCode(t.into_string())),
+            Event::Text(t)
+            | Event::Html(t)
+            | Event::InlineHtml(t)
+            | Event::FootnoteReference(t) => self.text(&t),
+            Event::Code(t) | Event::InlineMath(t) | Event::DisplayMath(t) => {
+                self.push(Node::InlineCode(t.into_string()));
+            }
             Event::SoftBreak => self.text("\n"),
             Event::HardBreak => self.push(Node::Break),
             Event::Rule => self.push(Node::Rule),
@@ -92,7 +109,9 @@ impl Tree {
             Tag::Strikethrough => Kind::Plain(Element::Strike),
             Tag::Superscript => Kind::Plain(Element::Superscript),
             Tag::Subscript => Kind::Plain(Element::Subscript),
-            Tag::Link { dest_url, .. } => url::safe_link(&dest_url).map_or(Kind::Through, Kind::Link),
+            Tag::Link { dest_url, .. } => {
+                url::safe_link(&dest_url).map_or(Kind::Through, Kind::Link)
+            }
             Tag::Image { dest_url, .. } => Kind::Image(dest_url.into_string()),
             Tag::HtmlBlock
             | Tag::FootnoteDefinition(_)
@@ -101,8 +120,15 @@ impl Tree {
             | Tag::DefinitionListDefinition
             | Tag::MetadataBlock(_) => Kind::Through,
         };
-        let kind = if self.open.len() > DEEPEST { Kind::Through } else { kind };
-        self.open.push(Open { kind, children: Vec::new() });
+        let kind = if self.open.len() > DEEPEST {
+            Kind::Through
+        } else {
+            kind
+        };
+        self.open.push(Open {
+            kind,
+            children: Vec::new(),
+        });
     }
 
     fn end(&mut self, _end: TagEnd) {
@@ -113,7 +139,9 @@ impl Tree {
         if self.open.len() < 2 {
             return;
         }
-        let Some(Open { kind, children }) = self.open.pop() else { return };
+        let Some(Open { kind, children }) = self.open.pop() else {
+            return;
+        };
         let node = match kind {
             Kind::Root | Kind::Through => {
                 for child in children {
@@ -129,9 +157,15 @@ impl Tree {
                 }
                 Node::Code { language, text }
             }
-            Kind::List(start) => Node::List { start, items: children },
+            Kind::List(start) => Node::List {
+                start,
+                items: children,
+            },
             Kind::Link(href) => Node::Link { href, children },
-            Kind::Image(address) => Node::Image(Image { alt: plain(&children), source: source(&address) }),
+            Kind::Image(address) => Node::Image(Image {
+                alt: plain(&children),
+                source: source(&address),
+            }),
             Kind::Cell => {
                 let align = match self.columns.get(self.column) {
                     Some(Alignment::Center) => Align::Centre,
@@ -139,14 +173,20 @@ impl Tree {
                     _ => Align::Start,
                 };
                 self.column += 1;
-                Node::Cell { head: self.head, align, children }
+                Node::Cell {
+                    head: self.head,
+                    align,
+                    children,
+                }
             }
         };
         self.push(node);
     }
 
     fn text(&mut self, text: &str) {
-        let Some(open) = self.open.last_mut() else { return };
+        let Some(open) = self.open.last_mut() else {
+            return;
+        };
         if let Some(Node::Text(last)) = open.children.last_mut() {
             last.push_str(text);
         } else {
@@ -190,8 +230,12 @@ fn plain(nodes: &[Node]) -> String {
     let mut out = String::new();
     for node in nodes {
         match node {
-            Node::Text(text) | Node::InlineCode(text) | Node::Code { text, .. } => out.push_str(text),
-            Node::Element(_, children) | Node::Link { children, .. } | Node::Cell { children, .. } => out.push_str(&plain(children)),
+            Node::Text(text) | Node::InlineCode(text) | Node::Code { text, .. } => {
+                out.push_str(text);
+            }
+            Node::Element(_, children)
+            | Node::Link { children, .. }
+            | Node::Cell { children, .. } => out.push_str(&plain(children)),
             Node::List { items, .. } => out.push_str(&plain(items)),
             Node::Image(image) => out.push_str(&image.alt),
             Node::Break => out.push('\n'),
@@ -219,9 +263,21 @@ mod tests {
 
     #[test]
     fn html_is_text() {
-        check("a <b onclick=x>c</b>", vec![paragraph(vec![text("a <b onclick=x>c</b>")])]);
-        check("<script>alert(1)</script>\n", vec![text("<script>alert(1)</script>\n")]);
-        check("<img src=x onerror=alert(1)>\n\nafter", vec![text("<img src=x onerror=alert(1)>\n"), paragraph(vec![text("after")])]);
+        check(
+            "a <b onclick=x>c</b>",
+            vec![paragraph(vec![text("a <b onclick=x>c</b>")])],
+        );
+        check(
+            "<script>alert(1)</script>\n",
+            vec![text("<script>alert(1)</script>\n")],
+        );
+        check(
+            "<img src=x onerror=alert(1)>\n\nafter",
+            vec![
+                text("<img src=x onerror=alert(1)>\n"),
+                paragraph(vec![text("after")]),
+            ],
+        );
         check("&lt;b&gt; &amp;", vec![paragraph(vec![text("<b> &")])]);
     }
 
@@ -230,13 +286,19 @@ mod tests {
         check(
             "[site](https://example.org) and [trap](javascript:alert(1))",
             vec![paragraph(vec![
-                Node::Link { href: "https://example.org".into(), children: vec![text("site")] },
+                Node::Link {
+                    href: "https://example.org".into(),
+                    children: vec![text("site")],
+                },
                 text(" and trap"),
             ])],
         );
         check(
             "<https://example.org/x>",
-            vec![paragraph(vec![Node::Link { href: "https://example.org/x".into(), children: vec![text("https://example.org/x")] }])],
+            vec![paragraph(vec![Node::Link {
+                href: "https://example.org/x".into(),
+                children: vec![text("https://example.org/x")],
+            }])],
         );
         check("[a](java&#10;script:x)", vec![paragraph(vec![text("a")])]);
     }
@@ -247,12 +309,18 @@ mod tests {
             "![a chart](https://u@img.example:8080/p.png)",
             vec![paragraph(vec![Node::Image(Image {
                 alt: "a chart".into(),
-                source: ImageSource::Remote { href: "https://u@img.example:8080/p.png".into(), host: "img.example:8080".into() },
+                source: ImageSource::Remote {
+                    href: "https://u@img.example:8080/p.png".into(),
+                    host: "img.example:8080".into(),
+                },
             })])],
         );
         check(
             "![x](javascript:y)",
-            vec![paragraph(vec![Node::Image(Image { alt: "x".into(), source: ImageSource::Refused })])],
+            vec![paragraph(vec![Node::Image(Image {
+                alt: "x".into(),
+                source: ImageSource::Refused,
+            })])],
         );
     }
 
@@ -260,10 +328,22 @@ mod tests {
     fn code_blocks_keep_every_space() {
         check(
             "```rust ignore\nfn a() {\n    1\n}\n```",
-            vec![Node::Code { language: "rust".into(), text: "fn a() {\n    1\n}".into() }],
+            vec![Node::Code {
+                language: "rust".into(),
+                text: "fn a() {\n    1\n}".into(),
+            }],
         );
-        check("```\nopen", vec![Node::Code { language: String::new(), text: "open".into() }]);
-        check("`a <b>`", vec![paragraph(vec![Node::InlineCode("a <b>".into())])]);
+        check(
+            "```\nopen",
+            vec![Node::Code {
+                language: String::new(),
+                text: "open".into(),
+            }],
+        );
+        check(
+            "`a <b>`",
+            vec![paragraph(vec![Node::InlineCode("a <b>".into())])],
+        );
     }
 
     #[test]
@@ -272,7 +352,10 @@ mod tests {
             "3. a\n4. b",
             vec![Node::List {
                 start: Some(3),
-                items: vec![Node::Element(Element::Item, vec![text("a")]), Node::Element(Element::Item, vec![text("b")])],
+                items: vec![
+                    Node::Element(Element::Item, vec![text("a")]),
+                    Node::Element(Element::Item, vec![text("b")]),
+                ],
             }],
         );
         check(
@@ -285,14 +368,24 @@ mod tests {
                 ],
             }],
         );
-        let cell = |head, align, t: &str| Node::Cell { head, align, children: vec![text(t)] };
+        let cell = |head, align, t: &str| Node::Cell {
+            head,
+            align,
+            children: vec![text(t)],
+        };
         check(
             "|a|b|\n|:-|-:|\n|1|2|",
             vec![Node::Element(
                 Element::Table,
                 vec![
-                    Node::Element(Element::Row, vec![cell(true, Align::Start, "a"), cell(true, Align::End, "b")]),
-                    Node::Element(Element::Row, vec![cell(false, Align::Start, "1"), cell(false, Align::End, "2")]),
+                    Node::Element(
+                        Element::Row,
+                        vec![cell(true, Align::Start, "a"), cell(true, Align::End, "b")],
+                    ),
+                    Node::Element(
+                        Element::Row,
+                        vec![cell(false, Align::Start, "1"), cell(false, Align::End, "2")],
+                    ),
                 ],
             )],
         );
@@ -304,7 +397,9 @@ mod tests {
             nodes
                 .iter()
                 .map(|n| match n {
-                    Node::Element(_, c) | Node::Link { children: c, .. } | Node::Cell { children: c, .. } => 1 + depth(c),
+                    Node::Element(_, c)
+                    | Node::Link { children: c, .. }
+                    | Node::Cell { children: c, .. } => 1 + depth(c),
                     Node::List { items, .. } => 1 + depth(items),
                     _ => 1,
                 })

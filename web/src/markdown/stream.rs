@@ -55,7 +55,8 @@ fn opens(line: &str) -> Option<(u8, usize)> {
     let line = line.trim_start();
     let mark = *line.as_bytes().first()?;
     let length = line.bytes().take_while(|b| *b == mark).count();
-    (matches!(mark, b'`' | b'~') && length >= 3 && !(mark == b'`' && line[length..].contains('`'))).then_some((mark, length))
+    (matches!(mark, b'`' | b'~') && length >= 3 && !(mark == b'`' && line[length..].contains('`')))
+        .then_some((mark, length))
 }
 
 fn closes(line: &str, mark: u8, length: usize) -> bool {
@@ -79,7 +80,10 @@ mod tests {
         check("one\n\ntwo\n", "one\n\n");
         check("one\n\n\n\n## two\n", "one\n\n\n\n");
         check("```\na\n\nb\n", "");
-        check("````\n```\n\nx\n````\n\nafter\n", "````\n```\n\nx\n````\n\n");
+        check(
+            "````\n```\n\nx\n````\n\nafter\n",
+            "````\n```\n\nx\n````\n\n",
+        );
         check("- a\n\n  still a\n", "");
         check("- a\n\n- b\n", "- a\n\n");
     }
@@ -87,7 +91,8 @@ mod tests {
     /// However the text is cut, the same places are found, and what is settled stays settled.
     #[test]
     fn deltas_do_not_matter() {
-        let text = "# A\n\npara one\n\n```rust\nlet x = 1;\n\nlet y = 2;\n```\n\n- a\n- b\n\nthe end\n";
+        let text =
+            "# A\n\npara one\n\n```rust\nlet x = 1;\n\nlet y = 2;\n```\n\n- a\n- b\n\nthe end\n";
         let mut splitter = Splitter::new();
         let mut last = 0;
         for end in 0..=text.len() {

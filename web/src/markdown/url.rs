@@ -7,7 +7,10 @@
 /// decoding, so that neither `java\nscript:` nor `javascript%3A` slips through. Relative addresses
 /// are refused: in a message they would point into this app.
 pub fn safe_link(address: &str) -> Option<String> {
-    let plain: String = address.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
+    let plain: String = address
+        .chars()
+        .filter(|c| !c.is_control() && !c.is_whitespace())
+        .collect();
     let scheme = scheme(&plain)?;
     let decoded = decode(&plain);
     if self::scheme(&decoded) != Some(scheme) {
@@ -29,10 +32,21 @@ pub fn host(address: &str) -> Option<String> {
 
 /// A picture inside the address itself, of a kind that holds no script (so: no SVG).
 pub fn inline_image(address: &str) -> Option<String> {
-    let allowed = ["data:image/png;base64,", "data:image/jpeg;base64,", "data:image/gif;base64,", "data:image/webp;base64,"];
-    let prefix = allowed.iter().find(|p| address.get(..p.len()).is_some_and(|head| head.eq_ignore_ascii_case(p)))?;
+    let allowed = [
+        "data:image/png;base64,",
+        "data:image/jpeg;base64,",
+        "data:image/gif;base64,",
+        "data:image/webp;base64,",
+    ];
+    let prefix = allowed.iter().find(|p| {
+        address
+            .get(..p.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(p))
+    })?;
     let data = &address[prefix.len()..];
-    data.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')).then(|| address.to_owned())
+    data.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='))
+        .then(|| address.to_owned())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +94,10 @@ mod tests {
 
     #[test]
     fn only_web_and_mail_addresses_become_links() {
-        check("https://example.org/a?b#c", Some("https://example.org/a?b#c"));
+        check(
+            "https://example.org/a?b#c",
+            Some("https://example.org/a?b#c"),
+        );
         check("HTTP://Example.org", Some("HTTP://Example.org"));
         check("mailto:a@b.example", Some("mailto:a@b.example"));
         check("javascript:alert(1)", None);
@@ -102,8 +119,14 @@ mod tests {
 
     #[test]
     fn the_host_is_the_one_that_would_be_asked() {
-        assert_eq!(host("https://bank.example@evil.example:8443/x").as_deref(), Some("evil.example:8443"));
-        assert_eq!(host("https://a.example\\@b.example/").as_deref(), Some("a.example"));
+        assert_eq!(
+            host("https://bank.example@evil.example:8443/x").as_deref(),
+            Some("evil.example:8443")
+        );
+        assert_eq!(
+            host("https://a.example\\@b.example/").as_deref(),
+            Some("a.example")
+        );
         assert_eq!(host("https://A.Example").as_deref(), Some("a.example"));
         assert_eq!(host("mailto:a@b.example"), None);
     }

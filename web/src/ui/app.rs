@@ -20,14 +20,25 @@ pub fn app() -> AnyView {
     Effect::new(move |_| document().set_title(&title(state)));
     el("div")
         .class("root")
-        .child(el("a").class("skip").attr("href", "#msg").child(t(T::SkipToThread)).on("click", |event| {
-            event.prevent_default();
-            act::go(Screen::Chat);
-            page::next_frame(|| page::focus(".thread"));
-        }))
-        .child(el("div").class("app").child(side::side()).child(main(state)).child(side::bottom()))
+        .child(
+            el("a")
+                .class("skip")
+                .attr("href", "#msg")
+                .child(t(T::SkipToThread))
+                .on("click", |event| {
+                    event.prevent_default();
+                    act::go(Screen::Chat);
+                    page::next_frame(|| page::focus(".thread"));
+                }),
+        )
+        .child(
+            el("div")
+                .class("app")
+                .child(side::side())
+                .child(main(state))
+                .child(side::bottom()),
+        )
         .child(dialog::dialogs())
-        .child(toast::toasts())
         .child(toast::status())
         .into_child()
 }
@@ -35,22 +46,33 @@ pub fn app() -> AnyView {
 fn main(state: AppState) -> El {
     // The session stays mounted: its place and its draft survive a look at another screen.
     let screen = Memo::new(move |_| state.screen.get());
-    el("main").attr("id", "main").attr("tabindex", "-1").child(chat::chat()).child(live(move || match screen.get() {
-        Screen::Chat => crate::el::nothing(),
-        Screen::Context => context::context(),
-        Screen::Library => library::library(),
-        Screen::Settings => settings::settings(),
-    }))
+    el("main")
+        .attr("id", "main")
+        .attr("tabindex", "-1")
+        .child(chat::chat())
+        .child(live(move || match screen.get() {
+            Screen::Chat => crate::el::nothing(),
+            Screen::Context => context::context(),
+            Screen::Library => library::library(),
+            Screen::Settings => settings::settings(),
+        }))
+        .child(toast::toasts())
 }
 
 fn title(state: AppState) -> String {
     let name = match state.screen.get() {
-        Screen::Chat => state.open.with(|o| o.as_ref().map(|o| o.title.clone())).filter(|s| !s.is_empty()),
+        Screen::Chat => state
+            .open
+            .with(|o| o.as_ref().map(|o| o.title.clone()))
+            .filter(|s| !s.is_empty()),
         Screen::Context => Some(t(T::Context).to_owned()),
         Screen::Library => Some(t(T::Library).to_owned()),
         Screen::Settings => Some(t(T::Settings).to_owned()),
     };
-    name.map_or_else(|| "palimpsest".to_owned(), |name| format!("{name} · palimpsest"))
+    name.map_or_else(
+        || "palimpsest".to_owned(),
+        |name| format!("{name} · palimpsest"),
+    )
 }
 
 /// Listens to the address, the keys and dropped files, for as long as the page lives.
@@ -61,19 +83,27 @@ pub fn listen(state: AppState) {
     on_hash.forget();
     state.screen.set(address());
 
-    let on_key = Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| key(state, &event));
+    let on_key =
+        Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| key(state, &event));
     let _ = window.add_event_listener_with_callback("keydown", on_key.as_ref().unchecked_ref());
     on_key.forget();
 
     let on_over = Closure::<dyn FnMut(DragEvent)>::new(|event: DragEvent| {
-        if event.data_transfer().is_some_and(|data| data.types().includes(&"Files".into(), 0)) {
+        if event
+            .data_transfer()
+            .is_some_and(|data| data.types().includes(&"Files".into(), 0))
+        {
             event.prevent_default();
         }
     });
     let _ = window.add_event_listener_with_callback("dragover", on_over.as_ref().unchecked_ref());
     on_over.forget();
     let on_drop = Closure::<dyn FnMut(DragEvent)>::new(|event: DragEvent| {
-        if let Some(file) = event.data_transfer().and_then(|data| data.files()).and_then(|files| files.get(0)) {
+        if let Some(file) = event
+            .data_transfer()
+            .and_then(|data| data.files())
+            .and_then(|files| files.get(0))
+        {
             event.prevent_default();
             act::import(file, true);
         }
@@ -105,7 +135,11 @@ fn key(state: AppState, event: &KeyboardEvent) {
         }
         (true, true, "o") => act::new_session(),
         (true, false, "k") => page::focus("#find"),
-        (true, false, "i") => act::go(if state.screen.get_untracked() == Screen::Context { Screen::Chat } else { Screen::Context }),
+        (true, false, "i") => act::go(if state.screen.get_untracked() == Screen::Context {
+            Screen::Chat
+        } else {
+            Screen::Context
+        }),
         (true, false, "b") => page::toggle("data-side"),
         _ => return,
     }

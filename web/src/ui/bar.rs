@@ -12,7 +12,9 @@ use crate::view::budget::{Age, Budget, Kind, Segment, State};
 pub fn budget(big: bool) -> AnyView {
     let state = AppState::here();
     live(move || {
-        let Some(budget) = state.budget.get() else { return nothing() };
+        let Some(budget) = state.budget.get() else {
+            return nothing();
+        };
         let reply = state.reply.with(|r| r.as_ref().map_or(0, |r| r.tokens));
         let budget = budget.with(state.draft_tokens.get(), reply);
         let now = budget.state(state.activity.get());
@@ -30,27 +32,58 @@ pub fn budget(big: bool) -> AnyView {
 
 fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
     let about = if budget.estimated { "≈ " } else { "" };
-    let line = el("p").class("sum").child(el("strong").class("num").child(format!("{about}{}", number(budget.used))));
+    let line = el("p").class("sum").child(
+        el("strong")
+            .class("num")
+            .child(format!("{about}{}", number(budget.used))),
+    );
     if now == State::Unknown {
-        return line.child(format!(" {} ", t(T::Tokens))).child(el("span").class("sub").child(t(T::WindowUnknown)));
+        return line
+            .child(format!(" {} ", t(T::Tokens)))
+            .child(el("span").class("sub").child(t(T::WindowUnknown)));
     }
     let line = line
         .child(format!(" {} ", fill(T::OfTokens, &[&number(budget.limit)])))
-        .child(budget.percent().map(|p| el("span").class("pct").child(format!("{p} %"))));
+        .child(
+            budget
+                .percent()
+                .map(|p| el("span").class("pct").child(format!("{p} %"))),
+        );
     let line = match now {
         State::Calm if streaming => line.child(el("span").class("sub").child(t(T::UntilCounted))),
         State::Calm | State::Unknown => line,
-        State::Near { left } => line.child(el("span").class("sub").child(fill(T::NextLayerIn, &[&number(round(left))]))),
-        State::Trigger { layer: Some(n) } => line.child(said("strata", fill(T::AtTriggerWriting, &[&n.to_string()]))),
+        State::Near { left } => line.child(
+            el("span")
+                .class("sub")
+                .child(fill(T::NextLayerIn, &[&number(round(left))])),
+        ),
+        State::Trigger { layer: Some(n) } => {
+            line.child(said("strata", fill(T::AtTriggerWriting, &[&n.to_string()])))
+        }
         State::Trigger { layer: None } => line.child(said("strata", t(T::AtTrigger).to_owned())),
         State::Stuck => line.child(said("lock", fill(T::StuckAt, &[&number(budget.floor)]))),
         State::Over { by } => line.child(said("warn", fill(T::OverBy, &[&number(by)]))),
     };
     if big {
-        let sum = [budget.window.unwrap_or(0), budget.limit, budget.reserve, budget.margin].map(number);
-        line.child(el("span").class("sub").child(fill(T::WindowSum, &[&sum[0], &sum[1], &sum[2], &sum[3]])))
+        let sum = [
+            budget.window.unwrap_or(0),
+            budget.limit,
+            budget.reserve,
+            budget.margin,
+        ]
+        .map(number);
+        line.child(
+            el("span")
+                .class("sub")
+                .child(fill(T::WindowSum, &[&sum[0], &sum[1], &sum[2], &sum[3]])),
+        )
     } else {
-        line.child(el("a").class("more").attr("href", format!("#{}", Screen::Context.name())).child(t(T::Inspect)))
+        line.child(
+            el("a")
+                .class("more")
+                .attr("href", format!("#{}", Screen::Context.name()))
+                .child(t(T::Inspect)),
+        )
     }
 }
 
@@ -68,35 +101,68 @@ fn track(budget: &Budget, now: State, big: bool) -> El {
     let label = match budget.percent() {
         Some(percent) => fill(
             T::BarLabel,
-            &[&number(budget.used), &number(budget.limit), &percent.to_string(), &number(budget.trigger), &number(budget.floor)],
+            &[
+                &number(budget.used),
+                &number(budget.limit),
+                &percent.to_string(),
+                &number(budget.trigger),
+                &number(budget.floor),
+            ],
         ),
         None => fill(T::BarLabelUnknown, &[&number(budget.used)]),
     };
-    let bar = el("div").class("bar").var("--w", width).attr("role", "img").attr("aria-label", label).child(segments(&budget.stretches()));
+    let bar = el("div")
+        .class("bar")
+        .var("--w", width)
+        .attr("role", "img")
+        .attr("aria-label", label)
+        .child(segments(&budget.stretches()));
     if now == State::Unknown {
         return bar;
     }
     let tick = |class: &'static str, at: u32, text: T| {
-        el("span").class(class).var("--at", at).child(el("i").child(fill(text, &[&number(at)])))
+        el("span")
+            .class(class)
+            .var("--at", at)
+            .child(el("i").child(fill(text, &[&number(at)])))
     };
     let flip = budget.ticks_are_close();
     let bar = bar
-        .child(tick(if flip { "tick floor flip" } else { "tick floor" }, budget.floor, T::FloorTick))
+        .child(tick(
+            if flip {
+                "tick floor flip"
+            } else {
+                "tick floor"
+            },
+            budget.floor,
+            T::FloorTick,
+        ))
         .child(big.then(|| tick("tick target", budget.target, T::TargetTick)))
         .child(tick("tick trig", budget.trigger, T::TriggerTick));
     let over = matches!(now, State::Over { .. });
     let bar = bar.child((big || over).then(|| tick("tick limit", budget.limit, T::LimitTick)));
-    if big { bar } else { bar.child(keys(budget, width)) }
+    if big {
+        bar
+    } else {
+        bar.child(keys(budget, width))
+    }
 }
 
 /// The stretches of a bar.
 pub fn segments(list: &[Segment]) -> El {
-    el("div").class("track").children(list.iter().map(|s| el("span").class(segment_class(s.kind)).var("--t", s.tokens)))
+    el("div").class("track").children(
+        list.iter()
+            .map(|s| el("span").class(segment_class(s.kind)).var("--t", s.tokens)),
+    )
 }
 
 /// A small bar beside a text, hidden from assistive technology: the text says it.
 pub fn mini(list: &[Segment], width: u32) -> El {
-    el("div").class("bar mini").attr("aria-hidden", "true").var("--w", width.max(1)).child(segments(list))
+    el("div")
+        .class("bar mini")
+        .attr("aria-hidden", "true")
+        .var("--w", width.max(1))
+        .child(segments(list))
 }
 
 /// Letters under the stretches that have room for one.
@@ -109,11 +175,16 @@ fn keys(budget: &Budget, width: u32) -> El {
             _ => groups.push((key, stretch.tokens)),
         }
     }
-    el("ol").class("keys").attr("aria-hidden", "true").children(groups.into_iter().map(|(key, tokens)| {
-        let share = f64::from(tokens) / f64::from(width);
-        let item = el("li").class(if key == Key::Free { "free" } else { "" }).var("--t", tokens);
-        item.child(if share > key.room() { key.text() } else { "" })
-    }))
+    el("ol")
+        .class("keys")
+        .attr("aria-hidden", "true")
+        .children(groups.into_iter().map(|(key, tokens)| {
+            let share = f64::from(tokens) / f64::from(width);
+            let item = el("li")
+                .class(if key == Key::Free { "free" } else { "" })
+                .var("--t", tokens);
+            item.child(if share > key.room() { key.text() } else { "" })
+        }))
 }
 
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -170,20 +241,31 @@ impl Key {
 
 fn table(budget: &Budget) -> El {
     let rows = budget.stretches().into_iter().map(|s| {
-        el("tr").child(el("th").attr("scope", "row").child(kind_name(s.kind))).child(el("td").child(number(s.tokens)))
+        el("tr")
+            .child(el("th").attr("scope", "row").child(kind_name(s.kind)))
+            .child(el("td").child(number(s.tokens)))
     });
-    el("table").class("vh").child(el("caption").child(t(T::BarTable))).child(el("tbody").children(rows))
+    el("table")
+        .class("vh")
+        .child(el("caption").child(t(T::BarTable)))
+        .child(el("tbody").children(rows))
 }
 
 fn legend(budget: &Budget) -> El {
-    el("ul").class("legend").children(budget.stretches().into_iter().map(|s| {
-        let about = if matches!(s.kind, Kind::Draft | Kind::Reply) { "≈ " } else { "" };
-        el("li")
-            .child(el("span").class(swatch_class(s.kind)))
-            .child(letter(s.kind).map(|l| el("b").child(l)))
-            .child(el("span").child(kind_name(s.kind)))
-            .child(el("i").child(format!("{about}{}", number(s.tokens))))
-    }))
+    el("ul")
+        .class("legend")
+        .children(budget.stretches().into_iter().map(|s| {
+            let about = if matches!(s.kind, Kind::Draft | Kind::Reply) {
+                "≈ "
+            } else {
+                ""
+            };
+            el("li")
+                .child(el("span").class(swatch_class(s.kind)))
+                .child(letter(s.kind).map(|l| el("b").child(l)))
+                .child(el("span").child(kind_name(s.kind)))
+                .child(el("i").child(format!("{about}{}", number(s.tokens))))
+        }))
 }
 
 fn letter(kind: Kind) -> Option<String> {
@@ -235,10 +317,14 @@ macro_rules! classes {
             match kind {
                 Kind::System => concat!($prefix, " s-system"),
                 Kind::Goal => concat!($prefix, " s-goal"),
-                Kind::Layer { age: Age::Fresh, .. } => concat!($prefix, " s-l1"),
+                Kind::Layer {
+                    age: Age::Fresh, ..
+                } => concat!($prefix, " s-l1"),
                 Kind::Layer { age: Age::Aged, .. } => concat!($prefix, " s-l2"),
                 Kind::Layer { age: Age::Old, .. } => concat!($prefix, " s-l3"),
-                Kind::Layer { age: Age::Ancient, .. } => concat!($prefix, " s-l4"),
+                Kind::Layer {
+                    age: Age::Ancient, ..
+                } => concat!($prefix, " s-l4"),
                 Kind::Recalled => concat!($prefix, " s-recalled"),
                 Kind::User => concat!($prefix, " s-user"),
                 Kind::Assistant => concat!($prefix, " s-assistant"),
@@ -269,5 +355,9 @@ pub const fn band_class(age: Age) -> &'static str {
 /// A bar on its own, for a session that does not exist yet.
 pub fn preview(budget: &Budget) -> AnyView {
     let now = budget.state(crate::view::budget::Activity::Quiet);
-    el("div").class("budget").attr("data-state", now.name()).child(track(budget, now, false)).into_child()
+    el("div")
+        .class("budget")
+        .attr("data-state", now.name())
+        .child(track(budget, now, false))
+        .into_child()
 }

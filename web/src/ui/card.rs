@@ -1,5 +1,7 @@
 //! The compaction card: one element in the thread whose text changes in place.
 
+use std::cmp::Ordering;
+
 use leptos::prelude::*;
 
 use crate::act;
@@ -15,7 +17,7 @@ use crate::view::card::{Card, Done, Stage, State};
 pub fn card(id: u32) -> AnyView {
     let state = AppState::here();
     let here = Memo::new(move |_| state.cards.with(|cards| cards.get(&id).cloned()));
-    live(move || here.with(|card| card.as_ref().map_or_else(nothing, |card| draw(card))))
+    live(move || here.with(|card| card.as_ref().map_or_else(nothing, draw)))
 }
 
 fn draw(card: &Card) -> AnyView {
@@ -37,7 +39,9 @@ fn draw(card: &Card) -> AnyView {
         None => clock(card.at),
     };
     let heading = format!("card-{n}");
-    let body = el("div").class("body").child(el("h3").attr("id", heading.clone()).child(title));
+    let body = el("div")
+        .class("body")
+        .child(el("h3").attr("id", heading.clone()).child(title));
     el("article")
         .class(class)
         .attr("aria-labelledby", heading)
@@ -50,31 +54,84 @@ fn draw(card: &Card) -> AnyView {
 fn fill_in(card: &Card, body: El) -> El {
     match &card.state {
         State::Announced { used, limit } => body
-            .child(plain(fill(T::CardWindowAt, &[&number(*used), &number(*limit)])))
-            .child(el("p").class("acts").child(button(T::Cancel, act::cancel_compaction))),
-        State::Working { stage, progress, before, expected } => body
-            .child(delta(true, *before, format!("≈ {}", number(*expected)), t(T::CardExpected).to_owned()))
+            .child(plain(fill(
+                T::CardWindowAt,
+                &[&number(*used), &number(*limit)],
+            )))
+            .child(
+                el("p")
+                    .class("acts")
+                    .child(button(T::Cancel, act::cancel_compaction)),
+            ),
+        State::Working {
+            stage,
+            progress,
+            before,
+            expected,
+        } => body
+            .child(delta(
+                true,
+                *before,
+                format!("≈ {}", number(*expected)),
+                t(T::CardExpected).to_owned(),
+            ))
             .child(bar_of(*stage, *progress))
             .child(steps(*stage, *progress))
             .child(plain(t(T::CardNothingChanges).to_owned()))
-            .child(el("p").class("acts").child(button(T::Cancel, act::cancel_compaction))),
+            .child(
+                el("p")
+                    .class("acts")
+                    .child(button(T::Cancel, act::cancel_compaction)),
+            ),
         State::Done(done) => written(done, body),
         State::Skipped { why } => body
             .child(plain(format!("{why} {}", t(T::CardUnchanged))))
-            .child(el("p").class("acts").child(button(T::TryAgain, || act::compact(String::new())))),
+            .child(
+                el("p")
+                    .class("acts")
+                    .child(button(T::TryAgain, || act::compact(String::new()))),
+            ),
         State::Failed { why } => body
-            .child(el("p").class("plain").child(el("span").class("badc").child(icon("warn")).child(format!(" {why} "))).child(t(T::CardUnchanged)))
-            .child(el("p").class("acts").child(button(T::TryAgain, || act::compact(String::new())))),
+            .child(
+                el("p")
+                    .class("plain")
+                    .child(
+                        el("span")
+                            .class("badc")
+                            .child(icon("warn"))
+                            .child(format!(" {why} ")),
+                    )
+                    .child(t(T::CardUnchanged)),
+            )
+            .child(
+                el("p")
+                    .class("acts")
+                    .child(button(T::TryAgain, || act::compact(String::new()))),
+            ),
         State::Undone { before, after } => body
-            .child(delta(true, *before, number(*after), t(T::Tokens).to_owned()))
+            .child(delta(
+                true,
+                *before,
+                number(*after),
+                t(T::Tokens).to_owned(),
+            ))
             .child(plain(t(T::CardUndoneText).to_owned()))
-            .child(el("p").class("acts").child(button(T::CardAgain, || act::compact(String::new())))),
+            .child(
+                el("p")
+                    .class("acts")
+                    .child(button(T::CardAgain, || act::compact(String::new()))),
+            ),
     }
 }
 
 fn written(done: &Done, body: El) -> El {
     let pair = fill(T::CardPair, &[&number(done.before), &number(done.after)]);
-    let body = body.child(delta(false, done.before, number(done.after), fill(T::CardFewer, &[&done.percent().to_string()])));
+    let body = body.child(delta(
+        false,
+        done.before,
+        number(done.after),
+        fill(T::CardFewer, &[&done.percent().to_string()]),
+    ));
     let body = if done.bar_before.is_empty() {
         body
     } else {
@@ -93,7 +150,13 @@ fn written(done: &Done, body: El) -> El {
     };
     let covers = fill(
         T::CardCoversText,
-        &[&done.covers.0.to_string(), &done.covers.1.to_string(), &number(done.messages), &number(done.layer.0), &number(done.layer.1)],
+        &[
+            &done.covers.0.to_string(),
+            &done.covers.1.to_string(),
+            &number(done.messages),
+            &number(done.layer.0),
+            &number(done.layer.1),
+        ],
     );
     let author = match (&done.author, &done.fallback) {
         (Some(name), _) => name.clone(),
@@ -103,13 +166,33 @@ fn written(done: &Done, body: El) -> El {
     let facts = el("dl")
         .class("facts")
         .child(fact(T::CardCovers, covers))
-        .child(fact(T::CardKept, count(T::CardKeptOne, T::CardKeptMany, done.kept)))
-        .child(el("div").child(el("dt").child(t(T::CardDropped))).child(dropped(&done.dropped)))
+        .child(fact(
+            T::CardKept,
+            count(T::CardKeptOne, T::CardKeptMany, done.kept),
+        ))
+        .child(
+            el("div")
+                .child(el("dt").child(t(T::CardDropped)))
+                .child(dropped(&done.dropped)),
+        )
         .child(fact(T::CardAuthor, author))
-        .child(fact(T::CardPrice, fill(T::CardPriceText, &[&number(done.after)])));
-    let acts = el("p").class("acts").child(done.id.map(|id| button(T::CardRead, move || act::read_layer(id))));
+        .child(fact(
+            T::CardPrice,
+            fill(T::CardPriceText, &[&number(done.after)]),
+        ));
+    let acts = el("p").class("acts").child(
+        done.id
+            .map(|id| button(T::CardRead, move || act::read_layer(id))),
+    );
     let acts = if done.undoable {
-        acts.child(el("button").class("btn").attr("type", "button").child(icon("undo")).child(t(T::Undo)).click(act::undo))
+        acts.child(
+            el("button")
+                .class("btn")
+                .attr("type", "button")
+                .child(icon("undo"))
+                .child(t(T::Undo))
+                .click(act::undo),
+        )
     } else {
         acts
     };
@@ -123,14 +206,25 @@ pub fn dropped(list: &[String]) -> El {
         return cell.child(t(T::CardDroppedNone));
     }
     let shown = 3;
-    let first = list.iter().take(shown).enumerate().fold(cell, |cell, (i, fact)| {
-        let short: String = fact.chars().take(60).collect();
-        cell.child(if i > 0 { ", " } else { "" }).child(el("q").child(short))
-    });
+    let first = list
+        .iter()
+        .take(shown)
+        .enumerate()
+        .fold(cell, |cell, (i, fact)| {
+            let short: String = fact.chars().take(60).collect();
+            cell.child(if i > 0 { ", " } else { "" })
+                .child(el("q").child(short))
+        });
     if list.len() > shown {
-        let rest = el("ul").class("dropped").children(list.iter().skip(shown).map(|fact| el("li").child(el("q").child(fact.clone()))));
+        let rest = el("ul").class("dropped").children(
+            list.iter()
+                .skip(shown)
+                .map(|fact| el("li").child(el("q").child(fact.clone()))),
+        );
         let more = fill(T::CardDroppedMore, &[&number((list.len() - shown) as u32)]);
-        first.child(" ").child(el("details").child(el("summary").child(more)).child(rest))
+        first
+            .child(" ")
+            .child(el("details").child(el("summary").child(more)).child(rest))
     } else {
         first
     }
@@ -146,7 +240,9 @@ fn delta(small: bool, before: u32, after: String, unit: String) -> El {
 }
 
 fn fact(name: T, text: String) -> El {
-    el("div").child(el("dt").child(t(name))).child(el("dd").child(text))
+    el("div")
+        .child(el("dt").child(t(name)))
+        .child(el("dd").child(text))
 }
 
 fn plain(text: String) -> El {
@@ -154,12 +250,18 @@ fn plain(text: String) -> El {
 }
 
 fn button(text: T, then: impl FnMut() + 'static) -> El {
-    el("button").class("btn").attr("type", "button").child(t(text)).click(then)
+    el("button")
+        .class("btn")
+        .attr("type", "button")
+        .child(t(text))
+        .click(then)
 }
 
 /// How far a run is, in percent: by stage, and within the summary by its tokens.
 fn percent(stage: Stage, progress: Option<(u32, u32)>) -> u32 {
-    let within = progress.map_or(0, |(done, of)| (done.min(of) * 70).checked_div(of).unwrap_or(0));
+    let within = progress.map_or(0, |(done, of)| {
+        (done.min(of) * 70).checked_div(of).unwrap_or(0)
+    });
     match stage {
         Stage::Identify => 2,
         Stage::Prepare => 6,
@@ -183,25 +285,33 @@ fn bar_of(stage: Stage, progress: Option<(u32, u32)>) -> El {
 }
 
 fn steps(now: Stage, progress: Option<(u32, u32)>) -> El {
-    el("ol").class("steps").attr("aria-label", t(T::CardStages)).children(Stage::ALL.into_iter().map(|stage| {
-        let name = match stage {
-            Stage::Identify => T::StageIdentify,
-            Stage::Prepare => T::StagePrepare,
-            Stage::Summarise => T::StageSummarise,
-            Stage::Checkpoint => T::StageCheckpoint,
-            Stage::Update => T::StageUpdate,
-            Stage::Verify => T::StageVerify,
-        };
-        if stage < now {
-            el("li").class("ok").child(t(name))
-        } else if stage == now {
-            let said = match progress {
-                Some((done, of)) => format!("{} · {} ≤ {}", t(name), number(done), number(of)),
-                None => t(name).to_owned(),
+    el("ol")
+        .class("steps")
+        .attr("aria-label", t(T::CardStages))
+        .children(Stage::ALL.into_iter().map(|stage| {
+            let name = match stage {
+                Stage::Identify => T::StageIdentify,
+                Stage::Prepare => T::StagePrepare,
+                Stage::Summarise => T::StageSummarise,
+                Stage::Checkpoint => T::StageCheckpoint,
+                Stage::Update => T::StageUpdate,
+                Stage::Verify => T::StageVerify,
             };
-            el("li").class("now").attr("aria-current", "step").child(said)
-        } else {
-            el("li").child(t(name))
-        }
-    }))
+            match stage.cmp(&now) {
+                Ordering::Less => el("li").class("ok").child(t(name)),
+                Ordering::Equal => {
+                    let said = match progress {
+                        Some((done, of)) => {
+                            format!("{} · {} ≤ {}", t(name), number(done), number(of))
+                        }
+                        None => t(name).to_owned(),
+                    };
+                    el("li")
+                        .class("now")
+                        .attr("aria-current", "step")
+                        .child(said)
+                }
+                Ordering::Greater => el("li").child(t(name)),
+            }
+        }))
 }

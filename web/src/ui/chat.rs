@@ -11,7 +11,9 @@ use crate::markdown::dom::{Clicked, clicked};
 use crate::page::next_frame;
 use crate::state::{AppState, Dialog, Notice, Screen};
 use crate::text::{T, fill, number, t};
-use crate::ui::{card::card, composer::composer, header::header, message::message, notes::notes, reply::reply};
+use crate::ui::{
+    card::card, composer::composer, header::header, message::message, notes::notes, reply::reply,
+};
 use crate::view::model::{Connection, Verdict};
 use crate::view::thread::Entry;
 
@@ -27,7 +29,13 @@ pub fn chat() -> AnyView {
         .class("screen chat")
         .attr("id", "s-chat")
         .attr("aria-labelledby", "h-chat")
-        .child(el("div").class("session").child(header()).child(thread()).child(composer()))
+        .child(
+            el("div")
+                .class("session")
+                .child(header())
+                .child(thread())
+                .child(composer()),
+        )
         .child(notes())
         .into_child()
 }
@@ -132,11 +140,19 @@ fn earlier(shown: RwSignal<usize>) -> AnyView {
                 all[..hidden].iter().filter(|e| matches!(e, Entry::Message(m) if layers.iter().any(|l| l.covers(m.seq)))).count()
             })
         });
-        let more = el("button").class("link").attr("type", "button").child(fill(T::EarlierMessages, &[&number(hidden as u32)])).click(move || {
-            shown.update(|n| *n += PAGE);
-        });
+        let more = el("button")
+            .class("link")
+            .attr("type", "button")
+            .child(fill(T::EarlierMessages, &[&number(hidden as u32)]))
+            .click(move || {
+                shown.update(|n| *n += PAGE);
+            });
         let line = el("div").class("earlier").child(more);
-        let line = if covered > 0 { line.child(el("span").child(fill(T::EarlierCovered, &[&number(covered as u32)]))) } else { line };
+        let line = if covered > 0 {
+            line.child(el("span").child(fill(T::EarlierCovered, &[&number(covered as u32)])))
+        } else {
+            line
+        };
         line.view()
     })
 }
@@ -147,40 +163,71 @@ fn notice() -> AnyView {
     live(move || {
         let follower = state.open.with(|o| o.as_ref().is_some_and(|o| o.follower));
         if follower {
-            return strip("page", t(T::OtherTab).to_owned()).child(button(T::TakeOver, act::take_over)).view();
+            return strip("page", t(T::OtherTab).to_owned())
+                .child(button(T::TakeOver, act::take_over))
+                .view();
         }
         match state.notice.get() {
             None => nothing(),
             Some(Notice::Memory) => strip("warn", t(T::StorageMemory).to_owned()).view(),
-            Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[&why])).child(button(T::Export, act::export)).view(),
-            Some(Notice::Reply(why)) => strip("warn", fill(T::ReplyFailed, &[&why])).child(button(T::TryAgain, act::retry)).view(),
+            Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[&why]))
+                .child(button(T::Export, act::export))
+                .view(),
+            Some(Notice::Reply(why)) => strip("warn", fill(T::ReplyFailed, &[&why]))
+                .child(button(T::TryAgain, act::retry))
+                .view(),
         }
     })
 }
 
 fn strip(icon_name: &'static str, text: String) -> El {
-    el("div").class("notice").attr("role", "alert").child(icon(icon_name)).child(el("p").child(text))
+    el("div")
+        .class("notice")
+        .attr("role", "alert")
+        .child(icon(icon_name))
+        .child(el("p").child(text))
 }
 
 fn button(text: T, then: impl FnMut() + 'static) -> El {
-    el("button").class("btn").attr("type", "button").child(t(text)).click(then)
+    el("button")
+        .class("btn")
+        .attr("type", "button")
+        .child(t(text))
+        .click(then)
 }
 
 /// What an empty session says, and how to connect when no model answers.
 fn start() -> AnyView {
     let state = AppState::here();
-    let empty = Memo::new(move |_| state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none));
+    let empty =
+        Memo::new(move |_| state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none));
     live(move || {
         let connection = state.connection.get();
         let failed = matches!(connection, Connection::Failed | Connection::Empty);
         if !empty.get() || !state.ready.get() {
             return nothing();
         }
-        let block = el("div").class("start").child(el("h2").child(t(T::StartTitle))).child(el("p").child(t(T::StartText)));
-        let block = if failed { block.child(offline(state, &connection)) } else { block };
-        let import = button(T::StartImport, move || state.dialog.set(Some(Dialog::Import)));
-        let connect = failed.then(|| el("a").class("btn solid").attr("href", format!("#{}", Screen::Settings.name())).child(t(T::StartConnect)));
-        block.child(el("p").class("acts").child(connect).child(import)).view()
+        let block = el("div")
+            .class("start")
+            .child(el("h2").child(t(T::StartTitle)))
+            .child(el("p").child(t(T::StartText)));
+        let block = if failed {
+            block.child(offline(state, &connection))
+        } else {
+            block
+        };
+        let import = button(T::StartImport, move || {
+            state.dialog.set(Some(Dialog::Import));
+        });
+        let connect = failed.then(|| {
+            el("a")
+                .class("btn solid")
+                .attr("href", format!("#{}", Screen::Settings.name()))
+                .child(t(T::StartConnect))
+        });
+        block
+            .child(el("p").class("acts").child(connect).child(import))
+            .view()
     })
 }
 
@@ -194,14 +241,30 @@ pub fn offline(state: AppState, connection: &Connection) -> El {
             .child(el("p").child(fill(T::InstallModel, &["ollama pull llama3.2:3b"])));
     }
     let first_step = live(move || {
-        let fix = state.checks.with(|all| all.iter().find(|c| c.verdict == Verdict::Bad).and_then(|c| c.fixes.first().cloned()));
+        let fix = state.checks.with(|all| {
+            all.iter()
+                .find(|c| c.verdict == Verdict::Bad)
+                .and_then(|c| c.fixes.first().cloned())
+        });
         fix.map_or_else(nothing, |fix| {
-            let command = (!fix.commands.is_empty()).then(|| el("pre").attr("tabindex", "0").child(el("code").child(fix.commands)));
-            el("div").child(el("p").child(fix.text)).child(command).view()
+            let command = (!fix.commands.is_empty()).then(|| {
+                el("pre")
+                    .attr("tabindex", "0")
+                    .child(el("code").child(fix.commands))
+            });
+            el("div")
+                .child(el("p").child(fix.text))
+                .child(command)
+                .view()
         })
     });
     block
-        .child(el("h3").child(icon("warn")).child(" ").child(fill(T::OfflineTitle, &[&address])))
+        .child(
+            el("h3")
+                .child(icon("warn"))
+                .child(" ")
+                .child(fill(T::OfflineTitle, &[&address])),
+        )
         .child(el("p").child(t(T::OfflineText)))
         .child(first_step)
 }

@@ -30,7 +30,9 @@ pub fn composer() -> El {
         });
     });
     let submit = move || {
-        let text = field.with_value(|f| f.as_ref().map(HtmlTextAreaElement::value)).unwrap_or_default();
+        let text = field
+            .with_value(|f| f.as_ref().map(HtmlTextAreaElement::value))
+            .unwrap_or_default();
         if run(state, &text) {
             state.draft.set(String::new());
             // The signal may have been empty before: set the field as well.
@@ -54,20 +56,28 @@ pub fn composer() -> El {
             typed.set_value(turn);
             after(REST, move || {
                 if typed.try_get_value() == Some(turn) {
-                    let text = field.with_value(|f| f.as_ref().map(HtmlTextAreaElement::value)).unwrap_or_default();
+                    let text = field
+                        .with_value(|f| f.as_ref().map(HtmlTextAreaElement::value))
+                        .unwrap_or_default();
                     act::drafted(text);
                 }
             });
         })
         .on("keydown", move |event| {
-            let Ok(key) = event.clone().dyn_into::<KeyboardEvent>() else { return };
+            let Ok(key) = event.clone().dyn_into::<KeyboardEvent>() else {
+                return;
+            };
             // Enter that ends the composition of a character must not send.
             if key.key() == "Enter" && !key.shift_key() && !key.is_composing() {
                 event.prevent_default();
                 submit();
             }
         });
-    let seq = move || state.open.with(|o| o.as_ref().map_or(1, |o| o.messages + 1));
+    let seq = move || {
+        state
+            .open
+            .with(|o| o.as_ref().map_or(1, |o| o.messages + 1))
+    };
     let label = el("label")
         .attr("for", "msg")
         .child(el("b").child(t(T::You)))
@@ -78,23 +88,51 @@ pub fn composer() -> El {
             event.prevent_default();
             submit();
         })
-        .child(el("div").class("field").child(label).child(textarea).child(under(state)))
+        .child(
+            el("div")
+                .class("field")
+                .child(label)
+                .child(textarea)
+                .child(under(state)),
+        )
 }
 
 fn under(state: AppState) -> El {
-    let hint = el("span").class("hint").child(el("kbd").child("/")).child(format!(" {}", t(T::Commands)));
-    let tokens = el("span").class("num").text_live(move || match state.draft_tokens.get() {
-        0 => String::new(),
-        n => fill(T::AboutTokens, &[&number(n)]),
-    });
+    let hint = el("span")
+        .class("hint")
+        .child(el("kbd").child("/"))
+        .child(format!(" {}", t(T::Commands)));
+    let tokens = el("span")
+        .class("num")
+        .text_live(move || match state.draft_tokens.get() {
+            0 => String::new(),
+            n => fill(T::AboutTokens, &[&number(n)]),
+        });
     let busy = Memo::new(move |_| state.reply.with(Option::is_some));
-    el("div").class("under").child(hint).child(tokens).child(live(move || {
-        if busy.get() {
-            el("button").class("btn").attr("type", "button").attr("id", "stop").child(icon("stop")).child(t(T::Stop)).click(act::stop).view()
-        } else {
-            el("button").class("btn solid").attr("type", "submit").attr("id", "send").child(icon("send")).child(t(T::Send)).into_child()
-        }
-    }))
+    el("div")
+        .class("under")
+        .child(hint)
+        .child(tokens)
+        .child(live(move || {
+            if busy.get() {
+                el("button")
+                    .class("btn")
+                    .attr("type", "button")
+                    .attr("id", "stop")
+                    .child(icon("stop"))
+                    .child(t(T::Stop))
+                    .click(act::stop)
+                    .view()
+            } else {
+                el("button")
+                    .class("btn solid")
+                    .attr("type", "submit")
+                    .attr("id", "send")
+                    .child(icon("send"))
+                    .child(t(T::Send))
+                    .into_child()
+            }
+        }))
 }
 
 /// Does what was typed. Whether the field is to be emptied.
@@ -138,4 +176,3 @@ fn run(state: AppState, text: &str) -> bool {
         }
     }
 }
-

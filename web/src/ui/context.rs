@@ -28,7 +28,12 @@ const LETTERS: usize = 1200;
 /// The context screen.
 pub fn context() -> AnyView {
     let state = AppState::here();
-    let title = move || state.open.with(|o| o.as_ref().map(|o| o.title.clone())).unwrap_or_default();
+    let title = move || {
+        state
+            .open
+            .with(|o| o.as_ref().map(|o| o.title.clone()))
+            .unwrap_or_default()
+    };
     let head = el("header")
         .class("head wide")
         .child(
@@ -44,7 +49,9 @@ pub fn context() -> AnyView {
         .class("screen context")
         .attr("id", "s-context")
         .attr("aria-labelledby", "h-context")
-        .attr_live("data-lens", move || Some(lens_name(state.lens.get()).to_owned()))
+        .attr_live("data-lens", move || {
+            Some(lens_name(state.lens.get()).to_owned())
+        })
         .child(head)
         .child(el("div").class("page").live(move || {
             if state.open.with(Option::is_none) {
@@ -66,8 +73,11 @@ const fn lens_name(lens: Lens) -> &'static str {
     }
 }
 
-const LENSES: [(Lens, T, T); 3] =
-    [(Lens::Said, T::LensSaid, T::LensSaidShort), (Lens::Overlay, T::LensOverlay, T::LensOverlay), (Lens::Sees, T::LensSees, T::LensSeesShort)];
+const LENSES: [(Lens, T, T); 3] = [
+    (Lens::Said, T::LensSaid, T::LensSaidShort),
+    (Lens::Overlay, T::LensOverlay, T::LensOverlay),
+    (Lens::Sees, T::LensSees, T::LensSeesShort),
+];
 
 fn lens(state: AppState) -> El {
     el("div")
@@ -75,14 +85,19 @@ fn lens(state: AppState) -> El {
         .attr("role", "radiogroup")
         .attr("aria-label", t(T::Lens))
         .on("keydown", move |event| {
-            let Ok(key) = event.dyn_into::<KeyboardEvent>() else { return };
+            let Ok(key) = event.dyn_into::<KeyboardEvent>() else {
+                return;
+            };
             let step = match key.key().as_str() {
                 "ArrowRight" | "ArrowDown" => 1,
                 "ArrowLeft" | "ArrowUp" => LENSES.len() - 1,
                 _ => return,
             };
             key.prevent_default();
-            let now = LENSES.iter().position(|(l, ..)| *l == state.lens.get_untracked()).unwrap_or(0);
+            let now = LENSES
+                .iter()
+                .position(|(l, ..)| *l == state.lens.get_untracked())
+                .unwrap_or(0);
             let next = LENSES[(now + step) % LENSES.len()].0;
             act::look(next);
             page::focus(&format!(".lens [data-lens={}]", lens_name(next)));
@@ -92,8 +107,12 @@ fn lens(state: AppState) -> El {
                 .attr("type", "button")
                 .attr("role", "radio")
                 .attr("data-lens", lens_name(lens))
-                .attr_live("aria-checked", move || Some((state.lens.get() == lens).to_string()))
-                .attr_live("tabindex", move || Some(if state.lens.get() == lens { "0" } else { "-1" }.to_owned()))
+                .attr_live("aria-checked", move || {
+                    Some((state.lens.get() == lens).to_string())
+                })
+                .attr_live("tabindex", move || {
+                    Some(if state.lens.get() == lens { "0" } else { "-1" }.to_owned())
+                })
                 .click(move || act::look(lens))
                 .child(el("span").class("long").child(t(long)))
                 .child(el("span").class("short").child(t(short)))
@@ -116,16 +135,28 @@ fn overlay(state: AppState, shown: RwSignal<usize>) -> AnyView {
     let layers = state.layers.get();
     let skip = messages.len().saturating_sub(shown.get());
     let more = (skip > 0).then(|| {
-        el("button").class("link").attr("type", "button").child(fill(T::EarlierMessages, &[&number(skip as u32)])).click(move || shown.update(|n| *n += PAGE))
+        el("button")
+            .class("link")
+            .attr("type", "button")
+            .child(fill(T::EarlierMessages, &[&number(skip as u32)]))
+            .click(move || shown.update(|n| *n += PAGE))
     });
-    let mut leaf = el("div").class("leaf overlay").child(more.map(|more| el("p").class("where").child(more)));
+    let mut leaf = el("div")
+        .class("leaf overlay")
+        .child(more.map(|more| el("p").class("where").child(more)));
     let mut ranges: Vec<(Option<&LayerView>, Vec<Arc<Message>>)> = Vec::new();
     for message in &messages[skip..] {
         let layer = layers.iter().find(|l| l.covers(message.seq));
         // A message of the person inside a layer's range stays with it.
-        let layer = layer.or_else(|| layers.iter().find(|l| (l.range().0..=l.range().1).contains(&message.seq)));
+        let layer = layer.or_else(|| {
+            layers
+                .iter()
+                .find(|l| (l.range().0..=l.range().1).contains(&message.seq))
+        });
         match ranges.last_mut() {
-            Some((last, list)) if last.map(|l| l.number) == layer.map(|l| l.number) => list.push(Arc::clone(message)),
+            Some((last, list)) if last.map(|l| l.number) == layer.map(|l| l.number) => {
+                list.push(Arc::clone(message));
+            }
             _ => ranges.push((layer, vec![Arc::clone(message)])),
         }
     }
@@ -137,29 +168,67 @@ fn overlay(state: AppState, shown: RwSignal<usize>) -> AnyView {
             Some(Age::Old) => "range l3",
             Some(Age::Ancient) => "range l4",
         };
-        let text = el("div").class("text").children(list.iter().map(|m| said(m, layer)));
-        leaf = leaf.child(el("div").class(class).child(text).child(el("div").class("margin").child(layer.map(beside))));
+        let text = el("div")
+            .class("text")
+            .children(list.iter().map(|m| said(m, layer)));
+        leaf = leaf.child(
+            el("div")
+                .class(class)
+                .child(text)
+                .child(el("div").class("margin").child(layer.map(beside))),
+        );
     }
     leaf.view()
 }
 
 fn said(message: &Arc<Message>, layer: Option<&LayerView>) -> El {
     let covered = layer.filter(|l| l.covers(message.seq));
-    let mark = covered.map_or_else(|| t(T::Sent).to_owned(), |l| fill(T::InLayer, &[&l.number.to_string()]));
+    let mark = covered.map_or_else(
+        || t(T::Sent).to_owned(),
+        |l| fill(T::InLayer, &[&l.number.to_string()]),
+    );
     let head = el("header")
-        .child(el("span").child(speaker(message.who, &message.name)).child(" ").child(el("b").child(message.seq.to_string())))
+        .child(
+            el("span")
+                .child(speaker(message.who, &message.name))
+                .child(" ")
+                .child(el("b").child(message.seq.to_string())),
+        )
         .child(el("i").child(mark));
-    el("article").class(if covered.is_some() { "said ghost" } else { "said" }).child(head).child(el("div").attr("dir", "auto").children(message.blocks.iter().map(words)))
+    el("article")
+        .class(if covered.is_some() {
+            "said ghost"
+        } else {
+            "said"
+        })
+        .child(head)
+        .child(
+            el("div")
+                .attr("dir", "auto")
+                .children(message.blocks.iter().map(words)),
+        )
 }
 
 fn words(block: &Block) -> El {
     let text = match block {
         Block::Text(text) | Block::Thinking(text) => text.clone(),
-        Block::Tool { name, arguments, result, .. } => format!("{name} {arguments}\n{}", result.as_deref().unwrap_or_default()),
+        Block::Tool {
+            name,
+            arguments,
+            result,
+            ..
+        } => format!(
+            "{name} {arguments}\n{}",
+            result.as_deref().unwrap_or_default()
+        ),
         Block::Attachment { name, .. } => name.clone(),
     };
     let cut: String = text.chars().take(LETTERS).collect();
-    let cut = if cut.len() < text.len() { format!("{cut} …") } else { cut };
+    let cut = if cut.len() < text.len() {
+        format!("{cut} …")
+    } else {
+        cut
+    };
     let class = match block {
         Block::Tool { .. } => "mono",
         Block::Thinking(_) => "unsent",
@@ -171,28 +240,76 @@ fn words(block: &Block) -> El {
 fn beside(layer: &LayerView) -> El {
     let (id, key) = (layer.number, layer.id);
     let (from, to) = layer.range();
-    let author = layer.author.clone().unwrap_or_else(|| t(T::CardExtractive).to_owned());
-    let cost = fill(T::LayerCost, &[&from.to_string(), &to.to_string(), &number(layer.original), &number(layer.tokens), &author]);
+    let author = layer
+        .author
+        .clone()
+        .unwrap_or_else(|| t(T::CardExtractive).to_owned());
+    let cost = fill(
+        T::LayerCost,
+        &[
+            &from.to_string(),
+            &to.to_string(),
+            &number(layer.original),
+            &number(layer.tokens),
+            &author,
+        ],
+    );
     let short: String = layer.text.chars().take(700).collect();
-    let short = if short.len() < layer.text.len() { format!("{short} …") } else { short };
+    let short = if short.len() < layer.text.len() {
+        format!("{short} …")
+    } else {
+        short
+    };
     el("div")
         .class("note-block")
-        .child(el("h3").child(el("span").child(fill(T::Layer, &[&id.to_string()]))).child(" ").child(age_name(layer.age)))
+        .child(
+            el("h3")
+                .child(el("span").child(fill(T::Layer, &[&id.to_string()])))
+                .child(" ")
+                .child(age_name(layer.age)),
+        )
         .child(el("p").class("script").attr("dir", "auto").child(short))
         .child(el("p").class("cost").child(cost))
-        .child(el("dl").class("facts tight").child(el("div").child(el("dt").child(t(T::CardDropped))).child(dropped(&layer.dropped))))
-        .child(el("p").class("acts").child(el("button").class("btn").attr("type", "button").child(t(T::CardRead)).click(move || act::read_layer(key))))
+        .child(
+            el("dl").class("facts tight").child(
+                el("div")
+                    .child(el("dt").child(t(T::CardDropped)))
+                    .child(dropped(&layer.dropped)),
+            ),
+        )
+        .child(
+            el("p").class("acts").child(
+                el("button")
+                    .class("btn")
+                    .attr("type", "button")
+                    .child(t(T::CardRead))
+                    .click(move || act::read_layer(key)),
+            ),
+        )
 }
 
 /// The next window, exactly as it is sent.
 fn sees(state: AppState) -> El {
-    let copy = el("button").class("link").attr("type", "button").child(t(T::CopyJson)).click(act::copy_window);
+    let copy = el("button")
+        .class("link")
+        .attr("type", "button")
+        .child(t(T::CopyJson))
+        .click(act::copy_window);
     el("div")
         .class("leaf sees")
-        .child(el("p").class("where").child(el("span").child(t(T::NextWindow))).child(copy))
+        .child(
+            el("p")
+                .class("where")
+                .child(el("span").child(t(T::NextWindow)))
+                .child(copy),
+        )
         .live(move || {
             let sent = state.sent.get();
-            if sent.is_empty() { nothing() } else { el("div").children(sent.iter().map(one)).into_child() }
+            if sent.is_empty() {
+                nothing()
+            } else {
+                el("div").children(sent.iter().map(one)).into_child()
+            }
         })
 }
 
@@ -204,7 +321,17 @@ fn one(sent: &Sent) -> El {
         Ink::Assistant => "sent s-b-assistant",
         Ink::Tool => "sent s-b-tool",
     };
-    let head = el("header").child(el("b").child(sent.role)).child((!sent.note.is_empty()).then(|| el("span").child(sent.note.clone())));
-    let head = head.child(sent.tokens.map(|n| el("i").child(fill(T::TokensOf, &[&number(n)]))));
-    el("article").class(class).child(head).child(el("pre").attr("tabindex", "0").attr("dir", "auto").child(sent.text.clone()))
+    let head = el("header")
+        .child(el("b").child(sent.role))
+        .child((!sent.note.is_empty()).then(|| el("span").child(sent.note.clone())));
+    let head = head.child(
+        sent.tokens
+            .map(|n| el("i").child(fill(T::TokensOf, &[&number(n)]))),
+    );
+    el("article").class(class).child(head).child(
+        el("pre")
+            .attr("tabindex", "0")
+            .attr("dir", "auto")
+            .child(sent.text.clone()),
+    )
 }

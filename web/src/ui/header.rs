@@ -18,16 +18,42 @@ use crate::view::model::{Connection, ModelEntry};
 pub fn header() -> El {
     let state = AppState::here();
     let rename = move || {
-        if let Some((id, title)) = state.open.with(|o| o.as_ref().map(|o| (o.id.clone(), o.title.clone()))) {
+        if let Some((id, title)) = state
+            .open
+            .with(|o| o.as_ref().map(|o| (o.id.clone(), o.title.clone())))
+        {
             state.dialog.set(Some(Dialog::Rename { id, title }));
         }
     };
-    let title = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.title.clone())).unwrap_or_default());
-    let name = move || if title.with(String::is_empty) { t(T::Untitled).to_owned() } else { title.get() };
+    let title = Memo::new(move |_| {
+        state
+            .open
+            .with(|o| o.as_ref().map(|o| o.title.clone()))
+            .unwrap_or_default()
+    });
+    let name = move || {
+        if title.with(String::is_empty) {
+            t(T::Untitled).to_owned()
+        } else {
+            title.get()
+        }
+    };
     let line = el("div")
         .class("title")
-        .child(el("h1").attr("id", "h-chat").attr("dir", "auto").text_live(name))
-        .child(el("button").class("quiet").attr("type", "button").attr("aria-label", t(T::Rename)).child(icon("edit")).click(rename))
+        .child(
+            el("h1")
+                .attr("id", "h-chat")
+                .attr("dir", "auto")
+                .text_live(name),
+        )
+        .child(
+            el("button")
+                .class("quiet")
+                .attr("type", "button")
+                .attr("aria-label", t(T::Rename))
+                .child(icon("edit"))
+                .click(rename),
+        )
         .child(
             el("div")
                 .class("model")
@@ -48,23 +74,49 @@ pub fn header() -> El {
                         }),
                 ),
         );
-    el("header").class("head").child(line).child(bar::budget(false))
+    el("header")
+        .class("head")
+        .child(line)
+        .child(bar::budget(false))
 }
 
 /// The model, and beside it what is known of it. A click opens the list.
 fn model(state: AppState) -> AnyView {
-    let chosen = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.model.clone())).unwrap_or_default());
-    let about = move || state.models.with(|all| all.iter().find(|m| chosen.with(|c| m.name == *c)).map_or_else(String::new, |m| m.quantisation.clone()));
-    let name = move || if chosen.with(String::is_empty) { t(T::NoModel).to_owned() } else { chosen.get() };
+    let chosen = Memo::new(move |_| {
+        state
+            .open
+            .with(|o| o.as_ref().map(|o| o.model.clone()))
+            .unwrap_or_default()
+    });
+    let about = move || {
+        state.models.with(|all| {
+            all.iter()
+                .find(|m| chosen.with(|c| m.name == *c))
+                .map_or_else(String::new, |m| m.quantisation.clone())
+        })
+    };
+    let name = move || {
+        if chosen.with(String::is_empty) {
+            t(T::NoModel).to_owned()
+        } else {
+            chosen.get()
+        }
+    };
     let button = el("button")
         .class("pick")
         .attr("type", "button")
         .attr("id", "model")
-        .attr_live("aria-label", move || Some(format!("{}: {}", t(T::ChooseModel), name())))
+        .attr_live("aria-label", move || {
+            Some(format!("{}: {}", t(T::ChooseModel), name()))
+        })
         .text_live(name)
         .child(icon("down"))
         .click(move || state.dialog.set(Some(Dialog::Model)));
-    el("span").class("which").child(button).child(el("span").class("sub").text_live(about)).into_child()
+    el("span")
+        .class("which")
+        .child(button)
+        .child(el("span").class("sub").text_live(about))
+        .into_child()
 }
 
 /// A model in one line: name, size, quantisation, windows, bytes.
@@ -87,32 +139,49 @@ pub fn describe(model: &ModelEntry) -> String {
 
 /// What was chosen in a list.
 pub fn selected(event: &web_sys::Event) -> Option<String> {
-    Some(event.target()?.dyn_into::<HtmlSelectElement>().ok()?.value())
+    Some(
+        event
+            .target()?
+            .dyn_into::<HtmlSelectElement>()
+            .ok()?
+            .value(),
+    )
 }
 
 /// The window of the session.
 fn window(state: AppState) -> AnyView {
     let tokens = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.window)));
     live(move || {
-        let Some(now) = tokens.get() else { return nothing() };
+        let Some(now) = tokens.get() else {
+            return nothing();
+        };
         let mut sizes: Vec<u32> = WINDOWS.to_vec();
         if !sizes.contains(&now) {
             sizes.push(now);
             sizes.sort_unstable();
         }
         let options = sizes.into_iter().map(|n| {
-            el("option").attr("value", n.to_string()).flag("selected", n == now).child(fill(T::WindowIs, &[&number(n)]))
+            el("option")
+                .attr("value", n.to_string())
+                .flag("selected", n == now)
+                .child(fill(T::WindowIs, &[&number(n)]))
         });
         el("select")
             .class("pick sub")
             .attr("id", "window")
             .attr("aria-label", t(T::Window))
-            .on("change", move |event| match selected(&event).and_then(|v| v.parse::<u32>().ok()) {
-                Some(n) => act::choose_window(n),
-                None => state.dialog.set(Some(Dialog::Window)),
+            .on("change", move |event| {
+                match selected(&event).and_then(|v| v.parse::<u32>().ok()) {
+                    Some(n) => act::choose_window(n),
+                    None => state.dialog.set(Some(Dialog::Window)),
+                }
             })
             .children(options)
-            .child(el("option").attr("value", "other").child(format!("{}…", t(T::WindowOther))))
+            .child(
+                el("option")
+                    .attr("value", "other")
+                    .child(format!("{}…", t(T::WindowOther))),
+            )
             .into_child()
     })
 }
@@ -121,13 +190,26 @@ fn window(state: AppState) -> AnyView {
 fn connection(state: AppState) -> AnyView {
     live(move || match state.connection.get() {
         Connection::Unknown => nothing(),
-        Connection::Asking => el("span").class("live sub").child(icon("ring")).child(t(T::Connecting)).view(),
-        Connection::Connected => el("span").class("live okc").child(icon("dot")).child(t(T::Connected)).view(),
+        Connection::Asking => el("span")
+            .class("live sub")
+            .child(icon("ring"))
+            .child(t(T::Connecting))
+            .view(),
+        Connection::Connected => el("span")
+            .class("live okc")
+            .child(icon("dot"))
+            .child(t(T::Connected))
+            .view(),
         Connection::Empty => doctor(T::NoModelInstalled),
         Connection::Failed => doctor(T::NotConnected),
     })
 }
 
 fn doctor(text: T) -> AnyView {
-    el("a").class("live warnc").attr("href", format!("#{}", Screen::Settings.name())).child(icon("ring")).child(t(text)).into_child()
+    el("a")
+        .class("live warnc")
+        .attr("href", format!("#{}", Screen::Settings.name()))
+        .child(icon("ring"))
+        .child(t(text))
+        .into_child()
 }

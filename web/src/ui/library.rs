@@ -15,8 +15,21 @@ use crate::view::session::SessionEntry;
 pub fn library() -> AnyView {
     let state = AppState::here();
     act::measure_storage();
-    let of = move || fill(T::LibraryOf, &[&count(T::SessionsOne, T::SessionsMany, state.sessions.with(Vec::len) as u32)]);
-    let import = el("button").class("btn").attr("type", "button").child(t(T::Import)).click(move || state.dialog.set(Some(Dialog::Import)));
+    let of = move || {
+        fill(
+            T::LibraryOf,
+            &[&count(
+                T::SessionsOne,
+                T::SessionsMany,
+                state.sessions.with(Vec::len) as u32,
+            )],
+        )
+    };
+    let import = el("button")
+        .class("btn")
+        .attr("type", "button")
+        .child(t(T::Import))
+        .click(move || state.dialog.set(Some(Dialog::Import)));
     let head = el("header").class("head wide").child(
         el("div")
             .class("title")
@@ -41,7 +54,9 @@ fn rows(state: AppState) -> AnyView {
             return el("p").class("empty sub").child(t(T::NoSessions)).view();
         }
         sessions.sort_by(|a, b| b.at.total_cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
-        let column = |name: T, class: &'static str| el("th").class(class).attr("scope", "col").child(t(name));
+        let column = |name: T, class: &'static str| {
+            el("th").class(class).attr("scope", "col").child(t(name))
+        };
         let head = el("tr")
             .child(column(T::Session, ""))
             .child(column(T::ColumnWindow, ""))
@@ -62,53 +77,118 @@ fn row(state: AppState, session: SessionEntry) -> El {
     let (open, id, delete) = (session.id.clone(), session.id.clone(), session.id.clone());
     let old = session.title.clone();
     let tool = |name: T, icon_name: &'static str| {
-        el("button").class("quiet").attr("type", "button").attr("aria-label", format!("{}: {title}", t(name))).child(icon(icon_name))
+        el("button")
+            .class("quiet")
+            .attr("type", "button")
+            .attr("aria-label", format!("{}: {title}", t(name)))
+            .child(icon(icon_name))
     };
-    let cell = |name: T, class: &'static str, text: String| el("td").class(class).attr("data-l", t(name)).child(text);
+    let cell = |name: T, class: &'static str, text: String| {
+        el("td").class(class).attr("data-l", t(name)).child(text)
+    };
     let window = el("td")
         .attr("data-l", t(T::ColumnWindow))
-        .child(el("span").class("cellbar").child(el("span").class("gauge").child(el("i").var("--p", format!("{}%", session.percent.unwrap_or(0).min(100))))).child(el("i").child(session.percent.map_or_else(String::new, |p| format!("{p} %")))))
+        .child(
+            el("span")
+                .class("cellbar")
+                .child(el("span").class("gauge").child(
+                    el("i").var("--p", format!("{}%", session.percent.unwrap_or(0).min(100))),
+                ))
+                .child(
+                    el("i").child(
+                        session
+                            .percent
+                            .map_or_else(String::new, |p| format!("{p} %")),
+                    ),
+                ),
+        )
         .child(el("span").class("sub").child(session.model.clone()));
     el("tr")
-        .child(el("th").attr("scope", "row").child(
-            el("a").attr("href", "#chat").attr("dir", "auto").child(title.clone()).on("click", move |_| act::open(open.clone())),
-        ))
+        .child(
+            el("th").attr("scope", "row").child(
+                el("a")
+                    .attr("href", "#chat")
+                    .attr("dir", "auto")
+                    .child(title.clone())
+                    .on("click", move |_| act::open(open.clone())),
+            ),
+        )
         .child(window)
         .child(cell(T::ColumnMessages, "n", number(session.messages)))
-        .child(cell(T::ColumnLayers, "n", session.layers.map_or_else(|| "–".to_owned(), number)))
+        .child(cell(
+            T::ColumnLayers,
+            "n",
+            session.layers.map_or_else(|| "–".to_owned(), number),
+        ))
         .child(cell(T::ColumnUsed, "", used(session.at)))
         .child(
             el("td")
                 .class("act")
-                .child(tool(T::Rename, "edit").click(move || state.dialog.set(Some(Dialog::Rename { id: id.clone(), title: old.clone() }))))
+                .child(tool(T::Rename, "edit").click(move || {
+                    state.dialog.set(Some(Dialog::Rename {
+                        id: id.clone(),
+                        title: old.clone(),
+                    }));
+                }))
                 .child(tool(T::Delete, "cross").click(move || act::delete(delete.clone()))),
         )
 }
 
 /// The time of today, the day of another.
 fn used(at: f64) -> String {
-    if at >= page::midnight(act::now()) { page::clock(at) } else { page::day(at, language()) }
+    if at >= page::midnight(act::now()) {
+        page::clock(at)
+    } else {
+        page::day(at, language())
+    }
 }
 
 fn storage(state: AppState) -> El {
-    let figure = |name: T, value: AnyView| el("div").child(el("dt").child(t(name))).child(el("dd").child(value));
+    let figure = |name: T, value: AnyView| {
+        el("div")
+            .child(el("dt").child(t(name)))
+            .child(el("dd").child(value))
+    };
     let used = live(move || {
         let storage = state.storage.get();
         if storage.memory {
-            return el("span").class("warnc").child(icon("warn")).child(t(T::StorageMemory)).view();
+            return el("span")
+                .class("warnc")
+                .child(icon("warn"))
+                .child(t(T::StorageMemory))
+                .view();
         }
         let line = el("span").child(storage.used.map_or_else(|| "–".to_owned(), bytes));
-        line.child(storage.quota.map(|q| el("span").child(fill(T::StorageOf, &[&bytes(q)])))).view()
+        line.child(
+            storage
+                .quota
+                .map(|q| el("span").child(fill(T::StorageOf, &[&bytes(q)]))),
+        )
+        .view()
     });
     let eviction = live(move || {
         let storage = state.storage.get();
         if storage.persistent {
-            el("span").child(el("span").class("okc").child(icon("check")).child(t(T::StoragePersistent))).child(el("span").child(t(T::StoragePersistentHelp))).view()
+            el("span")
+                .child(
+                    el("span")
+                        .class("okc")
+                        .child(icon("check"))
+                        .child(t(T::StoragePersistent)),
+                )
+                .child(el("span").child(t(T::StoragePersistentHelp)))
+                .view()
         } else {
             el("span")
                 .child(t(T::StorageBestEffort))
                 .child(" ")
-                .child(el("button").class("link").attr("type", "button").child(t(T::StorageAsk)).click(act::persist))
+                .child(
+                    el("button")
+                        .class("link")
+                        .attr("type", "button")
+                        .child(t(T::StorageAsk))
+                        .click(act::persist),
+                )
                 .into_child()
         }
     });
@@ -116,5 +196,10 @@ fn storage(state: AppState) -> El {
         .class("store")
         .attr("aria-labelledby", "h-store")
         .child(el("h2").attr("id", "h-store").child(t(T::Storage)))
-        .child(el("dl").class("figures").child(figure(T::StorageUsed, used)).child(figure(T::StorageEviction, eviction)))
+        .child(
+            el("dl")
+                .class("figures")
+                .child(figure(T::StorageUsed, used))
+                .child(figure(T::StorageEviction, eviction)),
+        )
 }

@@ -29,7 +29,11 @@ pub fn message(message: &Arc<Message>) -> AnyView {
     if let Some(stats) = message.stats {
         body = body.child(self::stats(stats));
     }
-    let class = if message.who == Who::You { "msg you" } else { "msg" };
+    let class = if message.who == Who::You {
+        "msg you"
+    } else {
+        "msg"
+    };
     el("article")
         .class(class)
         .attr("data-seq", seq.to_string())
@@ -40,19 +44,31 @@ pub fn message(message: &Arc<Message>) -> AnyView {
 }
 
 fn head(message: &Arc<Message>) -> El {
-    let place = if message.last > message.seq { format!("{}–{}", message.seq, message.last) } else { message.seq.to_string() };
+    let place = if message.last > message.seq {
+        format!("{}–{}", message.seq, message.last)
+    } else {
+        message.seq.to_string()
+    };
     let when = clock(message.at);
-    let place = if when.is_empty() { place } else { format!("{place} · {when}") };
+    let place = if when.is_empty() {
+        place
+    } else {
+        format!("{place} · {when}")
+    };
     let seq = message.seq;
     let whole = Arc::clone(message);
-    el("header").child(el("b").child(speaker(message.who, &message.name))).child(el("span").child(place)).child(covered(seq)).child(
-        el("button")
-            .class("quiet")
-            .attr("type", "button")
-            .attr("aria-label", t(T::CopyMessage))
-            .child(icon("copy"))
-            .click(move || act::copy(plain(&whole))),
-    )
+    el("header")
+        .child(el("b").child(speaker(message.who, &message.name)))
+        .child(el("span").child(place))
+        .child(covered(seq))
+        .child(
+            el("button")
+                .class("quiet")
+                .attr("type", "button")
+                .attr("aria-label", t(T::CopyMessage))
+                .child(icon("copy"))
+                .click(move || act::copy(plain(&whole))),
+        )
 }
 
 /// The name beside a message.
@@ -67,9 +83,16 @@ pub fn speaker(who: Who, name: &str) -> String {
 /// "in layer 3", while a layer stands for the message.
 fn covered(seq: u32) -> AnyView {
     let state = AppState::here();
-    let layer = Memo::new(move |_| state.layers.with(|all| all.iter().find(|l| l.covers(seq)).map(|l| l.number)));
+    let layer = Memo::new(move |_| {
+        state
+            .layers
+            .with(|all| all.iter().find(|l| l.covers(seq)).map(|l| l.number))
+    });
     live(move || match layer.get() {
-        Some(n) => el("span").class("in").child(fill(T::InLayer, &[&n.to_string()])).view(),
+        Some(n) => el("span")
+            .class("in")
+            .child(fill(T::InLayer, &[&n.to_string()]))
+            .view(),
         None => nothing(),
     })
 }
@@ -78,20 +101,36 @@ fn block(block: &Block) -> AnyView {
     match block {
         Block::Text(text) => prose(text),
         Block::Thinking(text) => thinking(text.clone()).into_child(),
-        Block::Tool { name, arguments, result, error } => tool(name, arguments, result.as_deref(), *error).into_child(),
-        Block::Attachment { name, media } => el("p").class("plain").child(icon("page")).child(format!(" {name} ")).child(el("span").class("sub").child(media.clone())).into_child(),
+        Block::Tool {
+            name,
+            arguments,
+            result,
+            error,
+        } => tool(name, arguments, result.as_deref(), *error).into_child(),
+        Block::Attachment { name, media } => el("p")
+            .class("plain")
+            .child(icon("page"))
+            .child(format!(" {name} "))
+            .child(el("span").class("sub").child(media.clone()))
+            .into_child(),
     }
 }
 
 /// Markdown as DOM nodes.
 pub fn prose(text: &str) -> AnyView {
     let nodes = markdown::parse(text);
-    el("div").class("prose").made(move |element| markdown::dom::append(&element, &nodes)).into_child()
+    el("div")
+        .class("prose")
+        .made(move |element| markdown::dom::append(&element, &nodes))
+        .into_child()
 }
 
 /// Folded thinking.
 pub fn thinking(text: String) -> El {
-    el("details").class("think").child(el("summary").child(icon("chev")).child(t(T::Thought))).child(el("p").child(text))
+    el("details")
+        .class("think")
+        .child(el("summary").child(icon("chev")).child(t(T::Thought)))
+        .child(el("p").child(text))
 }
 
 fn tool(name: &str, arguments: &str, result: Option<&str>, error: bool) -> El {
@@ -101,31 +140,75 @@ fn tool(name: &str, arguments: &str, result: Option<&str>, error: bool) -> El {
         (Some(_), true) => t(T::ToolFailed).to_owned(),
         (Some(text), false) => number(text.lines().count() as u32),
     };
-    let side = el("span").class(if error { "badc" } else { "" }).child(said);
-    let summary = el("summary").child(icon("tool")).child(el("b").child(name.to_owned())).child(el("code").child(short)).child(side);
+    let side = el("span")
+        .class(if error { "badc" } else { "" })
+        .child(said);
+    let summary = el("summary")
+        .child(icon("tool"))
+        .child(el("b").child(name.to_owned()))
+        .child(el("code").child(short))
+        .child(side);
     let details = el("details").class("tool").child(summary);
     let Some(text) = result else {
-        return details.child(el("pre").attr("tabindex", "0").child(el("code").child(arguments.to_owned())));
+        return details.child(
+            el("pre")
+                .attr("tabindex", "0")
+                .child(el("code").child(arguments.to_owned())),
+        );
     };
     let lines = text.lines().count();
     if lines <= LINES + 4 {
-        return details.child(el("pre").attr("tabindex", "0").child(el("code").child(text.to_owned())));
+        return details.child(
+            el("pre")
+                .attr("tabindex", "0")
+                .child(el("code").child(text.to_owned())),
+        );
     }
-    let first: String = text.lines().take(LINES).fold(String::new(), |all, line| all + line + "\n");
+    let first: String = text
+        .lines()
+        .take(LINES)
+        .fold(String::new(), |all, line| all + line + "\n");
     let whole = text.to_owned();
     let open = RwSignal::new(false);
     details
-        .child(el("pre").attr("tabindex", "0").child(el("code").text_live(move || if open.get() { whole.clone() } else { first.clone() })))
-        .child(el("p").class("fold").child(
-            el("button").class("link").attr("type", "button").click(move || open.update(|o| *o = !*o)).text_live(move || {
-                if open.get() { t(T::FewerLines).to_owned() } else { fill(T::MoreLines, &[&number((lines - LINES) as u32)]) }
-            }),
-        ))
+        .child(
+            el("pre")
+                .attr("tabindex", "0")
+                .child(el("code").text_live(move || {
+                    if open.get() {
+                        whole.clone()
+                    } else {
+                        first.clone()
+                    }
+                })),
+        )
+        .child(
+            el("p").class("fold").child(
+                el("button")
+                    .class("link")
+                    .attr("type", "button")
+                    .click(move || open.update(|o| *o = !*o))
+                    .text_live(move || {
+                        if open.get() {
+                            t(T::FewerLines).to_owned()
+                        } else {
+                            fill(T::MoreLines, &[&number((lines - LINES) as u32)])
+                        }
+                    }),
+            ),
+        )
 }
 
 fn stats(stats: Stats) -> El {
-    let line = el("p").class("stats").child(el("span").child(fill(T::ReadWrote, &[&number(stats.read), &number(stats.wrote)])));
-    line.child(stats.speed.map(|speed| el("span").child(fill(T::Speed, &[&decimal(speed)]))))
+    let line = el("p").class("stats").child(el("span").child(fill(
+        T::ReadWrote,
+        &[&number(stats.read), &number(stats.wrote)],
+    )));
+    line.child(
+        stats
+            .speed
+            .map(|speed| el("span").child(fill(T::Speed, &[&decimal(speed)]))),
+    )
 }
 
 /// The words of a message, for the clipboard.
@@ -133,8 +216,10 @@ fn plain(message: &Message) -> String {
     let mut out = String::new();
     for block in &message.blocks {
         let text = match block {
-            Block::Text(text) => text.as_str(),
-            Block::Tool { result: Some(text), .. } => text.as_str(),
+            Block::Text(text)
+            | Block::Tool {
+                result: Some(text), ..
+            } => text.as_str(),
             Block::Tool { arguments, .. } => arguments.as_str(),
             Block::Attachment { name, .. } => name.as_str(),
             Block::Thinking(_) => continue,

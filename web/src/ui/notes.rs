@@ -20,10 +20,15 @@ pub fn notes() -> El {
         .attr("id", "notes")
         .attr("aria-label", t(T::NotesLabel))
         .child(
-            el("button").class("quiet notes-close").attr("type", "button").attr("aria-label", t(T::Close)).child(icon("cross")).click(move || {
-                state.notes.set(false);
-                page::focus(".notes-open");
-            }),
+            el("button")
+                .class("quiet notes-close")
+                .attr("type", "button")
+                .attr("aria-label", t(T::Close))
+                .child(icon("cross"))
+                .click(move || {
+                    state.notes.set(false);
+                    page::focus(".notes-open");
+                }),
         )
         .child(system(state))
         .child(pins(state))
@@ -31,20 +36,36 @@ pub fn notes() -> El {
 }
 
 fn system(state: AppState) -> El {
-    let text = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.system.clone())).unwrap_or_default());
-    let edit = el("button").class("link").attr("type", "button").attr("id", "edit-system").child(t(T::Edit)).click(move || {
-        if state.open.with(Option::is_some) {
-            state.dialog.set(Some(Dialog::System));
-        }
+    let text = Memo::new(move |_| {
+        state
+            .open
+            .with(|o| o.as_ref().map(|o| o.system.clone()))
+            .unwrap_or_default()
     });
-    el("section").child(el("h2").child(t(T::SystemPrompt)).child(edit)).live(move || {
-        let text = text.get();
-        if text.is_empty() {
-            el("p").class("sub").child(t(T::SystemPromptNone)).view()
-        } else {
-            el("p").class("system").attr("dir", "auto").child(text).into_child()
-        }
-    })
+    let edit = el("button")
+        .class("link")
+        .attr("type", "button")
+        .attr("id", "edit-system")
+        .child(t(T::Edit))
+        .click(move || {
+            if state.open.with(Option::is_some) {
+                state.dialog.set(Some(Dialog::System));
+            }
+        });
+    el("section")
+        .child(el("h2").child(t(T::SystemPrompt)).child(edit))
+        .live(move || {
+            let text = text.get();
+            if text.is_empty() {
+                el("p").class("sub").child(t(T::SystemPromptNone)).view()
+            } else {
+                el("p")
+                    .class("system")
+                    .attr("dir", "auto")
+                    .child(text)
+                    .into_child()
+            }
+        })
 }
 
 fn pins(state: AppState) -> AnyView {
@@ -53,18 +74,37 @@ fn pins(state: AppState) -> AnyView {
         if pins.is_empty() {
             return nothing();
         }
-        let lines = pins.into_iter().map(|pin| el("li").child(icon("lock")).child(el("span").attr("dir", "auto").child(pin)));
-        el("section").child(el("h2").child(t(T::Pinned))).child(el("ul").class("marks").children(lines)).into_child()
+        let lines = pins.into_iter().map(|pin| {
+            el("li")
+                .child(icon("lock"))
+                .child(el("span").attr("dir", "auto").child(pin))
+        });
+        el("section")
+            .child(el("h2").child(t(T::Pinned)))
+            .child(el("ul").class("marks").children(lines))
+            .into_child()
     })
 }
 
 fn layers(state: AppState) -> El {
-    let total = move || state.layers.with(|all| all.iter().map(|l| l.tokens).sum::<u32>());
-    let head = el("h2").child(t(T::Layers)).child(el("i").text_live(move || match total() {
-        0 => String::new(),
-        n => number(n),
-    }));
-    let compact = el("button").class("btn").attr("type", "button").attr("id", "compact").child(icon("strata")).child(t(T::CompactNow)).click(|| act::compact(String::new()));
+    let total = move || {
+        state
+            .layers
+            .with(|all| all.iter().map(|l| l.tokens).sum::<u32>())
+    };
+    let head = el("h2")
+        .child(t(T::Layers))
+        .child(el("i").text_live(move || match total() {
+            0 => String::new(),
+            n => number(n),
+        }));
+    let compact = el("button")
+        .class("btn")
+        .attr("type", "button")
+        .attr("id", "compact")
+        .child(icon("strata"))
+        .child(t(T::CompactNow))
+        .click(|| act::compact(String::new()));
     el("section")
         .child(head)
         .live(move || {
@@ -73,7 +113,10 @@ fn layers(state: AppState) -> El {
                 return el("p").class("sub").child(t(T::LayersNone)).view();
             }
             let largest = all.iter().map(|l| l.tokens).max().unwrap_or(1);
-            el("ol").class("strata").children(all.iter().map(|layer| strip(layer, largest))).into_child()
+            el("ol")
+                .class("strata")
+                .children(all.iter().map(|layer| strip(layer, largest)))
+                .into_child()
         })
         .child(el("p").class("acts").child(compact))
 }
@@ -89,7 +132,11 @@ fn strip(layer: &LayerView, largest: u32) -> El {
     el("li").child(
         el("button")
             .attr("type", "button")
-            .child(el("span").class(band_class(layer.age)).var("block-size", height))
+            .child(
+                el("span")
+                    .class(band_class(layer.age))
+                    .var("block-size", height),
+            )
             .child(words)
             .click(move || act::read_layer(key)),
     )

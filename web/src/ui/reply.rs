@@ -15,19 +15,43 @@ use crate::view::thread::Who;
 /// The reply, while there is one.
 pub fn reply() -> AnyView {
     let state = AppState::here();
-    let who = Memo::new(move |_| state.reply.with(|r| r.as_ref().map(|r| (r.seq, r.name.clone()))));
+    let who = Memo::new(move |_| {
+        state
+            .reply
+            .with(|r| r.as_ref().map(|r| (r.seq, r.name.clone())))
+    });
     live(move || {
-        let Some((seq, name)) = who.get() else { return nothing() };
+        let Some((seq, name)) = who.get() else {
+            return nothing();
+        };
         let thought = live(move || {
             let text = state.reply_thinking.get();
-            if text.is_empty() { nothing() } else { thinking(text).into_child() }
+            if text.is_empty() {
+                nothing()
+            } else {
+                thinking(text).into_child()
+            }
         });
         el("article")
             .class("msg replying")
             .attr("aria-busy", "true")
             .attr("data-seq", seq.to_string())
-            .child(el("header").child(el("b").child(speaker(Who::Model, &name))).child(el("span").child(seq.to_string())))
-            .child(el("div").class("body").child(thought).child(el("div").class("prose").made(move |element| write(state, &element))).child(waiting(state)))
+            .child(
+                el("header")
+                    .child(el("b").child(speaker(Who::Model, &name)))
+                    .child(el("span").child(seq.to_string())),
+            )
+            .child(
+                el("div")
+                    .class("body")
+                    .child(thought)
+                    .child(
+                        el("div")
+                            .class("prose")
+                            .made(move |element| write(state, &element)),
+                    )
+                    .child(waiting(state)),
+            )
             .into_child()
     })
 }
@@ -35,17 +59,39 @@ pub fn reply() -> AnyView {
 /// Three dots until the first word.
 fn waiting(state: AppState) -> AnyView {
     let empty = Memo::new(move |_| state.reply_text.with(String::is_empty));
-    live(move || if empty.get() { el("p").class("waiting").attr("aria-label", t(T::ReplyStreaming)).child("…").view() } else { nothing() })
+    live(move || {
+        if empty.get() {
+            el("p")
+                .class("waiting")
+                .attr("aria-label", t(T::ReplyStreaming))
+                .child("…")
+                .view()
+        } else {
+            nothing()
+        }
+    })
 }
 
 /// Keeps `element` in step with the text: blocks that can no longer change are appended for good.
 fn write(state: AppState, element: &Element) {
-    let Some(document) = element.owner_document() else { return };
-    let (Ok(done), Ok(tail)) = (document.create_element("div"), document.create_element("div")) else { return };
+    let Some(document) = element.owner_document() else {
+        return;
+    };
+    let (Ok(done), Ok(tail)) = (
+        document.create_element("div"),
+        document.create_element("div"),
+    ) else {
+        return;
+    };
     let _ = element.append_child(&done);
     let _ = element.append_child(&tail);
     // JavaScript values stay on this thread, where effects run as well.
-    let parts = StoredValue::new_local((done, tail, RefCell::new(Splitter::new()), RefCell::new(0usize)));
+    let parts = StoredValue::new_local((
+        done,
+        tail,
+        RefCell::new(Splitter::new()),
+        RefCell::new(0usize),
+    ));
     Effect::new(move |_| {
         state.reply_text.with(|text| {
             parts.with_value(|(done, tail, splitter, shown)| {

@@ -17,15 +17,32 @@ use crate::view::model::{Check, Connection, Fix, Verdict};
 /// The settings screen.
 pub fn settings() -> AnyView {
     let state = AppState::here();
-    let tabs = [(Tab::Connection, T::TabConnection), (Tab::Model, T::TabModel), (Tab::Appearance, T::TabAppearance), (Tab::Shortcuts, T::TabShortcuts)];
-    let nav = el("nav").class("tabs").attr("aria-label", t(T::Settings)).children(tabs.into_iter().map(|(tab, name)| {
-        el("button")
-            .attr("type", "button")
-            .attr_live("aria-current", move || (state.tab.get() == tab).then(|| "page".to_owned()))
-            .child(t(name))
-            .click(move || state.tab.set(tab))
-    }));
-    let head = el("header").class("head wide").child(el("div").class("title").child(el("h1").attr("id", "h-settings").child(t(T::Settings)))).child(nav);
+    let tabs = [
+        (Tab::Connection, T::TabConnection),
+        (Tab::Model, T::TabModel),
+        (Tab::Appearance, T::TabAppearance),
+        (Tab::Shortcuts, T::TabShortcuts),
+    ];
+    let nav = el("nav")
+        .class("tabs")
+        .attr("aria-label", t(T::Settings))
+        .children(tabs.into_iter().map(|(tab, name)| {
+            el("button")
+                .attr("type", "button")
+                .attr_live("aria-current", move || {
+                    (state.tab.get() == tab).then(|| "page".to_owned())
+                })
+                .child(t(name))
+                .click(move || state.tab.set(tab))
+        }));
+    let head = el("header")
+        .class("head wide")
+        .child(
+            el("div")
+                .class("title")
+                .child(el("h1").attr("id", "h-settings").child(t(T::Settings))),
+        )
+        .child(nav);
     el("section")
         .class("screen settings")
         .attr("id", "s-settings")
@@ -45,13 +62,21 @@ fn input_value(event: &web_sys::Event) -> Option<String> {
 }
 
 fn ticked(event: &web_sys::Event) -> Option<bool> {
-    Some(event.target()?.dyn_into::<HtmlInputElement>().ok()?.checked())
+    Some(
+        event
+            .target()?
+            .dyn_into::<HtmlInputElement>()
+            .ok()?
+            .checked(),
+    )
 }
 
 /// The address of the model server and what the doctor found.
 fn connection(state: AppState) -> El {
     let chip = live(move || {
-        let worst = state.checks.with(|all| all.iter().map(|c| c.verdict).max_by_key(|v| *v as u8));
+        let worst = state
+            .checks
+            .with(|all| all.iter().map(|c| c.verdict).max_by_key(|v| *v as u8));
         let (class, text) = match worst {
             None => return nothing(),
             Some(Verdict::Good) => ("chip okc", T::DoctorWorks),
@@ -62,7 +87,9 @@ fn connection(state: AppState) -> El {
     });
     let field = StoredValue::new_local(None::<HtmlInputElement>);
     let test = move || {
-        let typed = field.with_value(|f| f.as_ref().map(HtmlInputElement::value)).unwrap_or_default();
+        let typed = field
+            .with_value(|f| f.as_ref().map(HtmlInputElement::value))
+            .unwrap_or_default();
         act::connect(address_of(&typed));
     };
     let kind = move || state.settings.with(|s| s.server);
@@ -81,11 +108,25 @@ fn connection(state: AppState) -> El {
                 .on("change", |event| {
                     act::choose_server(Server::named(&selected(&event).unwrap_or_default()));
                 })
-                .children([(Server::Ollama, T::KindOllama), (Server::LlamaCpp, T::KindLlamaCpp), (Server::OpenAi, T::KindOpenAi)].map(
-                    |(server, name)| el("option").attr("value", server.name()).flag("selected", chosen == server).child(t(name)),
-                )),
+                .children(
+                    [
+                        (Server::Ollama, T::KindOllama),
+                        (Server::LlamaCpp, T::KindLlamaCpp),
+                        (Server::OpenAi, T::KindOpenAi),
+                    ]
+                    .map(|(server, name)| {
+                        el("option")
+                            .attr("value", server.name())
+                            .flag("selected", chosen == server)
+                            .child(t(name))
+                    }),
+                ),
         )
-        .child(el("label").attr("for", "address").child(t(T::ServerAddress)))
+        .child(
+            el("label")
+                .attr("for", "address")
+                .child(t(T::ServerAddress)),
+        )
         .child(
             el("input")
                 .attr("id", "address")
@@ -95,22 +136,43 @@ fn connection(state: AppState) -> El {
                 .prop_live("value", move || state.settings.with(|s| s.address.clone()))
                 .made(move |element| field.set_value(element.dyn_into().ok())),
         )
-        .child(el("button").class("btn").attr("type", "submit").attr("id", "test").text_live(move || {
-            let text = match state.connection.get() {
-                Connection::Asking => T::Testing,
-                _ if state.checks.with(Vec::is_empty) => T::Test,
-                _ => T::TestAgain,
-            };
-            t(text).to_owned()
-        }))
-        .child(live(move || if kind() == Server::Ollama { nothing() } else { key(state).view() }));
+        .child(
+            el("button")
+                .class("btn")
+                .attr("type", "submit")
+                .attr("id", "test")
+                .text_live(move || {
+                    let text = match state.connection.get() {
+                        Connection::Asking => T::Testing,
+                        _ if state.checks.with(Vec::is_empty) => T::Test,
+                        _ => T::TestAgain,
+                    };
+                    t(text).to_owned()
+                }),
+        )
+        .child(live(move || {
+            if kind() == Server::Ollama {
+                nothing()
+            } else {
+                key(state).view()
+            }
+        }));
     el("section")
         .attr("aria-labelledby", "h-server")
-        .child(el("h2").attr("id", "h-server").child(t(T::TabConnection)).child(chip))
+        .child(
+            el("h2")
+                .attr("id", "h-server")
+                .child(t(T::TabConnection))
+                .child(chip),
+        )
         .child(form)
         .child(live(move || {
             let checks = state.checks.get();
-            el("ol").class("checks").attr("aria-live", "polite").children(checks.into_iter().map(check)).view()
+            el("ol")
+                .class("checks")
+                .attr("aria-live", "polite")
+                .children(checks.into_iter().map(check))
+                .view()
         }))
 }
 
@@ -119,20 +181,31 @@ fn key(state: AppState) -> El {
     el("div")
         .class("across key")
         .child(
-            el("label").child(el("span").class("sub").child(t(T::ApiKey))).child(
-                el("input")
-                    .attr("type", "password")
-                    .attr("id", "key")
-                    .attr("autocomplete", "off")
-                    .prop_live("value", move || state.key.get())
-                    .on("change", |event| act::set_key(input_value(&event).unwrap_or_default())),
-            ),
+            el("label")
+                .child(el("span").class("sub").child(t(T::ApiKey)))
+                .child(
+                    el("input")
+                        .attr("type", "password")
+                        .attr("id", "key")
+                        .attr("autocomplete", "off")
+                        .prop_live("value", move || state.key.get())
+                        .on("change", |event| {
+                            act::set_key(input_value(&event).unwrap_or_default());
+                        }),
+                ),
         )
         .child(el("p").class("sub").child(t(T::ApiKeyHelp)))
         .child(
             el("label")
                 .class("tick-box")
-                .child(el("input").attr("type", "checkbox").flag("checked", keep).on("change", |event| act::keep_key(ticked(&event).unwrap_or(false))))
+                .child(
+                    el("input")
+                        .attr("type", "checkbox")
+                        .flag("checked", keep)
+                        .on("change", |event| {
+                            act::keep_key(ticked(&event).unwrap_or(false));
+                        }),
+                )
                 .child(t(T::ApiKeyKeep)),
         )
 }
@@ -143,9 +216,19 @@ fn check(check: Check) -> El {
         Verdict::Remark => ("bad warnc", "warn"),
         Verdict::Bad => ("bad badc", "cross"),
     };
-    let words = el("div").child(el("b").child(check.title)).child((!check.detail.is_empty()).then(|| el("p").child(check.detail)));
-    let words = words.child(fixes(check.fixes)).child(check.exact.then(|| el("p").class("sub").child(t(T::ExactOrigin))));
-    el("li").class(class).child(icon(icon_name)).child(words).child(check.took.map(|ms| el("i").child(seconds(ms))))
+    let words = el("div")
+        .child(el("b").child(check.title))
+        .child((!check.detail.is_empty()).then(|| el("p").child(check.detail)));
+    let words = words.child(fixes(check.fixes)).child(
+        check
+            .exact
+            .then(|| el("p").class("sub").child(t(T::ExactOrigin))),
+    );
+    el("li")
+        .class(class)
+        .child(icon(icon_name))
+        .child(words)
+        .child(check.took.map(|ms| el("i").child(seconds(ms))))
 }
 
 /// Fixes that differ by system are tabs, the likely one first; the others stand one below the other.
@@ -154,15 +237,28 @@ fn fixes(all: Vec<Fix>) -> AnyView {
         return el("div").children(all.into_iter().map(fix)).into_child();
     }
     let chosen = RwSignal::new(0);
-    let tabs = el("div").class("os").attr("role", "tablist").attr("aria-label", t(T::SystemOfServer)).children(all.iter().enumerate().map(|(i, fix)| {
-        el("button")
-            .attr("type", "button")
-            .attr("role", "tab")
-            .attr_live("aria-selected", move || Some((chosen.get() == i).to_string()))
-            .child(fix.system.unwrap_or_default())
-            .click(move || chosen.set(i))
-    }));
-    el("div").child(tabs).live(move || all.get(chosen.get()).cloned().map_or_else(nothing, |f| fix(f).view())).into_child()
+    let tabs = el("div")
+        .class("os")
+        .attr("role", "tablist")
+        .attr("aria-label", t(T::SystemOfServer))
+        .children(all.iter().enumerate().map(|(i, fix)| {
+            el("button")
+                .attr("type", "button")
+                .attr("role", "tab")
+                .attr_live("aria-selected", move || {
+                    Some((chosen.get() == i).to_string())
+                })
+                .child(fix.system.unwrap_or_default())
+                .click(move || chosen.set(i))
+        }));
+    el("div")
+        .child(tabs)
+        .live(move || {
+            all.get(chosen.get())
+                .cloned()
+                .map_or_else(nothing, |f| fix(f).view())
+        })
+        .into_child()
 }
 
 fn fix(fix: Fix) -> El {
@@ -171,28 +267,52 @@ fn fix(fix: Fix) -> El {
         return words;
     }
     let text = fix.commands.clone();
-    let copy = el("button").class("quiet").attr("type", "button").child(icon("copy")).child(t(T::Copy)).click(move || act::copy(text.clone()));
+    let copy = el("button")
+        .class("quiet")
+        .attr("type", "button")
+        .child(icon("copy"))
+        .child(t(T::Copy))
+        .click(move || act::copy(text.clone()));
     words.child(
         el("figure")
             .class("code")
-            .child(el("figcaption").child(el("span").child(fix.system.unwrap_or_default())).child(copy))
-            .child(el("pre").attr("tabindex", "0").child(el("code").child(fix.commands))),
+            .child(
+                el("figcaption")
+                    .child(el("span").child(fix.system.unwrap_or_default()))
+                    .child(copy),
+            )
+            .child(
+                el("pre")
+                    .attr("tabindex", "0")
+                    .child(el("code").child(fix.commands)),
+            ),
     )
 }
 
 fn field(name: T, control: El, help: Option<String>) -> El {
-    el("label").child(t(name)).child(control).child(help.map(|h| el("span").child(h)))
+    el("label")
+        .child(t(name))
+        .child(control)
+        .child(help.map(|h| el("span").child(h)))
 }
 
 /// What new sessions begin with, and who writes layers.
 fn model(state: AppState) -> El {
     let window = state.settings.with_untracked(|s| s.window);
-    let sizes = WINDOWS.into_iter().map(move |n| el("option").attr("value", n.to_string()).flag("selected", n == window).child(number(n)));
-    let window_control = el("select").attr("id", "default-window").children(sizes).on("change", |event| {
-        if let Some(n) = selected(&event).and_then(|v| v.parse().ok()) {
-            act::change(move |s| s.window = n);
-        }
+    let sizes = WINDOWS.into_iter().map(move |n| {
+        el("option")
+            .attr("value", n.to_string())
+            .flag("selected", n == window)
+            .child(number(n))
     });
+    let window_control = el("select")
+        .attr("id", "default-window")
+        .children(sizes)
+        .on("change", |event| {
+            if let Some(n) = selected(&event).and_then(|v| v.parse().ok()) {
+                act::change(move |s| s.window = n);
+            }
+        });
     let automatic = state.settings.with_untracked(|s| s.automatic);
     el("section")
         .class("span")
@@ -201,49 +321,120 @@ fn model(state: AppState) -> El {
         .child(
             el("div")
                 .class("fields")
-                .child(live(move || field(T::Model, model_list(state, false), None).view()))
-                .child(field(T::Window, window_control, Some(t(T::WindowHelp).to_owned())))
-                .child(live(move || field(T::SummaryModel, model_list(state, true), None).view())),
+                .child(live(move || {
+                    field(T::Model, model_list(state, false), None).view()
+                }))
+                .child(field(
+                    T::Window,
+                    window_control,
+                    Some(t(T::WindowHelp).to_owned()),
+                ))
+                .child(live(move || {
+                    field(T::SummaryModel, model_list(state, true), None).view()
+                })),
         )
         .child(
             el("label")
                 .class("tick-box")
-                .child(el("input").attr("type", "checkbox").flag("checked", automatic).on("change", |event| {
-                    let on = ticked(&event).unwrap_or(true);
-                    act::change(move |s| s.automatic = on);
-                }))
+                .child(
+                    el("input")
+                        .attr("type", "checkbox")
+                        .flag("checked", automatic)
+                        .on("change", |event| {
+                            let on = ticked(&event).unwrap_or(true);
+                            act::change(move |s| s.automatic = on);
+                        }),
+                )
                 .child(t(T::AutoCompact)),
         )
 }
 
 fn model_list(state: AppState, for_layers: bool) -> El {
-    let chosen = state.settings.with_untracked(|s| if for_layers { s.summary_model.clone() } else { s.model.clone() });
-    let list = el("select").attr("id", if for_layers { "summary-model" } else { "default-model" }).on("change", move |event| {
-        let Some(name) = selected(&event) else { return };
-        act::change(move |s| {
-            if for_layers {
-                s.summary_model = name;
-            } else {
-                s.model = name;
-            }
-        });
+    let chosen = state.settings.with_untracked(|s| {
+        if for_layers {
+            s.summary_model.clone()
+        } else {
+            s.model.clone()
+        }
     });
-    let first = if for_layers { T::SummaryModelSame } else { T::NoModel };
-    let list = list.child(el("option").attr("value", "").flag("selected", chosen.is_empty()).child(t(first)));
-    let list = if for_layers { list.child(el("option").attr("value", "-").flag("selected", chosen == "-").child(t(T::SummaryModelNone))) } else { list };
+    let list = el("select")
+        .attr(
+            "id",
+            if for_layers {
+                "summary-model"
+            } else {
+                "default-model"
+            },
+        )
+        .on("change", move |event| {
+            let Some(name) = selected(&event) else { return };
+            act::change(move |s| {
+                if for_layers {
+                    s.summary_model = name;
+                } else {
+                    s.model = name;
+                }
+            });
+        });
+    let first = if for_layers {
+        T::SummaryModelSame
+    } else {
+        T::NoModel
+    };
+    let list = list.child(
+        el("option")
+            .attr("value", "")
+            .flag("selected", chosen.is_empty())
+            .child(t(first)),
+    );
+    let list = if for_layers {
+        list.child(
+            el("option")
+                .attr("value", "-")
+                .flag("selected", chosen == "-")
+                .child(t(T::SummaryModelNone)),
+        )
+    } else {
+        list
+    };
     let models = state.models.get();
     let lost = !chosen.is_empty() && chosen != "-" && !models.iter().any(|m| m.name == chosen);
-    list.child(lost.then(|| el("option").attr("value", chosen.clone()).flag("selected", true).child(chosen.clone())))
-        .children(models.iter().map(|m| el("option").attr("value", m.name.clone()).flag("selected", m.name == chosen).child(describe(m))))
+    list.child(lost.then(|| {
+        el("option")
+            .attr("value", chosen.clone())
+            .flag("selected", true)
+            .child(chosen.clone())
+    }))
+    .children(models.iter().map(|m| {
+        el("option")
+            .attr("value", m.name.clone())
+            .flag("selected", m.name == chosen)
+            .child(describe(m))
+    }))
 }
 
 /// A choice of a few, as radio buttons.
-fn choice(name: T, group: &'static str, options: Vec<(String, &'static str, bool)>, then: fn(&str)) -> El {
-    el("fieldset").class("choice").child(el("legend").child(t(name))).children(options.into_iter().map(move |(label, value, on)| {
-        el("label")
-            .child(el("input").attr("type", "radio").attr("name", group).attr("value", value).flag("checked", on).on("change", move |_| then(value)))
-            .child(label)
-    }))
+fn choice(
+    name: T,
+    group: &'static str,
+    options: Vec<(String, &'static str, bool)>,
+    then: fn(&str),
+) -> El {
+    el("fieldset")
+        .class("choice")
+        .child(el("legend").child(t(name)))
+        .children(options.into_iter().map(move |(label, value, on)| {
+            el("label")
+                .child(
+                    el("input")
+                        .attr("type", "radio")
+                        .attr("name", group)
+                        .attr("value", value)
+                        .flag("checked", on)
+                        .on("change", move |_| then(value)),
+                )
+                .child(label)
+        }))
 }
 
 fn appearance(state: AppState) -> El {
@@ -272,7 +463,10 @@ fn appearance(state: AppState) -> El {
         .child(choice(
             T::Contrast,
             "contrast",
-            vec![(own(T::ContrastSystem), "system", !now.contrast), (own(T::ContrastMore), "more", now.contrast)],
+            vec![
+                (own(T::ContrastSystem), "system", !now.contrast),
+                (own(T::ContrastMore), "more", now.contrast),
+            ],
             |value| {
                 let more = value == "more";
                 act::change(move |s| s.contrast = more);
@@ -281,7 +475,10 @@ fn appearance(state: AppState) -> El {
         .child(choice(
             T::Palette,
             "palette",
-            vec![(own(T::PaletteColour), "colour", !now.grey), (own(T::PaletteGrey), "grey", now.grey)],
+            vec![
+                (own(T::PaletteColour), "colour", !now.grey),
+                (own(T::PaletteGrey), "grey", now.grey),
+            ],
             |value| {
                 let grey = value == "grey";
                 act::change(move |s| s.grey = grey);
@@ -313,6 +510,18 @@ fn shortcuts() -> El {
     el("section")
         .attr("aria-labelledby", "h-keys")
         .child(el("h2").attr("id", "h-keys").child(t(T::TabShortcuts)))
-        .child(el("dl").class("figures").children(keys.into_iter().map(|(key, text)| el("div").child(el("dt").child(el("kbd").child(key))).child(el("dd").child(t(text))))))
-        .child(el("p").class("sub").child(fill(T::CommandsAre, &[&crate::command::NAMES.join(", ")])))
+        .child(
+            el("dl")
+                .class("figures")
+                .children(keys.into_iter().map(|(key, text)| {
+                    el("div")
+                        .child(el("dt").child(el("kbd").child(key)))
+                        .child(el("dd").child(t(text)))
+                })),
+        )
+        .child(
+            el("p")
+                .class("sub")
+                .child(fill(T::CommandsAre, &[&crate::command::NAMES.join(", ")])),
+        )
 }

@@ -19,7 +19,14 @@ pub fn side() -> El {
     el("nav")
         .class("side")
         .attr("aria-label", t(T::SessionsAndScreens))
-        .child(el("a").class("wordmark").attr("href", "#chat").attr("aria-label", t(T::Home)).child("palimpsest").child(el("span").attr("aria-hidden", "true")))
+        .child(
+            el("a")
+                .class("wordmark")
+                .attr("href", "#chat")
+                .attr("aria-label", t(T::Home))
+                .child("palimpsest")
+                .child(el("span").attr("aria-hidden", "true")),
+        )
         .child(new_session())
         .child(search(filter))
         .child(el("div").class("lists").child(list(state, filter)))
@@ -42,17 +49,29 @@ fn search(filter: RwSignal<String>) -> El {
         .class("find")
         .child(icon("search"))
         .child(el("span").class("vh").child(t(T::SearchSessions)))
-        .child(el("input").attr("type", "search").attr("id", "find").attr("placeholder", t(T::Search)).on("input", move |event| {
-            if let Some(input) = event.target().and_then(|x| x.dyn_into::<HtmlInputElement>().ok()) {
-                filter.set(input.value());
-            }
-        }))
+        .child(
+            el("input")
+                .attr("type", "search")
+                .attr("id", "find")
+                .attr("placeholder", t(T::Search))
+                .on("input", move |event| {
+                    if let Some(input) = event
+                        .target()
+                        .and_then(|x| x.dyn_into::<HtmlInputElement>().ok())
+                    {
+                        filter.set(input.value());
+                    }
+                }),
+        )
         .child(el("kbd").child(shortcut("K", false)))
 }
 
 /// A key combination as the system writes it.
 pub fn shortcut(key: &str, shift: bool) -> String {
-    let apple = window().navigator().user_agent().is_ok_and(|agent| agent.contains("Mac OS"));
+    let apple = window()
+        .navigator()
+        .user_agent()
+        .is_ok_and(|agent| agent.contains("Mac OS"));
     match (apple, shift) {
         (true, true) => format!("⇧⌘{key}"),
         (true, false) => format!("⌘{key}"),
@@ -67,12 +86,21 @@ fn list(state: AppState, filter: RwSignal<String>) -> AnyView {
             return el("p").class("sub").child(t(T::Loading)).view();
         }
         let now = act::now();
-        let groups = state.sessions.with(|all| filter.with(|f| grouped(all, f, page::midnight(now))));
+        let groups = state
+            .sessions
+            .with(|all| filter.with(|f| grouped(all, f, page::midnight(now))));
         if groups.is_empty() {
-            let text = if state.sessions.with(Vec::is_empty) { T::NoSessions } else { T::NoMatch };
+            let text = if state.sessions.with(Vec::is_empty) {
+                T::NoSessions
+            } else {
+                T::NoMatch
+            };
             return el("p").class("sub").child(t(text)).view();
         }
-        let open = state.open.with(|o| o.as_ref().map(|o| o.id.clone())).unwrap_or_default();
+        let open = state
+            .open
+            .with(|o| o.as_ref().map(|o| o.id.clone()))
+            .unwrap_or_default();
         let mut all = el("div");
         for (when, sessions) in groups {
             let name = match when {
@@ -80,7 +108,9 @@ fn list(state: AppState, filter: RwSignal<String>) -> AnyView {
                 When::Week => T::ThisWeek,
                 When::Earlier => T::Earlier,
             };
-            all = all.child(el("h2").child(t(name))).child(el("ul").children(sessions.into_iter().map(|s| row(state, s, &open))));
+            all = all
+                .child(el("h2").child(t(name)))
+                .child(el("ul").children(sessions.into_iter().map(|s| row(state, s, &open))));
         }
         all.view()
     })
@@ -99,17 +129,30 @@ fn row(state: AppState, session: SessionEntry, open: &str) -> El {
         .child(session.percent.map(|p| el("i").child(format!("{p} %"))))
         .on("click", move |_| act::open(to_open.clone()));
     let tool = |name: T, icon_name: &'static str| {
-        el("button").class("quiet").attr("type", "button").attr("aria-label", format!("{}: {title}", t(name))).child(icon(icon_name))
+        el("button")
+            .class("quiet")
+            .attr("type", "button")
+            .attr("aria-label", format!("{}: {title}", t(name)))
+            .child(icon(icon_name))
     };
     el("li")
         .child(link)
-        .child(tool(T::Rename, "edit").click(move || state.dialog.set(Some(Dialog::Rename { id: id.clone(), title: old_title.clone() }))))
+        .child(tool(T::Rename, "edit").click(move || {
+            state.dialog.set(Some(Dialog::Rename {
+                id: id.clone(),
+                title: old_title.clone(),
+            }));
+        }))
         .child(tool(T::Delete, "cross").click(move || act::delete(to_delete.clone())))
 }
 
 /// A session's title, or what stands in its place.
 pub fn title_of(session: &SessionEntry) -> String {
-    if session.title.is_empty() { t(T::Untitled).to_owned() } else { session.title.clone() }
+    if session.title.is_empty() {
+        t(T::Untitled).to_owned()
+    } else {
+        session.title.clone()
+    }
 }
 
 /// The links to the screens, with their icons.
@@ -123,24 +166,44 @@ const SCREENS: [(Screen, T, &str); 4] = [
 fn link(state: AppState, (screen, name, icon_name): (Screen, T, &'static str)) -> El {
     el("a")
         .attr("href", format!("#{}", screen.name()))
-        .attr_live("aria-current", move || (state.screen.get() == screen).then(|| "page".to_owned()))
+        .attr_live("aria-current", move || {
+            (state.screen.get() == screen).then(|| "page".to_owned())
+        })
         .child(icon(icon_name))
         .child(t(name))
 }
 
 fn foot(state: AppState) -> El {
-    let screens = el("ul").class("screens").children(SCREENS.into_iter().map(|entry| {
-        let keys = (entry.0 == Screen::Context).then(|| el("kbd").child(shortcut("I", false)));
-        el("li").child(link(state, entry).child(keys))
-    }));
-    let used = el("span").text_live(move || state.storage.with(|s| s.used).map_or_else(String::new, |n| fill(T::Stored, &[&bytes(n)])));
-    let theme = el("button").class("quiet").attr("type", "button").attr("id", "theme").attr("aria-label", t(T::SwitchTheme)).child(icon("sun")).click(act::switch_theme);
-    el("div").class("foot").child(screens).child(el("p").class("line").child(used).child(theme))
+    let screens = el("ul")
+        .class("screens")
+        .children(SCREENS.into_iter().map(|entry| {
+            let keys = (entry.0 == Screen::Context).then(|| el("kbd").child(shortcut("I", false)));
+            el("li").child(link(state, entry).child(keys))
+        }));
+    let used = el("span").text_live(move || {
+        state
+            .storage
+            .with(|s| s.used)
+            .map_or_else(String::new, |n| fill(T::Stored, &[&bytes(n)]))
+    });
+    let theme = el("button")
+        .class("quiet")
+        .attr("type", "button")
+        .attr("id", "theme")
+        .attr("aria-label", t(T::SwitchTheme))
+        .child(icon("sun"))
+        .click(act::switch_theme);
+    el("div")
+        .class("foot")
+        .child(screens)
+        .child(el("p").class("line").child(used).child(theme))
 }
 
 /// The bar of screens at the foot of a narrow page.
 pub fn bottom() -> El {
     let state = AppState::here();
-    el("nav").class("bottom").attr("aria-label", t(T::Screens)).children(SCREENS.into_iter().map(|entry| link(state, entry)))
+    el("nav")
+        .class("bottom")
+        .attr("aria-label", t(T::Screens))
+        .children(SCREENS.into_iter().map(|entry| link(state, entry)))
 }
-

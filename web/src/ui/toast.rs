@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::act;
-use crate::el::{El, el, each};
+use crate::el::{El, each, el};
 use crate::icon::icon;
 use crate::state::{AppState, Toast};
 use crate::text::{T, t};
@@ -11,24 +11,41 @@ use crate::text::{T, t};
 /// The notes.
 pub fn toasts() -> El {
     let state = AppState::here();
-    el("div").class("toasts").child(each(move || state.toasts.get(), |toast| toast.id, toast))
+    el("div")
+        .class("toasts")
+        .child(each(move || state.toasts.get(), |toast| toast.id, toast))
 }
 
 fn toast(toast: Toast) -> El {
     let id = toast.id;
     let undo = toast.undo.map(|undo| {
-        el("button").class("btn").attr("type", "button").child(t(T::Undo)).click(move || act::take_back(id, undo.clone()))
+        el("button")
+            .class("btn")
+            .attr("type", "button")
+            .child(t(T::Undo))
+            .click(move || act::take_back(id, undo.clone()))
     });
     el("div")
         .class(if toast.bad { "toast bad" } else { "toast" })
         .child(toast.bad.then(|| icon("warn")))
         .child(el("p").child(toast.text))
         .child(undo)
-        .child(el("button").class("quiet").attr("type", "button").attr("aria-label", t(T::Close)).child(icon("cross")).click(move || act::drop_toast(id)))
+        .child(
+            el("button")
+                .class("quiet")
+                .attr("type", "button")
+                .attr("aria-label", t(T::Close))
+                .child(icon("cross"))
+                .click(move || act::drop_toast(id)),
+        )
 }
 
 /// The polite line for screen readers: only boundaries are said, never every token.
 pub fn status() -> El {
     let state = AppState::here();
-    el("p").class("vh").attr("role", "status").attr("id", "status").text_live(move || state.status.get())
+    el("p")
+        .class("vh")
+        .attr("role", "status")
+        .attr("id", "status")
+        .text_live(move || state.status.get())
 }

@@ -47,7 +47,6 @@ pub enum Age {
     Ancient,
 }
 
-
 /// One stretch of the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
@@ -140,13 +139,19 @@ impl Budget {
             return State::Unknown;
         }
         if self.used > self.limit {
-            return State::Over { by: self.used - self.limit };
+            return State::Over {
+                by: self.used - self.limit,
+            };
         }
         match activity {
             Activity::Stuck => State::Stuck,
             Activity::Writing(layer) => State::Trigger { layer: Some(layer) },
             Activity::Quiet if self.used >= self.trigger => State::Trigger { layer: None },
-            Activity::Quiet if u64::from(self.used) * 100 >= u64::from(self.limit) * 65 => State::Near { left: self.trigger - self.used },
+            Activity::Quiet if u64::from(self.used) * 100 >= u64::from(self.limit) * 65 => {
+                State::Near {
+                    left: self.trigger - self.used,
+                }
+            }
             Activity::Quiet => State::Calm,
         }
     }
@@ -178,13 +183,20 @@ impl Budget {
     /// window, the bar is as wide as the contents.
     pub fn stretches(&self) -> Vec<Segment> {
         let mut all = self.segments.clone();
-        let Some(window) = self.window else { return all };
-        let mut room = window.saturating_sub(all.iter().map(|s| s.tokens).fold(0, u32::saturating_add));
+        let Some(window) = self.window else {
+            return all;
+        };
+        let mut room =
+            window.saturating_sub(all.iter().map(|s| s.tokens).fold(0, u32::saturating_add));
         let margin = self.margin.min(room);
         room -= margin;
         let reserve = self.reserve.min(room);
         room -= reserve;
-        for (kind, tokens) in [(Kind::Free, room), (Kind::Reserve, reserve), (Kind::Margin, margin)] {
+        for (kind, tokens) in [
+            (Kind::Free, room),
+            (Kind::Reserve, reserve),
+            (Kind::Margin, margin),
+        ] {
             if tokens > 0 {
                 all.push(Segment { kind, tokens });
             }
@@ -194,7 +206,11 @@ impl Budget {
 
     /// What the full width of the bar stands for.
     pub fn width(&self) -> u32 {
-        self.stretches().iter().map(|s| s.tokens).fold(0, u32::saturating_add).max(1)
+        self.stretches()
+            .iter()
+            .map(|s| s.tokens)
+            .fold(0, u32::saturating_add)
+            .max(1)
     }
 
     /// Whether the labels of floor and trigger would touch: the floor's goes to the left then.
@@ -214,7 +230,16 @@ mod tests {
             limit: 7004,
             used,
             estimated: false,
-            segments: vec![Segment { kind: Kind::System, tokens: 486 }, Segment { kind: Kind::User, tokens: used - 486 }],
+            segments: vec![
+                Segment {
+                    kind: Kind::System,
+                    tokens: 486,
+                },
+                Segment {
+                    kind: Kind::User,
+                    tokens: used - 486,
+                },
+            ],
             reserve: 1024,
             margin: 164,
             floor: 2406,
@@ -229,12 +254,22 @@ mod tests {
     fn the_stretches_are_the_window() {
         for used in [486, 3642, 6112, 7004, 7420, 8192] {
             let bar = budget(used);
-            assert_eq!(bar.stretches().iter().map(|s| s.tokens).sum::<u32>(), 8192, "{used}");
+            assert_eq!(
+                bar.stretches().iter().map(|s| s.tokens).sum::<u32>(),
+                8192,
+                "{used}"
+            );
         }
         let over = budget(9000);
         assert_eq!(over.stretches().iter().map(|s| s.tokens).sum::<u32>(), 9000);
         assert_eq!(over.width(), 9000);
-        assert_eq!(budget(7420).stretches().last(), Some(&Segment { kind: Kind::Margin, tokens: 164 }));
+        assert_eq!(
+            budget(7420).stretches().last(),
+            Some(&Segment {
+                kind: Kind::Margin,
+                tokens: 164
+            })
+        );
         assert_eq!(budget(6112).percent(), Some(87));
         assert_eq!(budget(7003).percent(), Some(99));
     }
@@ -242,16 +277,25 @@ mod tests {
     /// B4, I9: what the bar says at each size.
     #[test]
     fn states() {
-        let check = |used, activity, expected: State| assert_eq!(budget(used).state(activity), expected, "{used}");
+        let check = |used, activity, expected: State| {
+            assert_eq!(budget(used).state(activity), expected, "{used}");
+        };
         check(3642, Activity::Quiet, State::Calm);
         check(4552, Activity::Quiet, State::Calm);
         check(4553, Activity::Quiet, State::Near { left: 1531 });
         check(6083, Activity::Quiet, State::Near { left: 1 });
         check(6084, Activity::Quiet, State::Trigger { layer: None });
-        check(6112, Activity::Writing(4), State::Trigger { layer: Some(4) });
+        check(
+            6112,
+            Activity::Writing(4),
+            State::Trigger { layer: Some(4) },
+        );
         check(6410, Activity::Stuck, State::Stuck);
         check(7420, Activity::Writing(4), State::Over { by: 416 });
-        let unknown = Budget { window: None, ..budget(3642) };
+        let unknown = Budget {
+            window: None,
+            ..budget(3642)
+        };
         assert_eq!(unknown.state(Activity::Quiet), State::Unknown);
         assert_eq!(unknown.percent(), None);
         assert_eq!(unknown.stretches().len(), 2);
@@ -262,7 +306,13 @@ mod tests {
         let bar = budget(3642).with(38, 338);
         assert_eq!((bar.used, bar.estimated), (3980, true));
         assert_eq!(bar.stretches().iter().map(|s| s.tokens).sum::<u32>(), 8192);
-        assert_eq!(bar.stretches().iter().find(|s| s.kind == Kind::Free).map(|s| s.tokens), Some(7004 - 3642 - 38 - 338));
+        assert_eq!(
+            bar.stretches()
+                .iter()
+                .find(|s| s.kind == Kind::Free)
+                .map(|s| s.tokens),
+            Some(7004 - 3642 - 38 - 338)
+        );
         assert!(!budget(3642).with(38, 0).estimated);
     }
 }

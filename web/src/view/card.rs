@@ -74,7 +74,14 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in order.
-    pub const ALL: [Self; 6] = [Self::Identify, Self::Prepare, Self::Summarise, Self::Checkpoint, Self::Update, Self::Verify];
+    pub const ALL: [Self; 6] = [
+        Self::Identify,
+        Self::Prepare,
+        Self::Summarise,
+        Self::Checkpoint,
+        Self::Update,
+        Self::Verify,
+    ];
 }
 
 /// What a finished compaction left behind.

@@ -30,19 +30,27 @@ pub struct LayerView {
 impl LayerView {
     /// Whether it stands for the message `seq`.
     pub fn covers(&self, seq: u32) -> bool {
-        self.covers.iter().any(|(from, to)| (*from..=*to).contains(&seq))
+        self.covers
+            .iter()
+            .any(|(from, to)| (*from..=*to).contains(&seq))
     }
 
     /// First and last message it covers.
     pub fn range(&self) -> (u32, u32) {
-        (self.covers.iter().map(|c| c.0).min().unwrap_or(0), self.covers.iter().map(|c| c.1).max().unwrap_or(0))
+        (
+            self.covers.iter().map(|c| c.0).min().unwrap_or(0),
+            self.covers.iter().map(|c| c.1).max().unwrap_or(0),
+        )
     }
 }
 
 /// The height of a layer's band in pixels: its tokens against those of the largest, 40 at most, so
 /// that fading is seen as thinning.
 pub fn band(tokens: u32, largest: u32) -> u32 {
-    (tokens * 40).checked_div(largest.max(1)).unwrap_or(0).clamp(4, 40)
+    (tokens * 40)
+        .checked_div(largest.max(1))
+        .unwrap_or(0)
+        .clamp(4, 40)
 }
 
 #[cfg(test)]

@@ -32,9 +32,16 @@ pub enum When {
 
 /// The sessions whose title holds `filter`, newest first, in groups that are not empty.
 /// `midnight` is the beginning of the present day in milliseconds since 1970.
-pub fn grouped(sessions: &[SessionEntry], filter: &str, midnight: f64) -> Vec<(When, Vec<SessionEntry>)> {
+pub fn grouped(
+    sessions: &[SessionEntry],
+    filter: &str,
+    midnight: f64,
+) -> Vec<(When, Vec<SessionEntry>)> {
     let needle = filter.trim().to_lowercase();
-    let mut found: Vec<&SessionEntry> = sessions.iter().filter(|s| needle.is_empty() || s.title.to_lowercase().contains(&needle)).collect();
+    let mut found: Vec<&SessionEntry> = sessions
+        .iter()
+        .filter(|s| needle.is_empty() || s.title.to_lowercase().contains(&needle))
+        .collect();
     found.sort_by(|a, b| b.at.total_cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
     let mut groups: Vec<(When, Vec<SessionEntry>)> = Vec::new();
     for session in found {
@@ -46,7 +53,7 @@ pub fn grouped(sessions: &[SessionEntry], filter: &str, midnight: f64) -> Vec<(W
             When::Earlier
         };
         match groups.last_mut() {
-            Some((last, list)) if *last == when => list.push(session.clone()),
+            Some((newest, list)) if *newest == when => list.push(session.clone()),
             _ => groups.push((when, vec![session.clone()])),
         }
     }
@@ -58,22 +65,45 @@ mod tests {
     use super::*;
 
     fn entry(id: &str, title: &str, at: f64) -> SessionEntry {
-        SessionEntry { id: id.into(), title: title.into(), at, percent: None, messages: 0, layers: None, model: String::new() }
+        SessionEntry {
+            id: id.into(),
+            title: title.into(),
+            at,
+            percent: None,
+            messages: 0,
+            layers: None,
+            model: String::new(),
+        }
     }
 
     #[test]
     fn newest_first_in_groups() {
         let day = 86_400_000.0;
         let midnight = 100.0 * day;
-        let list = [entry("a", "Old", midnight - 8.0 * day), entry("b", "New", midnight + 5.0), entry("c", "Mid", midnight - 1.0), entry("d", "Newer", midnight + 9.0)];
+        let list = [
+            entry("a", "Old", midnight - 8.0 * day),
+            entry("b", "New", midnight + 5.0),
+            entry("c", "Mid", midnight - 1.0),
+            entry("d", "Newer", midnight + 9.0),
+        ];
         let ids = |filter: &str| -> Vec<(When, Vec<String>)> {
-            grouped(&list, filter, midnight).into_iter().map(|(w, l)| (w, l.into_iter().map(|s| s.id).collect())).collect()
+            grouped(&list, filter, midnight)
+                .into_iter()
+                .map(|(w, l)| (w, l.into_iter().map(|s| s.id).collect()))
+                .collect()
         };
         assert_eq!(
             ids(""),
-            vec![(When::Today, vec!["d".into(), "b".into()]), (When::Week, vec!["c".into()]), (When::Earlier, vec!["a".into()])]
+            vec![
+                (When::Today, vec!["d".into(), "b".into()]),
+                (When::Week, vec!["c".into()]),
+                (When::Earlier, vec!["a".into()])
+            ]
         );
-        assert_eq!(ids(" NEW"), vec![(When::Today, vec!["d".into(), "b".into()])]);
+        assert_eq!(
+            ids(" NEW"),
+            vec![(When::Today, vec!["d".into(), "b".into()])]
+        );
         assert_eq!(ids("zebra"), vec![]);
     }
 }
