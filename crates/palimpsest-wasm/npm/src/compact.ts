@@ -267,7 +267,7 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
   }
   const { tokenizer, state, tools, policy, ...plain } = options;
   check(plain);
-  const given = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
+  const given: Record<string, unknown> = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
   if (typeof policy === "object") given["rules"] = snake(policy);
   else if (policy !== undefined) given["policy"] = policy;
   return call(

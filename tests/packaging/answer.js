@@ -1,0 +1,17 @@
+// What the package answers to a conformance case. Runs in Node and in browsers.
+
+export function answer({ compact, countTokens, validate }, { call, messages, then, options }) {
+  if (call === "validate") return validate(messages, options.dialect);
+  if (call === "count") return countTokens(messages);
+  try {
+    const first = compact(messages, options);
+    const out = { messages: first.messages, report: first.report };
+    if (then) {
+      const second = compact([...messages, ...then], { ...options, state: first.state });
+      out.then = { messages: second.messages, report: second.report };
+    }
+    return out;
+  } catch (error) {
+    return { error: error.code };
+  }
+}

@@ -1,0 +1,31 @@
+// The conformance cases in Node: what the native crate answers, the package answers, byte for byte.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { install, remove, root, run } from "./consumer.mjs";
+
+/** I2: the same input gives the same bytes in every build. */
+test("conformance cases in Node", () => {
+  const folder = install();
+  try {
+    const cases = path.join(root, "tests/conformance");
+    const files = fs.readdirSync(cases).filter((file) => file.endsWith(".json")).sort();
+    const answers = run(folder, `
+      import { readFileSync } from "node:fs";
+      import * as palimpsest from "palimpsest";
+      import { answer } from ${JSON.stringify(path.join(root, "tests/packaging/answer.js"))};
+      await palimpsest.init();
+      const load = (file) => JSON.parse(readFileSync(${JSON.stringify(cases)} + "/" + file, "utf8"));
+      console.log(JSON.stringify(Object.fromEntries(${JSON.stringify(files)}.map((file) => [file, answer(palimpsest, load(file))]))));
+    `);
+    for (const file of files) {
+      const { expected } = JSON.parse(fs.readFileSync(path.join(cases, file), "utf8"));
+      assert.equal(JSON.stringify(answers[file]), JSON.stringify(expected), file);
+    }
+    assert.ok(files.length >= 13);
+  } finally {
+    remove(folder);
+  }
+});

@@ -1,0 +1,128 @@
+// The pages of www/ in real browsers, under a strict policy, and the conformance cases there.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { launch, open, POLICY, result, serve } from "./browser.mjs";
+import { copy, install, remove, root } from "./consumer.mjs";
+
+let folder;
+let chrome;
+before(async () => {
+  folder = install();
+  for (const page of ["plain", "worker"]) {
+    copy(`www/${page}`, path.join(folder, page));
+    fs.cpSync(path.join(folder, "node_modules/palimpsest"), path.join(folder, page, "palimpsest"), { recursive: true });
+  }
+  copy("tests/conformance", path.join(folder, "plain/cases"));
+  fs.copyFileSync(path.join(root, "tests/packaging/answer.js"), path.join(folder, "plain/answer.js"));
+  fs.writeFileSync(path.join(folder, "plain/cases.html"), '<!doctype html><link rel="icon" href="data:,"><p id="result"></p>');
+  chrome = await launch();
+});
+after(async () => {
+  await chrome?.close();
+  remove(folder);
+});
+
+/** A page without a bundler, under a strict policy, compacts what is typed into it. */
+test("plain page", async () => {
+  const server = await serve(path.join(folder, "plain"));
+  try {
+    const { page, problems } = await open(chrome.browser, server.url);
+    assert.equal(await result(page, /Ready/), "Ready.");
+    await page.click("button");
+    const said = await result(page, /became/);
+    const [before, after, limit] = said.match(/\d+/g).map(Number);
+    assert.ok(after <= limit && limit < before, said);
+    const messages = JSON.parse(await page.$eval("#messages-after", (e) => e.textContent));
+    assert.match(JSON.stringify(messages), /Never deliver to the neighbour/);
+    await page.$eval("#window", (e) => { e.value = "0"; });
+    await page.$eval("#form", (e) => { e.noValidate = true; });
+    await page.click("button");
+    assert.match(await result(page, /invalid_window/), /^invalid_window: A window of 0 tokens is not possible/);
+    assert.deepEqual(problems, []);
+  } finally {
+    await server.close();
+  }
+});
+
+/** A worker does the same; its errors keep their code. */
+test("worker", async () => {
+  const server = await serve(path.join(folder, "worker"));
+  try {
+    const { page, problems } = await open(chrome.browser, server.url);
+    const said = await result(page, /became/);
+    assert.match(said, /^200 messages became \d+, within the limit; a mistake is bad_input\.$/);
+    assert.ok(Number(said.match(/became (\d+)/)[1]) < 100, said);
+    assert.deepEqual(problems, []);
+  } finally {
+    await server.close();
+  }
+});
+
+/** The wrong address and a policy without wasm are named, with the cure. */
+test("what goes wrong on a page says how to mend it", async () => {
+  const wrong = path.join(folder, "wrong");
+  fs.cpSync(path.join(folder, "plain"), wrong, { recursive: true });
+  fs.rmSync(path.join(wrong, "palimpsest/dist/wasm/palimpsest_wasm_bg.wasm"));
+  const html = await serve(wrong, { fallback: true });
+  const strict = await serve(path.join(folder, "plain"), { policy: POLICY.replace(" 'wasm-unsafe-eval'", "") });
+  try {
+    for (const [url, code, cure] of [[html.url, "load_failed", /HTML page instead of the wasm module/], [strict.url, "load_failed", /script-src 'wasm-unsafe-eval'/]]) {
+      const { page } = await open(chrome.browser, `${url}/cases.html`);
+      const error = await page.evaluate(async () => {
+        const { init } = await import("./palimpsest/dist/index.js");
+        return init().then(() => ({}), ({ code, message, retryable }) => ({ code, message, retryable }));
+      });
+      assert.deepEqual([error.code, error.retryable], [code, true]);
+      assert.match(error.message, cure);
+    }
+  } finally {
+    await html.close();
+    await strict.close();
+  }
+});
+
+/** Webviews that may fetch nothing use the inline entry. */
+test("inline entry where nothing may be fetched", async () => {
+  const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", "connect-src 'none'") });
+  try {
+    const { page, problems } = await open(chrome.browser, `${server.url}/cases.html`);
+    const tokens = await page.evaluate(async () => {
+      const { countTokens, init } = await import("./palimpsest/dist/inline.js");
+      await init();
+      return countTokens("A short text.").tokens;
+    });
+    assert.ok(tokens >= 3 && tokens <= 6, String(tokens));
+    assert.deepEqual(problems, []);
+  } finally {
+    await server.close();
+  }
+});
+
+/** I2: what the native crate answers, browsers answer, byte for byte. */
+for (const name of ["chrome", "firefox"]) {
+  test(`conformance cases in ${name}`, async () => {
+    const files = fs.readdirSync(path.join(root, "tests/conformance")).filter((file) => file.endsWith(".json")).sort();
+    const server = await serve(path.join(folder, "plain"));
+    const { browser, close } = name === "chrome" ? { browser: chrome.browser, close: async () => {} } : await launch(name);
+    try {
+      const { page } = await open(browser, `${server.url}/cases.html`);
+      const answers = await page.evaluate(async (files) => {
+        const [palimpsest, { answer }] = await Promise.all([import("./palimpsest/dist/index.js"), import("./answer.js")]);
+        await palimpsest.init();
+        const load = async (file) => [file, JSON.stringify(answer(palimpsest, await (await fetch(`cases/${file}`)).json()))];
+        return Object.fromEntries(await Promise.all(files.map(load)));
+      }, files);
+      for (const file of files) {
+        const { expected } = JSON.parse(fs.readFileSync(path.join(root, "tests/conformance", file), "utf8"));
+        assert.equal(answers[file], JSON.stringify(expected), file);
+      }
+      assert.ok(files.length >= 13);
+    } finally {
+      await close();
+      await server.close();
+    }
+  });
+}
