@@ -110,6 +110,8 @@ test("an imported conversation is compacted, survives a reload, and the compacti
   const card = await page.$eval(".card.done", (element) => element.textContent);
   assert.ok(card.includes(before.used.toLocaleString("en")) && card.includes(after.used.toLocaleString("en")), card);
   assert.equal((await page.$$(".strata li")).length, 1);
+  // the picture of the readme
+  if (process.env.PALIMPSEST_PICTURES) await page.screenshot({ path: path.join(process.env.PALIMPSEST_PICTURES, "chat.png") });
   // segments, free, answer and margin are the window, on the bar and in its table
   const sum = Object.values(after.stretches).reduce((a, b) => a + b, 0);
   assert.equal(sum, 8192, JSON.stringify(after));
