@@ -1,0 +1,140 @@
+// LangChain.js: a trimmer of messages, and a middleware for its agents.
+
+import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { compact, type Compacted, type CompactOptions } from "./compact.js";
+import { fitter, type FitOptions } from "./fitter.js";
+
+export type { FitOptions };
+
+/**
+ * Makes messages of LangChain fit, as `compact` does: a replacement for `trimMessages` that keeps what is cut off as
+ * a summary. Messages that stand as they were said are the very objects that were passed in.
+ *
+ * @example
+ * ```ts
+ * import { init } from "palimpsest";
+ * import { fitMessages } from "palimpsest/langchain";
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ *
+ * await init();
+ * const history = [new HumanMessage("Hello"), new AIMessage("Good morning")];
+ * const { messages, state } = fitMessages(history, { window: 8192 });
+ * console.log(messages.length, state.version);
+ * ```
+ */
+export function fitMessages(messages: readonly BaseMessage[], options: Omit<CompactOptions, "dialect">): Compacted<BaseMessage> {
+  const done = compact(messages.map(plain), { ...options, dialect: "openai" });
+  return { ...done, messages: done.messages.map(back) };
+}
+
+/**
+ * Keeps every call of an agent's model inside the window: pass the result to LangChain's `createMiddleware`. The
+ * agent's own state keeps every message.
+ *
+ * @example
+ * ```ts
+ * import { init } from "palimpsest";
+ * import { fitModelCalls } from "palimpsest/langchain";
+ * import { createAgent, createMiddleware } from "langchain";
+ *
+ * await init();
+ * const agent = createAgent({
+ *   model: "ollama:llama3.2",
+ *   tools: [],
+ *   middleware: [createMiddleware(fitModelCalls({ window: 8192 }))],
+ * });
+ * console.log(typeof agent.invoke);
+ * ```
+ */
+export function fitModelCalls(options: FitOptions): FitModelCalls {
+  const fit = fitter(options);
+  return {
+    name: "PalimpsestFit",
+    async wrapModelCall(request, handler) {
+      const system = request.systemMessage;
+      const prompt = system && text(system.content) ? [system as BaseMessage] : [];
+      const all = [...prompt, ...request.messages].map(plain);
+      const fitting = (await fit(all, { dialect: "openai", signal: request.runtime?.signal })).map(back);
+      const [first, ...rest] = fitting;
+      return first?.getType() === "system"
+        ? handler({ ...request, systemMessage: first, messages: rest })
+        : handler({ ...request, messages: fitting });
+    },
+  };
+}
+
+/** What {@link fitModelCalls} makes: the configuration of a middleware. */
+export interface FitModelCalls {
+  /** The middleware's name. */
+  name: string;
+  /** Calls the model with messages that fit. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  wrapModelCall(request: any, handler: (request: any) => any): Promise<any>;
+}
+
+/** A message of LangChain's in OpenAI's shape. The object itself goes along, unseen by the module. */
+interface Plain {
+  role: "system" | "user" | "assistant" | "tool";
+  content: unknown;
+  tool_call_id?: string;
+  name?: string;
+  tool_calls?: { id: string | undefined; type: "function"; function: { name: string; arguments: string } }[];
+}
+
+const ORIGINAL = Symbol("the message it is from");
+
+function plain(message: BaseMessage): Plain {
+  const base = { content: message.content, [ORIGINAL]: message };
+  switch (message.getType()) {
+    case "system":
+    case "developer":
+      return { role: "system", ...base };
+    case "ai": {
+      const calls = (message as AIMessage).tool_calls ?? [];
+      const own = calls.map(({ id, name, args }) => ({
+        id,
+        type: "function" as const,
+        function: { name, arguments: JSON.stringify(args) },
+      }));
+      // some providers say their calls in the content too
+      const content = Array.isArray(message.content)
+        ? message.content.filter((block) => !["tool_use", "tool_call", "input_json_delta"].includes(String(block.type)))
+        : message.content;
+      return { role: "assistant", ...base, content, ...(own.length > 0 ? { tool_calls: own } : {}) };
+    }
+    case "tool": {
+      const { tool_call_id, name } = message as ToolMessage;
+      return { role: "tool", ...base, tool_call_id, ...(name === undefined ? {} : { name }) };
+    }
+    default:
+      return { role: "user", ...base };
+  }
+}
+
+function back(message: Plain): BaseMessage {
+  const original = (message as { [ORIGINAL]?: BaseMessage })[ORIGINAL];
+  if (original !== undefined) return original;
+  const content = (message.content ?? "") as string;
+  switch (message.role) {
+    case "system":
+      return new SystemMessage({ content });
+    case "assistant":
+      return new AIMessage({
+        content,
+        tool_calls: (message.tool_calls ?? []).map(({ id, function: { name, arguments: args } }) => ({
+          ...(id === undefined ? {} : { id }),
+          name,
+          args: JSON.parse(args) as Record<string, unknown>,
+          type: "tool_call" as const,
+        })),
+      });
+    case "tool":
+      return new ToolMessage({ content, tool_call_id: message.tool_call_id ?? "", ...(message.name ? { name: message.name } : {}) });
+    default:
+      return new HumanMessage({ content });
+  }
+}
+
+function text(content: unknown): boolean {
+  return typeof content === "string" ? content.trim() !== "" : Array.isArray(content) && content.length > 0;
+}

@@ -1,0 +1,102 @@
+// The helpers for frameworks with the real frameworks, through their own models for tests.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { install, remove, run } from "./consumer.mjs";
+
+let folder;
+before(() => { folder = install(["ai@6", "@langchain/core@1", "langchain@1", "zod@4"]); });
+after(() => remove(folder));
+
+/** I3: through a long loop of tool calls every prompt fits, is valid in the SDK's own eyes, and keeps the user's words. */
+for (const [helper, use] of [
+  ["fitMiddleware", "model: wrapLanguageModel({ model, middleware: fitMiddleware({ window: 2048, onCompact: () => compactions++ }) })"],
+  ["fitStep", "model, prepareStep: fitStep({ window: 2048, onCompact: () => compactions++ })"],
+]) {
+  test(`AI SDK: ${helper}`, () => {
+    const got = run(folder, `
+      import { generateText, modelMessageSchema, stepCountIs, tool, wrapLanguageModel } from "ai";
+      import { MockLanguageModelV3 } from "ai/test";
+      import { countTokens, init, validate } from "palimpsest";
+      import { fitMiddleware, fitStep } from "palimpsest/ai-sdk";
+      import { z } from "zod";
+      await init();
+      let compactions = 0, calls = 0;
+      const prompts = [];
+      const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
+      const model = new MockLanguageModelV3({
+        doGenerate: async ({ prompt }) => {
+          const { ok, problems } = validate(prompt, "ai-sdk");
+          prompts.push({ ok, problems, tokens: countTokens(prompt).tokens, parts: prompt.every((m) => m.role === "system" || Array.isArray(m.content)), goal: JSON.stringify(prompt).includes("Never delete a file"), messages: prompt.length });
+          const done = ++calls > 40;
+          return done
+            ? { content: [{ type: "text", text: "All files are read." }], finishReason: { unified: "stop", raw: "stop" }, usage, warnings: [] }
+            : { content: [{ type: "text", text: "I read file " + calls + "." }, { type: "tool-call", toolCallId: "c" + calls, toolName: "read", input: JSON.stringify({ path: "src/file" + calls + ".rs" }) }], finishReason: { unified: "tool-calls", raw: "tool_calls" }, usage, warnings: [] };
+        },
+      });
+      const read = tool({ inputSchema: z.object({ path: z.string() }), execute: async ({ path }) => (path + ": fn main() { println!(\\"hello from this file\\"); } // nothing wrong here\\n").repeat(6) });
+      const { text, response } = await generateText({ ${use}, system: "You read code.", prompt: "Never delete a file. Read every file and tell me what is wrong.", tools: { read }, stopWhen: stepCountIs(60) });
+      modelMessageSchema.array().parse(response.messages);
+      console.log(JSON.stringify({ text, compactions, prompts }));
+    `);
+    assert.equal(got.text, "All files are read.");
+    assert.equal(got.prompts.length, 41);
+    assert.ok(got.compactions > 10, String(got.compactions));
+    for (const prompt of got.prompts) {
+      assert.ok(prompt.ok, JSON.stringify(prompt.problems));
+      assert.ok(prompt.tokens <= 1639, `${prompt.tokens} tokens`);
+      assert.ok(prompt.parts && prompt.goal, JSON.stringify(prompt));
+    }
+    assert.ok(Math.max(...got.prompts.map((p) => p.messages)) < 60, "old steps are covered");
+  });
+}
+
+/** I3: messages of LangChain come back as they were or as new ones of the right class. */
+test("LangChain: fitMessages", () => {
+  const got = run(folder, `
+    import { AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+    import { init } from "palimpsest";
+    import { fitMessages } from "palimpsest/langchain";
+    await init();
+    const history = [new SystemMessage("You track parcels.")];
+    for (let i = 0; i < 40; i++) {
+      history.push(new HumanMessage("Where is parcel " + i + "? Never deliver to the neighbour."));
+      history.push(new AIMessage({ content: "", tool_calls: [{ id: "c" + i, name: "track", args: { parcel: i }, type: "tool_call" }] }));
+      history.push(new ToolMessage({ content: "parcel " + i + " is at gate " + (i % 7) + ", weighs " + i + " kg and was scanned at noon", tool_call_id: "c" + i, name: "track" }));
+      history.push(new AIMessage("Parcel " + i + " is at gate " + (i % 7) + "."));
+    }
+    const { messages, report } = fitMessages(history, { window: 2048 });
+    console.log(JSON.stringify({
+      fits: report.after.tokens <= report.limit, changed: report.changed, classes: messages.every((m) => m instanceof BaseMessage),
+      own: messages.filter((m) => history.includes(m)).length, roles: messages.slice(0, 3).map((m) => m.getType()),
+      last: messages.at(-1) === history.at(-1), pairs: messages.filter((m) => m.getType() === "tool").every((m) => messages.some((a) => a.tool_calls?.some((c) => c.id === m.tool_call_id))),
+      rule: messages[0].content.includes("Never deliver to the neighbour"),
+    }));
+  `);
+  assert.deepEqual({ ...got, own: got.own > 8 }, { fits: true, changed: true, classes: true, own: true, roles: ["system", "human", "ai"], last: true, pairs: true, rule: true });
+});
+
+/** I3: an agent of LangChain's runs through the middleware; its own state keeps every message. */
+test("LangChain: fitModelCalls", () => {
+  const got = run(folder, `
+    import { AIMessage, HumanMessage } from "@langchain/core/messages";
+    import { tool } from "@langchain/core/tools";
+    import { FakeToolCallingModel, createAgent, createMiddleware } from "langchain";
+    import { countTokens, init } from "palimpsest";
+    import { fitModelCalls } from "palimpsest/langchain";
+    import { z } from "zod";
+    await init();
+    let compactions = 0;
+    const seen = [];
+    const spy = createMiddleware({ name: "Spy", wrapModelCall: (request, handler) => { seen.push({ messages: request.messages.length, system: request.systemMessage.content, words: request.messages.map((m) => m.content).join(" ") }); return handler(request); } });
+    const fit = createMiddleware(fitModelCalls({ window: 1024, onCompact: () => compactions++ }));
+    const read = tool(({ path }) => (path + ": nothing wrong in this file, it is as it should be. ").repeat(8), { name: "read", description: "reads", schema: z.object({ path: z.string() }) });
+    const steps = 15;
+    const model = new FakeToolCallingModel({ toolCalls: [...Array.from({ length: steps }, (_, i) => [{ name: "read", args: { path: "file" + i }, id: "c" + i }]), []] });
+    const agent = createAgent({ model, tools: [read], systemPrompt: "You read code.", middleware: [fit, spy] });
+    const { messages } = await agent.invoke({ messages: [new HumanMessage("Never delete a file. Read every file.")] }, { recursionLimit: 200 });
+    console.log(JSON.stringify({ compactions, kept: messages.length, most: Math.max(...seen.map((s) => countTokens(s.words).tokens)), calls: seen.length, rule: seen.every((s) => (s.system + s.words).includes("Never delete a file")), prompt: seen.every((s) => s.system.startsWith("You read code.")) }));
+  `);
+  assert.ok(got.compactions > 0 && got.most < 900, JSON.stringify(got));
+  assert.deepEqual([got.calls, got.kept, got.rule, got.prompt], [16, 32, true, true]);
+});
