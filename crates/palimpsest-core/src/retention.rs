@@ -8,6 +8,7 @@ mod audit;
 mod constraint;
 mod cues;
 mod language;
+mod quantity;
 mod reject;
 mod scan;
 pub(crate) mod script;
@@ -248,11 +249,21 @@ impl Finder {
         if self.speaker == Speaker::User && self.judge.decide(text, unit).is_some() {
             return Some(FactClass::Constraint);
         }
-        let reading = &self.judge.reading;
-        if reading.question {
+        if self.judge.reading.question {
             return None;
         }
-        let language = self.judge.message_language();
+        let telling = [Cue::Decision, Cue::Preference, Cue::Negation];
+        if !self
+            .judge
+            .reading
+            .hits
+            .iter()
+            .any(|h| telling.contains(&h.cue))
+        {
+            return None;
+        }
+        let language = self.judge.language(text);
+        let reading = &self.judge.reading;
         let fits = |l: Language| {
             language.is_none_or(|m| m == l)
                 || matches!(

@@ -160,8 +160,11 @@ fn grapheme_ceil(text: &str, at: usize) -> usize {
         .unwrap_or(text.len())
 }
 
-/// Back to a line end in the last quarter, else to a sentence end in the last third, else to a space or between unspaced characters in the last
-/// half, else where it was.
+/// A word or path longer than this may be cut.
+const LONGEST_WORD: usize = 200;
+
+/// Back to a line end in the last quarter, else to a sentence end in the last third, else to a space or
+/// between unspaced characters as far back as the longest word, else where it was.
 fn soften_back(text: &str, at: usize) -> usize {
     if at == 0 || at == text.len() {
         return at;
@@ -187,7 +190,7 @@ fn soften_back(text: &str, at: usize) -> usize {
     if whole_word(text, at) {
         return at;
     }
-    let least = floor(text, at / 2);
+    let least = floor(text, at.saturating_sub(LONGEST_WORD));
     let mut spot = None;
     for (i, c) in text[least..at].char_indices() {
         if c.is_whitespace() && least + i > 0 || unspaced(c) {
@@ -221,7 +224,7 @@ fn soften_on(text: &str, at: usize) -> usize {
     if whole_word(text, at) {
         return at;
     }
-    let most = floor(text, at + len / 2).max(at);
+    let most = floor(text, at + len.min(LONGEST_WORD)).max(at);
     for (i, c) in text[at..most].char_indices() {
         if c.is_whitespace() || unspaced(c) {
             return grapheme_ceil(text, at + i);

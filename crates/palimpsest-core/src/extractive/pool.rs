@@ -225,18 +225,20 @@ impl Pool {
     }
 
     fn gain(&self, c: &Candidate, covered: &[bool]) -> f32 {
-        let (mut words, mut facts) = (0f32, 0f32);
+        let (mut words, mut facts, mut most) = (0f32, 0f32, 0f32);
         for &e in self.elements(c) {
             if covered[e as usize] {
                 continue;
             }
             if self.fact[e as usize] {
                 facts += self.value[e as usize];
+                most = most.max(self.value[e as usize]);
             } else {
                 words += self.value[e as usize];
             }
         }
-        words * c.weight + facts
+        // The first fact of a unit counts whole, further ones half: a list of names is not worth five sentences.
+        words * c.weight + (facts + most) * 0.5
     }
 
     fn ratio(&self, c: &Candidate, covered: &[bool], extra: u32) -> f32 {
@@ -267,11 +269,11 @@ fn fact_worth(class: FactClass, emphasis: Emphasis) -> f32 {
     use FactClass as F;
     let base = match class {
         F::Constraint => 90.0,
-        F::Decision => 60.0,
+        F::Decision | F::Path | F::Identifier => 60.0,
         F::Preference => 36.0,
-        F::Path | F::Identifier => 34.0,
-        F::Number => 26.0,
-        F::Url | F::Date => 20.0,
+        F::Number => 42.0,
+        F::Date => 34.0,
+        F::Url => 30.0,
         F::Negation => 14.0,
         F::Quoted => 12.0,
     };

@@ -67,32 +67,54 @@ pub fn constraints(text: &str) -> Vec<Constraint> {
     out
 }
 
+/// The language of a whole message, found out when it is first needed.
+#[derive(Debug, Clone, Copy)]
+enum Message {
+    Unread,
+    Read(Option<Language>),
+}
+
+impl Message {
+    fn language(&mut self, text: &str) -> Option<Language> {
+        match *self {
+            Self::Read(language) => language,
+            Self::Unread => {
+                let language = message_language(text);
+                *self = Self::Read(language);
+                language
+            }
+        }
+    }
+}
+
 /// Reads sentence after sentence of one message.
 pub(crate) struct Judge {
     pub reading: Reading,
     scanner: Scanner,
     facts: Vec<Found>,
-    message: Option<Language>,
+    message: Message,
 }
 
 impl Judge {
     pub(crate) fn new(text: &str) -> Self {
-        let language = if text.len() > 24 {
-            Evidence::of(&without_code(text)).sure()
-        } else {
-            None
-        };
         Self {
             reading: Reading::default(),
             scanner: Scanner::default(),
             facts: Vec::new(),
-            message: language,
+            // A few words are judged by themselves.
+            message: if text.len() <= 24 {
+                Message::Read(None)
+            } else {
+                Message::Unread
+            },
         }
     }
 
-    /// The language of the whole message, if it is clear.
-    pub(crate) fn message_language(&self) -> Option<Language> {
-        self.message
+    /// The language of the sentence that `reading` holds, else of the whole message, if one is clear.
+    pub(crate) fn language(&mut self, text: &str) -> Option<Language> {
+        self.reading
+            .language()
+            .or_else(|| self.message.language(text))
     }
 
     pub(crate) fn judge(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
@@ -117,10 +139,14 @@ impl Judge {
             return None;
         }
         let sentence = &text[unit.start..unit.end];
+        if message_of_a_machine(sentence) {
+            return None;
+        }
         self.facts.clear();
         self.scanner.scan(text, unit, false, &mut self.facts);
         let facts = Facts {
             number: self.facts.iter().any(|f| f.class == FactClass::Number),
+            digits: bare_number(text, unit, &self.facts),
             dates: self
                 .facts
                 .iter()
@@ -128,7 +154,7 @@ impl Judge {
                 .copied()
                 .collect(),
         };
-        let candidates = candidates(sentence, &self.reading, self.message);
+        let candidates = candidates(sentence, &self.reading, || self.message.language(text));
         for language in candidates.into_iter().flatten() {
             let kind = match language {
                 Language::Chinese => chinese(&self.reading, &facts),
@@ -150,7 +176,10 @@ impl Judge {
 }
 
 struct Facts {
+    /// A number with its unit, or a large one.
     number: bool,
+    /// Any number that is no part of something else.
+    digits: bool,
     dates: Vec<Found>,
 }
 
@@ -158,6 +187,55 @@ impl Facts {
     fn due(&self) -> bool {
         self.number || !self.dates.is_empty()
     }
+}
+
+/// By the beginning of the message: enough to be sure.
+fn message_language(text: &str) -> Option<Language> {
+    let mut end = text.len().min(2048);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Evidence::of(&without_code(&text[..end])).sure()
+}
+
+/// "error: …", "Warning: …".
+fn message_of_a_machine(sentence: &str) -> bool {
+    let Some((head, _)) = sentence.split_once([':', '：']) else {
+        return false;
+    };
+    let head = head.trim().to_lowercase();
+    let head = head.rsplit(' ').next().unwrap_or("");
+    [
+        "error",
+        "warning",
+        "fatal",
+        "exception",
+        "fehler",
+        "warnung",
+        "erreur",
+        "ошибка",
+        "错误",
+        "エラー",
+    ]
+    .iter()
+    .any(|w| head.ends_with(w))
+}
+
+/// Digits that are no part of a date, path or name: "100 Wörter", whose noun no table knows.
+fn bare_number(text: &str, unit: &Unit, facts: &[Found]) -> bool {
+    let body = &text[unit.start..unit.end];
+    let from = if super::segment::list_item(body) {
+        body.find(' ').unwrap_or(0)
+    } else {
+        0
+    };
+    body[from..].char_indices().any(|(i, c)| {
+        let at = unit.start + from + i;
+        c.is_ascii_digit()
+            && !facts
+                .iter()
+                .any(|f| !f.class.sentence() && f.start <= at && at < f.end)
+    })
 }
 
 fn directive(cue: Cue) -> bool {
@@ -188,7 +266,7 @@ fn directive(cue: Cue) -> bool {
 fn candidates(
     sentence: &str,
     reading: &Reading,
-    message: Option<Language>,
+    message: impl FnOnce() -> Option<Language>,
 ) -> [Option<Language>; 4] {
     let none = [None; 4];
     if sentence.chars().any(unspaced) {
@@ -218,14 +296,14 @@ fn candidates(
         Language::Spanish,
         Language::French,
     ];
-    if let Some(own) = Evidence::of(sentence).sure() {
+    if let Some(own) = reading.language() {
         return if latin.contains(&own) {
             [Some(own), None, None, None]
         } else {
             none
         };
     }
-    if let Some(message) = message {
+    if let Some(message) = message() {
         return if latin.contains(&message) {
             [Some(message), None, None, None]
         } else {
@@ -302,7 +380,8 @@ impl Rules<'_> {
 
     /// Somebody reports it: "the docs say you must not …".
     fn reported(&self, before: usize) -> bool {
-        self.own(Cue::Reported).any(|h| h.word < before)
+        // "Do not enter, said the sign" is one too.
+        self.own(Cue::Reported).any(|h| h.word < before || h.clause)
     }
 
     /// Somebody else's doing: a pronoun right before (in English also with one word between).
@@ -365,6 +444,16 @@ impl Rules<'_> {
             || self.own(Cue::Imperative).any(|h| h.word == word)
     }
 
+    /// A German pronoun that makes a sentence a report: articles do not.
+    fn somebody(&self) -> bool {
+        self.own(Cue::We).next().is_some()
+            || self.own(Cue::Subject).any(|s| {
+                ["ich", "er", "es", "man"]
+                    .iter()
+                    .any(|p| self.word(s.word).eq_ignore_ascii_case(p))
+            })
+    }
+
     fn infinitive_last(&self) -> bool {
         let last = self.word(self.reading.words.len().saturating_sub(1));
         (last.ends_with("en") || last.ends_with("ern") || last.ends_with("eln"))
@@ -378,6 +467,11 @@ impl Rules<'_> {
         }
         if self.demanded_before(hit.word) && !self.story(hit) || self.imperative_before(hit.word, 6)
         {
+            return true;
+        }
+        // "In this project we never use var."
+        let our_way = self.own(Cue::We).any(|w| w.after == hit.word) && self.has(Cue::Scope);
+        if our_way && !self.story(hit) && !self.has(Cue::Past) {
             return true;
         }
         if self.subject_before(hit.word) {
@@ -401,9 +495,7 @@ impl Rules<'_> {
                     && !self.follows(hit, Cue::You)
                     && !self.follows(hit, Cue::We)
             }
-            Language::German => {
-                self.infinitive_last() && !self.has(Cue::Subject) && !self.has(Cue::Past)
-            }
+            Language::German => self.infinitive_last() && !self.somebody() && !self.has(Cue::Past),
             Language::French => {
                 ["er", "re", "ir"].iter().any(|e| next.ends_with(e)) && next.len() > 3
                     || matches!(next, "de" | "d'" | "d’")
@@ -467,11 +559,22 @@ impl Rules<'_> {
             })
     }
 
+    /// "Du darfst die Datei nicht …", "Sie sollen keine …".
+    fn modal_before(&self, word: usize) -> bool {
+        self.own(Cue::Should).any(|m| {
+            let who = self.word(m.word.wrapping_sub(1));
+            let you = who.eq_ignore_ascii_case("du") || who == "Sie" || who == "ihr";
+            you && m.after <= word && word - m.after <= 8 && !self.border(m.after, word)
+        })
+    }
+
     fn dont(&self, hit: &Hit) -> bool {
         if self.reported(hit.word) || self.follows(hit, Cue::Idle) {
             return false;
         }
-        if self.language == Language::German && self.imperative_before(hit.word, 10) {
+        if self.language == Language::German
+            && (self.imperative_before(hit.word, 10) || self.modal_before(hit.word))
+        {
             return true;
         }
         if self.subject_before(hit.word) {
@@ -513,7 +616,7 @@ impl Rules<'_> {
                 let order = hit.clause
                     && self.infinitive_last()
                     && self.reading.words.len() <= 14
-                    && !self.has(Cue::Subject)
+                    && !self.somebody()
                     && !self.has(Cue::Past);
                 (asked || order) && !self.has(Cue::Past) && self.reading.words.len() > hit.after
             }
@@ -629,25 +732,31 @@ impl Rules<'_> {
         if self.reported(hit.word) || self.subject_before(hit.word) || hit.word == 0 {
             return false;
         }
+        // "something you must see" recommends.
+        let you = self.own(Cue::You).find(|y| y.after == hit.word);
+        if you.is_some_and(|y| !y.clause) {
+            return false;
+        }
         let next = self.word(hit.after);
         let then = self.word(hit.after + 1);
         match next {
             "" | "have" | "not" | "never" | "feel" | "know" | "say" | "admit" | "seem"
             | "think" | "understand" | "see" => false,
             "be" => {
-                let you = self.own(Cue::You).any(|y| y.after == hit.word);
-                !you && (self.facts.number
-                    || ["ed", "en", "nt", "ut"].iter().any(|e| then.ends_with(e)) && then != "been")
+                you.is_none()
+                    && (self.facts.number
+                        || ["ed", "en", "nt", "ut"].iter().any(|e| then.ends_with(e))
+                            && then != "been")
             }
             _ => true,
         }
     }
 
     fn budget(&self, past: bool) -> bool {
-        if !self.facts.number || past || self.reported(usize::MAX) {
+        if !(self.facts.number || self.facts.digits) || past || self.reported(usize::MAX) {
             return false;
         }
-        if self.has(Cue::Budget) {
+        if self.has(Cue::Budget) && self.facts.number {
             return true;
         }
         let asked = self.imperative()
@@ -768,7 +877,8 @@ fn chinese(r: &Reading, facts: &Facts) -> Option<ConstraintKind> {
         return None;
     }
     let polite = any(r, zh, Cue::Filler).any(|f| f.clause) || has(Cue::You);
-    let binds = any(r, zh, Cue::Must).any(|h| !subject(h) && !reported(h) && nobody_else(h))
+    let binds = any(r, zh, Cue::Must)
+        .any(|h| !subject(h) && !reported(h) && nobody_else(h) && !idle(h))
         || any(r, zh, Cue::Only).any(|h| h.clause && !reported(h))
         || any(r, zh, Cue::Always)
             .any(|h| (h.clause && polite) && !subject(h) && !idle(h) && !reported(h));
@@ -846,7 +956,7 @@ fn japanese(sentence: &str, r: &Reading, facts: &Facts) -> Option<ConstraintKind
 /// Two rules that can both be kept never replace each other.
 pub fn supersedes(new: &str, old: &str) -> bool {
     let (a, b) = (Rule::of(new), Rule::of(old));
-    if a.topic.is_empty() && b.topic.is_empty() && a.slots.is_empty() {
+    if a.topic.is_empty() && a.slots.is_empty() && a.values.is_empty() {
         return false;
     }
     if a.text == b.text {
@@ -867,22 +977,17 @@ pub fn supersedes(new: &str, old: &str) -> bool {
         return (a.values != b.values || a.slots != b.slots) && !other_things;
     }
     // The same slot filled otherwise: German → English, tabs → spaces, npm → pnpm.
-    for &(slot, choice) in &a.slots {
-        let Some(&(_, before)) = b.slots.iter().find(|s| s.0 == slot) else {
-            continue;
-        };
-        if choice != before
-            && a.denies == b.denies
-            && (near || a.topic.is_empty() || b.topic.is_empty() || shared > 0)
-        {
-            return true;
-        }
-        if choice == before
-            && a.denies != b.denies
-            && (near || shared > 0 || a.topic.is_empty() || b.topic.is_empty())
-        {
-            return true;
-        }
+    let about_the_same = near || shared > 0 || a.topic.is_empty() || b.topic.is_empty();
+    let clash = a.slots.iter().any(|x| {
+        b.slots.iter().any(|y| {
+            // Two choices exclude each other; so do a choice and its own denial.
+            x.of == y.of
+                && !(x.denied && y.denied)
+                && ((x.denied == y.denied) != (x.choice == y.choice))
+        })
+    });
+    if clash && about_the_same {
+        return true;
     }
     if !near {
         return false;
@@ -894,11 +999,19 @@ pub fn supersedes(new: &str, old: &str) -> bool {
     !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && shared * 3 >= least * 2
 }
 
+/// A choice that a rule makes or forbids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slot {
+    of: usize,
+    choice: usize,
+    denied: bool,
+}
+
 struct Rule {
     text: String,
     topic: Vec<u64>,
     values: Vec<u64>,
-    slots: Vec<(u8, u8)>,
+    slots: Vec<Slot>,
     denies: bool,
     kind: Option<ConstraintKind>,
 }
@@ -917,11 +1030,17 @@ const SLOTS: [&[&str]; 14] = [
         "portuguese portugiesisch portugués portugais",
         "dutch polish korean turkish arabic",
     ],
-    &["tabs tab", "spaces space leerzeichen"],
+    &[
+        "tabs tab tabulator tabulatoren",
+        "spaces space leerzeichen espacios espaces пробелы 空格 スペース",
+    ],
     &["json", "yaml", "xml", "csv", "markdown", "toml"],
     &["npm", "yarn", "pnpm", "bun"],
     &["metric metrisch", "imperial"],
-    &["formal siezen sie usted vous敬语", "informal duzen du tú"],
+    &[
+        "formal siezen sie usted vous 敬语 敬語",
+        "informal duzen du tú",
+    ],
     &["british", "american"],
     &["light hell", "dark dunkel"],
     &[
@@ -983,16 +1102,18 @@ impl Rule {
                 for word in words.split(' ') {
                     let mut folded = String::new();
                     word.chars().for_each(|c| fold(c, &mut folded));
-                    if let Some(at) = find_word(&lower, &folded)
-                        && !rejected_before(&lower[..at])
-                        && !slots.iter().any(|s: &(u8, u8)| s.0 == slot as u8)
-                    {
-                        slots.push((slot as u8, choice as u8));
-                        chosen.push(folded.clone());
+                    let Some(at) = find_word(&lower, &folded) else {
+                        continue;
+                    };
+                    let found = Slot {
+                        of: slot,
+                        choice,
+                        denied: denied_before(&lower[..at]),
+                    };
+                    if !slots.contains(&found) {
+                        slots.push(found);
                     }
-                    if find_word(&lower, &folded).is_some() {
-                        chosen.push(folded);
-                    }
+                    chosen.push(folded);
                 }
             }
         }
@@ -1112,24 +1233,22 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
     None
 }
 
-fn rejected_before(before: &str) -> bool {
-    let before = before.trim_end();
-    [
-        " not",
-        "instead of",
-        "rather than",
-        " nicht",
-        "statt",
-        " no",
-        " pas",
-        "au lieu de",
-        "en vez de",
-        " не",
-        "вместо",
-        "而不是",
-        "不要用",
-        "不用",
-    ]
-    .iter()
-    .any(|n| before.ends_with(n))
+/// Whether the clause denies before it comes to the word: "never spaces", "instead of npm".
+fn denied_before(before: &str) -> bool {
+    #[rustfmt::skip]
+    const DENIALS: [&str; 26] = [
+        "not", "never", "don't", "no", "instead", "rather", "without", "stop", "avoid", "nie",
+        "niemals", "nicht", "kein", "keine", "keinen", "statt", "nunca", "jamas", "evita", "jamais",
+        "pas", "lieu", "ne", "не", "никогда", "вместо",
+    ];
+    let clause = before
+        .rsplit([',', ';', '.', ':', '，', '。', '；', '、'])
+        .next()
+        .unwrap_or(before);
+    let words = clause.rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')));
+    let near: Vec<&str> = words.filter(|w| !w.is_empty()).take(4).collect();
+    near.iter().any(|w| DENIALS.contains(w))
+        || ["不要", "别", "不用", "而不是", "禁止", "ではなく"]
+            .iter()
+            .any(|d| clause.contains(d))
 }

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::language::Language;
+use super::Plain;
+use super::language::{Evidence, Language};
 use super::script::{fold, unspaced};
-use super::terms::hash;
+use super::terms::{hash, lower_hash};
 
 /// What a phrase signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) enum Cue {
     Wish,
     /// "from now on".
     FromNow,
+    /// "in this project": makes what "we never" do a rule.
+    Scope,
     /// "only".
     Only,
     /// "avoid", "refrain from".
@@ -110,16 +113,17 @@ const TABLE: &[Table] = &[
     (L::English, C::Should, "should|sure to|sure you|sure that you|remember to|supposed to|have to|has to|needs to"),
     (L::English, C::Wish, "want you to|like you to|need you to|ask you to|expect you to|asking you to|want it to|want them to|want replies to|want answers to"),
     (L::English, C::FromNow, "from now on|from here on|from here on out|from this point on|from this point forward|going forward|for the rest of this|for the rest of the|for the remainder of|in all future|in future replies|in future answers|in your future|henceforth|from today on|as of now|starting now|throughout this conversation|throughout the conversation|throughout this project|in this conversation always|as a general rule|as a rule"),
+    (L::English, C::Scope, "in this repo|in this repository|in this project|in this codebase|in our project|in our codebase|in our repo|on this team|in this session|in this conversation|in this chat"),
     (L::English, C::Only, "only|exclusively|solely"),
     (L::English, C::Avoid, "avoid|refrain from|stay away from|keep away from|steer clear of|leave alone"),
     (L::English, C::Stop, "stop|quit"),
     (L::English, C::Imperative, "use|keep|format|include|respond|answer|reply|write|speak|talk|call|address|stick|limit|cite|refer|treat|assume|prefer|quote|sign|start|begin|end|leave|follow|name|translate|store|log|round|convert|commit|ask|check|test|run|prefix|wrap|indent|mention|show|explain|return|stay|edit|touch|change|recommend|suggest|pick|book|buy|schedule|remember|give|put|add|make|ensure|spend|deploy|push|validate|set"),
     (L::English, C::Answer, "answer|answers|reply|replies|respond|responses|speak|talk|write to me|write back|write your answers|communicate"),
     (L::English, C::Tongue, "english|german|french|spanish|italian|portuguese|dutch|russian|chinese|japanese|korean|polish|turkish|arabic|hindi|swedish|mandarin|latin|ukrainian|british english|american english"),
-    (L::English, C::Every, "every time|each time|whenever|any time|anytime|in every reply|in every answer|in every response|in each response|in each reply|with every"),
+    (L::English, C::Every, "in the future|in future|every time|each time|whenever|any time|anytime|in every reply|in every answer|in every response|in each response|in each reply|with every"),
     (L::English, C::All, "all|every|each|any|everything|no|none"),
     (L::English, C::Ensure, "make sure|be sure|ensure|see to it"),
-    (L::English, C::Budget, "budget|spending limit|price limit|cost limit"),
+    (L::English, C::Budget, "budget|spending limit|price limit|cost limit|my limit|our limit|price cap|the limit is|spending cap"),
     (L::English, C::Cap, "at most|no more than|not more than|maximum|max|not exceed|can't exceed|cannot exceed|mustn't exceed|not spend more than|not go over|not go above|limit of|cap of|capped at|upper limit|up to|no longer than|no larger than|at the most"),
     (L::English, C::Under, "under|below|within|less than|fewer than|at least|no less than|no fewer than|shorter than|smaller than"),
     (L::English, C::Deadline, "deadline|due date|cut-off date|cutoff date|is due|are due|due on|due by"),
@@ -129,10 +133,10 @@ const TABLE: &[Table] = &[
     (L::English, C::We, "we|we're|we've|we'll|our team"),
     (L::English, C::Spend, "spend|spending|pay|paying|cost|costs"),
     (L::English, C::You, "you|you're|you'll"),
-    (L::English, C::Reported, "says|said|told|tells|according to|states|stated|claims|claimed|wrote|reads|warns|warned|recommends|recommended|documentation says|docs say|they say|argues|suggests that|thinks|thought|mentions|mentioned|once|used to|error|warning|exception"),
+    (L::English, C::Reported, "says|said|told|tells|according to|states|stated|claims|claimed|wrote|reads|warns|warned|recommends|recommended|documentation says|docs say|they say|argues|suggests that|thinks|thought|mentions|mentioned|sang|sings|goes the saying|as the saying goes|once|used to"),
     (L::English, C::OneShot, "yet|for now|this time|just this once|for the moment|right now|at the moment|today|tonight|just now|until i|until we"),
-    (L::English, C::Story, "seen|been|had|heard|thought|knew|known|tried|mind|again|was|were|wanted|loved|liked|said|did|done|gone|went|felt|met|got|saw|have|has|is|are|will|would|could|can|fails|works|wondered|a|an|the|too|fun|good|nice|great|happy|so|enough|there|seemed|realized|gonna|wanna"),
-    (L::English, C::Idle, "worry|know|think|mind|forget|hesitate|be afraid|be sorry|get me wrong|bother|panic|feel|care|believe|remember|understand|see|want|have|need|like|you|we|they|get it|get why|get how|work|look|seem|stress|apologize|apologise|let it|let them|be shy|be silly|give up|sweat|even|really|exist|own|recall|trust yourself|be so hard"),
+    (L::English, C::Story, "seen|been|had|heard|thought|knew|known|tried|mind|again|was|were|wanted|loved|liked|said|did|done|gone|went|felt|met|got|saw|have|has|is|are|will|would|could|can|fails|works|wondered|a|an|the|too|fun|good|nice|great|happy|so|enough|there|seemed|realized|gonna|wanna|here|full|up|ready|glad|available|give up|gave up|let anything|let anyone|let your|stop learning|stop believing|lose hope|lose faith|regret|look back|better|more|less|easy|hard|quite|really"),
+    (L::English, C::Idle, "worry|know|think|mind|forget|hesitate|be afraid|be sorry|get me wrong|bother|panic|feel|care|believe|remember|understand|see|want|have|need|like|you|we|they|get it|get why|get how|work|look|seem|stress|apologize|apologise|let it|let them|be shy|be silly|give up|sweat|even|really|exist|own|recall|trust yourself|be so hard|be scared|be discouraged|be hard on|quit|let anything|let anyone|let this|let that|let the|miss a|miss out|lose hope|lose heart|beat yourself|rush|underestimate|doubt"),
     (L::English, C::Filler, "please|also|and|but|just|then|ok|okay|oh|well|actually|again|note|important|reminder|rule|rules|finally|first|second|or|hey|plus|additionally|furthermore|seriously|kindly|however|still|yes|no|p.s|ps|because|since"),
     (L::English, C::Past, "was|were|had|did|went|took|used|got|been|happened|ended"),
     (L::English, C::Permission, "you can|you may|you're allowed to|you are allowed to|it's fine to|it is fine to|it's ok to|it's okay to|feel free to|no need to|you don't have to|you do not have to|you don't need to|you no longer need to|are allowed|is allowed"),
@@ -168,7 +172,7 @@ const TABLE: &[Table] = &[
     (L::German, C::We, "wir"),
     (L::German, C::Spend, "ausgeben|kosten|zahlen|bezahlen"),
     (L::German, C::You, "du|sie|ihr"),
-    (L::German, C::Reported, "sagt|sagte|sagen|laut|meinte|behauptet|heißt es|steht|gesagt|schreibt|schrieb|empfiehlt|fehler|warnung|meint"),
+    (L::German, C::Reported, "sagt|sagte|sagen|laut|meinte|behauptet|heißt es|steht|gesagt|schreibt|schrieb|meint"),
     (L::German, C::OneShot, "noch nicht|jetzt nicht|diesmal|dieses mal|vorerst|heute nicht|erst mal|erstmal|im moment|gerade"),
     (L::German, C::Story, "gesehen|gehört|gedacht|gewesen|noch|wieder mal|so"),
     (L::German, C::Idle, "sorge|sorgen|ahnung|angst|problem|panik|vergiss|keine ursache|stress|mehr als|nur|schlimm|zeit|lust|idee|wunder|zweifel"),
@@ -207,7 +211,7 @@ const TABLE: &[Table] = &[
     (L::Spanish, C::We, "nosotros"),
     (L::Spanish, C::Spend, "gastar|gastes|gaste|pagar|costar|cueste"),
     (L::Spanish, C::You, "tú|usted|ustedes|vosotros"),
-    (L::Spanish, C::Reported, "dice|dijo|dicen|según|decía|afirma|pone que|escribió|error|aviso|advertencia|cuenta que"),
+    (L::Spanish, C::Reported, "dice|dijo|dicen|según|decía|afirma|pone que|escribió|cuenta que"),
     (L::Spanish, C::OneShot, "todavía|aún|por ahora|de momento|esta vez|hoy|ahora mismo|por el momento"),
     (L::Spanish, C::Story, "he|ha|has|han|había|fui|fue|era|vi|tuve|hubo|supe|pensé|es|está|estaba|me|lo|la|se|tengo|estoy|quise|digo|voy|mejor|falta|hay|te|le|son|soy|tenía|podría"),
     (L::Spanish, C::Idle, "te preocupes|se preocupe|pasa nada|hay problema|importa|lo dudes|dudes"),
@@ -246,7 +250,7 @@ const TABLE: &[Table] = &[
     (L::French, C::We, "nous|on"),
     (L::French, C::Spend, "dépenser|dépense|payer|coûter|coûte"),
     (L::French, C::You, "tu|vous"),
-    (L::French, C::Reported, "dit|disait|disent|selon|d'après|affirme|écrit|erreur|avertissement|raconte|précise"),
+    (L::French, C::Reported, "dit|disait|disent|selon|d'après|affirme|écrit|raconte|précise"),
     (L::French, C::OneShot, "pas encore|pour l'instant|pour le moment|cette fois|aujourd'hui|tout de suite"),
     (L::French, C::Story, "été|vu|eu|entendu|pensé|est|était|ai|suis|a|aussi"),
     (L::French, C::Idle, "t'inquiète|t'inquiète pas|vous inquiétez|hésite|hésitez|importe|t'en fais|quittez|t'en|oublie|oubliez"),
@@ -259,7 +263,7 @@ const TABLE: &[Table] = &[
     (L::French, C::Negation, "jamais|ne pas|n'est pas|ne peut pas|sans|sauf|aucun|aucune|plus possible|ni|au lieu de|ne fonctionne pas|pas"),
     (L::French, C::Question, "pourquoi|comment|quand|où|qui|quel|quelle|est-ce que|peux-tu|pouvez-vous|pourrais-tu"),
     // Russian
-    (L::Russian, C::Never, "никогда|никогда больше"),
+    (L::Russian, C::Never, "никогда|никогда больше|больше никогда"),
     (L::Russian, C::Always, "всегда|постоянно"),
     (L::Russian, C::Dont, "не"),
     (L::Russian, C::MustNot, "нельзя|запрещено|запрещается|запрещаю|ни в коем случае|ни при каких обстоятельствах|не должен|не должна|не должно|не должны|недопустимо|не допускается|не разрешается|не надо|не нужно"),
@@ -269,7 +273,7 @@ const TABLE: &[Table] = &[
     (L::Russian, C::FromNow, "с этого момента|отныне|впредь|в дальнейшем|начиная с этого момента|с сегодняшнего дня|теперь всегда|с этой минуты|до конца разговора|до конца беседы|в будущем"),
     (L::Russian, C::Only, "только|исключительно|лишь"),
     (L::Russian, C::Avoid, "избегай|избегайте|воздержись|воздерживайся|перестань|прекрати|хватит"),
-    (L::Russian, C::Imperative, "используй|используйте|пиши|пишите|отвечай|отвечайте|говори|говорите|называй|называйте|обращайся|обращайтесь|делай|делайте|добавляй|добавляйте|проверяй|проверяйте|запускай|сохраняй|сохраняйте|спрашивай|спрашивайте|показывай|показывайте|объясняй|переводи|переводите|указывай|указывайте|оставляй|держи|держись|придерживайся|придерживайтесь|форматируй|начинай|заканчивай|округляй|цитируй|сокращай|учитывай|учитывайте|помни|соблюдай|давай|бери|выбирай|ставь|предупреждай|ограничивайся"),
+    (L::Russian, C::Imperative, "используй|используйте|пиши|пишите|отвечай|отвечайте|говори|говорите|называй|называйте|обращайся|обращайтесь|делай|делайте|добавляй|добавляйте|проверяй|проверяйте|запускай|сохраняй|сохраняйте|спрашивай|спрашивайте|показывай|показывайте|объясняй|переводи|переводите|указывай|указывайте|оставляй|держи|держись|придерживайся|придерживайтесь|форматируй|начинай|заканчивай|округляй|цитируй|сокращай|учитывай|учитывайте|помни|соблюдай|давай|бери|выбирай|ставь|предупреждай|ограничивайся|трать|тратьте|напоминай|спроси|предлагай"),
     (L::Russian, C::Answer, "отвечай|отвечайте|говори|говорите|пиши мне|ответь|ответы"),
     (L::Russian, C::Tongue, "русском|по-русски|английском|по-английски|немецком|по-немецки|французском|по-французски|испанском|по-испански|китайском|японском|русский|английский"),
     (L::Russian, C::Every, "каждый раз|всякий раз|в каждом ответе|при каждом"),
@@ -285,7 +289,7 @@ const TABLE: &[Table] = &[
     (L::Russian, C::We, "мы"),
     (L::Russian, C::Spend, "потратить|тратить|тратим|стоить|платить"),
     (L::Russian, C::You, "ты|вы"),
-    (L::Russian, C::Reported, "говорит|сказал|сказала|говорят|согласно|пишет|написано|утверждает|ошибка|предупреждение|говорил|говорила"),
+    (L::Russian, C::Reported, "говорит|сказал|сказала|говорят|согласно|пишет|написано|утверждает|говорил|говорила"),
     (L::Russian, C::OneShot, "пока|сейчас|сегодня|в этот раз|ещё|еще"),
     (L::Russian, C::Story, "видел|видела|был|была|было|были|слышал|думал|знал|хотел|хотела|бывал|любил|любила|так|есть"),
     (L::Russian, C::Idle, "волнуйся|волнуйтесь|переживай|переживайте|беспокойся|беспокойтесь|знаю|думаю|понимаю|помню|бойся|бойтесь|стесняйся|стесняйтесь|забудь|забудьте|могу|хочу|уверен|уверена|проблема|за|обращай внимания|парься|сомневайся"),
@@ -319,7 +323,7 @@ const TABLE: &[Table] = &[
     (L::Chinese, C::You, "你|您|你们"),
     (L::Chinese, C::Reported, "说过|他说|她说|告诉我|写着|提到|据说|报错|听说|文档说|文档里|里说|书上"),
     (L::Chinese, C::OneShot, "先不要|先别|暂时|还不要|现在不要|这次|今天|现在别|还没|目前"),
-    (L::Chinese, C::Idle, "不要紧|不要脸|别人|别的|别处|别名|别墅|别担心|别客气|别急|别怕|别说了|别忘|别介意|不要担心|不要客气|不要着急|不要急|不要怕|不得不|不得了|不得而知|别难过|别生气|别提|别致|不要忘|不能不|别看|别样|别扭|别管|总是会"),
+    (L::Chinese, C::Idle, "不要紧|不要脸|别人|别的|别处|别名|别墅|别担心|别客气|别急|别怕|别说了|别忘|别介意|不要担心|不要客气|不要着急|不要急|不要怕|不得不|不得了|不得而知|别难过|别生气|别提|别致|不要忘|不能不|必须尝|必须看看|必须试试|一定要尝|一定要来|一定要看|一定要试|别看|别样|别扭|别管|总是会"),
     (L::Chinese, C::Filler, "请|也|都|就|并且|并|而且|但是|但|另外|还有|你|您|绝对|千万|麻烦|要|所以|和|还|再|同时"),
     (L::Chinese, C::Permission, "可以|允许|不用再|不必再|没关系|不需要再"),
     (L::Chinese, C::Change, "现在|改成|改为|不再|重新|还是|换成|了"),
@@ -331,7 +335,7 @@ const TABLE: &[Table] = &[
     (L::Japanese, C::MustNot, "ないでください|ないで下さい|ないでほしい|てはいけません|てはいけない|てはならない|てはなりません|てはだめ|ないこと|禁止|使わないで|しないで|書かないで|変えないで|消さないで|触らないで|言わないで|入れないで|送らないで|呼ばないで|ないようにして|ちゃだめ|ないように"),
     (L::Japanese, C::Must, "必ず|なければならない|なければなりません|ないといけない|しなければ|必須"),
     (L::Japanese, C::Always, "常に|いつも|絶対に|どんな場合も"),
-    (L::Japanese, C::FromNow, "今後は|今後|これからは|これ以降|以後|以降は|この会話では|この先|今から"),
+    (L::Japanese, C::FromNow, "今後は|今後、|今後も|今後一切|これからは|これ以降|以後|以降は|この会話では|この先|今から"),
     (L::Japanese, C::Only, "だけを使|のみ使|だけ使|のみを使|だけで答|のみで答|だけにして|のみにして|限定して"),
     (L::Japanese, C::Avoid, "避けて|控えて|やめて"),
     (L::Japanese, C::Imperative, "てください|て下さい|でください|お願いします|してほしい|してね|すること|必須|ように|使って|答えて|書いて|返信して|呼んで|にして|してくれ|頼む"),
@@ -355,7 +359,7 @@ const TABLE: &[Table] = &[
     (L::Japanese, C::Decision, "決めました|決定|に決め|にしましょう|にします|を採用|を選びました|を選んだ|で行きましょう|でいきましょう|ことにした|ことにしました|方針|使うことに"),
     (L::Japanese, C::Preference, "が好き|好きな|の方がいい|のほうがいい|が嫌い|嫌いな|苦手|アレルギー|菜食|ベジタリアン|好み|食べません|食べられ|飲みません|たいです"),
     (L::Japanese, C::Negation, "ない|ません|なく|ずに|禁止|以外|できない|できません|ではない|なし"),
-    (L::Japanese, C::Question, "か？|ですか|ますか|でしょうか|何|なぜ|どう|いつ|どこ|誰"),
+    (L::Japanese, C::Question, "か？|ですか|ますか|でしょうか|何|なぜ|どうして|どうやって|どうすれ|いつです|いつから|いつまで|どこ|誰"),
 ];
 
 struct Entry {
@@ -371,12 +375,12 @@ struct WideEntry {
 }
 
 struct Cues {
-    words: HashMap<u64, Vec<Entry>>,
+    words: HashMap<u64, Vec<Entry>, Plain>,
     wide: HashMap<char, Vec<WideEntry>>,
 }
 
 static CUES: LazyLock<Cues> = LazyLock::new(|| {
-    let mut words: HashMap<u64, Vec<Entry>> = HashMap::new();
+    let mut words: HashMap<u64, Vec<Entry>, Plain> = HashMap::default();
     let mut wide: HashMap<char, Vec<WideEntry>> = HashMap::new();
     let mut read = Vec::new();
     for &(language, cue, phrases) in TABLE {
@@ -564,6 +568,11 @@ impl Reading {
         }
     }
 
+    /// The language its small words speak for: Latin scripts only, and only if more than one word says so.
+    pub(crate) fn language(&self) -> Option<Language> {
+        Evidence::of_words(self.words.iter().map(|w| w.hash)).sure()
+    }
+
     /// Whether `cue` was found in `language`.
     pub(crate) fn has(&self, language: Language, cue: Cue) -> bool {
         self.hits
@@ -577,28 +586,55 @@ fn words_of(text: &str, start: usize, end: usize, out: &mut Vec<Word>) {
     let mut folded = String::with_capacity(24);
     let mut from = None;
     let mut clause = true;
-    let mut chars = text[start..end].char_indices().peekable();
-    while let Some((i, c)) = chars.next() {
-        let at = start + i;
+    let bytes = text.as_bytes();
+    let mut at = start;
+    while at < end {
+        if from.is_none() && bytes[at].is_ascii_alphanumeric() {
+            let mut stop = at + 1;
+            while stop < end && bytes[stop].is_ascii_alphanumeric() {
+                stop += 1;
+            }
+            if stop == end || bytes[stop].is_ascii() && !matches!(bytes[stop], b'\'' | b'-') {
+                let hash = lower_hash(&bytes[at..stop]);
+                out.push(Word {
+                    start: at,
+                    end: stop,
+                    hash,
+                    clause,
+                });
+                clause = false;
+                at = stop;
+                continue;
+            }
+        }
+        let Some(c) = text[at..end].chars().next() else {
+            break;
+        };
+        let after = at + c.len_utf8();
         if (c.is_alphanumeric() && !unspaced(c)) || super::script::combining(c) {
             from.get_or_insert(at);
             fold(c, &mut folded);
+            at = after;
             continue;
         }
-        let inner = from.is_some()
-            && chars
-                .peek()
-                .is_some_and(|&(_, n)| n.is_alphabetic() && !unspaced(n));
-        if matches!(c, '\'' | '’') && from.is_some() && (inner || elided(&folded)) {
-            folded.push('\'');
-            if elided(&folded[..folded.len() - 1]) {
-                close(&mut folded, &mut from, at + c.len_utf8(), &mut clause, out);
+        if from.is_some() && matches!(c, '\'' | '’' | '-') {
+            let inner = text[after..end]
+                .chars()
+                .next()
+                .is_some_and(|n| n.is_alphabetic() && !unspaced(n));
+            if c == '-' && inner {
+                folded.push('-');
+                at = after;
+                continue;
             }
-            continue;
-        }
-        if c == '-' && inner {
-            folded.push('-');
-            continue;
+            if c != '-' && (inner || elided(&folded)) {
+                folded.push('\'');
+                if elided(&folded[..folded.len() - 1]) {
+                    close(&mut folded, &mut from, after, &mut clause, out);
+                }
+                at = after;
+                continue;
+            }
         }
         close(&mut folded, &mut from, at, &mut clause, out);
         clause |= matches!(
@@ -619,6 +655,7 @@ fn words_of(text: &str, start: usize, end: usize, out: &mut Vec<Word>) {
                 | '\n'
                 | '*'
         );
+        at = after;
     }
     close(&mut folded, &mut from, end, &mut clause, out);
 }

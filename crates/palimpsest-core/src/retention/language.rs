@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use super::Plain;
 use super::script::{fold, kana};
 use super::terms::hash;
 
@@ -165,11 +166,11 @@ const COUNTED: usize = 26;
 
 struct SmallWords {
     /// Bit per language.
-    table: HashMap<u64, u32>,
+    table: HashMap<u64, u32, Plain>,
 }
 
 static WORDS: LazyLock<SmallWords> = LazyLock::new(|| {
-    let mut table = HashMap::new();
+    let mut table: HashMap<u64, u32, Plain> = HashMap::default();
     let mut folded = String::new();
     for (language, words) in SMALL {
         for word in words.split(' ') {
@@ -227,6 +228,15 @@ const ALL: [Language; COUNTED] = [
     Language::Greek,
 ];
 
+/// Adds one vote, shared among the languages of `bits`.
+fn vote(votes: &mut [f32; COUNTED], mut bits: u32) {
+    let weight = 1.0 / bits.count_ones().max(1) as f32;
+    while bits != 0 {
+        votes[bits.trailing_zeros() as usize] += weight;
+        bits &= bits - 1;
+    }
+}
+
 impl Evidence {
     /// Reads `text`: scripts by their letters, Latin and Cyrillic by small words. Fenced code and machine
     /// text must be left out by the caller.
@@ -246,15 +256,7 @@ impl Evidence {
                 if cyrillic {
                     bits &= (1 << Language::Russian as u32) | (1 << Language::Ukrainian as u32);
                 }
-                let shared = bits.count_ones();
-                if shared > 0 {
-                    let weight = 1.0 / shared as f32;
-                    for (i, vote) in votes.iter_mut().enumerate() {
-                        if bits & (1 << i) != 0 {
-                            *vote += weight;
-                        }
-                    }
-                }
+                vote(votes, bits);
                 word.clear();
             };
         let mut word_is_cyrillic = false;
@@ -356,6 +358,21 @@ impl Evidence {
         Self {
             votes,
             letters,
+            words,
+        }
+    }
+
+    /// Reads words that are folded and hashed already.
+    pub(crate) fn of_words(hashes: impl Iterator<Item = u64>) -> Self {
+        let mut votes = [0f32; COUNTED];
+        let mut words = 0;
+        for h in hashes {
+            words += 1;
+            vote(&mut votes, small_word(h));
+        }
+        Self {
+            votes,
+            letters: words * 4,
             words,
         }
     }

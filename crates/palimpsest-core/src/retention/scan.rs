@@ -3,9 +3,10 @@
 
 use super::FactClass;
 use super::language::small_word;
-use super::script::{fold, unspaced};
+use super::quantity::{COUNT, MONTH, UNIT, WEEKDAY, listed};
+use super::script::unspaced;
 use super::segment::{Unit, UnitKind};
-use super::terms::hash;
+use super::terms::fold_hash;
 
 /// A fact by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,8 @@ struct Lex {
     start: usize,
     end: usize,
     kind: LexKind,
+    /// What the word is listed as in `quantity`.
+    listed: u8,
 }
 
 /// Scratch space that is reused from unit to unit.
@@ -58,7 +61,7 @@ pub(crate) struct Scanner {
 const QUOTE_MAX: usize = 160;
 
 impl Scanner {
-    /// Adds the facts of one unit to `out`, in order of their ends.
+    /// Adds the facts of one unit to `out`, in order of their starts.
     pub(crate) fn scan(&mut self, text: &str, unit: &Unit, tool: bool, out: &mut Vec<Found>) {
         let eye = match unit.kind {
             UnitKind::Code => Eye::Code,
@@ -67,9 +70,13 @@ impl Scanner {
             _ => Eye::Prose,
         };
         self.lexes.clear();
+        let first = out.len();
         self.lex(text, unit.start, unit.end, eye, out);
         if eye != Eye::Code {
             self.numbers(text, eye, out);
+        }
+        if !out[first..].is_sorted_by_key(|f| f.start) {
+            out[first..].sort_by_key(|f| f.start);
         }
     }
 
@@ -158,6 +165,7 @@ impl Scanner {
                     start: at,
                     end: at + len,
                     kind: LexKind::Wide,
+                    listed: 0,
                 });
                 at += len;
                 continue;
@@ -177,10 +185,12 @@ impl Scanner {
     ) -> usize {
         let mut stop = end;
         let mut plain = true;
+        let mut hump = false;
         let mut chars = text[start..end].char_indices().peekable();
         let mut before = '\0';
         while let Some((i, c)) = chars.next() {
             if c.is_ascii_alphabetic() {
+                hump |= c.is_ascii_uppercase() && before.is_ascii_lowercase();
                 before = c;
                 continue;
             }
@@ -206,6 +216,7 @@ impl Scanner {
                 }
                 return start + i + 3;
             }
+            hump |= !c.is_ascii();
             plain &= c.is_alphabetic() || matches!(c, '\'' | '’');
             before = c;
         }
@@ -214,13 +225,19 @@ impl Scanner {
             return stop.max(start + 1);
         }
         let solid = &text[s..e];
-        if plain {
+        // The rest of the path is in a script whose words have no borders: half a path is none.
+        if solid.ends_with('/') && text[stop..end].starts_with(unspaced) {
+            return stop;
+        }
+        if plain || solid.bytes().all(|b| b.is_ascii_alphabetic()) {
+            let listed = listed(solid, &mut self.word);
             self.lexes.push(Lex {
                 start: s,
                 end: e,
                 kind: LexKind::Word,
+                listed,
             });
-            if eye == Eye::Prose && camel(solid) {
+            if hump && eye == Eye::Prose && camel(solid) {
                 out.push(Found {
                     class: FactClass::Identifier,
                     start: s,
@@ -266,15 +283,20 @@ impl Scanner {
             let kind = if solid
                 .chars()
                 .all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’' | '.'))
+                || solid.starts_with(unit_mark)
             {
                 LexKind::Word
             } else {
                 LexKind::Other
             };
+            // "forty-seven", "Mar."
+            let word = solid.trim_end_matches('.');
+            let word = word.rsplit('-').next().unwrap_or(word);
             self.lexes.push(Lex {
                 start: s,
                 end: e,
                 kind,
+                listed: listed(word, &mut self.word),
             });
         }
         stop
@@ -285,6 +307,7 @@ impl Scanner {
             start,
             end,
             kind: LexKind::Known,
+            listed: 0,
         });
         out.push(Found { class, start, end });
     }
@@ -325,6 +348,7 @@ impl Scanner {
                     start,
                     end,
                     kind: LexKind::Other,
+                    listed: 0,
                 });
             }
             return;
@@ -343,6 +367,7 @@ impl Scanner {
                     start,
                     end,
                     kind: LexKind::Other,
+                    listed: 0,
                 });
             }
             return;
@@ -367,6 +392,7 @@ impl Scanner {
                     start,
                     end,
                     kind: LexKind::Other,
+                    listed: 0,
                 });
                 return;
             }
@@ -374,6 +400,7 @@ impl Scanner {
                 start,
                 end,
                 kind: LexKind::Number(currency),
+                listed: 0,
             });
             return;
         }
@@ -382,6 +409,7 @@ impl Scanner {
                 start,
                 end,
                 kind: LexKind::Ordinal,
+                listed: 0,
             });
             return;
         }
@@ -401,6 +429,7 @@ impl Scanner {
                 start,
                 end,
                 kind: LexKind::Number(true),
+                listed: 0,
             });
             return;
         }
@@ -411,6 +440,7 @@ impl Scanner {
                 start,
                 end,
                 kind: LexKind::Other,
+                listed: 0,
             });
         }
     }
@@ -427,7 +457,7 @@ impl Scanner {
                     if self.word_at(text, end, lex.end).is_some_and(|w| w == "of") {
                         end += 1;
                     }
-                    if eye == Eye::Prose && end > 0 && self.month_at(text, end) {
+                    if eye == Eye::Prose && end > 0 && self.month_at(end) {
                         let last = self.year_after(text, end);
                         out.push(Found {
                             class: FactClass::Date,
@@ -472,7 +502,7 @@ impl Scanner {
             {
                 m += 1;
             }
-            if self.month_at(text, m) && self.near(text, i, m) {
+            if self.month_at(m) && self.near(text, i, m) {
                 let last = self.year_after(text, m);
                 out.push(Found {
                     class: FactClass::Date,
@@ -506,7 +536,7 @@ impl Scanner {
                 });
                 return next + 1;
             }
-            if self.unit(bare) {
+            if word.listed & UNIT != 0 || bare.starts_with(unit_mark) {
                 end = word.end;
                 next += 1;
                 has_unit = true;
@@ -516,7 +546,7 @@ impl Scanner {
                     && let Some(more) = self.lexes.get(next).copied()
                     && more.kind == LexKind::Word
                     && adjacent(text, end, more.start)
-                    && self.unit(&text[more.start..more.end])
+                    && more.listed & UNIT != 0
                 {
                     end = more.end;
                     next += 1;
@@ -528,16 +558,11 @@ impl Scanner {
                     .chars()
                     .next()
                     .is_some_and(|c| c.is_lowercase() || !c.is_ascii())
+                && small_word(fold_hash(bare, &mut self.word)) == 0
             {
-                self.word.clear();
-                for c in bare.chars() {
-                    fold(c, &mut self.word);
-                }
-                if small_word(hash(self.word.as_bytes())) == 0 {
-                    end = word.end;
-                    next += 1;
-                    has_unit = true;
-                }
+                end = word.end;
+                next += 1;
+                has_unit = true;
             }
         }
         let digits = raw.bytes().filter(u8::is_ascii_digit).count();
@@ -642,7 +667,7 @@ impl Scanner {
     /// May 7, 2023 · March 2024 · Friday
     fn month_or_weekday(&mut self, text: &str, i: usize, out: &mut Vec<Found>) -> usize {
         let lex = self.lexes[i];
-        if self.is_weekday(&text[lex.start..lex.end]) {
+        if lex.listed & WEEKDAY != 0 {
             out.push(Found {
                 class: FactClass::Date,
                 start: lex.start,
@@ -662,7 +687,7 @@ impl Scanner {
         if let Some(next) = self.lexes.get(i + 1).copied()
             && adjacent(text, lex.end, next.start)
             && matches!(next.kind, LexKind::Ordinal | LexKind::Number(false))
-            && self.month_at(text, i)
+            && self.month_at(i)
             && next.end - next.start <= 4
         {
             let last = self.year_after(text, i + 1);
@@ -676,30 +701,14 @@ impl Scanner {
         i + 1
     }
 
+    /// "three weeks"
     fn number_word(&self, text: &str, i: usize) -> bool {
-        #[rustfmt::skip]
-        const NUMBERS: [&str; 40] = [
-            "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-            "twelve", "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "ninety", "hundred",
-            "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "zehn", "zwölf", "dos",
-            "tres", "cuatro", "cinco", "diez", "deux", "trois", "quatre", "cinq", "dix", "два",
-            "три",
-        ];
         let lex = self.lexes[i];
-        let Some(next) = self.lexes.get(i + 1) else {
-            return false;
-        };
-        let word = &text[lex.start..lex.end];
-        let word = word.rsplit('-').next().unwrap_or(word);
-        next.kind == LexKind::Word
-            && adjacent(text, lex.end, next.start)
-            && NUMBERS.iter().any(|n| n.eq_ignore_ascii_case(word))
-            && {
-                let unit = &text[next.start..next.end];
-                let mut lower = String::with_capacity(unit.len());
-                unit.chars().for_each(|c| fold(c, &mut lower));
-                UNIT_WORDS.binary_search(&lower.as_str()).is_ok()
-            }
+        lex.listed & COUNT != 0
+            && self
+                .lexes
+                .get(i + 1)
+                .is_some_and(|next| next.listed & UNIT != 0 && adjacent(text, lex.end, next.start))
     }
 
     fn word_at<'t>(&self, text: &'t str, i: usize, after: usize) -> Option<&'t str> {
@@ -713,34 +722,12 @@ impl Scanner {
         between.len() <= 8 && !between.contains('\n')
     }
 
-    fn month_at(&mut self, text: &str, i: usize) -> bool {
-        #[rustfmt::skip]
-        const MONTHS: [&str; 77] = [
-            "abril", "agosto", "aout", "apr", "april", "aug", "august", "avril", "dec", "december",
-            "decembre", "dez", "dezember", "diciembre", "enero", "feb", "febrero", "februar",
-            "february", "fevrier", "jan", "januar", "january", "janvier", "juillet", "juin", "jul",
-            "juli", "julio", "july", "jun", "june", "juni", "junio", "mai", "mar", "march", "mars",
-            "marz", "marzo", "may", "mayo", "nov", "november", "novembre", "noviembre", "oct",
-            "october", "octobre", "octubre", "okt", "oktober", "sep", "sept", "september",
-            "septembre", "septiembre", "setiembre", "августа", "апреля", "декабря", "июля", "июня",
-            "марта", "мая", "ноября", "октября", "сентября", "февраля", "январе", "января",
-            "январь", "март", "май", "июнь", "июль", "август",
-        ];
-        let Some(lex) = self.lexes.get(i).copied() else {
-            return false;
-        };
-        if lex.kind != LexKind::Word {
-            return false;
-        }
-        self.word.clear();
-        for c in text[lex.start..lex.end].trim_end_matches('.').chars() {
-            fold(c, &mut self.word);
-        }
-        MONTHS.contains(&self.word.as_str())
+    fn month_at(&self, i: usize) -> bool {
+        self.lexes.get(i).is_some_and(|l| l.listed & MONTH != 0)
     }
 
     /// The index of the last lex of a date whose month or day is at `i`: the year if one follows.
-    fn year_after(&mut self, text: &str, i: usize) -> usize {
+    fn year_after(&self, text: &str, i: usize) -> usize {
         let mut next = i + 1;
         if let Some(de) = self.lexes.get(next)
             && de.kind == LexKind::Word
@@ -763,62 +750,18 @@ impl Scanner {
         i
     }
 
-    fn is_weekday(&mut self, word: &str) -> bool {
-        #[rustfmt::skip]
-        const DAYS: [&str; 42] = [
-            "dienstag", "dimanche", "domingo", "donnerstag", "freitag", "friday", "jeudi", "jueves",
-            "lundi", "lunes", "mardi", "martes", "mercredi", "miercoles", "mittwoch", "monday",
-            "montag", "sabado", "samedi", "samstag", "saturday", "sonnabend", "sonntag", "sunday",
-            "thursday", "tuesday", "vendredi", "viernes", "wednesday", "воскресенье", "вторник",
-            "вторника", "понедельник", "понедельника", "пятница", "пятницу", "пятницы", "среда",
-            "среду", "суббота", "субботу", "четверг",
-        ];
-        if word.len() < 5 {
-            return false;
-        }
-        self.word.clear();
-        for c in word.chars() {
-            fold(c, &mut self.word);
-        }
-        DAYS.binary_search(&self.word.as_str()).is_ok()
-    }
-
     fn unit(&mut self, word: &str) -> bool {
-        if word.is_empty() || word.len() > 24 {
-            return false;
-        }
-        self.word.clear();
-        for c in word.chars() {
-            fold(c, &mut self.word);
-        }
-        UNIT_WORDS.binary_search(&self.word.as_str()).is_ok()
+        listed(word, &mut self.word) & UNIT != 0
     }
 }
 
-/// Folded and sorted.
-#[rustfmt::skip]
-static UNIT_WORDS: [&str; 219] = [
-    "a", "anos", "ans", "b", "bar", "bit", "bits", "bps", "byte", "bytes", "c", "calls", "cent",
-    "centimos", "cents", "characters", "chars", "chf", "cm", "columns", "cores", "day", "days",
-    "db", "dias", "dolares", "dollar", "dollars", "e", "em", "errors", "eur", "euro", "euros", "f",
-    "feet", "files", "foot", "fps", "ft", "g", "gallons", "gb", "gbp", "ghz", "gib", "grad",
-    "gramm", "grams", "h", "ha", "heure", "heures", "hora", "horas", "hour", "hours", "hp", "hr",
-    "hrs", "hz", "in", "inch", "inches", "items", "jahr", "jahre", "jahren", "jour", "jours", "jpy",
-    "k", "kb", "kbit", "kbps", "kcal", "kg", "khz", "kib", "kilo", "kilometer", "kilometers",
-    "kilometres", "kilos", "km", "kmh", "kw", "kwh", "l", "lb", "lbs", "lines", "liter", "liters",
-    "litre", "litres", "m", "m2", "ma", "mb", "mbit", "mbps", "mcg", "messages", "meter", "meters",
-    "metres", "metros", "mg", "mhz", "mi", "mib", "mile", "miles", "million", "millions",
-    "millones", "min", "mins", "minute", "minuten", "minutes", "minutos", "mio", "ml", "mm", "mo",
-    "mois", "monat", "monate", "monaten", "month", "months", "mph", "mrd", "ms", "mw", "nm", "ns",
-    "ounces", "oz", "pages", "participants", "people", "percent", "persons", "petabytes", "pixels",
-    "points", "pounds", "ppm", "prozent", "pt", "px", "qps", "rem", "req", "requests", "retries",
-    "rounds", "rows", "rpm", "rps", "rub", "s", "sec", "seconds", "secs", "sekunden", "semaines",
-    "semanas", "sqm", "std", "steps", "stunde", "stunden", "t", "tag", "tage", "tagen", "tb",
-    "thousand", "tib", "times", "tokens", "toneladas", "tons", "ug", "us", "usd", "users", "v",
-    "vh", "vw", "w", "watt", "week", "weeks", "woche", "wochen", "words", "worker", "workers", "x",
-    "yards", "year", "years", "yen", "yuan", "год", "года", "дней", "дня", "долларов", "евро", "км",
-    "лет", "минут", "процентов",
-];
+/// Marks that are units by themselves: %, €, °C.
+fn unit_mark(c: char) -> bool {
+    matches!(
+        c,
+        '%' | '‰' | '°' | '€' | '$' | '£' | '¥' | '₽' | '₹' | '℃' | '℉'
+    )
+}
 
 fn magnitude(word: &str) -> bool {
     [

@@ -124,7 +124,12 @@ pub(crate) fn sentences(text: &str, start: usize, end: usize, opens: bool, out: 
     let mut from = start;
     let mut opens = opens;
     let mut at = start;
+    let bytes = text.as_bytes();
     while at < end {
+        if bytes[at].is_ascii_alphanumeric() {
+            at += 1;
+            continue;
+        }
         let Some(c) = text[at..end].chars().next() else {
             break;
         };

@@ -28,8 +28,27 @@ pub(crate) struct Term {
 
 /// FNV-1a with a final mix, so that the low bits are good enough for a table.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    fnv(bytes.iter().copied())
+}
+
+/// The hash of `word` as it is when folded; `scratch` is overwritten.
+pub(crate) fn fold_hash(word: &str, scratch: &mut String) -> u64 {
+    if word.is_ascii() {
+        return lower_hash(word.as_bytes());
+    }
+    scratch.clear();
+    word.chars().for_each(|c| fold(c, scratch));
+    hash(scratch.as_bytes())
+}
+
+/// The hash of an ASCII word as it is when folded.
+pub(crate) fn lower_hash(word: &[u8]) -> u64 {
+    fnv(word.iter().map(u8::to_ascii_lowercase))
+}
+
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
     let mut h = 0xCBF2_9CE4_8422_2325_u64;
-    for &b in bytes {
+    for b in bytes {
         h = (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3);
     }
     mix(h)
@@ -47,77 +66,111 @@ pub(crate) fn mix(mut h: u64) -> u64 {
 /// Alphabetic words are folded (case, marks) and stemmed; identifiers give their parts and the whole;
 /// scripts without spaces give pairs of characters.
 pub(crate) fn each_term(text: &str, mut f: impl FnMut(Term)) {
+    let bytes = text.as_bytes();
     let mut buffer = String::with_capacity(32);
-    let mut chars = text.char_indices().peekable();
-    let mut last_unspaced: Option<char> = None;
+    let mut before: Option<char> = None;
     let mut lone = false;
-    while let Some(&(start, c)) = chars.peek() {
-        if unspaced(c) && c.is_alphanumeric() {
-            chars.next();
-            if let Some(before) = last_unspaced {
+    let mut at = 0;
+    let single = |c: Option<char>, lone: bool| {
+        c.filter(|_| lone).map(|c| Term {
+            hash: pair(c, '\0'),
+            kind: TermKind::Pair,
+            capital: false,
+        })
+    };
+    while at < text.len() {
+        let plain = plain_word(bytes, at);
+        let Some(c) = text[at..].chars().next() else {
+            break;
+        };
+        if plain.is_none() && unspaced(c) && c.is_alphanumeric() {
+            if let Some(b) = before {
                 f(Term {
-                    hash: pair(before, c),
+                    hash: pair(b, c),
                     kind: TermKind::Pair,
                     capital: false,
                 });
-                lone = false;
-            } else {
-                lone = true;
             }
-            last_unspaced = Some(c);
+            lone = before.is_none();
+            before = Some(c);
+            at += c.len_utf8();
             continue;
         }
-        if let (true, Some(before)) = (lone, last_unspaced) {
-            f(Term {
-                hash: pair(before, '\0'),
-                kind: TermKind::Pair,
-                capital: false,
-            });
+        if let Some(term) = single(before, lone) {
+            f(term);
         }
         lone = false;
-        last_unspaced = None;
-        if !(c.is_alphanumeric() || c == '_') {
-            chars.next();
+        before = None;
+        if let Some(end) = plain {
+            buffer.clear();
+            buffer.extend(text[at..end].chars().map(|c| c.to_ascii_lowercase()));
+            stem_latin(&mut buffer);
+            let capital = bytes[at].is_ascii_uppercase();
+            f(Term {
+                hash: hash(buffer.as_bytes()),
+                kind: TermKind::Word,
+                capital,
+            });
+            at = end;
+        } else if c.is_alphanumeric() || c == '_' {
+            let (end, joined) = run_end(text, at);
+            run(&text[at..end], joined, &mut buffer, &mut f);
+            at = end;
+        } else {
+            at += c.len_utf8();
+        }
+    }
+    if let Some(term) = single(before, lone) {
+        f(term);
+    }
+}
+
+/// The end of the ASCII word at `at`, if it is one that needs no closer look: letters only, no capital
+/// inside, nothing joined to it.
+fn plain_word(bytes: &[u8], at: usize) -> Option<usize> {
+    if !bytes[at].is_ascii_alphabetic() {
+        return None;
+    }
+    let mut end = at + 1;
+    while end < bytes.len() && bytes[end].is_ascii_lowercase() {
+        end += 1;
+    }
+    let Some(&next) = bytes.get(end) else {
+        return Some(end);
+    };
+    let open = match next {
+        b' ' | b',' | b'\n' | b'?' | b'!' | b';' | b')' | b'"' => true,
+        b'.' | b':' => bytes.get(end + 1).is_none_or(|b| matches!(b, b' ' | b'\n')),
+        _ => false,
+    };
+    open.then_some(end)
+}
+
+/// The end of a run of letters, digits, `_`, and joiners between two of them; and whether a joiner
+/// other than an apostrophe is inside.
+fn run_end(text: &str, start: usize) -> (usize, bool) {
+    let word = |c: char| c.is_alphanumeric() && !unspaced(c);
+    let mut joined = false;
+    let mut at = start;
+    while let Some(c) = text[at..].chars().next() {
+        if word(c) || c == '_' || combining(c) {
+            at += c.len_utf8();
             continue;
         }
-        // A run: letters, digits, `_`, and joiners between two of them.
-        let mut end = start;
-        let mut joined = false;
-        while let Some(&(at, c)) = chars.peek() {
-            if (c.is_alphanumeric() && !unspaced(c)) || c == '_' || combining(c) {
-                end = at + c.len_utf8();
-                chars.next();
-                continue;
-            }
-            if matches!(c, '.' | '-' | '/' | ':' | '\'' | '’' | '@' | '\\' | '+') {
-                let mut ahead = text[at + c.len_utf8()..].chars();
-                let mut next = ahead.next();
-                if c == ':' && next == Some(':') {
-                    next = ahead.next();
-                }
-                if next.is_some_and(|n| n.is_alphanumeric() && !unspaced(n)) {
-                    joined |= !matches!(c, '\'' | '’');
-                    chars.next();
-                    if c == ':' && chars.peek().is_some_and(|&(_, n)| n == ':') {
-                        chars.next();
-                    }
-                    continue;
-                }
-            }
+        if !matches!(c, '.' | '-' | '/' | ':' | '\'' | '’' | '@' | '\\' | '+') {
             break;
         }
-        run(&text[start..end.max(start)], joined, &mut buffer, &mut f);
-        if end == start {
-            chars.next();
+        let mut after = at + c.len_utf8();
+        if c == ':' && text[after..].starts_with(':') {
+            after += 1;
         }
+        if !text[after..].chars().next().is_some_and(word) {
+            break;
+        }
+        joined |= !matches!(c, '\'' | '’');
+        at = after;
     }
-    if let (true, Some(before)) = (lone, last_unspaced) {
-        f(Term {
-            hash: pair(before, '\0'),
-            kind: TermKind::Pair,
-            capital: false,
-        });
-    }
+    (at, joined)
 }
 
 fn pair(a: char, b: char) -> u64 {
