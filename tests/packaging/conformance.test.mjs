@@ -22,7 +22,7 @@ test("conformance cases in Node", () => {
     `);
     for (const file of files) {
       const { expected } = JSON.parse(fs.readFileSync(path.join(cases, file), "utf8"));
-      assert.equal(JSON.stringify(answers[file]), JSON.stringify(expected), file);
+      assert.ok(JSON.stringify(answers[file]) === JSON.stringify(expected), `${file} is answered differently`);
     }
     assert.ok(files.length >= 13);
   } finally {

@@ -11,7 +11,7 @@ after(() => remove(folder));
 /** I3: through a long loop of tool calls every prompt fits, is valid in the SDK's own eyes, and keeps the user's words. */
 for (const [helper, use] of [
   ["fitMiddleware", "model: wrapLanguageModel({ model, middleware: fitMiddleware({ window: 2048, onCompact: () => compactions++ }) })"],
-  ["fitStep", "model, prepareStep: fitStep({ window: 2048, onCompact: () => compactions++ })"],
+  ["fitStep", "model, prepareStep: fitStep({ window: 2048, reserve: 450, onCompact: () => compactions++ })"],
 ]) {
   test(`AI SDK: ${helper}`, () => {
     const got = run(folder, `
@@ -88,7 +88,7 @@ test("LangChain: fitModelCalls", () => {
     await init();
     let compactions = 0;
     const seen = [];
-    const spy = createMiddleware({ name: "Spy", wrapModelCall: (request, handler) => { seen.push({ messages: request.messages.length, system: request.systemMessage.content, words: request.messages.map((m) => m.content).join(" ") }); return handler(request); } });
+    const spy = createMiddleware({ name: "Spy", wrapModelCall: (request, handler) => { seen.push({ messages: request.messages.length, system: request.systemMessage.text, words: request.messages.map((m) => m.content).join(" ") }); return handler(request); } });
     const fit = createMiddleware(fitModelCalls({ window: 1024, onCompact: () => compactions++ }));
     const read = tool(({ path }) => (path + ": nothing wrong in this file, it is as it should be. ").repeat(8), { name: "read", description: "reads", schema: z.object({ path: z.string() }) });
     const steps = 15;

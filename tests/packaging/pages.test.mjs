@@ -117,7 +117,7 @@ for (const name of ["chrome", "firefox"]) {
       }, files);
       for (const file of files) {
         const { expected } = JSON.parse(fs.readFileSync(path.join(root, "tests/conformance", file), "utf8"));
-        assert.equal(answers[file], JSON.stringify(expected), file);
+        assert.ok(answers[file] === JSON.stringify(expected), `${file} is answered differently`);
       }
       assert.ok(files.length >= 13);
     } finally {

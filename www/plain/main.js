@@ -3,7 +3,7 @@ import { compact, init } from "./palimpsest/dist/index.js";
 const $ = (id) => document.getElementById(id);
 
 $("messages").value = JSON.stringify(
-  Array.from({ length: 24 }, (_, i) => ({
+  Array.from({ length: 48 }, (_, i) => ({
     role: i % 2 ? "assistant" : "user",
     content: i % 2
       ? `Answer ${i}: the parcel ${1000 + i} left the warehouse on Monday and arrives in ${i} days. It was weighed, labelled and handed over at gate ${i}.`

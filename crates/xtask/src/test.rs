@@ -10,6 +10,7 @@ use anyhow::Result;
 
 use crate::build_app::{self, files};
 use crate::module::Quality;
+use crate::pack;
 use crate::places::Places;
 use crate::process::{self, Echo, Stopwatch};
 use crate::setup::{self, Machine, Part};
@@ -88,6 +89,8 @@ const STEPS: &[Step] = &[
     Step { name: "ollama",      when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
     Step { name: "app",         when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| build_app::build(m, Quality::Release).map(drop)) },
     Step { name: "journeys",    when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |_| true)]) },
+    Step { name: "package",     when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| pack::pack(m, Quality::Release).map(drop)) },
+    Step { name: "packaging",   when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/packaging", |_| true)]) },
     Step { name: "size",        when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Call(size::report) },
     Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 600, does: Does::Run(|m| vec![properties(m)]) },
     Step { name: "llama",       when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs")]) },

@@ -50,7 +50,8 @@ function inParts(message: { role: string; content: unknown }): unknown {
 
 /**
  * Keeps the messages of an agent's loop inside the window, before each step: a `prepareStep` for `generateText`,
- * `streamText` and agents.
+ * `streamText` and agents. The system prompt and the tools are not among these messages: leave room for them with
+ * `reserve`.
  *
  * @example
  * ```ts
@@ -63,7 +64,7 @@ function inParts(message: { role: string; content: unknown }): unknown {
  * const { text } = await generateText({
  *   model,
  *   prompt: "Read every file and tell me what is wrong.",
- *   prepareStep: fitStep({ window: 32768 }),
+ *   prepareStep: fitStep({ window: 32768, reserve: 4096 }),
  * });
  * console.log(text);
  * ```

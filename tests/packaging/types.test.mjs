@@ -1,0 +1,81 @@
+// The package's types as a strict consumer reads them, every example of the documentation compiled, and its manifest.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { publint } from "publint";
+import { install, remove, root } from "./consumer.mjs";
+
+let folder;
+before(() => { folder = install(["ai@6", "@langchain/core@1", "langchain@1", "zod@4"]); });
+after(() => remove(folder));
+
+function tsc(options, files, skipLibCheck) {
+  const config = {
+    compilerOptions: { target: "ES2022", lib: ["ES2022", "DOM", "DOM.Iterable"], strict: true, noEmit: true, types: [], skipLibCheck, ...options },
+    files,
+  };
+  fs.writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify(config));
+  const { status, stdout } = spawnSync(process.execPath, [path.join(root, "tests/node_modules/typescript/bin/tsc"), "--project", folder], { cwd: folder, encoding: "utf8" });
+  assert.equal(status, 0, stdout);
+}
+
+/** Every `@example` of the public types compiles, in both ways TypeScript resolves packages. */
+for (const [module, moduleResolution] of [["NodeNext", "NodeNext"], ["ESNext", "Bundler"]]) {
+  test(`examples and declarations, ${moduleResolution}`, () => {
+    const dist = path.join(folder, "node_modules/palimpsest/dist");
+    const own = [];
+    const framework = [];
+    for (const file of fs.readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
+      const text = fs.readFileSync(path.join(dist, file), "utf8");
+      for (const [i, [, code]] of [...text.matchAll(/@example\n\s*\* ```ts\n([\s\S]*?)\s*\* ```/g)].entries()) {
+        const name = `example-${file.replace(".d.ts", "")}-${i}.ts`;
+        const needsFramework = /from "(ai|langchain|@langchain)/.test(code);
+        fs.writeFileSync(path.join(folder, name), `${code.replace(/^\s*\* ?/gm, "")}\nexport {};\n`);
+        (needsFramework ? framework : own).push(name);
+      }
+    }
+    assert.ok(own.length >= 7 && framework.length >= 4, `${own.length} and ${framework.length} examples`);
+    const entries = ["palimpsest", "palimpsest/inline", "palimpsest/slim", "palimpsest/ai-sdk"].map((name, i) => `import * as e${i} from "${name}"; void e${i};`);
+    fs.writeFileSync(path.join(folder, "entries.ts"), entries.join("\n"));
+    // our own declarations are checked to the last line; those of the frameworks are theirs
+    tsc({ module, moduleResolution }, ["entries.ts", ...own], false);
+    tsc({ module, moduleResolution, lib: ["ES2024", "DOM", "DOM.Iterable", "DOM.AsyncIterable", "ESNext.Disposable"] }, framework, true);
+  });
+}
+
+/** The result has the type of what was passed in, and a wrong option is an error of the compiler's. */
+test("types of results and options", () => {
+  fs.writeFileSync(path.join(folder, "types.ts"), `
+    import { compact, countTokens, validate, type PalimpsestError } from "palimpsest";
+    type Message = { role: "user" | "assistant"; content: string; mark: number };
+    const history: Message[] = [];
+    const { messages, report } = compact(history, { window: 8192, policy: "balanced" });
+    const mark: number = messages[0]!.mark;
+    const after: number = report.after.tokens;
+    const source: "exact" | "measured" | "estimated" = countTokens("x").source;
+    const repaired: Message[] | undefined = validate(history).repaired;
+    const code: PalimpsestError["code"] = "cannot_fit";
+    // @ts-expect-error there is no such option
+    compact(history, { window: 8192, maxToken: 5 });
+    // @ts-expect-error a window is needed
+    compact(history, {});
+    // @ts-expect-error there is no such code
+    const wrong: PalimpsestError["code"] = "oops";
+    export { mark, after, source, repaired, code, wrong };
+  `);
+  tsc({ module: "NodeNext", moduleResolution: "NodeNext", exactOptionalPropertyTypes: true }, ["types.ts"], false);
+});
+
+/** The manifest is what tools expect: publint finds nothing at all. */
+test("publint", async () => {
+  const { messages } = await publint({ pkgDir: path.join(folder, "node_modules/palimpsest"), strict: true, pack: false });
+  assert.deepEqual(messages, []);
+  const manifest = JSON.parse(fs.readFileSync(path.join(folder, "node_modules/palimpsest/package.json"), "utf8"));
+  assert.equal(manifest.dependencies, undefined, "no dependencies at run time");
+  for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
+    assert.ok(fs.existsSync(path.join(folder, "node_modules/palimpsest", file)), file);
+  }
+});
