@@ -94,7 +94,7 @@ impl Language {
 const SMALL: [(Language, &str); 17] = [
     (
         Language::English,
-        "the and of to in is that it you for was on are with as this be have not at but they from we an by or what all can has will would my me your do if so about when which there their been more our no just don't i'm it's i am please use never always must should could did does had he she his her him them us who how why where than then some any only into out up now also very like these those its were let's i'll i've that's",
+        "the and of to in is that it you for was on are with as this be have not at but they from we an by or what all can has will would my me your do if so about when which there their been more our no just don't i'm it's i am please use never always must should could did does had he she his her him them us who how why where than then some any only into out up now also very like these those its were after before until while during since without within between against per each every many few much such own same other another again still once away back around because let's i'll i've that's",
     ),
     (
         Language::German,
