@@ -1,4 +1,4 @@
-//! How messages, options and reports cross.
+//! How messages, options and reports cross: as JSON text.
 
 use std::fmt;
 
@@ -7,8 +7,6 @@ use palimpsest_core::error::CoreError;
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use serde_wasm_bindgen::Serializer as ToJs;
-use wasm_bindgen::JsValue;
 
 use crate::error::Failure;
 
@@ -48,21 +46,14 @@ pub(crate) fn text(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(value).map_err(|error| Failure::new("bad_input", error.to_string()))
 }
 
-/// Options from a plain object. What does not belong there is an error that names it.
-pub(crate) fn options<T: DeserializeOwned>(value: JsValue) -> Result<T, Failure> {
-    serde_wasm_bindgen::from_value(value).map_err(|error| {
+/// Options from their JSON text. What does not belong there is an error that names it.
+pub(crate) fn options<T: DeserializeOwned>(json: &str) -> Result<T, Failure> {
+    serde_json::from_str(json).map_err(|error| {
         Failure::new(
             "invalid_options",
             format!("The options cannot be used: {error}."),
         )
     })
-}
-
-/// A plain object, with `null` where there is nothing.
-pub(crate) fn report(value: &impl Serialize) -> Result<JsValue, Failure> {
-    value
-        .serialize(&ToJs::json_compatible())
-        .map_err(|error| Failure::new("bad_input", error.to_string()))
 }
 
 /// A number of tokens that a caller gave, whatever it is: anything but a whole number above 0 is a typed error (F 33,

@@ -120,7 +120,7 @@ impl Compaction {
     #[wasm_bindgen(constructor)]
     pub fn new(
         messages: &str,
-        options: JsValue,
+        options: &str,
         tools: Option<String>,
         state: Option<String>,
         counter: &Counter,

@@ -57,15 +57,15 @@ impl Counter {
         self.0.bound(tokens)
     }
 
-    /// Tokens of a list of messages as a prompt: `{ tokens, source, bound }`.
+    /// Tokens of a list of messages as a prompt: JSON text of `{ tokens, source, bound }`.
     #[wasm_bindgen(js_name = countMessages)]
     pub fn count_messages(
         &self,
         messages: &str,
         dialect: Option<String>,
-    ) -> Result<JsValue, JsValue> {
+    ) -> Result<String, JsValue> {
         let count = self.prompt(messages, dialect.as_deref())?;
-        Ok(boundary::report(&count)?)
+        Ok(boundary::text(&count)?)
     }
 }
 

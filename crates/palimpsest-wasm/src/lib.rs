@@ -13,9 +13,9 @@
 //! | `error.rs` | the table of codes, and how an error becomes a JavaScript `Error` |
 //! | `boundary.rs` | how messages, options and reports cross |
 //!
-//! Messages cross as JSON text, so that keys such as `__proto__` are only data; options and small reports, whose
-//! fields are ours, cross with serde-wasm-bindgen. A list of messages comes back as an array that holds, for each
-//! message that is the caller's own, its index: the caller gets its very object back.
+//! Everything structured crosses as JSON text: keys such as `__proto__` are only data there, fractions keep their
+//! shortest form, and one reader and one writer are half the code of two. A list of messages comes back as an array
+//! that holds, for each message that is the caller's own, its index: the caller gets its very object back.
 
 #![allow(
     clippy::needless_pass_by_value,

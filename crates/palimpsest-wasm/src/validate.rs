@@ -1,48 +1,35 @@
-use palimpsest_core::dialect::{self, Dialect};
+use palimpsest_core::dialect::{self, Dialect, Problem};
+use serde::Serialize;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::boundary;
+use crate::boundary::{self, Items};
 use crate::error::Failure;
 
-/// What the linter found.
-#[wasm_bindgen]
-#[derive(Debug)]
-pub struct Checked {
-    report: JsValue,
-    repaired: Option<String>,
+#[derive(Serialize)]
+struct Checked<'a> {
+    ok: bool,
+    dialect: Dialect,
+    problems: &'a [Problem],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repaired: Option<Items<'a>>,
 }
 
+/// Checks a list of messages, in the dialect it looks like if none is given: JSON text of `{ ok, dialect, problems,
+/// repaired? }`, where `repaired` holds indices for messages that are the caller's own.
 #[wasm_bindgen]
-impl Checked {
-    /// `{ ok, dialect, problems }`.
-    #[wasm_bindgen(getter)]
-    pub fn report(&self) -> JsValue {
-        self.report.clone()
-    }
-
-    /// The mended list as JSON text, with indices for messages that are the caller's own.
-    #[wasm_bindgen(getter)]
-    pub fn repaired(&self) -> Option<String> {
-        self.repaired.clone()
-    }
+pub fn validate(messages: &str, dialect: Option<String>) -> Result<String, JsValue> {
+    Ok(check(messages, dialect.as_deref())?)
 }
 
-/// Checks a list of messages, in the dialect it looks like if none is given.
-#[wasm_bindgen]
-pub fn validate(messages: &str, dialect: Option<String>) -> Result<Checked, JsValue> {
-    check(messages, dialect.as_deref()).map_err(Into::into)
-}
-
-fn check(messages: &str, dialect: Option<&str>) -> Result<Checked, Failure> {
+fn check(messages: &str, dialect: Option<&str>) -> Result<String, Failure> {
     let values = boundary::messages(messages)?;
     let dialect = dialect.map(Dialect::named).transpose()?;
     let (validation, repaired) = dialect::validate_list(&values, dialect);
-    let repaired = repaired
-        .map(|list| boundary::text(&boundary::Items(&list)))
-        .transpose()?;
-    Ok(Checked {
-        report: boundary::report(&validation)?,
-        repaired,
+    boundary::text(&Checked {
+        ok: validation.ok,
+        dialect: validation.dialect,
+        problems: &validation.problems,
+        repaired: repaired.as_deref().map(Items),
     })
 }

@@ -465,6 +465,21 @@ fn pairs_are_mended() {
         &[(Code::DuplicateId, 3)],
         &json!([says("go"), ask, answer, ask_2, answer_2]),
     );
+    // Anthropic wants results before everything else
+    let mut late = answer.clone();
+    let blocks = late["content"].as_array_mut().unwrap();
+    blocks.insert(0, json!({ "type": "text", "text": "and" }));
+    let mut mended = answer.clone();
+    mended["content"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "type": "text", "text": "and" }));
+    check(
+        Dialect::Anthropic,
+        &json!([says("go"), ask, late]),
+        &[(Code::MisplacedResult, 2)],
+        &json!([says("go"), ask, mended]),
+    );
     // parallel calls answered in another order are matched by id
     let parallel = openai();
     check(d, &parallel, &[], &parallel);

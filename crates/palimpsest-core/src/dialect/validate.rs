@@ -277,6 +277,15 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
         last = Some(role);
     }
 
+    if dialect == Dialect::Anthropic {
+        for index in words_before_results(parsed) {
+            add(
+                Code::MisplacedResult,
+                index,
+                "tool results stand before everything else in their message",
+            );
+        }
+    }
     let pairing = Pairing::of(messages.iter().map(|m| &m.message));
     for at in &pairing.unanswered {
         add(
@@ -336,6 +345,31 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
             &format!("the id \"{shown}\" belongs to an earlier call"),
         );
     }
+}
+
+/// Values in which something stands before a tool result, which Anthropic refuses.
+fn words_before_results(parsed: &Parsed) -> Vec<usize> {
+    let mut first_other: BTreeMap<usize, Slot> = BTreeMap::new();
+    let mut last_result: BTreeMap<usize, Slot> = BTreeMap::new();
+    for from in &parsed.messages {
+        for (part, place) in from.message.parts.iter().zip(&from.places) {
+            let Some(place) = place else { continue };
+            if matches!(part, Part::ToolResult { .. }) {
+                let last = last_result.entry(from.raw).or_insert(place.slot);
+                *last = (*last).max(place.slot);
+            } else if !part.is_empty() {
+                let first = first_other.entry(from.raw).or_insert(place.slot);
+                *first = (*first).min(place.slot);
+            }
+        }
+    }
+    let late = |(raw, last): (usize, Slot)| {
+        first_other
+            .get(&raw)
+            .is_some_and(|f| *f < last)
+            .then_some(raw)
+    };
+    last_result.into_iter().filter_map(late).collect()
 }
 
 /// Calls whose id an earlier call has: anywhere before in Anthropic's dialect, elsewhere while that one is open.

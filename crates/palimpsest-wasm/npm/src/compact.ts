@@ -275,7 +275,7 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
     (module) =>
       new module.Compaction(
         toText(messages),
-        given,
+        written(given, odd),
         tools === undefined ? undefined : toText(tools),
         state === undefined ? undefined : written(state),
         counterOf(tokenizer),
@@ -294,6 +294,11 @@ function check(options: object): void {
     const nearest = KNOWN.reduce((best, known) => (like(known) > like(best) ? known : best));
     throw new PalimpsestError("invalid_options", `There is no option "${name}". Did you mean "${nearest}"?`);
   }
+}
+
+/** Numbers that JSON has no word for: the module names them in its error. */
+function odd(this: unknown, _key: string, value: unknown): unknown {
+  return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }
 
 /** Policies are data that is shared with other languages: inside, its names have underscores. */

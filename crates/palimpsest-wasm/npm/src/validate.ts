@@ -69,13 +69,9 @@ export interface Validation<M> {
  */
 export function validate<M = unknown>(messages: readonly M[], dialect?: Dialect): Validation<M> {
   return call("validate()", (module) => {
-    const checked = module.validate(toText(messages), dialect);
-    try {
-      const { ok, dialect, problems } = checked.report as Validation<M>;
-      const repaired = checked.repaired;
-      return { ok, dialect, problems, ...(repaired === undefined ? {} : { repaired: filled(JSON.parse(repaired) as (number | M)[], messages) }) };
-    } finally {
-      checked.free();
-    }
+    const { repaired, ...found } = JSON.parse(module.validate(toText(messages), dialect)) as Omit<Validation<M>, "repaired"> & {
+      repaired?: (number | M)[];
+    };
+    return repaired === undefined ? found : { ...found, repaired: filled(repaired, messages) };
   });
 }
