@@ -6,7 +6,7 @@ use crate::{
     pairs::{MAX_IDS, MAX_MERGES, Pairs},
     pre::Pre,
     pretokenize::Rules,
-    specials::Finder,
+    specials::{Finder, Special},
     vocabulary::{Symbols, Vocabulary},
     words::{Arena, Index, hash},
 };
@@ -68,8 +68,8 @@ pub(crate) struct Parts {
     /// Texts as they stand in a prompt: bytes; `▁` is a space. Beyond `tokens`, symbols that are no tokens.
     pub(crate) texts: Arena,
     pub(crate) tokens: u32,
-    /// Special tokens: text as written, id, whether it is a control token.
-    pub(crate) specials: (Arena, Vec<(u32, bool)>),
+    /// Special tokens: text as written, id, what it is.
+    pub(crate) specials: (Arena, Vec<(u32, Special)>),
     /// In the order they are due.
     pub(crate) merges: Vec<Merge>,
 }
@@ -290,17 +290,17 @@ impl Assembly {
         let mut buffer = Vec::new();
         for id in self.at..end.min(n) {
             let written = self.description.tokens.get(id);
-            let mut kind = self.description.types.get(id).copied().unwrap_or(1);
-            if kind != USER_DEFINED && ALWAYS_CONTROL.iter().any(|text| text.as_bytes() == written)
-            {
-                kind = CONTROL;
-            }
-            if matches!(kind, CONTROL | USER_DEFINED | UNKNOWN) && !written.is_empty() {
+            let special = match self.description.types.get(id).copied().unwrap_or(1) {
+                CONTROL | UNKNOWN => Some(Special::Control),
+                USER_DEFINED => Some(Special::Defined),
+                _ if ALWAYS_CONTROL.iter().any(|text| text.as_bytes() == written) => {
+                    Some(Special::Assumed)
+                }
+                _ => None,
+            };
+            if let Some(special) = special.filter(|_| !written.is_empty()) {
                 self.parts.specials.0.push(written);
-                self.parts
-                    .specials
-                    .1
-                    .push((id as u32, kind != USER_DEFINED));
+                self.parts.specials.1.push((id as u32, special));
             }
             buffer.clear();
             if self.parts.kind.raw() {
@@ -316,6 +316,20 @@ impl Assembly {
         self.at = end;
         if end >= n {
             self.description.tokens = Arena::default();
+            // Where this token is, llama.cpp takes `</s>` for what it is in HTML (Gemma 4).
+            if self
+                .index
+                .get(&self.parts.texts, b"<|tool_response>")
+                .is_some()
+            {
+                let (texts, ids) = std::mem::take(&mut self.parts.specials);
+                for (i, special) in ids.into_iter().enumerate() {
+                    if texts.get(i) != b"</s>" {
+                        self.parts.specials.0.push(texts.get(i));
+                        self.parts.specials.1.push(special);
+                    }
+                }
+            }
             self.next(match self.parts.kind {
                 Kind::Bpe(_) => Stage::Merges,
                 Kind::Spm { .. } => Stage::Characters,

@@ -8,6 +8,7 @@ use crate::{
     assembly::{Kind, Merge, Parts, kind},
     error::Error,
     pairs::{MAX_IDS, MAX_MERGES},
+    specials::Special,
     words::{Arena, hash},
 };
 
@@ -36,8 +37,8 @@ impl Vocabulary {
         out.extend_from_slice(parts.texts.bytes());
         let (texts, ids) = &parts.specials;
         number(&mut out, ids.len() as u32);
-        for (i, (id, control)) in ids.iter().enumerate() {
-            number(&mut out, id << 1 | u32::from(*control));
+        for (i, (id, special)) in ids.iter().enumerate() {
+            number(&mut out, id << 2 | *special as u32);
             text(&mut out, texts.get(i));
         }
         number(&mut out, parts.merges.len() as u32);
@@ -106,11 +107,17 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Parts, Error> {
     }
     let mut specials = (Arena::default(), Vec::new());
     for _ in 0..reader.number_to(tokens, "special tokens")? {
-        let id = reader.number()?;
-        if id >> 1 >= tokens {
+        let word = reader.number()?;
+        let special = match word & 3 {
+            0 => Special::Defined,
+            1 => Special::Control,
+            2 => Special::Assumed,
+            _ => return reader.malformed("special token"),
+        };
+        if word >> 2 >= tokens {
             return reader.malformed("special token");
         }
-        specials.1.push((id >> 1, id & 1 != 0));
+        specials.1.push((word >> 2, special));
         let n = reader.number()? as usize;
         specials.0.push(reader.take(n)?);
     }

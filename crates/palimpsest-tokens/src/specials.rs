@@ -15,13 +15,24 @@ pub enum Specials {
     Defined,
 }
 
+/// What a special token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Special {
+    /// Defined by the vocabulary's author: found in any text.
+    Defined = 0,
+    /// Control: found where control tokens are read.
+    Control = 1,
+    /// Plain by its type, but llama.cpp knows its text and makes it a control token.
+    Assumed = 2,
+}
+
 /// The special tokens of a vocabulary.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Finder {
     texts: Arena,
     index: Index,
-    /// The token, and whether it is a control token, of each text.
-    tokens: Vec<(u32, bool)>,
+    /// The token of each text, and what it is.
+    tokens: Vec<(u32, Special)>,
     /// Lengths of the texts that start with each byte, longest first.
     lengths: Vec<Vec<u32>>,
     /// Pairs of bytes that some text starts with, one bit each.
@@ -31,18 +42,18 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    /// From the tokens in the order of their ids: text, id, whether it is a control token.
-    pub(crate) fn new<'a>(tokens: impl Iterator<Item = (&'a [u8], u32, bool)>) -> Self {
+    /// From the tokens in the order of their ids: text, id, what it is.
+    pub(crate) fn new<'a>(tokens: impl Iterator<Item = (&'a [u8], u32, Special)>) -> Self {
         let mut finder = Self {
             lengths: vec![Vec::new(); 256],
             pairs: vec![0; 1 << 10],
             starts: vec![false; 256],
             ..Self::default()
         };
-        for (text, id, control) in tokens {
+        for (text, id, special) in tokens {
             let Some(first) = text.first() else { continue };
             finder.texts.push(text);
-            finder.tokens.push((id, control));
+            finder.tokens.push((id, special));
             finder.starts[*first as usize] = true;
             let lengths = &mut finder.lengths[*first as usize];
             let n = text.len() as u32;
@@ -75,6 +86,7 @@ impl Finder {
         bytes: &'a [u8],
         at: usize,
         which: Specials,
+        rules: Rules,
     ) -> impl Iterator<Item = (u32, usize)> + 'a {
         let rest = &bytes[at..];
         let lengths: &[u32] = rest
@@ -83,8 +95,12 @@ impl Finder {
         lengths.iter().filter_map(move |n| {
             let n = *n as usize;
             let found = self.index.get(&self.texts, rest.get(..n)?)?;
-            let (_, control) = self.tokens[found as usize];
-            (!control || which == Specials::All).then_some((found, n))
+            let wanted = match self.tokens[found as usize].1 {
+                Special::Defined => true,
+                Special::Control => which == Specials::All,
+                Special::Assumed => which == Specials::All && rules == Rules::LlamaCpp,
+            };
+            wanted.then_some((found, n))
         })
     }
 
@@ -115,7 +131,7 @@ impl Finder {
         }
         let (mut done, mut at) = (0, 0);
         while let Some(found) = self.candidate(bytes, at) {
-            let Some((first, n)) = self.all_at(bytes, found, which).next() else {
+            let Some((first, n)) = self.all_at(bytes, found, which, rules).next() else {
                 at = found + 1;
                 continue;
             };
@@ -165,7 +181,7 @@ impl Finder {
             }
         };
         while at < end {
-            for (found, n) in self.all_at(bytes, at, which) {
+            for (found, n) in self.all_at(bytes, at, which, Rules::LlamaCpp) {
                 if end < at + n {
                     end = at + n;
                     add(found);
@@ -177,7 +193,7 @@ impl Finder {
             return None;
         }
         for at in start..end {
-            for (found, n) in self.all_at(bytes, at, which) {
+            for (found, n) in self.all_at(bytes, at, which, Rules::LlamaCpp) {
                 if at + n <= end {
                     add(found);
                 }
@@ -245,12 +261,17 @@ mod tests {
         text: &str,
         expected: &[&str],
     ) {
-        let finder = Finder::new(
-            tokens
-                .iter()
-                .enumerate()
-                .map(|(id, (text, control))| (text.as_bytes(), id as u32, *control)),
-        );
+        let finder = Finder::new(tokens.iter().enumerate().map(|(id, (text, control))| {
+            (
+                text.as_bytes(),
+                id as u32,
+                if *control {
+                    Special::Control
+                } else {
+                    Special::Defined
+                },
+            )
+        }));
         let mut parts = Vec::new();
         finder.split(text.as_bytes(), which, rules, &mut |start, end, token| {
             if let Some(token) = token {

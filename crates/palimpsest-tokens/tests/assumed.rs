@@ -1,0 +1,50 @@
+//! Tokens that are plain by their type and that llama.cpp, knowing their text, reads as control tokens all the same.
+
+#![allow(clippy::unwrap_used, reason = "test helpers")]
+
+use palimpsest_tokens::{Rules, Specials, Vocabulary};
+use serde_json::json;
+
+/// The printable characters of ASCII, `</s>` as a plain token, and what else is asked for.
+fn vocabulary(more: &[(&str, u32)]) -> Vocabulary {
+    let mut tokens: Vec<String> = (0x21_u8..0x7f).map(|b| char::from(b).to_string()).collect();
+    let mut types = vec![1; tokens.len()];
+    for (text, kind) in [("</s>", 1)].iter().chain(more) {
+        tokens.push((*text).to_owned());
+        types.push(*kind);
+    }
+    let show = json!({"model_info": {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.merges": ["< /", "s >"], "tokenizer.ggml.token_type": types}});
+    Vocabulary::from_show(show.to_string().as_bytes()).unwrap()
+}
+
+/// Tokens of `a</s>b`, and of the same from a snapshot.
+#[track_caller]
+fn check(more: &[(&str, u32)], rules: Rules, which: Specials, expected: usize) {
+    let loaded = vocabulary(more);
+    let again = Vocabulary::from_bytes(&loaded.to_bytes().unwrap()).unwrap();
+    for one in [loaded.with_rules(rules), again.with_rules(rules)] {
+        assert_eq!(
+            one.encode("a</s>b", which).len(),
+            expected,
+            "{rules:?} {which:?}"
+        );
+    }
+}
+
+/// B8: llama.cpp takes `</s>` for one token although the vocabulary calls it plain; by the vocabulary's own rules, and
+/// where control tokens are text, it is its characters.
+#[test]
+fn known_texts_are_control_tokens_only_for_llama_cpp() {
+    check(&[], Rules::LlamaCpp, Specials::All, 3);
+    check(&[], Rules::LlamaCpp, Specials::Defined, 6);
+    check(&[], Rules::Reference, Specials::All, 6);
+}
+
+/// B8: a vocabulary with Gemma 4's tool tokens means `</s>` as HTML has it.
+#[test]
+fn gemma_4_leaves_html_alone() {
+    let tool = [("<|tool_response>", 4)];
+    check(&tool, Rules::LlamaCpp, Specials::All, 6);
+}
