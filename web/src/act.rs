@@ -14,7 +14,7 @@ use palimpsest_core::request::{Delta, RequestMessage};
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::ports::{Signal, StoreError, World};
-use palimpsest_engine::session::{CompactOptions, NewMessage, SendEvent, SendOptions};
+use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage, SendEvent, SendOptions};
 use palimpsest_engine::{Engine, NewSession, Session};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use wasm_bindgen_futures::JsFuture;
@@ -488,7 +488,10 @@ pub fn delete(id: String) {
 pub fn take_back(id: u32, undo: Undo) {
     drop_toast(id);
     with_engine(|back| async move {
-        let Undo::Delete { id, title } = undo;
+        let (id, title) = match undo {
+            Undo::Delete { id, title } => (id, title),
+            Undo::EvenIfOver => return undo_now(&back, IfOver::Show).await,
+        };
         match back.engine.undelete(&id).await {
             Ok(()) => {
                 list(&back).await;
@@ -812,24 +815,31 @@ pub fn cancel_compaction() {
     }
 }
 
-/// Takes the last compaction back.
+/// Takes the last compaction back. Where the window before does not fit, the note names the choices and
+/// offers to show it all the same.
 pub fn undo() {
-    with_engine(|back| async move {
-        let Some(session) = back.session() else {
-            return;
-        };
-        match session.undo().await {
-            Ok(()) => {
-                show_all(&back).await;
-                list(&back).await;
-                back.state.say(fill(
-                    T::StatusUndone,
-                    &[&number(session.budget().used.tokens)],
-                ));
-            }
-            Err(error) => failed(&back, &error),
+    with_engine(|back| async move { undo_now(&back, IfOver::Refuse).await });
+}
+
+async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
+    let Some(session) = back.session() else {
+        return;
+    };
+    match session.undo_with(if_over).await {
+        Ok(()) => {
+            show_all(back).await;
+            list(back).await;
+            back.state.say(fill(
+                T::StatusUndone,
+                &[&number(session.budget().used.tokens)],
+            ));
         }
-    });
+        Err(error @ EngineError::WouldNotFit { .. }) => {
+            back.state.say(error.to_string());
+            toast(back, error.to_string(), Some(Undo::EvenIfOver), true);
+        }
+        Err(error) => failed(back, &error),
+    }
 }
 
 /// Opens the text of a layer.

@@ -288,4 +288,6 @@ pub enum Undo {
         /// Its title.
         title: String,
     },
+    /// The last compaction, although the window before is over its limit.
+    EvenIfOver,
 }

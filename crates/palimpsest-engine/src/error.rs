@@ -1,11 +1,37 @@
 //! What can go wrong while a session is driven.
 
 use palimpsest_core::error::CoreError;
+use palimpsest_core::layer::LayerId;
 use palimpsest_core::request::ModelError;
 use palimpsest_core::run::Refusal;
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::ports::StoreError;
+
+/// A way out of a window that would be larger than its limit (P10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "choice", rename_all = "snake_case")]
+pub enum RoomChoice {
+    /// Lift this one layer: what it covers fits.
+    Lift {
+        /// The layer.
+        layer: LayerId,
+        /// Tokens the window would hold.
+        tokens: u32,
+    },
+    /// Choose a window of at least this size, then try again.
+    LargerWindow {
+        /// The smallest usual size in which it fits.
+        window: u32,
+    },
+    /// Show it all the same ([`crate::session::IfOver::Show`]). Nothing is sent while it is over; the
+    /// next message compacts first.
+    ShowAnyway {
+        /// Tokens past the limit.
+        over: u32,
+    },
+}
 
 /// A typed failure. Nothing is half-done when one is returned.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -29,15 +55,15 @@ pub enum EngineError {
     /// There is nothing that could be undone.
     #[error("There is no compaction to undo.")]
     NothingToUndo,
-    /// Going back would need more room than there is (P10).
-    #[error(
-        "That needs {tokens} tokens, but the limit is {limit}. Choose a larger window, or lift a single layer."
-    )]
+    /// Going back would need more room than there is (P10). Nothing has changed.
+    #[error("That needs {tokens} tokens, but the limit is {limit}. {}", choices_sentence(.choices))]
     WouldNotFit {
         /// Tokens the window would hold.
         tokens: u32,
         /// Tokens it may hold.
         limit: u32,
+        /// What can be done instead, the least far-reaching first.
+        choices: Vec<RoomChoice>,
     },
     /// Automatic runs do not help any more (I9).
     #[error(
@@ -79,6 +105,32 @@ impl EngineError {
             _ => false,
         }
     }
+}
+
+/// The choices in a sentence.
+fn choices_sentence(choices: &[RoomChoice]) -> String {
+    let mut ways: Vec<String> = choices
+        .iter()
+        .map(|choice| match choice {
+            RoomChoice::Lift { layer, .. } => format!("lift only layer {layer}"),
+            RoomChoice::LargerWindow { window } => {
+                format!("choose a window of {window} tokens or more")
+            }
+            RoomChoice::ShowAnyway { over } => format!(
+                "show it although it is {over} tokens over: the next message compacts before it is sent"
+            ),
+        })
+        .collect();
+    let last = ways.pop().unwrap_or_default();
+    let mut sentence = if ways.is_empty() {
+        last
+    } else {
+        format!("{}, or {last}", ways.join(", "))
+    };
+    if let Some(first) = sentence.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    sentence + "."
 }
 
 /// The refusal in a sentence that says what is unchanged.

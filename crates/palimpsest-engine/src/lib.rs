@@ -16,7 +16,7 @@ pub mod session;
 pub mod testing;
 
 pub use engine::{Engine, NewSession};
-pub use error::EngineError;
+pub use error::{EngineError, RoomChoice};
 pub use event::Event;
 pub use head::{Head, SessionInfo};
 pub use memory::MemoryStore;

@@ -38,6 +38,7 @@ pub use compact::{CompactOptions, Compacted, PendingJob};
 pub use history::HistoryItem;
 pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
 pub use snapshots::{Purpose, Snapshot};
+pub use view::IfOver;
 
 /// A stored message with its count.
 #[derive(Debug, Clone)]

@@ -10,11 +10,11 @@ use palimpsest_core::message::{Part, Role};
 use palimpsest_core::record::PinKind;
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Purpose, Usage};
 use palimpsest_engine::ports::{LocalFuture, Signal, Store};
-use palimpsest_engine::session::{CompactOptions, NewMessage, SendOptions, ToolHandler};
+use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage, SendOptions, ToolHandler};
 use palimpsest_engine::testing::fault::{Fault, FaultStore};
 use palimpsest_engine::testing::model::{Answer, ScriptedModel};
 use palimpsest_engine::testing::world::world;
-use palimpsest_engine::{Engine, EngineError, Event, MemoryStore, NewSession, Session};
+use palimpsest_engine::{Engine, EngineError, Event, MemoryStore, NewSession, RoomChoice, Session};
 use palimpsest_tokens::Estimator;
 
 async fn engine(store: Rc<dyn Store>) -> Engine {
@@ -727,4 +727,115 @@ fn errors_speak() {
         assert!(!error.code().is_empty());
         assert!(error.to_string().ends_with('.'), "{error}");
     }
+}
+
+/// P10: where the window before a compaction is over the limit, undo is refused first, with the choices as data;
+/// asked for all the same it shows that window byte for byte, starts no automatic run, survives reopening, and
+/// sends nothing that does not fit: the next message compacts first.
+#[test]
+fn undo_of_an_import_over_the_limit() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let new = NewSession {
+            window: 4096,
+            ..NewSession::default()
+        };
+        let s = e.create(new).await.unwrap();
+        let id = s.id().to_owned();
+        talk(&s, 90).await;
+        let before = s.window();
+        let limit = s.budget().limit;
+        assert!(before.tokens() > limit);
+        s.compact(CompactOptions::default(), Signal::never())
+            .await
+            .unwrap();
+        let after = s.window();
+        let Err(EngineError::WouldNotFit {
+            tokens,
+            limit: said,
+            choices,
+        }) = s.undo().await
+        else {
+            panic!("not refused")
+        };
+        assert_eq!((tokens, said), (before.tokens(), limit));
+        assert_eq!(
+            choices,
+            [
+                RoomChoice::LargerWindow { window: 8192 },
+                RoomChoice::ShowAnyway {
+                    over: before.tokens() - limit
+                }
+            ]
+        );
+        assert_eq!(s.window(), after, "a refusal changes nothing");
+
+        s.undo_with(IfOver::Show).await.unwrap();
+        assert_eq!(s.window(), before);
+        assert!(!s.is_due(), "no automatic run");
+        assert_eq!(
+            s.tend(CompactOptions::default(), Signal::never())
+                .await
+                .unwrap(),
+            None
+        );
+        drop((s, e));
+        let e = engine(store).await;
+        let s = e.open(&id, true).await.unwrap();
+        assert_eq!(s.window(), before, "the window after reopening");
+        assert!(!s.is_due());
+
+        let model = ScriptedModel::new([Answer::text("Fine.")], |_| Answer::text("x"));
+        let waited = std::cell::Cell::new(false);
+        let on = |event| {
+            waited.set(
+                waited.get() || matches!(event, palimpsest_engine::session::SendEvent::Waiting),
+            );
+        };
+        let mut sent = options(&model);
+        sent.model = Rc::new(model.clone());
+        s.send(NewMessage::user("Go on."), &sent, Signal::never(), &on)
+            .await
+            .unwrap();
+        assert!(waited.get());
+        let chats: Vec<_> = model
+            .asked()
+            .into_iter()
+            .filter(|r| r.purpose == Purpose::Chat)
+            .collect();
+        assert_eq!(chats.len(), 1);
+        assert!(s.budget().used.tokens <= limit);
+        assert_eq!(s.layers().len(), 1);
+    });
+}
+
+/// P10: lifting a layer that would not fit is refused with a smaller one to lift instead, and done if asked for
+/// all the same.
+#[test]
+fn lifting_over_the_limit_names_a_layer_that_fits() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        talk(&s, 60).await;
+        let manual = || CompactOptions {
+            manual: true,
+            ..CompactOptions::default()
+        };
+        s.compact(manual(), Signal::never()).await.unwrap();
+        talk(&s, 3).await;
+        s.compact(manual(), Signal::never()).await.unwrap();
+        let layers = s.layers();
+        let Err(EngineError::WouldNotFit { choices, .. }) = s.lift(layers[0].id).await else {
+            panic!("not refused")
+        };
+        let Some(RoomChoice::Lift { layer, tokens }) = choices.first().copied() else {
+            panic!("no layer offered: {choices:?}")
+        };
+        assert_eq!(layer, layers[1].id);
+        s.lift(layer).await.unwrap();
+        assert_eq!(s.budget().used.tokens, tokens);
+        s.lift_with(layers[0].id, IfOver::Show).await.unwrap();
+        assert!(s.layers().is_empty());
+        assert!(s.budget().over > 0 && !s.is_due());
+    });
 }

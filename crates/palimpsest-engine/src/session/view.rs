@@ -7,7 +7,8 @@ use palimpsest_core::error::CoreError;
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::Seq;
 
-use crate::error::EngineError;
+use crate::engine::setup;
+use crate::error::{EngineError, RoomChoice};
 use crate::event::Event;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{RevisionRow, key, revision_row, seal};
@@ -30,10 +31,100 @@ pub(super) fn row_of(view: &View, state: &State, tip: Option<Seq>, at: f64) -> R
     revision_row(view, Some(state.head.revision), &forms, tip, at)
 }
 
+/// What to do where going back would put the window over its limit (P10).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IfOver {
+    /// Change nothing and name the choices.
+    #[default]
+    Refuse,
+    /// Show it all the same. Nothing is sent while the window is over: the next message, or a reply that is
+    /// asked for, compacts first.
+    Show,
+}
+
+/// Window sizes that models are offered with.
+const USUAL_WINDOWS: [u32; 9] = [
+    4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576,
+];
+
+/// Refuses a view that is over the limit, with what can be done instead.
+fn check_room(state: &State, view: &View, if_over: IfOver) -> Result<u32, EngineError> {
+    let mut context = state.context.clone();
+    context.set_view(view.clone());
+    let check = context.check_limit();
+    let Some(over) = check.overage.filter(|_| if_over == IfOver::Refuse) else {
+        return Ok(check.tokens);
+    };
+    let mut choices = Vec::new();
+    for layer in &state.context.view().layers {
+        let lifted = without_layer(state.context.view(), layer.id);
+        if lifted.layers.iter().eq(view.layers.iter()) {
+            continue; // that is what was asked for
+        }
+        let mut context = state.context.clone();
+        context.set_view(lifted);
+        let check = context.check_limit();
+        if check.valid {
+            choices.push(RoomChoice::Lift {
+                layer: layer.id,
+                tokens: check.tokens,
+            });
+        }
+    }
+    let head = &state.head;
+    let fits = |window: &u32| {
+        let counter = state.context.counter().as_ref();
+        let Ok(mut setup) = setup(*window, head.thinking, &head.policy, counter) else {
+            return false;
+        };
+        setup.tools = state.context.setup().tools;
+        let mut context = context.clone();
+        context.set_setup(setup);
+        context.check_limit().valid
+    };
+    let larger = USUAL_WINDOWS.into_iter().filter(|w| *w > head.window);
+    choices.extend(
+        larger
+            .clone()
+            .find(fits)
+            .map(|window| RoomChoice::LargerWindow { window }),
+    );
+    choices.push(RoomChoice::ShowAnyway { over });
+    Err(EngineError::WouldNotFit {
+        tokens: check.tokens,
+        limit: check.limit,
+        choices,
+    })
+}
+
+/// The view without one of its layers.
+fn without_layer(view: &View, layer: LayerId) -> View {
+    let mut view = view.clone();
+    view.quotes.retain(|q| {
+        view.layers
+            .iter()
+            .find(|l| l.covers(q.seq))
+            .is_none_or(|l| l.id != layer)
+    });
+    view.layers.retain(|l| l.id != layer);
+    let used: Vec<u32> = view
+        .layers
+        .iter()
+        .flat_map(|l| l.notes.iter().copied())
+        .collect();
+    view.notes.retain(|n| used.contains(&n.id));
+    view
+}
+
 impl Session {
     /// Shows the window as it was before the last compaction. No automatic run starts until the next
-    /// message would not fit or the user asks.
+    /// message would not fit or the user asks. Refused with the choices if it would not fit.
     pub async fn undo(&self) -> Result<(), EngineError> {
+        self.undo_with(IfOver::Refuse).await
+    }
+
+    /// As [`Self::undo`], with a say in what happens where the window before does not fit.
+    pub async fn undo_with(&self, if_over: IfOver) -> Result<(), EngineError> {
         let store = self.0.engine.store.as_ref();
         let id = self.0.id.clone();
         // find the compaction that is in force
@@ -54,54 +145,34 @@ impl Session {
             };
         };
         let (mut view, parent, forms) = self.content_of(target).await?;
-        let tokens = {
-            let state = self.0.state.borrow();
-            let mut context = state.context.clone();
-            context.set_view(view.clone());
-            let (tokens, limit) = (context.tokens(), context.setup().shares.limit);
-            if tokens > limit {
-                return Err(EngineError::WouldNotFit { tokens, limit });
-            }
-            tokens
-        };
+        let tokens = check_room(&self.0.state.borrow(), &view, if_over)?;
         view.paused = true;
         view.cause = Cause::Undo { to: target };
         self.show(view, parent, forms, tokens).await
     }
 
-    /// Takes one layer off: the messages it covers are shown as they were said.
+    /// Takes one layer off: the messages it covers are shown as they were said. Refused with the choices if
+    /// they would not fit.
     pub async fn lift(&self, layer: LayerId) -> Result<(), EngineError> {
+        self.lift_with(layer, IfOver::Refuse).await
+    }
+
+    /// As [`Self::lift`], with a say in what happens where the window does not fit any more.
+    pub async fn lift_with(&self, layer: LayerId, if_over: IfOver) -> Result<(), EngineError> {
         let (view, forms, tokens) = {
             let state = self.0.state.borrow();
-            let mut view = state.context.view().clone();
-            if !view.layers.iter().any(|l| l.id == layer) {
+            let now = state.context.view();
+            if !now.layers.iter().any(|l| l.id == layer) {
                 return Err(CoreError::NotFound {
                     what: "layer",
                     id: layer,
                 }
                 .into());
             }
-            view.quotes.retain(|q| {
-                view.layers
-                    .iter()
-                    .find(|l| l.covers(q.seq))
-                    .is_none_or(|l| l.id != layer)
-            });
-            view.layers.retain(|l| l.id != layer);
-            let used: Vec<u32> = view
-                .layers
-                .iter()
-                .flat_map(|l| l.notes.iter().copied())
-                .collect();
-            view.notes.retain(|n| used.contains(&n.id));
+            let mut view = without_layer(now, layer);
             view.paused = true;
             view.cause = Cause::Lift { layer };
-            let mut context = state.context.clone();
-            context.set_view(view.clone());
-            let (tokens, limit) = (context.tokens(), context.setup().shares.limit);
-            if tokens > limit {
-                return Err(EngineError::WouldNotFit { tokens, limit });
-            }
+            let tokens = check_room(&state, &view, if_over)?;
             (view, state.stored_forms.clone(), tokens)
         };
         let parent = Some(self.head().revision);
