@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use leptos::prelude::*;
+use leptos::prelude::window;
 use leptos::task::spawn_local;
 use palimpsest_browser::{HeadNote, StorageEvent, Tabs, settings};
 use palimpsest_core::dialect::{self, Dialect};
@@ -28,7 +28,7 @@ use crate::server;
 use crate::settings::{Server, Settings, Theme};
 use crate::state::{AppState, Dialog, Lens, Notice, Open, Reply, Screen, Toast, Undo};
 use crate::text::{T, bytes, fill, number, t};
-use crate::view::budget::{Activity, Segment};
+use crate::view::budget::Activity;
 use crate::view::card::{Card, State};
 use crate::view::model::Connection;
 use crate::view::thread::Entry;
@@ -42,15 +42,15 @@ const DRAFT: &str = "palimpsest.draft.";
 /// Milliseconds between two counts of a streaming reply.
 const COUNT_EVERY: i32 = 250;
 
+/// Milliseconds between a change in another tab and the reading of it.
+const FOLLOW_AFTER: i32 = 150;
+
 /// Milliseconds a note stays.
 const NOTE_STAYS: i32 = 10_000;
 
 thread_local! {
     static BACK: RefCell<Option<Rc<Back>>> = const { RefCell::new(None) };
 }
-
-/// What stood in a window before and after a compaction, and the window's size.
-type Bars = (Vec<Segment>, Vec<Segment>, f64);
 
 /// The engine behind the page.
 struct Back {
@@ -63,8 +63,10 @@ struct Back {
     /// Cards that are not part of the session's story: working, skipped, failed; by number, with
     /// the place they stand at.
     passing: RefCell<BTreeMap<u32, (u32, Card)>>,
-    /// Bars before and after the compactions of this visit.
-    bars: RefCell<BTreeMap<u32, Bars>>,
+    /// Another tab writes the session that is shown here.
+    follower: Cell<bool>,
+    /// A reading along that is under way, so that many changes cause one.
+    following: Cell<bool>,
     /// What has come in of a reply and is not shown yet.
     incoming: RefCell<Incoming>,
     toasts: Cell<u32>,
@@ -86,6 +88,15 @@ fn back() -> Option<Rc<Back>> {
 impl Back {
     fn session(&self) -> Option<Session> {
         self.session.borrow().clone()
+    }
+
+    /// The session that is shown, if this tab writes it; else the person is told who does.
+    fn writer(&self) -> Option<Session> {
+        if self.follower.get() {
+            note(t(T::OtherTab).to_owned(), true);
+            return None;
+        }
+        self.session()
     }
 
     /// Whether this is the session that is shown. Another one may still be replying.
@@ -137,7 +148,7 @@ pub fn start(state: AppState) {
             Ok(world) => world,
             Err(error) => return state.notice.set(Some(Notice::Saving(error.to_string()))),
         };
-        let (store, refused) = host::store(move |event| storage_event(state, &event)).await;
+        let (store, refused) = host::store(|event| storage_event(&event)).await;
         let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
         let engine = match Engine::start(store, world.clone(), Rc::clone(&counter)).await {
             Ok(engine) => engine,
@@ -161,7 +172,8 @@ pub fn start(state: AppState) {
             session: RefCell::default(),
             listener: Cell::new(0),
             passing: RefCell::default(),
-            bars: RefCell::default(),
+            follower: Cell::new(false),
+            following: Cell::new(false),
             incoming: RefCell::default(),
             toasts: Cell::new(0),
         });
@@ -189,13 +201,12 @@ pub fn start(state: AppState) {
     survey(state);
 }
 
-fn storage_event(state: AppState, event: &StorageEvent) {
-    if let StorageEvent::TakenOver { session } = event {
-        state.open.update(|open| {
-            if let Some(open) = open.as_mut().filter(|o| o.id == *session) {
-                open.follower = true;
-            }
-        });
+fn storage_event(event: &StorageEvent) {
+    if let StorageEvent::TakenOver { session } = event
+        && let Some(back) = back()
+        && back.session().is_some_and(|s| s.id() == session)
+    {
+        superseded(&back);
     }
     if let Some(text) = host::sentence(event) {
         note(text.to_owned(), true);
@@ -213,8 +224,11 @@ fn note_of(state: AppState) -> HeadNote {
 /// Other tabs' sessions appear in the list.
 fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
     let weak = Rc::downgrade(back);
-    let listening = tabs.listen(move |_| {
+    let listening = tabs.listen(move |change| {
         if let Some(back) = weak.upgrade() {
+            if back.follower.get() && back.session().is_some_and(|s| s.id() == change.session) {
+                read_along(&back);
+            }
             spawn_local(async move { list(&back).await });
         }
     });
@@ -270,7 +284,7 @@ pub fn now() -> f64 {
 
 // ── sessions ────────────────────────────────────────────────────────────────────────────────────
 
-async fn list(back: &Back) {
+async fn list(back: &Rc<Back>) {
     match back.engine.sessions().await {
         Ok(all) => {
             let open = back
@@ -297,15 +311,9 @@ async fn list(back: &Back) {
 }
 
 /// What a failure means for the page.
-fn failed(back: &Back, error: &EngineError) {
+fn failed(back: &Rc<Back>, error: &EngineError) {
     match error {
-        EngineError::Store(StoreError::Superseded | StoreError::Busy) => {
-            back.state.open.update(|o| {
-                if let Some(o) = o {
-                    o.follower = true;
-                }
-            });
-        }
+        EngineError::Store(StoreError::Superseded | StoreError::Busy) => superseded(back),
         EngineError::Store(error) => back
             .state
             .notice
@@ -334,7 +342,7 @@ async fn create_now(back: &Rc<Back>) {
     });
     match back.engine.create(new).await {
         Ok(session) => {
-            adopt(back, session).await;
+            adopt(back, session, false).await;
             list(back).await;
         }
         Err(error) => failed(back, &error),
@@ -354,31 +362,54 @@ pub fn open(id: String) {
 
 async fn open_now(back: &Rc<Back>, id: &str, take_over: bool) {
     match back.engine.open(id, take_over).await {
-        Ok(session) => adopt(back, session).await,
-        Err(EngineError::Store(StoreError::Busy)) => elsewhere(back, id),
+        Ok(session) => adopt(back, session, false).await,
+        Err(EngineError::Store(StoreError::Busy)) => elsewhere(back, id).await,
         Err(error) => failed(back, &error),
     }
 }
 
-/// The session is written in another tab.
-fn elsewhere(back: &Back, id: &str) {
-    *back.session.borrow_mut() = None;
-    let state = back.state;
-    let entry = state
-        .sessions
-        .with_untracked(|all| all.iter().find(|s| s.id == id).cloned());
-    state.thread.set(Vec::new());
-    state.layers.set(Vec::new());
-    state.budget.set(None);
-    state.open.set(entry.map(|e| Open {
-        id: e.id,
-        title: e.title,
-        model: e.model,
-        window: 0,
-        system: String::new(),
-        messages: e.messages,
-        follower: true,
-    }));
+/// The session is written in another tab: it is shown as it stands, and read again when it changes.
+async fn elsewhere(back: &Rc<Back>, id: &str) {
+    match back.engine.follow(id).await {
+        Ok(session) => adopt(back, session, true).await,
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// Another tab has changed the session that is shown here: once all that comes at once has come, it is
+/// read anew.
+fn read_along(back: &Rc<Back>) {
+    if back.following.replace(true) {
+        return;
+    }
+    let back = Rc::clone(back);
+    page::after(FOLLOW_AFTER, move || {
+        spawn_local(async move {
+            back.following.set(false);
+            let Some(id) = back
+                .session()
+                .filter(|_| back.follower.get())
+                .map(|s| s.id().to_owned())
+            else {
+                return;
+            };
+            if let Ok(session) = back.engine.follow(&id).await
+                && back.follower.get()
+                && back.session().is_some_and(|s| s.id() == id)
+            {
+                *back.session.borrow_mut() = Some(session);
+                show_all(&back).await;
+            }
+        });
+    });
+}
+
+/// This tab does not write the session any more.
+fn superseded(back: &Rc<Back>) {
+    if !back.follower.replace(true) {
+        show_head(back);
+        read_along(back);
+    }
 }
 
 /// Writes here from now on; the other tab reads along.
@@ -389,17 +420,16 @@ pub fn take_over() {
             .open
             .with_untracked(|o| o.as_ref().map(|o| o.id.clone()))
         {
-            *back.session.borrow_mut() = None;
             open_now(&back, &id, true).await;
         }
     });
 }
 
-/// Shows a session and listens to it.
-async fn adopt(back: &Rc<Back>, session: Session) {
+/// Shows a session and listens to it. Its draft is set before anything of it is shown: the bar never
+/// counts the draft of another session.
+async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     let state = back.state;
     back.passing.borrow_mut().clear();
-    back.bars.borrow_mut().clear();
     state.reply.set(None);
     state.activity.set(Activity::Quiet);
     state.notice.update(|n| {
@@ -411,28 +441,41 @@ async fn adopt(back: &Rc<Back>, session: Session) {
     if let Some(before) = back.session() {
         before.off(back.listener.get());
     }
-    let weak = Rc::downgrade(back);
-    let own = session.id().to_owned();
-    back.listener.set(session.on(move |event| {
-        if let Some(back) = weak.upgrade()
-            && back.session().is_some_and(|s| s.id() == own)
-        {
-            heard(&back, event);
-        }
-    }));
-    *back.session.borrow_mut() = Some(session);
-    change(move |s| s.session.clone_from(&id));
-    show_all(back).await;
-    if let Some(session) = back.session() {
-        give_model(back, &session).await;
-    }
-    let id = back
-        .session()
-        .map(|s| s.id().to_owned())
-        .unwrap_or_default();
-    let draft = kept_draft(&id);
+    leave_draft(back);
+    let draft = match kept_draft(&id) {
+        // What was typed before any session was there belongs to the first one.
+        none if none.is_empty() && !state.ready.get_untracked() => page::value("#msg"),
+        kept => kept,
+    };
     state.draft_tokens.set(Estimator::default().count(&draft));
     state.draft.set(draft);
+    if !follower {
+        let weak = Rc::downgrade(back);
+        let own = id.clone();
+        back.listener.set(session.on(move |event| {
+            if let Some(back) = weak.upgrade()
+                && back.session().is_some_and(|s| s.id() == own)
+            {
+                heard(&back, event);
+            }
+        }));
+    }
+    *back.session.borrow_mut() = Some(session);
+    back.follower.set(follower);
+    change(move |s| s.session.clone_from(&id));
+    show_all(back).await;
+    if let Some(session) = back.session()
+        && !follower
+    {
+        give_model(back, &session).await;
+    }
+}
+
+/// Keeps what stands in the field for the session that is left.
+fn leave_draft(back: &Back) {
+    if let Some(session) = back.session() {
+        keep_draft(session.id(), &page::value("#msg"));
+    }
 }
 
 /// Another title.
@@ -531,7 +574,7 @@ fn show_head(back: &Back) {
         window: head.window,
         system: records.system.clone(),
         messages: head.last_seq.map_or(0, bind::place),
-        follower: false,
+        follower: back.follower.get(),
     };
     back.state.open.set(Some(open));
     back.state
@@ -576,14 +619,7 @@ async fn show_thread(back: &Rc<Back>) {
     let limit = session.budget().limit;
     let mut cards: BTreeMap<u32, Card> = BTreeMap::new();
     let mut places = Vec::new();
-    for (after, mut card) in bind::cards(&rows, head.revision, &written, limit) {
-        if let (State::Done(done), Some((before, now, took))) =
-            (&mut card.state, back.bars.borrow().get(&card.number))
-        {
-            done.bar_before.clone_from(before);
-            done.bar_after.clone_from(now);
-            done.took = Some(*took);
-        }
+    for (after, card) in bind::cards(&rows, head.revision, &written, limit) {
         places.push((after, card.number));
         cards.insert(card.number, card);
     }
@@ -667,7 +703,7 @@ fn working(back: &Back, stage: crate::view::card::Stage, progress: Option<(u32, 
 /// Makes the window smaller because a person asked, with an eye on `focus`.
 pub fn compact(focus: String) {
     with_engine(|back| async move {
-        let Some(session) = back.session() else {
+        let Some(session) = back.writer() else {
             return;
         };
         if session.is_compacting() {
@@ -724,10 +760,6 @@ async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
     let state = back.state;
     let began = back.world.clock.now();
     let (number, after) = next_card(session);
-    let before = state
-        .budget
-        .with_untracked(|b| b.as_ref().map(|b| b.segments.clone()))
-        .unwrap_or_default();
     let manual = options.manual;
     let result = if manual {
         session.compact(options, Signal::never()).await.map(Some)
@@ -746,14 +778,6 @@ async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
     };
     match result {
         Ok(Some(done)) => {
-            show_window(back);
-            let now = state
-                .budget
-                .with_untracked(|b| b.as_ref().map(|b| b.segments.clone()))
-                .unwrap_or_default();
-            back.bars
-                .borrow_mut()
-                .insert(number, (before, now, back.world.clock.now() - began));
             state.say(fill(
                 T::StatusCompacted,
                 &[
@@ -822,7 +846,7 @@ pub fn undo() {
 }
 
 async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
-    let Some(session) = back.session() else {
+    let Some(session) = back.writer() else {
         return;
     };
     match session.undo_with(if_over).await {
@@ -864,7 +888,7 @@ pub fn read_layer(id: u32) {
 pub fn send(text: String) -> bool {
     let Some(back) = back() else { return false };
     let state = back.state;
-    let Some(session) = back.session() else {
+    let Some(session) = back.writer() else {
         return false;
     };
     if session.is_replying() {
@@ -1079,7 +1103,7 @@ pub fn choose_window(tokens: u32) {
 
 fn remodel(edit: impl FnOnce(&mut String, &mut u32) + 'static) {
     with_engine(|back| async move {
-        let Some(session) = back.session() else {
+        let Some(session) = back.writer() else {
             return;
         };
         let head = session.head();
@@ -1108,7 +1132,7 @@ fn remodel(edit: impl FnOnce(&mut String, &mut u32) + 'static) {
 /// Another system prompt.
 pub fn set_system(text: String) {
     with_engine(|back| async move {
-        let Some(session) = back.session() else {
+        let Some(session) = back.writer() else {
             return;
         };
         if let Err(error) = session.set_system(text.trim_end()).await {
@@ -1152,12 +1176,16 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32,
     if text.trim().is_empty() {
         return Err(t(T::ImportEmpty).to_owned());
     }
+    let mut imported = import::read(&text, &file.name()).map_err(|e| e.to_string())?;
+    if !take_system {
+        imported.decline_system();
+    }
     let Imported {
         id,
         title,
         system,
         messages,
-    } = import::read(&text, &file.name()).map_err(|e| e.to_string())?;
+    } = imported;
     let count = messages.len() as u32;
     let known = back
         .engine
@@ -1182,7 +1210,6 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32,
         return Ok(count);
     }
     let chosen = back.state.settings.get_untracked();
-    let system = if take_system { system } else { String::new() };
     let new = NewSession {
         title,
         model: chosen.model,
@@ -1200,7 +1227,7 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32,
         let _ = back.engine.purge(&id).await;
         return Err(error.to_string());
     }
-    adopt(back, session).await;
+    adopt(back, session, false).await;
     list(back).await;
     Ok(count)
 }
@@ -1315,7 +1342,7 @@ pub fn drop_toast(id: u32) {
 
 /// Changes the settings, keeps them, and dresses the page in them.
 pub fn change(edit: impl FnOnce(&mut Settings)) {
-    let Some(state) = state() else { return };
+    let Some(state) = AppState::remembered() else { return };
     let language = state.settings.with_untracked(|s| s.language.clone());
     state.settings.update(edit);
     let now = state.settings.get_untracked();
@@ -1325,19 +1352,6 @@ pub fn change(edit: impl FnOnce(&mut Settings)) {
         // Every text of the page changes: the page begins anew, and everything is stored.
         let _ = window().location().reload();
     }
-}
-
-thread_local! {
-    static STATE: Cell<Option<AppState>> = const { Cell::new(None) };
-}
-
-/// The page's state for functions that run outside of components.
-pub fn remember(state: AppState) {
-    STATE.set(Some(state));
-}
-
-fn state() -> Option<AppState> {
-    STATE.get()
 }
 
 /// From light to dark and back.
@@ -1397,7 +1411,7 @@ async fn give_model(back: &Rc<Back>, session: &Session) {
 /// Another address.
 pub fn connect(address: String) {
     change(move |s| s.address = address);
-    if let Some(state) = state() {
+    if let Some(state) = AppState::remembered() {
         survey(state);
     }
 }
@@ -1410,7 +1424,7 @@ pub fn choose_server(server: Server) {
         }
         s.server = server;
     });
-    if let Some(state) = state() {
+    if let Some(state) = AppState::remembered() {
         state.checks.set(Vec::new());
         survey(state);
     }
@@ -1418,7 +1432,7 @@ pub fn choose_server(server: Server) {
 
 /// Another key for this tab, and for the settings if it is kept there.
 pub fn set_key(key: String) {
-    let Some(state) = state() else { return };
+    let Some(state) = AppState::remembered() else { return };
     state.key.set(key.clone());
     if state.settings.with_untracked(|s| !s.key.is_empty()) {
         change(move |s| s.key = key);
@@ -1427,7 +1441,7 @@ pub fn set_key(key: String) {
 
 /// Keeps the key in the settings, or takes it out of them.
 pub fn keep_key(keep: bool) {
-    let Some(state) = state() else { return };
+    let Some(state) = AppState::remembered() else { return };
     let key = if keep {
         state.key.get_untracked()
     } else {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use palimpsest_core::budget::{Budget as Report, SegmentKind};
+use palimpsest_core::budget::{Budget as Report, Segment as Stretch, SegmentKind};
 use palimpsest_core::context::{Cause, Setup};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
@@ -37,7 +37,7 @@ pub fn budget(report: &Report, layers: &[LayerView]) -> Budget {
         limit: report.limit,
         used: report.used.tokens,
         estimated: report.used.source == Source::Estimated,
-        segments: segments(report, layers),
+        segments: segments(&report.segments, layers),
         reserve: report.reserve,
         margin: report.margin,
         floor: report.floor,
@@ -46,10 +46,10 @@ pub fn budget(report: &Report, layers: &[LayerView]) -> Budget {
     }
 }
 
-/// The stretches of a report, neighbours of one kind joined.
-pub fn segments(report: &Report, layers: &[LayerView]) -> Vec<Segment> {
+/// The stretches of a window, neighbours of one kind joined.
+pub fn segments(list: &[Stretch], layers: &[LayerView]) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::new();
-    for segment in &report.segments {
+    for segment in list {
         let kind = match segment.kind {
             SegmentKind::System | SegmentKind::Tools => Kind::System,
             SegmentKind::Goal | SegmentKind::Pins => Kind::Goal,
@@ -301,6 +301,7 @@ pub fn cards(
             _ => row.parent,
         };
     }
+    let known: Vec<LayerView> = layers.values().map(layer).collect();
     rows.iter()
         .filter_map(|row| {
             let Cause::Compaction { number, .. } = row.cause else {
@@ -308,8 +309,7 @@ pub fn cards(
             };
             let report = row.report.as_ref()?;
             let state = if in_force.contains(&row.n) {
-                let layer = report.layer.and_then(|id| layers.get(&id));
-                State::Done(Box::new(done(report, layer, limit, newest == Some(row.n))))
+                State::Done(Box::new(done(report, layers, &known, limit, newest == Some(row.n))))
             } else {
                 State::Undone {
                     before: report.after,
@@ -329,13 +329,20 @@ pub fn cards(
 }
 
 /// What a compaction did.
-pub fn done(report: &RunReport, layer: Option<&Layer>, limit: u32, undoable: bool) -> Done {
+pub fn done(
+    report: &RunReport,
+    layers: &BTreeMap<u32, Layer>,
+    known: &[LayerView],
+    limit: u32,
+    undoable: bool,
+) -> Done {
+    let layer = report.layer.and_then(|id| layers.get(&id));
     Done {
         before: report.before,
         after: report.after,
         limit,
-        bar_before: Vec::new(),
-        bar_after: Vec::new(),
+        bar_before: segments(&report.segments_before, known),
+        bar_after: segments(&report.segments_after, known),
         id: report.layer,
         covers: (
             report
@@ -352,7 +359,7 @@ pub fn done(report: &RunReport, layer: Option<&Layer>, limit: u32, undoable: boo
         fallback: layer.and_then(fallback),
         dropped: report.dropped.clone(),
         kept: report.quoted.len() as u32,
-        took: None,
+        took: report.took,
         undoable,
     }
 }
@@ -525,6 +532,9 @@ mod tests {
             reread: after,
             adjustments: Vec::new(),
             manual: true,
+            segments_before: Vec::new(),
+            segments_after: Vec::new(),
+            took: None,
         }
     }
 

@@ -18,6 +18,7 @@ use leptos::tachys::html::event::{Custom, on};
 use leptos::tachys::html::property::prop;
 use leptos::tachys::html::style::style;
 use leptos::tachys::view::iterators::StaticVec;
+use send_wrapper::SendWrapper;
 
 /// An element that is being put together.
 pub struct El {
@@ -47,15 +48,14 @@ impl El {
         self.attr("class", class)
     }
 
-    /// The whole `class` attribute, live.
-    pub fn class_live(self, class: impl FnMut() -> String + Send + 'static) -> Self {
-        self.attr_live("class", with_some(class))
+    /// An attribute.
+    pub fn attr(self, name: &'static str, value: impl Into<String>) -> Self {
+        let value: String = value.into();
+        self.with(custom_attribute(name, value).into_any_attr())
     }
 
-    /// An attribute.
-    pub fn attr(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.attributes
-            .push(custom_attribute(name, value.into()).into_any_attr());
+    fn with(mut self, attribute: AnyAttribute) -> Self {
+        self.attributes.push(attribute);
         self
     }
 
@@ -74,91 +74,60 @@ impl El {
 
     /// An attribute, live; absent while `None`.
     pub fn attr_live(
-        mut self,
+        self,
         name: &'static str,
-        value: impl FnMut() -> Option<String> + Send + 'static,
+        value: impl FnMut() -> Option<String> + 'static,
     ) -> Self {
-        self.attributes
-            .push(custom_attribute(name, shared(value)).into_any_attr());
-        self
+        self.with(custom_attribute(name, shared(Box::new(value))).into_any_attr())
     }
 
     /// An attribute without a value, live.
-    pub fn flag_live(
-        self,
-        name: &'static str,
-        mut on: impl FnMut() -> bool + Send + 'static,
-    ) -> Self {
+    pub fn flag_live(self, name: &'static str, mut on: impl FnMut() -> bool + 'static) -> Self {
         self.attr_live(name, move || on().then(String::new))
     }
 
     /// A style property, set through the CSSOM, which the content policy allows.
-    pub fn var(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.attributes
-            .push(style((name, value.to_string())).into_any_attr());
-        self
-    }
-
-    /// A style property, live.
-    pub fn var_live(
-        mut self,
-        name: &'static str,
-        value: impl FnMut() -> String + Send + 'static,
-    ) -> Self {
-        self.attributes
-            .push(style((name, shared(value))).into_any_attr());
-        self
+    pub fn var(self, name: &'static str, value: impl ToString) -> Self {
+        self.with(style((name, value.to_string())).into_any_attr())
     }
 
     /// A string property such as `value`, live.
-    pub fn prop_live(
-        mut self,
-        name: &'static str,
-        value: impl FnMut() -> String + Send + 'static,
-    ) -> Self {
-        self.attributes
-            .push(prop(name, shared(value)).into_any_attr());
-        self
+    pub fn prop_live(self, name: &'static str, value: impl FnMut() -> String + 'static) -> Self {
+        self.with(prop(name, shared(Box::new(value))).into_any_attr())
     }
 
     /// A boolean property such as `checked`, live.
-    pub fn prop_flag_live(
-        mut self,
-        name: &'static str,
-        value: impl FnMut() -> bool + Send + 'static,
-    ) -> Self {
-        self.attributes
-            .push(prop(name, shared(value)).into_any_attr());
-        self
+    pub fn prop_flag_live(self, name: &'static str, value: impl FnMut() -> bool + 'static) -> Self {
+        self.with(prop(name, shared(Box::new(value))).into_any_attr())
     }
 
     /// Listens to an event.
-    pub fn on(
-        mut self,
-        event: &'static str,
-        handler: impl FnMut(web_sys::Event) + 'static,
-    ) -> Self {
-        let handler: Box<dyn FnMut(web_sys::Event)> = Box::new(handler);
-        self.attributes
-            .push(on(Custom::<web_sys::Event>::new(event), handler).into_any_attr());
-        self
+    pub fn on(self, event: &'static str, handler: impl FnMut(web_sys::Event) + 'static) -> Self {
+        self.hears(event, Box::new(handler))
+    }
+
+    fn hears(self, event: &'static str, handler: Box<dyn FnMut(web_sys::Event)>) -> Self {
+        self.with(on(Custom::<web_sys::Event>::new(event), handler).into_any_attr())
     }
 
     /// Listens to clicks, without their details.
     pub fn click(self, mut handler: impl FnMut() + 'static) -> Self {
-        self.on("click", move |_| handler())
+        self.hears("click", Box::new(move |_| handler()))
     }
 
     /// Does something with the DOM element once it is made, before it has children or a parent.
-    pub fn made(mut self, then: impl FnOnce(web_sys::Element) + 'static) -> Self {
+    pub fn made(self, then: impl FnOnce(web_sys::Element) + 'static) -> Self {
+        self.makes(Box::new(then))
+    }
+
+    fn makes(self, then: Box<dyn FnOnce(web_sys::Element)>) -> Self {
         let then = std::rc::Rc::new(std::cell::RefCell::new(Some(then)));
         let handler = move |element: web_sys::Element| {
             if let Some(then) = then.borrow_mut().take() {
                 then(element);
             }
         };
-        self.attributes.push(directive(handler, ()).into_any_attr());
-        self
+        self.with(directive(handler, ()).into_any_attr())
     }
 
     /// Adds a child.
@@ -169,19 +138,20 @@ impl El {
 
     /// Adds children.
     pub fn children<C: IntoChild>(mut self, children: impl IntoIterator<Item = C>) -> Self {
-        self.children
-            .extend(children.into_iter().map(IntoChild::into_child));
+        for child in children {
+            self.children.push(child.into_child());
+        }
         self
     }
 
     /// Adds a text that follows signals.
-    pub fn text_live(mut self, text: impl FnMut() -> String + Send + 'static) -> Self {
-        self.children.push(shared(text).into_any());
+    pub fn text_live(mut self, text: impl FnMut() -> String + 'static) -> Self {
+        self.children.push(shared(Box::new(text)).into_any());
         self
     }
 
     /// Adds a part that is made anew when its signals change.
-    pub fn live(mut self, part: impl FnMut() -> AnyView + Send + 'static) -> Self {
+    pub fn live(mut self, part: impl FnMut() -> AnyView + 'static) -> Self {
         self.children.push(live(part));
         self
     }
@@ -198,25 +168,37 @@ impl El {
 }
 
 /// A part that is made anew when its signals change.
-pub fn live(part: impl FnMut() -> AnyView + Send + 'static) -> AnyView {
-    shared(part).into_any()
+pub fn live(part: impl FnMut() -> AnyView + 'static) -> AnyView {
+    shared(Box::new(part)).into_any()
 }
 
 /// A list whose items keep their elements while their key stays.
-pub fn each<T, K, V>(
-    items: impl Fn() -> Vec<T> + Send + 'static,
-    key: impl Fn(&T) -> K + Send + Clone + 'static,
-    view: impl Fn(T) -> V + Send + Clone + 'static,
-) -> AnyView
-where
-    T: Send + 'static,
-    K: Eq + std::hash::Hash + leptos::tachys::view::keyed::SerializableKey + 'static,
-    V: IntoChild + 'static,
-{
+pub fn each<T: 'static>(
+    items: impl Fn() -> Vec<T> + 'static,
+    key: impl Fn(&T) -> u64 + 'static,
+    view: impl Fn(T) -> AnyView + 'static,
+) -> AnyView {
+    let view = std::rc::Rc::new(view);
+    list(Box::new(move || {
+        let view = &view;
+        let make = |item| {
+            let (key, view) = (key(&item), std::rc::Rc::clone(view));
+            let make: Box<dyn FnOnce() -> AnyView> = Box::new(move || view(item));
+            Item(key, SendWrapper::new(make))
+        };
+        items().into_iter().map(make).collect()
+    }))
+}
+
+/// An item's key, and what makes its element if there is none yet.
+struct Item(u64, SendWrapper<Box<dyn FnOnce() -> AnyView>>);
+
+fn list(items: Box<dyn Fn() -> Vec<Item>>) -> AnyView {
+    let items = SendWrapper::new(items);
     For(ForProps::builder()
-        .each(items)
-        .key(key)
-        .children(move |item| view(item).into_child())
+        .each(move || (*items)())
+        .key(|item: &Item| item.0)
+        .children(|item: Item| item.1.take()())
         .build())
     .into_any()
 }
@@ -256,15 +238,9 @@ impl<C: IntoChild> IntoChild for Option<C> {
     }
 }
 
-/// One type for every live closure, so that the renderer is compiled once for all of them.
-fn shared<T: 'static>(
-    f: impl FnMut() -> T + Send + 'static,
-) -> Arc<Mutex<dyn FnMut() -> T + Send>> {
-    Arc::new(Mutex::new(f))
-}
-
-fn with_some(
-    mut f: impl FnMut() -> String + Send + 'static,
-) -> impl FnMut() -> Option<String> + Send + 'static {
-    move || Some(f())
+/// One type for every live closure, so that the renderer is compiled once for all of them. The page has
+/// one thread; the renderer asks for more.
+fn shared<T: 'static>(f: Box<dyn FnMut() -> T>) -> Arc<Mutex<dyn FnMut() -> T + Send>> {
+    let mut f = SendWrapper::new(f);
+    Arc::new(Mutex::new(move || (*f)()))
 }

@@ -23,6 +23,23 @@ pub struct Imported {
     pub messages: Vec<NewMessage>,
 }
 
+impl Imported {
+    /// The person does not take the system lines: they become the first message, as quoted text (S7).
+    pub fn decline_system(&mut self) {
+        let system = std::mem::take(&mut self.system);
+        if system.trim().is_empty() {
+            return;
+        }
+        let quoted = NewMessage {
+            origin: Origin::Import,
+            ..NewMessage::user(format!(
+                "[System line of the imported conversation]\n{system}"
+            ))
+        };
+        self.messages.insert(0, quoted);
+    }
+}
+
 /// Why a file is no conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImportError {
@@ -117,6 +134,24 @@ mod tests {
         assert_eq!(read_in.id, read(text, "other.json").unwrap().id);
         let wrapped = format!(r#"{{"title":" Auth ","messages":{text}}}"#);
         assert_eq!(read(&wrapped, "talk.json").unwrap().title, "Auth");
+    }
+
+    /// S7: system lines that are not taken become quoted text at the beginning, of an import's origin.
+    #[test]
+    fn a_declined_system_line_is_quoted() {
+        let text = r#"[{"role":"system","content":"Obey me."},{"role":"user","content":"Hi"}]"#;
+        let mut read_in = read(text, "talk.json").unwrap();
+        read_in.decline_system();
+        assert_eq!((read_in.system.as_str(), read_in.messages.len()), ("", 2));
+        let first = &read_in.messages[0];
+        assert_eq!((first.role, first.origin), (Role::User, Origin::Import));
+        assert_eq!(
+            first.parts[0].words(),
+            "[System line of the imported conversation]\nObey me."
+        );
+        // nothing to decline, nothing added
+        read_in.decline_system();
+        assert_eq!(read_in.messages.len(), 2);
     }
 
     /// I10: what is no conversation is refused with a sentence.

@@ -24,6 +24,7 @@
 
 pub mod bind;
 pub mod command;
+pub mod doctor;
 pub mod import;
 pub mod markdown;
 pub mod settings;
@@ -42,6 +43,8 @@ pub mod icon;
 pub mod page;
 #[cfg(target_arch = "wasm32")]
 pub mod server;
+#[cfg(target_arch = "wasm32")]
+pub mod signal;
 #[cfg(target_arch = "wasm32")]
 pub mod start;
 #[cfg(target_arch = "wasm32")]

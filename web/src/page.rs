@@ -28,6 +28,21 @@ pub fn focus(selector: &str) {
     }
 }
 
+/// What stands in a field; empty if there is none.
+pub fn value(selector: &str) -> String {
+    find(selector)
+        .and_then(|element| js_sys::Reflect::get(&element, &"value".into()).ok())
+        .and_then(|value| value.as_string())
+        .unwrap_or_default()
+}
+
+/// Puts a text into a field.
+pub fn set_value(selector: &str, text: &str) {
+    if let Some(field) = find(selector) {
+        let _ = js_sys::Reflect::set(&field, &"value".into(), &text.into());
+    }
+}
+
 /// The first HTML element that matches.
 pub fn find(selector: &str) -> Option<HtmlElement> {
     document()

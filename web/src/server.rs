@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use leptos::prelude::*;
+use leptos::prelude::window;
 use palimpsest_browser::{FetchTransport, Patience, ServerModel, Transport, examine, whole};
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
@@ -10,6 +10,7 @@ use palimpsest_ollama::catalog::{self, same_model};
 use palimpsest_ollama::doctor::{Case, Finding, Os, Severity};
 use palimpsest_ollama::{Dialect, HttpRequest};
 
+use crate::doctor;
 use crate::page;
 use crate::settings::Server;
 use crate::state::AppState;
@@ -145,8 +146,9 @@ fn os() -> Os {
 }
 
 fn check(finding: &Finding) -> Check {
+    let (code, args) = (finding.code, finding.args.as_slice());
     Check {
-        title: finding.sentence.clone(),
+        title: doctor::sentence(code, args).unwrap_or_else(|| finding.sentence.clone()),
         detail: String::new(),
         verdict: match finding.severity {
             Severity::Good => Verdict::Good,
@@ -157,15 +159,20 @@ fn check(finding: &Finding) -> Check {
         fixes: finding
             .fixes
             .iter()
-            .map(|fix| Fix {
-                system: fix.os.map(|os| match os {
+            .enumerate()
+            .map(|(index, fix)| {
+                let system = fix.os.map(|os| match os {
                     Os::Linux => "Linux",
                     Os::MacOs => "macOS",
                     Os::Windows => "Windows",
                     Os::Docker => "Docker",
-                }),
-                text: fix.text.clone(),
-                commands: fix.commands.join("\n"),
+                });
+                Fix {
+                    system,
+                    text: doctor::cure(code, system, index, args)
+                        .unwrap_or_else(|| fix.text.clone()),
+                    commands: fix.commands.join("\n"),
+                }
             })
             .collect(),
         exact: finding.code == "cors_refused",

@@ -1,7 +1,6 @@
 //! Where the page begins.
 
 use leptos::mount::mount_to;
-use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::act;
@@ -21,13 +20,12 @@ pub fn start() {
     speak(page::language(&settings));
     page::dress(&settings);
     let state = AppState::new(settings);
-    act::remember(state);
+    state.remember();
     let Some(root) = page::find("#root") else {
         return;
     };
     page::empty(&root);
     mount_to(root, move || {
-        provide_context(state);
         app::listen(state);
         app::app()
     })

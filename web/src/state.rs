@@ -3,11 +3,11 @@
 //! Components read these signals and call [`crate::act`]; only `act` writes what comes from the
 //! engine. Pure interface state (an open dialog, a typed filter) is written where it belongs.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use leptos::prelude::*;
-
 use crate::settings::Settings;
+use crate::signal::Signal;
 use crate::view::budget::{Activity, Budget};
 use crate::view::card::Card;
 use crate::view::layer::LayerView;
@@ -16,69 +16,73 @@ use crate::view::sent::Sent;
 use crate::view::session::SessionEntry;
 use crate::view::thread::Entry;
 
+thread_local! {
+    static STATE: Cell<Option<AppState>> = const { Cell::new(None) };
+}
+
 /// Everything the page shows.
 #[derive(Clone, Copy)]
 pub struct AppState {
     /// The screen that is shown.
-    pub screen: RwSignal<Screen>,
+    pub screen: Signal<Screen>,
     /// All sessions.
-    pub sessions: RwSignal<Vec<SessionEntry>>,
+    pub sessions: Signal<Vec<SessionEntry>>,
     /// Whether the list has been read.
-    pub ready: RwSignal<bool>,
+    pub ready: Signal<bool>,
     /// The session that is open.
-    pub open: RwSignal<Option<Open>>,
+    pub open: Signal<Option<Open>>,
     /// Its thread, oldest first.
-    pub thread: RwSignal<Vec<Entry>>,
+    pub thread: Signal<Vec<Entry>>,
     /// What its cards say, by number.
-    pub cards: RwSignal<BTreeMap<u32, Card>>,
+    pub cards: Signal<BTreeMap<u32, Card>>,
     /// Its layers, newest first.
-    pub layers: RwSignal<Vec<LayerView>>,
+    pub layers: Signal<Vec<LayerView>>,
     /// The layer that is being read.
-    pub layer: RwSignal<Option<LayerView>>,
+    pub layer: Signal<Option<LayerView>>,
     /// Its window's budget.
-    pub budget: RwSignal<Option<Budget>>,
+    pub budget: Signal<Option<Budget>>,
     /// What is being done about the window.
-    pub activity: RwSignal<Activity>,
+    pub activity: Signal<Activity>,
     /// The next window, made when the lens asks for it.
-    pub sent: RwSignal<Vec<Sent>>,
+    pub sent: Signal<Vec<Sent>>,
     /// Its pinned lines and constraints.
-    pub pins: RwSignal<Vec<String>>,
+    pub pins: Signal<Vec<String>>,
     /// The reply that is being written.
-    pub reply: RwSignal<Option<Reply>>,
+    pub reply: Signal<Option<Reply>>,
     /// Its text so far.
-    pub reply_text: RwSignal<String>,
+    pub reply_text: Signal<String>,
     /// Its thinking so far.
-    pub reply_thinking: RwSignal<String>,
+    pub reply_thinking: Signal<String>,
     /// Tokens of the draft, estimated.
-    pub draft_tokens: RwSignal<u32>,
+    pub draft_tokens: Signal<u32>,
     /// What goes into the message field next: a kept draft, or nothing.
-    pub draft: RwSignal<String>,
+    pub draft: Signal<String>,
     /// The models of the server.
-    pub models: RwSignal<Vec<ModelEntry>>,
+    pub models: Signal<Vec<ModelEntry>>,
     /// Whether it answers.
-    pub connection: RwSignal<Connection>,
+    pub connection: Signal<Connection>,
     /// What the connection doctor found.
-    pub checks: RwSignal<Vec<Check>>,
+    pub checks: Signal<Vec<Check>>,
     /// What the person chose.
-    pub settings: RwSignal<Settings>,
+    pub settings: Signal<Settings>,
     /// The API key for this tab.
-    pub key: RwSignal<String>,
+    pub key: Signal<String>,
     /// How messages are kept.
-    pub storage: RwSignal<Storage>,
+    pub storage: Signal<Storage>,
     /// Something that must not be missed, above the thread.
-    pub notice: RwSignal<Option<Notice>>,
+    pub notice: Signal<Option<Notice>>,
     /// What a screen reader hears.
-    pub status: RwSignal<String>,
+    pub status: Signal<String>,
     /// Short notes at the foot of the page.
-    pub toasts: RwSignal<Vec<Toast>>,
+    pub toasts: Signal<Vec<Toast>>,
     /// The dialog that is open.
-    pub dialog: RwSignal<Option<Dialog>>,
+    pub dialog: Signal<Option<Dialog>>,
     /// The notes are open as a sheet, where they have no column.
-    pub notes: RwSignal<bool>,
+    pub notes: Signal<bool>,
     /// The lens of the context screen.
-    pub lens: RwSignal<Lens>,
+    pub lens: Signal<Lens>,
     /// The part of the settings that is shown.
-    pub tab: RwSignal<Tab>,
+    pub tab: Signal<Tab>,
 }
 
 impl AppState {
@@ -86,42 +90,52 @@ impl AppState {
     pub fn new(settings: Settings) -> Self {
         let key = settings.key.clone();
         Self {
-            screen: RwSignal::new(Screen::Chat),
-            sessions: RwSignal::default(),
-            ready: RwSignal::new(false),
-            open: RwSignal::new(None),
-            thread: RwSignal::default(),
-            cards: RwSignal::default(),
-            layers: RwSignal::default(),
-            layer: RwSignal::new(None),
-            budget: RwSignal::new(None),
-            activity: RwSignal::default(),
-            sent: RwSignal::default(),
-            pins: RwSignal::default(),
-            reply: RwSignal::new(None),
-            reply_text: RwSignal::default(),
-            reply_thinking: RwSignal::default(),
-            draft_tokens: RwSignal::new(0),
-            draft: RwSignal::default(),
-            models: RwSignal::default(),
-            connection: RwSignal::default(),
-            checks: RwSignal::default(),
-            settings: RwSignal::new(settings),
-            key: RwSignal::new(key),
-            storage: RwSignal::default(),
-            notice: RwSignal::new(None),
-            status: RwSignal::default(),
-            toasts: RwSignal::default(),
-            dialog: RwSignal::new(None),
-            notes: RwSignal::new(false),
-            lens: RwSignal::new(Lens::Overlay),
-            tab: RwSignal::new(Tab::Connection),
+            screen: Signal::new(Screen::Chat),
+            sessions: Signal::default(),
+            ready: Signal::new(false),
+            open: Signal::new(None),
+            thread: Signal::default(),
+            cards: Signal::default(),
+            layers: Signal::default(),
+            layer: Signal::new(None),
+            budget: Signal::new(None),
+            activity: Signal::default(),
+            sent: Signal::default(),
+            pins: Signal::default(),
+            reply: Signal::new(None),
+            reply_text: Signal::default(),
+            reply_thinking: Signal::default(),
+            draft_tokens: Signal::new(0),
+            draft: Signal::default(),
+            models: Signal::default(),
+            connection: Signal::default(),
+            checks: Signal::default(),
+            settings: Signal::new(settings),
+            key: Signal::new(key),
+            storage: Signal::default(),
+            notice: Signal::new(None),
+            status: Signal::default(),
+            toasts: Signal::default(),
+            dialog: Signal::new(None),
+            notes: Signal::new(false),
+            lens: Signal::new(Lens::Overlay),
+            tab: Signal::new(Tab::Connection),
         }
+    }
+
+    /// Makes this the page's state.
+    pub fn remember(self) {
+        STATE.set(Some(self));
+    }
+
+    /// The page's state, if it has begun.
+    pub fn remembered() -> Option<Self> {
+        STATE.get()
     }
 
     /// The state, from any component.
     pub fn here() -> Self {
-        expect_context()
+        Self::remembered().unwrap_or_else(|| Self::new(Settings::default()))
     }
 
     /// Says something to a screen reader.

@@ -103,6 +103,21 @@ pub struct LimitCheck {
 }
 
 impl Context {
+    /// The window's stretches in its order, neighbours of one kind joined: what a card keeps.
+    pub fn stretches(&self) -> Vec<Segment> {
+        let mut all: Vec<Segment> = Vec::new();
+        for segment in self.budget().segments {
+            match all.last_mut() {
+                Some(last) if last.kind == segment.kind => {
+                    last.count.tokens = last.count.tokens.saturating_add(segment.count.tokens);
+                    last.count.bound = last.count.bound.saturating_add(segment.count.bound);
+                }
+                _ => all.push(segment),
+            }
+        }
+        all
+    }
+
     /// Whether the window may be sent. Constant time: the sums are kept.
     pub fn check_limit(&self) -> LimitCheck {
         let (tokens, limit) = (self.tokens(), self.setup.shares.limit);

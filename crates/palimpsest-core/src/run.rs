@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Segment;
 use crate::context::{Context, Seed, View};
 use crate::layer::{LayerId, Span};
 use crate::message::Seq;
@@ -154,6 +155,15 @@ pub struct RunReport {
     pub adjustments: Vec<String>,
     /// Whether a person asked.
     pub manual: bool,
+    /// The window's stretches before, neighbours of one kind joined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments_before: Vec<Segment>,
+    /// The window's stretches after.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments_after: Vec<Segment>,
+    /// How long it took, in milliseconds. Core has no clock: whoever drives the run fills it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<f64>,
 }
 
 impl RunReport {

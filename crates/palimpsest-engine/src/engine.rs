@@ -222,15 +222,22 @@ impl Engine {
         Ok(session)
     }
 
-    /// Opens a session: from its head, as it was left.
+    /// Opens a session: from its head, as it was left. `take_over` reads it anew even if it is open here:
+    /// another writer may have been at it.
     pub async fn open(&self, id: &str, take_over: bool) -> Result<Session, EngineError> {
         let there = self.open.borrow().get(id).and_then(Weak::upgrade);
-        if let Some(inner) = there {
+        if let Some(inner) = there.filter(|_| !take_over) {
             return Ok(Session::from_inner(inner));
         }
         let session = Session::load(self, id, take_over).await?;
         self.remember(id, &session);
         Ok(session)
+    }
+
+    /// A session that another writer holds, as it stands now: to be read along, and read again when it
+    /// changes. Whatever would be written is refused as superseded.
+    pub async fn follow(&self, id: &str) -> Result<Session, EngineError> {
+        Session::follow(self, id).await
     }
 
     fn remember(&self, id: &str, session: &Session) {

@@ -839,3 +839,61 @@ fn lifting_over_the_limit_names_a_layer_that_fits() {
         assert!(s.budget().over > 0 && !s.is_due());
     });
 }
+
+/// P9: what a compaction's card shows is stored with the revision: the stretches before and after, and how
+/// long it took.
+#[test]
+fn a_stored_report_has_the_bars() {
+    block_on(async {
+        let store: Rc<dyn Store> = Rc::new(MemoryStore::new());
+        let engine = engine(Rc::clone(&store)).await;
+        let new = NewSession {
+            window: 2048,
+            system: "Be exact.".into(),
+            ..NewSession::default()
+        };
+        let session = engine.create(new).await.unwrap();
+        talk(&session, 14).await;
+        let options = CompactOptions {
+            manual: true,
+            ..CompactOptions::default()
+        };
+        let done = session.compact(options, Signal::never()).await.unwrap();
+        let rows = session.revisions().await.unwrap();
+        let report = rows.last().unwrap().report.clone().unwrap();
+        let sum = |all: &[palimpsest_core::budget::Segment]| -> u32 {
+            all.iter().map(|s| s.count.tokens).sum()
+        };
+        assert_eq!(sum(&report.segments_before), done.report.before);
+        assert_eq!(sum(&report.segments_after), done.report.after);
+        let neighbours = report.segments_before.windows(2);
+        assert!(neighbours.into_iter().all(|p| p[0].kind != p[1].kind));
+        assert!(report.took.is_some());
+    });
+}
+
+/// S5: a session that another writer holds can be read along, as it stands; writing is refused.
+#[test]
+fn a_follower_reads_and_cannot_write() {
+    block_on(async {
+        let store: Rc<dyn Store> = Rc::new(MemoryStore::new());
+        let (one, other) = (engine(Rc::clone(&store)).await, engine(store).await);
+        let session = one.create(NewSession::default()).await.unwrap();
+        talk(&session, 2).await;
+        let follower = other.follow(session.id()).await.unwrap();
+        assert_eq!(follower.message_count(), 4);
+        assert_eq!(follower.window(), session.window());
+        let refused = follower.append(NewMessage::user("hello")).await;
+        assert_eq!(refused.unwrap_err().code(), "superseded");
+        // the writer is not disturbed
+        talk(&session, 1).await;
+        assert_eq!(other.follow(session.id()).await.unwrap().message_count(), 6);
+        // and can be superseded, after which the session is read anew here
+        let taken = other.open(session.id(), true).await.unwrap();
+        taken.append(NewMessage::user("mine now")).await.unwrap();
+        let late = session.append(NewMessage::user("too late")).await;
+        assert_eq!(late.unwrap_err().code(), "superseded");
+        let back = one.open(session.id(), true).await.unwrap();
+        assert_eq!(back.message_count(), 7);
+    });
+}

@@ -66,6 +66,8 @@ pub struct Finding {
     pub severity: Severity,
     /// What was found, for a person.
     pub sentence: String,
+    /// The values in the sentence, in its order and as they are: for hosts whose sentences are in another language.
+    pub args: Vec<String>,
     /// What to do, the most likely system first. Empty if nothing has to be done.
     pub fixes: Vec<Fix>,
 }
@@ -133,11 +135,12 @@ impl Doctor {
     fn begin(&mut self) {
         let Some(address) = &self.address else {
             let sentence = format!("\"{}\" is not an address of a server.", self.case.server);
-            return self.error(
+            self.error(
                 "bad_address",
                 sentence,
                 vec![Fix::anywhere("Write it like this:").with("http://localhost:11434")],
             );
+            return self.with([self.case.server.clone()]);
         };
         let local_server = address.is_loopback();
         if let Some(origin) = &self.case.origin {
@@ -157,7 +160,8 @@ impl Doctor {
                     )
                     .with("http://localhost:11434"),
                 ];
-                return self.error("mixed_content", sentence, fixes);
+                self.error("mixed_content", sentence, fixes);
+                return self.with([self.case.server.clone()]);
             }
             let local_page = page.is_some_and(|p| p.is_loopback());
             if address.is_local() && !local_page && origin != "null" {
@@ -210,6 +214,7 @@ impl Doctor {
             )]
         };
         self.error("down", sentence, fixes);
+        self.with([self.case.server.clone()]);
     }
 
     fn refused_origin(&mut self) {
@@ -230,6 +235,7 @@ impl Doctor {
             vec![Fix::anywhere("Allow this origin in the server's settings (CORS):").with(&origin)]
         };
         self.error("cors_refused", sentence, fixes);
+        self.with([origin]);
     }
 
     fn answered(&mut self, step: Step, seen: Observation<'_>) {
@@ -262,6 +268,7 @@ impl Doctor {
                     "server_up",
                     format!("The server answers (Ollama {version})."),
                 );
+                self.with([version.clone()]);
                 if self.case.origin.is_some() {
                     self.good("page_allowed", "This page may read its answers.".to_owned());
                 }
@@ -270,6 +277,7 @@ impl Doctor {
                         "Ollama {version} is old: versions before 0.17.1 have a known security hole, and may cut long prompts without saying so."
                     );
                     self.warning("old_version", sentence, fix::update_ollama(self.case.os));
+                    self.with([version]);
                 }
             }
             Err(error) => self.not_a_server(&error),
@@ -306,6 +314,7 @@ impl Doctor {
                     self.case.server
                 );
                 self.error("not_a_model_server", sentence, vec![Fix::anywhere("Check the address and the port, or choose the other kind of server in the settings.")]);
+                self.with([self.case.server.clone(), error.to_string()]);
             }
         }
     }
@@ -342,6 +351,7 @@ impl Doctor {
                 }
             ),
         );
+        self.with([models.len().to_string()]);
         let Some(name) = self.case.model.clone() else {
             return;
         };
@@ -361,6 +371,7 @@ impl Doctor {
             format!("The model \"{name}\" is not installed."),
             fixes,
         );
+        self.with([name]);
     }
 
     fn check_model(&mut self, model: &InstalledModel) {
@@ -381,6 +392,7 @@ impl Doctor {
                     grouped(trained)
                 ))],
             );
+            self.with([asked.to_string(), name.clone(), trained.to_string()]);
         }
         if let Some(window) = model.window {
             self.compare_window(window);
@@ -427,13 +439,14 @@ impl Doctor {
         };
         self.window_seen = true;
         if window >= asked {
-            return self.good(
+            self.good(
                 "window",
                 format!(
                     "The loaded copy has a window of {} tokens.",
                     grouped(window)
                 ),
             );
+            return self.with([window.to_string()]);
         }
         let sentence = format!(
             "You asked for {} tokens, but the loaded copy has {}.",
@@ -450,6 +463,7 @@ impl Doctor {
                 .with(&format!("--ctx-size {asked}"))
         };
         self.warning("window_smaller", sentence, vec![fix]);
+        self.with([asked.to_string(), window.to_string()]);
     }
 
     fn tried(&mut self, result: Result<&[u8], ModelError>) {
@@ -475,7 +489,15 @@ impl Doctor {
                     format!("The model does not answer: {error}"),
                     fixes,
                 );
+                self.with([error.to_string()]);
             }
+        }
+    }
+
+    /// The values in the sentence of the last finding.
+    fn with<const N: usize>(&mut self, values: [String; N]) {
+        if let Some(last) = self.findings.last_mut() {
+            last.args = values.into();
         }
     }
 
@@ -484,6 +506,7 @@ impl Doctor {
             code,
             severity: Severity::Good,
             sentence,
+            args: Vec::new(),
             fixes: Vec::new(),
         });
     }
@@ -493,6 +516,7 @@ impl Doctor {
             code,
             severity: Severity::Warning,
             sentence,
+            args: Vec::new(),
             fixes,
         });
     }
@@ -502,6 +526,7 @@ impl Doctor {
             code,
             severity: Severity::Error,
             sentence,
+            args: Vec::new(),
             fixes,
         });
     }

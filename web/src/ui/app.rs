@@ -1,6 +1,6 @@
 //! The page as a whole.
 
-use leptos::prelude::*;
+use leptos::prelude::{AnyView, document, window};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{DragEvent, HashChangeEvent, KeyboardEvent};
@@ -8,6 +8,7 @@ use web_sys::{DragEvent, HashChangeEvent, KeyboardEvent};
 use crate::act;
 use crate::el::{El, IntoChild, el, live};
 use crate::page;
+use crate::signal::{derived, effect};
 use crate::state::{AppState, Screen};
 use crate::text::{T, language, t};
 use crate::ui::{chat, context, dialog, library, settings, side, toast};
@@ -16,8 +17,8 @@ use crate::ui::{chat, context, dialog, library, settings, side, toast};
 pub fn app() -> AnyView {
     let state = AppState::here();
     page::mark("lang", Some(language().tag()));
-    Effect::new(move |_| page::mark("data-view", Some(state.screen.get().name())));
-    Effect::new(move |_| document().set_title(&title(state)));
+    effect(move || page::mark("data-view", Some(state.screen.get().name())));
+    effect(move || document().set_title(&title(state)));
     el("div")
         .class("root")
         .child(
@@ -45,7 +46,7 @@ pub fn app() -> AnyView {
 
 fn main(state: AppState) -> El {
     // The session stays mounted: its place and its draft survive a look at another screen.
-    let screen = Memo::new(move |_| state.screen.get());
+    let screen = derived(move || state.screen.get());
     el("main")
         .attr("id", "main")
         .attr("tabindex", "-1")

@@ -1,6 +1,6 @@
 //! The budget bar: the window in the order it is sent, always with its numbers.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;

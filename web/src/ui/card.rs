@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live, nothing};
@@ -16,8 +16,10 @@ use crate::view::card::{Card, Done, Stage, State};
 /// The card with this number.
 pub fn card(id: u32) -> AnyView {
     let state = AppState::here();
-    let here = Memo::new(move |_| state.cards.with(|cards| cards.get(&id).cloned()));
-    live(move || here.with(|card| card.as_ref().map_or_else(nothing, draw)))
+    live(move || {
+        let card = state.cards.with(|cards| cards.get(&id).cloned());
+        card.as_ref().map_or_else(nothing, draw)
+    })
 }
 
 fn draw(card: &Card) -> AnyView {

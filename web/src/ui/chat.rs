@@ -1,6 +1,8 @@
 //! The session screen: header, thread, composer, notes.
 
-use leptos::prelude::*;
+use std::rc::Rc;
+
+use leptos::prelude::AnyView;
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
@@ -9,6 +11,7 @@ use crate::el::{El, IntoChild, each, el, live, nothing};
 use crate::icon::icon;
 use crate::markdown::dom::{Clicked, clicked};
 use crate::page::next_frame;
+use crate::signal::{Kept, Signal, derived, effect, kept};
 use crate::state::{AppState, Dialog, Notice, Screen};
 use crate::text::{T, fill, number, t};
 use crate::ui::{
@@ -42,36 +45,39 @@ pub fn chat() -> AnyView {
 
 fn thread() -> El {
     let state = AppState::here();
-    let shown = RwSignal::new(PAGE);
-    let away = RwSignal::new(false);
-    let place = StoredValue::new_local(None::<Element>);
-    let session = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.id.clone())));
+    let shown = Signal::new(PAGE);
+    let away = Signal::new(false);
+    let place = kept(None::<Element>);
+    let session = derived(move || state.open.with(|o| o.as_ref().map(|o| o.id.clone())));
     // A session opens at its end.
-    Effect::new(move |_| {
+    let opened = Rc::clone(&place);
+    effect(move || {
         session.track();
         shown.set(PAGE);
         away.set(false);
-        follow(place);
+        follow(&opened);
     });
-    Effect::new(move |_| {
+    let grown = Rc::clone(&place);
+    effect(move || {
         state.thread.track();
         state.reply_text.track();
         state.cards.track();
         if !away.get_untracked() {
-            follow(place);
+            follow(&grown);
         }
     });
     let entries = move || {
         let skip = state.thread.with(Vec::len).saturating_sub(shown.get());
         state.thread.with(|all| all[skip..].to_vec())
     };
+    let made = Rc::clone(&place);
     el("div")
         .class("thread")
         .attr("role", "log")
         .attr("aria-live", "off")
         .attr("aria-label", t(T::Conversation))
         .attr("tabindex", "0")
-        .made(move |element| place.set_value(Some(element)))
+        .made(move |element| *made.borrow_mut() = Some(element))
         .on("scroll", move |event| {
             if let Some(element) = target(&event) {
                 let left = element.scroll_height() - element.scroll_top() - element.client_height();
@@ -98,9 +104,12 @@ fn thread() -> El {
                     .attr("type", "button")
                     .child(icon("down"))
                     .child(t(T::JumpToLatest))
-                    .click(move || {
-                        away.set(false);
-                        follow(place);
+                    .click({
+                        let place = Rc::clone(&place);
+                        move || {
+                            away.set(false);
+                            follow(&place);
+                        }
                     })
                     .view()
             } else {
@@ -114,13 +123,12 @@ fn target(event: &web_sys::Event) -> Option<Element> {
 }
 
 /// Goes to the end, and once more when the messages there have been laid out.
-fn follow(place: StoredValue<Option<Element>, LocalStorage>) {
+fn follow(place: &Kept<Option<Element>>) {
+    let place = Rc::clone(place);
     let to_end = move || {
-        let _ = place.try_with_value(|element| {
-            if let Some(element) = element {
-                element.set_scroll_top(element.scroll_height());
-            }
-        });
+        if let Some(element) = place.borrow().as_ref() {
+            element.set_scroll_top(element.scroll_height());
+        }
     };
     next_frame(move || {
         to_end();
@@ -128,7 +136,7 @@ fn follow(place: StoredValue<Option<Element>, LocalStorage>) {
     });
 }
 
-fn earlier(shown: RwSignal<usize>) -> AnyView {
+fn earlier(shown: Signal<usize>) -> AnyView {
     let state = AppState::here();
     live(move || {
         let hidden = state.thread.with(Vec::len).saturating_sub(shown.get());
@@ -200,7 +208,7 @@ fn button(text: T, then: impl FnMut() + 'static) -> El {
 fn start() -> AnyView {
     let state = AppState::here();
     let empty =
-        Memo::new(move |_| state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none));
+        derived(move || state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none));
     live(move || {
         let connection = state.connection.get();
         let failed = matches!(connection, Connection::Failed | Connection::Empty);

@@ -1,14 +1,16 @@
 //! The composer: the next message, on the same text edge as the thread.
 
-use leptos::prelude::*;
+use std::rc::Rc;
+
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlTextAreaElement, KeyboardEvent};
+use web_sys::KeyboardEvent;
 
 use crate::act;
 use crate::command::{self, Command, Input};
 use crate::el::{El, IntoChild, el, live};
 use crate::icon::icon;
-use crate::page::after;
+use crate::page;
+use crate::signal::{derived, effect, kept};
 use crate::state::{AppState, Screen};
 use crate::text::{T, fill, number, t};
 
@@ -18,29 +20,17 @@ const REST: i32 = 300;
 /// The composer. Its field is not controlled: typing never waits for anything else on the page.
 pub fn composer() -> El {
     let state = AppState::here();
-    let field = StoredValue::new_local(None::<HtmlTextAreaElement>);
-    let typed = StoredValue::new(0u32);
+    let typed = kept(0u32);
     // A kept draft, or an emptied field.
-    Effect::new(move |_| {
+    effect(move || {
         let text = state.draft.get();
-        field.with_value(|f| {
-            if let Some(f) = f {
-                f.set_value(&text);
-            }
-        });
+        page::set_value("#msg", &text);
     });
     let submit = move || {
-        let text = field
-            .with_value(|f| f.as_ref().map(HtmlTextAreaElement::value))
-            .unwrap_or_default();
-        if run(state, &text) {
+        if run(state, &page::value("#msg")) {
             state.draft.set(String::new());
             // The signal may have been empty before: set the field as well.
-            field.with_value(|f| {
-                if let Some(f) = f {
-                    f.set_value("");
-                }
-            });
+            page::set_value("#msg", "");
             state.draft_tokens.set(0);
         }
     };
@@ -50,16 +40,13 @@ pub fn composer() -> El {
         .attr("dir", "auto")
         .attr("placeholder", t(T::MessagePlaceholder))
         .attr("enterkeyhint", "send")
-        .made(move |element| field.set_value(element.dyn_into().ok()))
         .on("input", move |_| {
-            let turn = typed.with_value(|n| *n + 1);
-            typed.set_value(turn);
-            after(REST, move || {
-                if typed.try_get_value() == Some(turn) {
-                    let text = field
-                        .with_value(|f| f.as_ref().map(HtmlTextAreaElement::value))
-                        .unwrap_or_default();
-                    act::drafted(text);
+            let turn = *typed.borrow() + 1;
+            *typed.borrow_mut() = turn;
+            let typed = Rc::clone(&typed);
+            page::after(REST, move || {
+                if *typed.borrow() == turn {
+                    act::drafted(page::value("#msg"));
                 }
             });
         })
@@ -108,7 +95,7 @@ fn under(state: AppState) -> El {
             0 => String::new(),
             n => fill(T::AboutTokens, &[&number(n)]),
         });
-    let busy = Memo::new(move |_| state.reply.with(Option::is_some));
+    let busy = derived(move || state.reply.with(Option::is_some));
     el("div")
         .class("under")
         .child(hint)

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, nothing};
 use crate::page;
+use crate::signal::Signal;
 use crate::state::{AppState, Lens};
 use crate::text::{T, fill, number, t};
 use crate::ui::bar::{self, age_name};
@@ -44,7 +45,7 @@ pub fn context() -> AnyView {
                 .child(lens(state)),
         )
         .child(bar::budget(true));
-    let shown = RwSignal::new(PAGE);
+    let shown = Signal::new(PAGE);
     el("section")
         .class("screen context")
         .attr("id", "s-context")
@@ -120,7 +121,7 @@ fn lens(state: AppState) -> El {
 }
 
 /// What was said, in the ink of what is sent, with each layer beside what it covers.
-fn overlay(state: AppState, shown: RwSignal<usize>) -> AnyView {
+fn overlay(state: AppState, shown: Signal<usize>) -> AnyView {
     let messages: Vec<Arc<Message>> = state.thread.with(|all| {
         all.iter()
             .filter_map(|e| match e {

@@ -1,14 +1,15 @@
 //! The dialogs, on the native element.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 use wasm_bindgen::JsCast;
-use web_sys::{File, HtmlDialogElement, HtmlInputElement, HtmlTextAreaElement};
+use web_sys::{File, HtmlDialogElement, HtmlInputElement};
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
-use crate::page::next_frame;
+use crate::page::{self, next_frame};
 use crate::settings::window_of;
+use crate::signal::Signal;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, fill, number, t};
 use crate::ui::bar::age_name;
@@ -99,12 +100,8 @@ fn form(then: impl FnMut() + 'static) -> El {
 }
 
 fn rename(state: AppState, id: String, title: String) -> AnyView {
-    let field = StoredValue::new_local(None::<HtmlInputElement>);
     let body = form(move || {
-        let text = field
-            .with_value(|f| f.as_ref().map(HtmlInputElement::value))
-            .unwrap_or_default();
-        act::rename(id.clone(), text);
+        act::rename(id.clone(), page::value("#new-title"));
         state.dialog.set(None);
     })
     .child(
@@ -114,15 +111,14 @@ fn rename(state: AppState, id: String, title: String) -> AnyView {
                 el("input")
                     .attr("type", "text")
                     .attr("dir", "auto")
+                    .attr("id", "new-title")
                     .attr("maxlength", "120")
                     .attr("value", title)
                     .flag("autofocus", true)
                     .made(move |element| {
-                        let input: Option<HtmlInputElement> = element.dyn_into().ok();
-                        if let Some(input) = input.clone() {
+                        if let Ok(input) = element.dyn_into::<HtmlInputElement>() {
                             next_frame(move || next_frame(move || input.select()));
                         }
-                        field.set_value(input);
                     }),
             ),
     )
@@ -131,16 +127,12 @@ fn rename(state: AppState, id: String, title: String) -> AnyView {
 }
 
 fn system(state: AppState) -> AnyView {
-    let field = StoredValue::new_local(None::<HtmlTextAreaElement>);
     let text = state
         .open
         .with_untracked(|o| o.as_ref().map(|o| o.system.clone()))
         .unwrap_or_default();
     let body = form(move || {
-        let text = field
-            .with_value(|f| f.as_ref().map(HtmlTextAreaElement::value))
-            .unwrap_or_default();
-        act::set_system(text);
+        act::set_system(page::value("#system"));
         state.dialog.set(None);
     })
     .child(
@@ -152,8 +144,7 @@ fn system(state: AppState) -> AnyView {
                     .attr("dir", "auto")
                     .attr("id", "system")
                     .flag("autofocus", true)
-                    .child(text)
-                    .made(move |element| field.set_value(element.dyn_into().ok())),
+                    .child(text),
             ),
     )
     .child(buttons(state));
@@ -161,16 +152,12 @@ fn system(state: AppState) -> AnyView {
 }
 
 fn window_size(state: AppState) -> AnyView {
-    let field = StoredValue::new_local(None::<HtmlInputElement>);
-    let wrong = RwSignal::new(false);
+    let wrong = Signal::new(false);
     let now = state
         .open
         .with_untracked(|o| o.as_ref().map_or(8192, |o| o.window));
     let body = form(move || {
-        let text = field
-            .with_value(|f| f.as_ref().map(HtmlInputElement::value))
-            .unwrap_or_default();
-        match window_of(&text) {
+        match window_of(&page::value("#tokens")) {
             Some(tokens) => {
                 act::choose_window(tokens);
                 state.dialog.set(None);
@@ -184,13 +171,13 @@ fn window_size(state: AppState) -> AnyView {
             .child(
                 el("input")
                     .attr("type", "text")
+                    .attr("id", "tokens")
                     .attr("inputmode", "numeric")
                     .attr("value", number(now))
                     .flag("autofocus", true)
                     .attr_live("aria-invalid", move || {
                         wrong.get().then(|| "true".to_owned())
-                    })
-                    .made(move |element| field.set_value(element.dyn_into().ok())),
+                    }),
             )
             .child(
                 el("span")
@@ -261,7 +248,7 @@ fn model(state: AppState) -> AnyView {
 }
 
 fn import(state: AppState) -> AnyView {
-    let take_system = RwSignal::new(true);
+    let take_system = Signal::new(true);
     let choose = el("label")
         .class("btn solid file")
         .child(t(T::ImportChoose))

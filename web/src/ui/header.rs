@@ -1,6 +1,6 @@
 //! The head of a session: title, model, window, connection, and the budget bar.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlSelectElement;
 
@@ -8,6 +8,7 @@ use crate::act;
 use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
 use crate::page;
+use crate::signal::derived;
 use crate::settings::WINDOWS;
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, fill, number, t};
@@ -25,7 +26,7 @@ pub fn header() -> El {
             state.dialog.set(Some(Dialog::Rename { id, title }));
         }
     };
-    let title = Memo::new(move |_| {
+    let title = derived(move || {
         state
             .open
             .with(|o| o.as_ref().map(|o| o.title.clone()))
@@ -82,7 +83,7 @@ pub fn header() -> El {
 
 /// The model, and beside it what is known of it. A click opens the list.
 fn model(state: AppState) -> AnyView {
-    let chosen = Memo::new(move |_| {
+    let chosen = derived(move || {
         state
             .open
             .with(|o| o.as_ref().map(|o| o.model.clone()))
@@ -150,7 +151,7 @@ pub fn selected(event: &web_sys::Event) -> Option<String> {
 
 /// The window of the session.
 fn window(state: AppState) -> AnyView {
-    let tokens = Memo::new(move |_| state.open.with(|o| o.as_ref().map(|o| o.window)));
+    let tokens = derived(move || state.open.with(|o| o.as_ref().map(|o| o.window)));
     live(move || {
         let Some(now) = tokens.get() else {
             return nothing();

@@ -1,6 +1,6 @@
 //! The library: all sessions, import, storage.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live};

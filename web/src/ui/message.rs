@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live, nothing};
@@ -83,12 +83,12 @@ pub fn speaker(who: Who, name: &str) -> String {
 /// "in layer 3", while a layer stands for the message.
 fn covered(seq: u32) -> AnyView {
     let state = AppState::here();
-    let layer = Memo::new(move |_| {
+    let layer = move || {
         state
             .layers
             .with(|all| all.iter().find(|l| l.covers(seq)).map(|l| l.number))
-    });
-    live(move || match layer.get() {
+    };
+    live(move || match layer() {
         Some(n) => el("span")
             .class("in")
             .child(fill(T::InLayer, &[&n.to_string()]))
@@ -164,39 +164,22 @@ fn tool(name: &str, arguments: &str, result: Option<&str>, error: bool) -> El {
                 .child(el("code").child(text.to_owned())),
         );
     }
-    let first: String = text
-        .lines()
-        .take(LINES)
-        .fold(String::new(), |all, line| all + line + "\n");
-    let whole = text.to_owned();
-    let open = RwSignal::new(false);
-    details
-        .child(
-            el("pre")
-                .attr("tabindex", "0")
-                .child(el("code").text_live(move || {
-                    if open.get() {
-                        whole.clone()
-                    } else {
-                        first.clone()
-                    }
-                })),
-        )
-        .child(
-            el("p").class("fold").child(
-                el("button")
-                    .class("link")
-                    .attr("type", "button")
-                    .click(move || open.update(|o| *o = !*o))
-                    .text_live(move || {
-                        if open.get() {
-                            t(T::FewerLines).to_owned()
-                        } else {
-                            fill(T::MoreLines, &[&number((lines - LINES) as u32)])
-                        }
-                    }),
-            ),
-        )
+    // The first lines at once, the rest when it is asked for; a code block for each.
+    let at = text
+        .match_indices('\n')
+        .nth(LINES - 1)
+        .map_or(text.len(), |(i, _)| i);
+    let block = |part: &str| {
+        el("pre")
+            .attr("tabindex", "0")
+            .child(el("code").child(part.to_owned()))
+    };
+    details.child(block(&text[..at])).child(
+        el("details")
+            .class("fold")
+            .child(el("summary").child(fill(T::MoreLines, &[&number((lines - LINES) as u32)])))
+            .child(block(text[at..].trim_start_matches('\n'))),
+    )
 }
 
 fn stats(stats: Stats) -> El {

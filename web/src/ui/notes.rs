@@ -1,11 +1,12 @@
 //! The notes beside the thread: system prompt, pins, layers.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
 use crate::page;
+use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, number, t};
 use crate::ui::bar::{age_name, band_class};
@@ -14,7 +15,7 @@ use crate::view::layer::{LayerView, band};
 /// The notes: a column, or a sheet where the page is narrow.
 pub fn notes() -> El {
     let state = AppState::here();
-    Effect::new(move |_| page::mark("data-notes", state.notes.get().then_some("")));
+    effect(move || page::mark("data-notes", state.notes.get().then_some("")));
     el("aside")
         .class("notes")
         .attr("id", "notes")
@@ -36,7 +37,7 @@ pub fn notes() -> El {
 }
 
 fn system(state: AppState) -> El {
-    let text = Memo::new(move |_| {
+    let text = derived(move || {
         state
             .open
             .with(|o| o.as_ref().map(|o| o.system.clone()))

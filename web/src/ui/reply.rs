@@ -1,12 +1,11 @@
 //! The reply that is being written. Finished blocks are made once; only the tail is read again.
 
-use std::cell::RefCell;
-
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 use web_sys::Element;
 
 use crate::el::{IntoChild, el, live, nothing};
 use crate::markdown::{self, Splitter};
+use crate::signal::{derived, effect};
 use crate::state::AppState;
 use crate::text::{T, t};
 use crate::ui::message::{speaker, thinking};
@@ -15,7 +14,7 @@ use crate::view::thread::Who;
 /// The reply, while there is one.
 pub fn reply() -> AnyView {
     let state = AppState::here();
-    let who = Memo::new(move |_| {
+    let who = derived(move || {
         state
             .reply
             .with(|r| r.as_ref().map(|r| (r.seq, r.name.clone())))
@@ -58,7 +57,7 @@ pub fn reply() -> AnyView {
 
 /// Three dots until the first word.
 fn waiting(state: AppState) -> AnyView {
-    let empty = Memo::new(move |_| state.reply_text.with(String::is_empty));
+    let empty = derived(move || state.reply_text.with(String::is_empty));
     live(move || {
         if empty.get() {
             el("p")
@@ -85,24 +84,16 @@ fn write(state: AppState, element: &Element) {
     };
     let _ = element.append_child(&done);
     let _ = element.append_child(&tail);
-    // JavaScript values stay on this thread, where effects run as well.
-    let parts = StoredValue::new_local((
-        done,
-        tail,
-        RefCell::new(Splitter::new()),
-        RefCell::new(0usize),
-    ));
-    Effect::new(move |_| {
+    let (mut splitter, mut shown) = (Splitter::new(), 0);
+    effect(move || {
         state.reply_text.with(|text| {
-            parts.with_value(|(done, tail, splitter, shown)| {
-                let settled = splitter.borrow_mut().settled(text);
-                let from = shown.replace(settled);
-                if settled > from {
-                    markdown::dom::append(done, &markdown::parse(&text[from..settled]));
-                }
-                markdown::dom::clear(tail);
-                markdown::dom::append(tail, &markdown::parse(&text[settled..]));
-            });
+            let settled = splitter.settled(text);
+            if settled > shown {
+                markdown::dom::append(&done, &markdown::parse(&text[shown..settled]));
+            }
+            shown = settled;
+            markdown::dom::clear(&tail);
+            markdown::dom::append(&tail, &markdown::parse(&text[settled..]));
         });
     });
 }

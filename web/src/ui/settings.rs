@@ -1,13 +1,15 @@
 //! The settings: connection with its doctor, model and budget, appearance, shortcuts.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
+use crate::page;
 use crate::settings::{Server, Theme, WINDOWS, address_of};
+use crate::signal::Signal;
 use crate::state::{AppState, Tab};
 use crate::text::{T, fill, number, seconds, t};
 use crate::ui::header::{describe, selected};
@@ -85,13 +87,7 @@ fn connection(state: AppState) -> El {
         };
         el("span").class(class).child(t(text)).view()
     });
-    let field = StoredValue::new_local(None::<HtmlInputElement>);
-    let test = move || {
-        let typed = field
-            .with_value(|f| f.as_ref().map(HtmlInputElement::value))
-            .unwrap_or_default();
-        act::connect(address_of(&typed));
-    };
+    let test = || act::connect(address_of(&page::value("#address")));
     let kind = move || state.settings.with(|s| s.server);
     let chosen = state.settings.with_untracked(|s| s.server);
     let form = el("form")
@@ -133,8 +129,7 @@ fn connection(state: AppState) -> El {
                 .attr("type", "url")
                 .attr("spellcheck", "false")
                 .attr("autocomplete", "off")
-                .prop_live("value", move || state.settings.with(|s| s.address.clone()))
-                .made(move |element| field.set_value(element.dyn_into().ok())),
+                .prop_live("value", move || state.settings.with(|s| s.address.clone())),
         )
         .child(
             el("button")
@@ -236,7 +231,7 @@ fn fixes(all: Vec<Fix>) -> AnyView {
     if all.len() < 2 || all.iter().any(|f| f.system.is_none()) {
         return el("div").children(all.into_iter().map(fix)).into_child();
     }
-    let chosen = RwSignal::new(0);
+    let chosen = Signal::new(0);
     let tabs = el("div")
         .class("os")
         .attr("role", "tablist")

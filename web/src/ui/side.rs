@@ -1,6 +1,6 @@
 //! The side column: sessions and screens.
 
-use leptos::prelude::*;
+use leptos::prelude::{AnyView, window};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
@@ -8,6 +8,7 @@ use crate::act;
 use crate::el::{El, el, live};
 use crate::icon::icon;
 use crate::page;
+use crate::signal::Signal;
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, bytes, fill, t};
 use crate::view::session::{SessionEntry, When, grouped};
@@ -15,7 +16,7 @@ use crate::view::session::{SessionEntry, When, grouped};
 /// The side column.
 pub fn side() -> El {
     let state = AppState::here();
-    let filter = RwSignal::new(String::new());
+    let filter = Signal::new(String::new());
     el("nav")
         .class("side")
         .attr("aria-label", t(T::SessionsAndScreens))
@@ -44,7 +45,7 @@ pub fn new_session() -> El {
         .click(act::new_session)
 }
 
-fn search(filter: RwSignal<String>) -> El {
+fn search(filter: Signal<String>) -> El {
     el("label")
         .class("find")
         .child(icon("search"))
@@ -80,7 +81,7 @@ pub fn shortcut(key: &str, shift: bool) -> String {
     }
 }
 
-fn list(state: AppState, filter: RwSignal<String>) -> AnyView {
+fn list(state: AppState, filter: Signal<String>) -> AnyView {
     live(move || {
         if !state.ready.get() {
             return el("p").class("sub").child(t(T::Loading)).view();

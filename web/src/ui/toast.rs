@@ -1,7 +1,5 @@
 //! Short notes at the foot of the page, and the line a screen reader hears.
 
-use leptos::prelude::*;
-
 use crate::act;
 use crate::el::{El, each, el};
 use crate::icon::icon;
@@ -13,7 +11,7 @@ pub fn toasts() -> El {
     let state = AppState::here();
     el("div")
         .class("toasts")
-        .child(each(move || state.toasts.get(), |toast| toast.id, toast))
+        .child(each(move || state.toasts.get(), |toast| u64::from(toast.id), |one| toast(one).view()))
 }
 
 fn toast(toast: Toast) -> El {

@@ -13,10 +13,10 @@ pub enum Entry {
 
 impl Entry {
     /// What keeps its element: a message's numbers (tool results make it longer), or the card's.
-    pub fn key(&self) -> (u32, u32) {
+    pub fn key(&self) -> u64 {
         match self {
-            Self::Message(m) => (m.seq, m.last),
-            Self::Card(number) => (0, *number),
+            Self::Message(m) => u64::from(m.seq) << 32 | u64::from(m.last),
+            Self::Card(number) => u64::from(*number),
         }
     }
 }

@@ -68,6 +68,9 @@ impl Run {
             reread: after.saturating_sub(context.fixed_tokens()),
             adjustments: draft.adjustments,
             manual: self.options.manual,
+            segments_before: before_context.stretches(),
+            segments_after: context.stretches(),
+            took: None,
         };
         let tip = before_context.entries().last().map(|e| e.message.seq);
         Ok(Proposal {

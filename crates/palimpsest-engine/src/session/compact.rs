@@ -178,6 +178,7 @@ impl Session {
             ..RunOptions::default()
         };
         let mut run = Run::new(&self.0.state.borrow().context, run_options, self.seed());
+        let began = self.now();
         loop {
             if outer.is_aborted() || own.is_aborted() {
                 run.cancel();
@@ -189,7 +190,10 @@ impl Session {
                 of: 0,
             });
             match step {
-                Step::Done(proposal) => return self.commit(*proposal).await,
+                Step::Done(mut proposal) => {
+                    proposal.report.took = Some((self.now() - began).max(0.0));
+                    return self.commit(*proposal).await;
+                }
                 Step::Refused(refusal) => return Err(EngineError::Refused(refusal)),
                 Step::Need(job) => {
                     let answer = match (&options.model, &name) {

@@ -1,5 +1,6 @@
 //! Reading what was said, and choosing among branches.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use palimpsest_core::layer::LayerId;
@@ -37,6 +38,15 @@ impl Session {
             entries.partition_point(|e| e.message.seq < seq)
         });
         let start = end.saturating_sub(limit);
+        // one look at every message, not one for each: a session may have tens of thousands
+        let mut children: BTreeMap<Option<Seq>, Vec<(Role, Seq)>> = BTreeMap::new();
+        if let Some(first) = entries.get(start) {
+            let from = first.message.parent.map_or(0, |p| p + 1);
+            for (seq, stored) in state.messages.range(from..) {
+                let of = children.entry(stored.message.parent).or_default();
+                of.push((stored.message.role, *seq));
+            }
+        }
         entries[start..end]
             .iter()
             .map(|e| {
@@ -45,7 +55,13 @@ impl Session {
                     Rendition::Reduced(r) => (None, Some(r.kind)),
                     Rendition::Verbatim => (None, None),
                 };
-                let siblings = siblings(&state, e.message.seq);
+                let siblings: Vec<Seq> = children
+                    .get(&e.message.parent)
+                    .into_iter()
+                    .flatten()
+                    .filter(|(role, _)| *role == e.message.role)
+                    .map(|(_, seq)| *seq)
+                    .collect();
                 let at = siblings
                     .iter()
                     .position(|s| *s == e.message.seq)
@@ -55,7 +71,7 @@ impl Session {
                     tokens: e.tokens,
                     covered_by,
                     reduced,
-                    branch: (at as u32 + 1, siblings.len() as u32),
+                    branch: (at as u32 + 1, siblings.len().max(1) as u32),
                 }
             })
             .collect()

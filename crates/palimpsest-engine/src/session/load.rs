@@ -12,7 +12,7 @@ use palimpsest_core::record::Records;
 use crate::engine::{Engine, setup};
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA};
-use crate::ports::{KeyPart, Query, Store, StoreError, Table};
+use crate::ports::{KeyPart, Lease, Query, Store, StoreError, Table};
 use crate::rows::{MessageRow, RenditionRow, RevisionRow, key, part_text, session_key, unseal};
 
 use super::{Session, Snapshot, State, Stored};
@@ -33,8 +33,24 @@ impl Session {
         if heads.is_empty() {
             return Err(EngineError::NoSession(id.to_owned()));
         }
+        // the claim writes its epoch into the head, so the head is read after it
         let lease = store.claim(id, take_over).await?;
-        // the claim has written its epoch into the head
+        Self::read(engine, id, lease).await
+    }
+
+    /// The session as it stands in the store, without the right to write it: whatever would be written is
+    /// refused as superseded.
+    pub(crate) async fn follow(engine: &Engine, id: &str) -> Result<Self, EngineError> {
+        let lease = Lease {
+            session: id.to_owned(),
+            epoch: 0,
+            guard: None,
+        };
+        Self::read(engine, id, lease).await
+    }
+
+    async fn read(engine: &Engine, id: &str, lease: Lease) -> Result<Self, EngineError> {
+        let store = engine.store.as_ref();
         let rows = store
             .read(Query::Get {
                 table: Table::Heads,

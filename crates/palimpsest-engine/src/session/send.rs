@@ -247,6 +247,7 @@ impl Session {
             let state = self.0.state.borrow();
             let mut context = state.context.clone();
             let before = context.tokens();
+            let segments_before = context.stretches();
             // Below the limit, too, when the server says that it does not fit.
             let limit = context
                 .setup()
@@ -270,6 +271,9 @@ impl Session {
                 reread: context.tokens(),
                 adjustments,
                 manual: false,
+                segments_before,
+                segments_after: context.stretches(),
+                took: None,
             };
             Proposal {
                 base: state.head.revision,

@@ -1,0 +1,68 @@
+// Two tabs of one browser: one writes, the other reads along and can take over.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { begin, cleanUp, say, watch } from "./harness.mjs";
+
+const SLOW = { timeout: 180_000 };
+test.afterEach(cleanUp);
+
+const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000 }, ...args);
+const drafts = (page) => page.$eval("#msg", (field) => field.value);
+
+/// S5: the second tab shows the thread, follows what is said in the first, writes nothing, and takes over.
+test("a second tab shows the thread, follows it, and takes over", SLOW, async () => {
+  const world = await begin({ script: { replies: ["One.", "Two.", "Three."] } });
+  const { page: first } = world;
+  await until(first, () => document.querySelector(".live.okc"));
+  await say(first, "Say one");
+  await until(first, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+
+  const second = await world.browser.newPage();
+  watch(second, world.problems, [world.site.url, world.fake.url]);
+  await second.goto(world.site.url);
+  await until(second, () => document.querySelectorAll(".msg").length === 2 && /another tab/.test(document.querySelector(".notice")?.textContent ?? ""));
+  assert.match(await second.$eval(".thread", (thread) => thread.textContent), /Say one[\s\S]*One\./);
+  assert.match(await second.$eval("#s-chat .budget .sum", (sum) => sum.textContent), /of 7,004/);
+  // what is written here is kept as a draft, never sent
+  await until(second, () => document.querySelector(".live.okc"));
+  await say(second, "From the second");
+  await second.waitForSelector(".toast.bad");
+  assert.equal(await drafts(second), "From the second");
+
+  await first.bringToFront();
+  await say(first, "Say two");
+  await until(second, () => document.querySelectorAll(".msg").length === 4);
+  assert.match(await second.$eval(".thread", (thread) => thread.textContent), /Two\./);
+  assert.equal(world.chats().length, 2);
+
+  await second.bringToFront();
+  await second.click(".notice .btn");
+  await until(second, () => !document.querySelector(".notice"));
+  await until(first, () => /another tab/.test(document.querySelector(".notice")?.textContent ?? ""));
+  await second.focus("#msg");
+  await second.keyboard.press("Enter");
+  await until(second, () => document.querySelectorAll(".msg:not(.replying)").length === 6);
+  await until(first, () => document.querySelectorAll(".msg").length === 6);
+  assert.match(await first.$eval(".thread", (thread) => thread.textContent), /From the second[\s\S]*Three\./);
+  await world.end();
+});
+
+test("each session has its own draft, from the first moment it is shown", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await say(page, "First session");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+  await page.focus("#msg");
+  await page.keyboard.type("a draft that is long enough to be seen on the bar");
+  await page.click(".new");
+  await until(page, () => document.querySelectorAll("[data-session]").length === 2 && document.querySelectorAll(".msg").length === 0);
+  assert.equal(await drafts(page), "");
+  assert.equal(await page.$("#s-chat .s-draft"), null);
+  await page.click("[data-session]:not([aria-current])");
+  await until(page, () => document.querySelectorAll(".msg").length === 2);
+  assert.match(await drafts(page), /^a draft that is long/);
+  assert.ok(await page.$("#s-chat .s-draft"));
+  await world.end();
+});
