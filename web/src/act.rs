@@ -1342,7 +1342,9 @@ pub fn drop_toast(id: u32) {
 
 /// Changes the settings, keeps them, and dresses the page in them.
 pub fn change(edit: impl FnOnce(&mut Settings)) {
-    let Some(state) = AppState::remembered() else { return };
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
     let language = state.settings.with_untracked(|s| s.language.clone());
     state.settings.update(edit);
     let now = state.settings.get_untracked();
@@ -1432,7 +1434,9 @@ pub fn choose_server(server: Server) {
 
 /// Another key for this tab, and for the settings if it is kept there.
 pub fn set_key(key: String) {
-    let Some(state) = AppState::remembered() else { return };
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
     state.key.set(key.clone());
     if state.settings.with_untracked(|s| !s.key.is_empty()) {
         change(move |s| s.key = key);
@@ -1441,7 +1445,9 @@ pub fn set_key(key: String) {
 
 /// Keeps the key in the settings, or takes it out of them.
 pub fn keep_key(keep: bool) {
-    let Some(state) = AppState::remembered() else { return };
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
     let key = if keep {
         state.key.get_untracked()
     } else {

@@ -309,7 +309,13 @@ pub fn cards(
             };
             let report = row.report.as_ref()?;
             let state = if in_force.contains(&row.n) {
-                State::Done(Box::new(done(report, layers, &known, limit, newest == Some(row.n))))
+                State::Done(Box::new(done(
+                    report,
+                    layers,
+                    &known,
+                    limit,
+                    newest == Some(row.n),
+                )))
             } else {
                 State::Undone {
                     before: report.after,

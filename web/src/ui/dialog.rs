@@ -156,14 +156,12 @@ fn window_size(state: AppState) -> AnyView {
     let now = state
         .open
         .with_untracked(|o| o.as_ref().map_or(8192, |o| o.window));
-    let body = form(move || {
-        match window_of(&page::value("#tokens")) {
-            Some(tokens) => {
-                act::choose_window(tokens);
-                state.dialog.set(None);
-            }
-            None => wrong.set(true),
+    let body = form(move || match window_of(&page::value("#tokens")) {
+        Some(tokens) => {
+            act::choose_window(tokens);
+            state.dialog.set(None);
         }
+        None => wrong.set(true),
     })
     .child(
         el("label")

@@ -9,9 +9,11 @@ use crate::text::{T, t};
 /// The notes.
 pub fn toasts() -> El {
     let state = AppState::here();
-    el("div")
-        .class("toasts")
-        .child(each(move || state.toasts.get(), |toast| u64::from(toast.id), |one| toast(one).view()))
+    el("div").class("toasts").child(each(
+        move || state.toasts.get(),
+        |toast| u64::from(toast.id),
+        |one| toast(one).view(),
+    ))
 }
 
 fn toast(toast: Toast) -> El {
