@@ -7,7 +7,8 @@ import { begin, cleanUp, say, watch } from "./harness.mjs";
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
 
-const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000 }, ...args);
+// A tab in the background draws no frames: ask by the clock.
+const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000, polling: 200 }, ...args);
 const drafts = (page) => page.$eval("#msg", (field) => field.value);
 
 /// S5: the second tab shows the thread, follows what is said in the first, writes nothing, and takes over.
