@@ -81,6 +81,9 @@ pub struct Budget {
     pub free: u32,
     /// Tokens past the limit.
     pub over: u32,
+    /// Tokens the server has to read at the next request: all of them after a change of what stands before the last
+    /// messages, else what was added since it last counted.
+    pub reread: u32,
     /// The stretches in window order.
     pub segments: Vec<Segment>,
 }
@@ -120,7 +123,7 @@ impl Context {
 
     /// Whether the window may be sent. Constant time: the sums are kept.
     pub fn check_limit(&self) -> LimitCheck {
-        let (tokens, limit) = (self.tokens(), self.setup.shares.limit);
+        let (tokens, limit) = (self.count().tokens, self.setup.shares.limit);
         let overage = tokens.checked_sub(limit).filter(|over| *over > 0);
         LimitCheck {
             valid: overage.is_none(),
@@ -230,9 +233,19 @@ impl Context {
 
     /// The report.
     pub fn budget(&self) -> Budget {
+        self.budget_with_draft(0)
+    }
+
+    /// The report with a message of `draft` tokens that is being written.
+    pub fn budget_with_draft(&self, draft: u32) -> Budget {
         let shares = &self.setup.shares;
-        let used = self.count();
-        let source = used.source;
+        let mut used = self.count();
+        let settled = self.is_settled() && self.counter.source() == Source::Exact;
+        let source = if settled && used.source != Source::Estimated {
+            Source::Exact
+        } else {
+            Source::Estimated
+        };
         let count = |tokens: u32| Count {
             tokens,
             source,
@@ -284,6 +297,19 @@ impl Context {
                 .saturating_sub(spoken)
                 .saturating_sub(recalled),
         );
+        let own = self.tokens();
+        if used.tokens != own {
+            fit(&mut segments, own, used.tokens);
+        }
+        if draft > 0 {
+            segments.push(Segment {
+                kind: SegmentKind::Draft,
+                count: count(draft),
+            });
+            used.tokens = used.tokens.saturating_add(draft);
+            used.source = used.source.max(count(draft).source);
+            used.bound = used.bound.saturating_add(count(draft).bound);
+        }
         let trigger = self.trigger();
         Budget {
             window: shares.window,
@@ -292,7 +318,8 @@ impl Context {
             limit: shares.limit,
             fixed: self.fixed(),
             available: shares.limit.saturating_sub(self.fixed()),
-            conversation: self.conversation_tokens(),
+            conversation: used.tokens.saturating_sub(self.fixed()),
+            reread: used.tokens.saturating_sub(self.already_read()),
             floor: self.floor(),
             trigger,
             target: self.target(),
@@ -302,5 +329,16 @@ impl Context {
             used,
             segments,
         }
+    }
+}
+
+/// Makes the stretches add up to what the provider counted: each gets its share of the difference.
+fn fit(segments: &mut [Segment], own: u32, counted: u32) {
+    let (mut seen, mut given) = (0_u64, 0_u64);
+    for segment in segments {
+        seen += u64::from(segment.count.tokens);
+        let upto = seen * u64::from(counted) / u64::from(own.max(1));
+        segment.count.tokens = u32::try_from(upto - given).unwrap_or(u32::MAX);
+        given = upto;
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use palimpsest_tokens::{Count, TokenCounter};
+use palimpsest_tokens::{Count, Source, TokenCounter};
 use serde::{Deserialize, Serialize};
 
 use crate::error::CoreError;
@@ -162,6 +162,19 @@ pub struct Entry {
     pub message: Rc<Message>,
     /// Tokens when shown verbatim, template included.
     pub tokens: u32,
+    /// The epoch of the counter that counted them.
+    pub counted_by: u64,
+}
+
+/// What the provider counted for a window that was sent (B8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Anchor {
+    /// Messages on the path when it was sent.
+    entries: usize,
+    /// The provider's count of the whole prompt.
+    tokens: u32,
+    /// Our own tokens then of what is not in the messages: recalled quotes, stand-ins.
+    beside: u32,
 }
 
 /// What the context needs to know beside messages and view.
@@ -275,6 +288,11 @@ pub struct Context {
     pub(crate) slot: Option<Slot>,
     calls: OpenCalls,
     last_user: Option<usize>,
+    /// The epoch of the counter when it last counted what the window bounds.
+    epoch: u64,
+    /// Tokens of what is shown and was counted by another counter.
+    stale: u32,
+    anchor: Option<Anchor>,
 }
 
 impl std::fmt::Debug for Context {
@@ -291,6 +309,7 @@ impl Context {
     /// An empty context.
     pub fn new(setup: Setup, records: Records, counter: Rc<dyn TokenCounter>) -> Self {
         let rendered = records.render(setup.shares.window, counter.as_ref());
+        let epoch = counter.epoch();
         Self {
             entries: Vec::new(),
             view: View::default(),
@@ -303,13 +322,21 @@ impl Context {
             slot: None,
             calls: OpenCalls::default(),
             last_user: None,
+            epoch,
+            stale: 0,
+            anchor: None,
         }
     }
 
     /// Adds the next message of the path. Cost does not grow with the conversation.
     pub fn push(&mut self, message: Rc<Message>) {
         let tokens = verbatim_tokens(&message, self.counter.as_ref());
-        self.push_counted(Entry { message, tokens });
+        let counted_by = self.epoch;
+        self.push_counted(Entry {
+            message,
+            tokens,
+            counted_by,
+        });
     }
 
     /// Adds the next message of the path with its stored count.
@@ -330,7 +357,13 @@ impl Context {
         let tokens = match self.view.rendition(seq) {
             Rendition::Covered(_) => return,
             Rendition::Reduced(r) => r.tokens,
-            Rendition::Verbatim => self.entries[index].tokens,
+            Rendition::Verbatim => {
+                let entry = &self.entries[index];
+                if entry.counted_by != self.epoch {
+                    self.stale = self.stale.saturating_add(entry.tokens);
+                }
+                entry.tokens
+            }
         };
         let sum = self.sums.of(role);
         *sum = sum.saturating_add(tokens);
@@ -352,6 +385,7 @@ impl Context {
             .retain(|l| l.covers.iter().all(|s| on_path(s.from) && on_path(s.to)));
         view.quotes.retain(|q| on_path(q.seq));
         self.view = view;
+        self.anchor = None;
         self.refresh();
     }
 
@@ -359,6 +393,7 @@ impl Context {
         self.shown.clear();
         self.sums = Sums::default();
         self.calls = OpenCalls::default();
+        self.stale = 0;
         for index in 0..self.entries.len() {
             self.show(index);
         }
@@ -367,47 +402,141 @@ impl Context {
 
     /// Replaces the records.
     pub fn set_records(&mut self, records: Records) {
+        self.anchor = None;
         self.rendered = records.render(self.setup.shares.window, self.counter.as_ref());
         self.records = records;
     }
 
     /// Another window, policy or set of tools. Renditions stay as they are.
     pub fn set_setup(&mut self, setup: Setup) {
+        let anchor = self.anchor.filter(|_| setup.tools == self.setup.tools);
         self.setup = setup;
         let records = std::mem::take(&mut self.records);
         self.set_records(records);
+        self.anchor = anchor;
         self.slot = window::slot(&self.view, &self.setup.policy, self.counter.as_ref());
     }
 
-    /// Another tokenizer: counts everything again.
+    /// Counts with another tokenizer from now on. What is bounded by the window (records, layers, shorter forms) is counted
+    /// again at once; messages keep their counts, as estimates, until [`Self::recount`] has reached them. What the model sees
+    /// stays the same, and so does the provider's own count of it.
     pub fn set_counter(&mut self, counter: Rc<dyn TokenCounter>) {
+        let epoch = counter.epoch();
         self.counter = counter;
-        for entry in &mut self.entries {
-            entry.tokens = verbatim_tokens(&entry.message, self.counter.as_ref());
+        if epoch == self.epoch {
+            return;
         }
-        let counter = &self.counter;
-        let roles = |seq: Seq| {
+        self.epoch = epoch;
+        let anchor = self.anchor;
+        let records = std::mem::take(&mut self.records);
+        self.set_records(records);
+        self.recount_view();
+        self.anchor = anchor;
+    }
+
+    /// Counts what the view holds beside whole messages again: shorter forms, layers, quotes. For a view that was stored
+    /// under another counter.
+    pub fn recount_view(&mut self) {
+        let counter = Rc::clone(&self.counter);
+        let counter = counter.as_ref();
+        let role_of = |seq: Seq| {
             let at = self
                 .entries
                 .binary_search_by_key(&seq, |e| e.message.seq)
                 .ok()?;
             Some(self.entries[at].message.role)
         };
-        let mut view = self.view.clone();
+        let mut view = std::mem::take(&mut self.view);
         for (seq, reduced) in &mut view.reduced {
-            if let Some(role) = roles(*seq) {
-                *reduced = Rc::new(Reduced::new(
-                    reduced.kind,
-                    role,
-                    reduced.parts.clone(),
-                    counter.as_ref(),
-                ));
+            let Some(role) = role_of(*seq) else { continue };
+            let again = Reduced::new(reduced.kind, role, reduced.parts.clone(), counter);
+            if again.tokens != reduced.tokens {
+                *reduced = Rc::new(again);
+            }
+        }
+        for layer in &mut view.layers {
+            let mut again = (**layer).clone();
+            crate::run::shrinking::recount(&mut again, counter);
+            if again.tokens != layer.tokens {
+                *layer = Rc::new(again);
+            }
+        }
+        for quote in &mut view.quotes {
+            quote.tokens = counter.count(&window::quote_line(quote.seq, &quote.text)) + 1;
+        }
+        if let Some(recalled) = &mut view.recalled {
+            recalled.tokens = window::RECALL_FRAME;
+            for quote in &mut recalled.quotes {
+                quote.tokens = window::quote_tokens(quote.seq, &quote.text, counter);
+                recalled.tokens = recalled.tokens.saturating_add(quote.tokens);
             }
         }
         self.view = view;
-        let records = std::mem::take(&mut self.records);
-        self.set_records(records);
         self.refresh();
+    }
+
+    /// Counts messages of the window again that another counter counted, newest first, until about `bytes` bytes of text
+    /// were counted or none is left (`true`). What layers cover is counted when it is shown again.
+    pub fn recount(&mut self, bytes: usize) -> bool {
+        let epoch = self.epoch;
+        let mut done = 0;
+        let mut left = false;
+        for at in (0..self.shown.len()).rev() {
+            let index = self.shown[at];
+            let entry = &self.entries[index];
+            let seq = entry.message.seq;
+            if entry.counted_by == epoch || !matches!(self.view.rendition(seq), Rendition::Verbatim)
+            {
+                continue;
+            }
+            if done >= bytes.max(1) {
+                left = true;
+                break;
+            }
+            let message = Rc::clone(&entry.message);
+            let before = entry.tokens;
+            let tokens = verbatim_tokens(&message, self.counter.as_ref());
+            let entry = &mut self.entries[index];
+            (entry.tokens, entry.counted_by) = (tokens, epoch);
+            self.stale = self.stale.saturating_sub(before);
+            let sum = self.sums.of(message.role);
+            *sum = sum.saturating_sub(before).saturating_add(tokens);
+            let words: usize = message.parts.iter().map(|p| p.words().len()).sum();
+            done += words.max(64);
+        }
+        !left
+    }
+
+    /// Whether everything in the window was counted by the present counter.
+    pub const fn is_settled(&self) -> bool {
+        self.stale == 0
+    }
+
+    /// What the provider counted for the window as it was when the path had `entries` messages, and is still but for the
+    /// messages added since. The report's numbers start from it until the view or the records change.
+    pub fn anchor(&mut self, entries: usize, tokens: u32) {
+        if entries > self.entries.len() {
+            return;
+        }
+        self.anchor = Some(Anchor {
+            entries,
+            tokens,
+            beside: self.beside(),
+        });
+    }
+
+    /// Tokens of the conversation that are in no message: recalled quotes, stand-ins.
+    fn beside(&self) -> u32 {
+        self.recalled_now()
+            .map_or(0, |r| r.tokens)
+            .saturating_add(self.calls.tokens())
+    }
+
+    /// Tokens of the messages from the path's `from`-th on, as they are shown.
+    fn added_since(&self, from: usize) -> u32 {
+        (from..self.entries.len())
+            .map(|index| self.shown_tokens(index))
+            .fold(0, u32::saturating_add)
     }
 
     /// The messages of the path, oldest first.
@@ -476,11 +605,7 @@ impl Context {
 
     /// What is shown of the messages, with recalled quotes.
     pub(crate) fn conversation_tokens(&self) -> u32 {
-        let recalled = self.recalled_now().map_or(0, |r| r.tokens);
-        self.sums
-            .total()
-            .saturating_add(recalled)
-            .saturating_add(self.calls.tokens())
+        self.sums.total().saturating_add(self.beside())
     }
 
     /// The recalled quotes, if they belong to the last user message.
@@ -492,14 +617,62 @@ impl Context {
             .filter(|r| r.before == last && !r.quotes.is_empty())
     }
 
-    /// The count of the window with its source and bound.
+    /// The count of the window with its source and bound: exact where a vocabulary counted all of it, else from the
+    /// provider's own count of what was sent, with what was added since counted or estimated.
     pub fn count(&self) -> Count {
-        let tokens = self.tokens();
+        let own = self.tokens();
+        let counted = self.counter.source() == Source::Exact && self.stale == 0;
+        let messages = self.shown.len() as u32 + 2;
+        let Some(anchor) = self.anchor else {
+            let bound = self
+                .counter
+                .bound(own.saturating_sub(self.stale))
+                // Another vocabulary's count is off by up to a fifth, see the comparison of families.
+                .saturating_add(self.stale.div_ceil(5))
+                .saturating_add(self.counter.template_bound(messages));
+            return if counted && bound == 0 {
+                Count::exact(own)
+            } else {
+                Count {
+                    tokens: own,
+                    source: Source::Estimated,
+                    bound,
+                }
+            };
+        };
+        let added = self.added_since(anchor.entries);
+        let tokens = anchor
+            .tokens
+            .saturating_sub(anchor.beside)
+            .saturating_add(self.beside())
+            .saturating_add(added);
+        let new = (self.entries.len() - anchor.entries) as u32;
+        let bound = self
+            .counter
+            .bound(added)
+            .saturating_add(self.stale.min(added).div_ceil(5))
+            .saturating_add(if new == 0 {
+                0
+            } else {
+                self.counter.template_bound(new)
+            });
+        let source = if counted && bound == 0 && tokens == own {
+            Source::Exact
+        } else if new == 0 || counted && bound == 0 {
+            Source::Measured
+        } else {
+            Source::Estimated
+        };
         Count {
             tokens,
-            source: self.counter.source(),
-            bound: self.counter.bound(tokens),
+            source,
+            bound: if new == 0 { 0 } else { bound },
         }
+    }
+
+    /// Tokens at the window's front that the server has read already, as far as it is known.
+    pub(crate) fn already_read(&self) -> u32 {
+        self.anchor.map_or(0, |anchor| anchor.tokens)
     }
 
     /// What a message would cost.

@@ -238,20 +238,26 @@ impl Message {
 
 /// Tokens of a message with these parts, template included.
 pub fn message_tokens(role: Role, parts: &[Part], counter: &dyn TokenCounter) -> u32 {
-    let texts: u32 = parts
-        .iter()
-        .map(|p| p.tokens(counter))
-        .fold(0, u32::saturating_add);
-    // every result is a message of its own in a prompt
-    let results = parts
-        .iter()
-        .filter(|p| matches!(p, Part::ToolResult { .. }))
-        .count()
-        .max(1);
-    texts.saturating_add(
-        counter
-            .overhead()
-            .of(role.into())
-            .saturating_mul(results as u32),
-    )
+    let mut tokens = 0_u32;
+    // The first words stand right after the message's header, which an exact counter knows to join with them. Every
+    // result is a message of its own in a prompt.
+    let mut opened = false;
+    for part in parts {
+        tokens = tokens.saturating_add(match part {
+            Part::Text { text } if !opened => {
+                opened = true;
+                counter.count_message(role.into(), text)
+            }
+            Part::ToolResult { text, .. } => {
+                opened = true;
+                counter.count_message(role.into(), text)
+            }
+            part => part.tokens(counter),
+        });
+    }
+    if opened {
+        tokens
+    } else {
+        tokens.saturating_add(counter.overhead().of(role.into()))
+    }
 }

@@ -1,6 +1,6 @@
 //! Records: what is never summarised (I4). They are rendered into the one system message.
 
-use palimpsest_tokens::TokenCounter;
+use palimpsest_tokens::{Estimator, TokenCounter};
 use serde::{Deserialize, Serialize};
 
 use crate::error::CoreError;
@@ -164,29 +164,34 @@ impl Records {
     }
 
     /// The one text of this revision (I4): system prompt, goal, the user's pins and decisions, then
-    /// detected constraints, newest first, as far as half of the window reaches.
+    /// detected constraints, newest first, as far as half of the window reaches. What finds room is measured with a fixed
+    /// estimate, not with `counter`: another vocabulary or a calibration must not change what the model sees (B8).
     pub fn render(&self, window: u32, counter: &dyn TokenCounter) -> RenderedRecords {
         let mut out = RenderedRecords {
             text: self.system.trim_end().to_owned(),
             ..RenderedRecords::default()
         };
         out.system_tokens = counter.count(&out.text);
+        let ruler = Estimator::default();
         let mut room = window / 2;
         if let Some(goal) = &self.goal {
-            let text = goal.render(room, counter);
-            out.goal_tokens = counter.count(&text).min(room);
-            room -= out.goal_tokens;
+            let text = goal.render(room, &ruler);
+            out.goal_tokens = counter.count(&text);
+            room -= ruler.count(&text).min(room);
             append_block(&mut out.text, &text);
         }
         let heading = counter.count(PINS_HEADING) + 2;
+        let mut measured = 0;
         let mut kept: Vec<&Pin> = Vec::new();
         let is_own = |p: &Pin| !matches!(p.kind, PinKind::Constraint { .. });
         let own = self.pins.iter().filter(|p| is_own(p));
         let detected = self.pins.iter().rev().filter(|p| !is_own(p));
         for pin in own.chain(detected) {
-            let cost = pin_tokens(&pin.text, counter) + if kept.is_empty() { heading } else { 0 };
-            if is_own(pin) || out.pin_tokens + cost <= room {
-                out.pin_tokens += cost;
+            let first = |heading: u32| if kept.is_empty() { heading } else { 0 };
+            let size = pin_tokens(&pin.text, &ruler) + first(ruler.count(PINS_HEADING) + 2);
+            if is_own(pin) || measured + size <= room {
+                measured += size;
+                out.pin_tokens += pin_tokens(&pin.text, counter) + first(heading);
                 kept.push(pin);
             } else {
                 out.left_out.push(pin.text.clone());
@@ -223,7 +228,6 @@ fn pin_tokens(text: &str, counter: &dyn TokenCounter) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use palimpsest_tokens::Estimator;
 
     /// I4: a record has one text per revision, byte-identical each time; the user's entry beyond half
     /// of the window is refused with sizes and changes nothing.

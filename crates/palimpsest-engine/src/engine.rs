@@ -10,6 +10,7 @@ use palimpsest_core::record::Records;
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_tokens::{Source, TokenCounter};
 
+use crate::counting::Counting;
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA, SessionInfo};
 use crate::ports::{Durability, Expect, Op, Query, Store, StoreError, Table, World};
@@ -54,7 +55,7 @@ const DEVICE: &str = "device";
 pub struct Engine {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) world: World,
-    counter: Rc<dyn TokenCounter>,
+    pub(crate) counting: Rc<RefCell<Counting>>,
     secret: [u8; 16],
     open: Rc<RefCell<BTreeMap<String, Weak<Inner>>>>,
 }
@@ -66,7 +67,8 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Reads the device's secret, or makes one. `counter` counts until a session's model has its own.
+    /// Reads the device's secret, or makes one, and what was learned about each model's counts. `counter` counts while a
+    /// session has no model, and always, until its model has its own vocabulary, if it is exact.
     pub async fn start(
         store: Rc<dyn Store>,
         world: World,
@@ -94,10 +96,11 @@ impl Engine {
                 .await?;
             secret
         };
+        let counting = Counting::load(store.as_ref(), counter).await?;
         Ok(Self {
             store,
             world,
-            counter,
+            counting: Rc::new(counting),
             secret,
             open: Rc::default(),
         })
@@ -108,8 +111,13 @@ impl Engine {
         self.secret
     }
 
-    pub(crate) fn counter(&self) -> Rc<dyn TokenCounter> {
-        Rc::clone(&self.counter)
+    /// The sessions that are open now.
+    pub(crate) fn open_sessions(&self) -> Vec<Session> {
+        let open = self.open.borrow();
+        open.values()
+            .filter_map(Weak::upgrade)
+            .map(Session::from_inner)
+            .collect()
     }
 
     /// A fresh identifier.
@@ -165,12 +173,13 @@ impl Engine {
 
     /// As [`Self::create`], with an identifier of the host's.
     pub async fn create_with_id(&self, id: &str, new: NewSession) -> Result<Session, EngineError> {
-        let setup = setup(new.window, new.thinking, &new.policy, self.counter.as_ref())?;
+        let counter = self.counter_for(&new.model);
+        let setup = setup(new.window, new.thinking, &new.policy, counter.as_ref())?;
         let records = Records {
             revision: 1,
             ..Records::with_system(new.system)
         };
-        records.check_room(new.window, self.counter.as_ref())?;
+        records.check_room(new.window, counter.as_ref())?;
         let lease = self.store.claim(id, false).await?;
         let now = self.world.clock.now();
         let head = Head {

@@ -4,6 +4,7 @@
 //! of [`ports`]; [`MemoryStore`] is the store that documents the contract.
 #![forbid(unsafe_code)]
 
+mod counting;
 mod engine;
 pub mod error;
 pub mod event;

@@ -5,6 +5,7 @@
 
 mod append;
 mod compact;
+mod count;
 mod history;
 mod load;
 mod recall;
@@ -24,7 +25,6 @@ use palimpsest_core::layer::Layer;
 use palimpsest_core::message::{Message, Seq};
 use palimpsest_core::record::Records;
 use palimpsest_core::window::Window;
-use palimpsest_tokens::TokenCounter;
 
 use crate::engine::{Engine, head_json};
 use crate::error::EngineError;
@@ -45,6 +45,8 @@ pub use view::IfOver;
 pub(crate) struct Stored {
     pub(crate) message: Rc<Message>,
     pub(crate) tokens: u32,
+    /// The epoch of the counter that counted it.
+    pub(crate) counted_by: u64,
 }
 
 pub(crate) struct State {
@@ -106,7 +108,7 @@ impl Session {
         setup: Setup,
         records: Records,
     ) -> Self {
-        let context = Context::new(setup, records, engine.counter());
+        let context = Context::new(setup, records, engine.counter_for(&head.model));
         Self::with_state(
             engine,
             id,
@@ -189,25 +191,6 @@ impl Session {
     /// Stops listening.
     pub fn off(&self, listener: u32) {
         self.0.listeners.remove(listener);
-    }
-
-    /// Counts with another tokenizer from now on.
-    pub fn set_counter(&self, counter: Rc<dyn TokenCounter>) {
-        let mut state = self.0.state.borrow_mut();
-        state.context.set_counter(counter);
-        let entries: Vec<(Seq, u32)> = state
-            .context
-            .entries()
-            .iter()
-            .map(|e| (e.message.seq, e.tokens))
-            .collect();
-        for (seq, tokens) in entries {
-            if let Some(stored) = state.messages.get_mut(&seq) {
-                stored.tokens = tokens;
-            }
-        }
-        drop(state);
-        self.emit_budget();
     }
 
     pub(crate) fn seed(&self) -> Seed {

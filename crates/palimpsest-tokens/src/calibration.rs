@@ -5,6 +5,8 @@
 //! unknowns); with an exact vocabulary, to find the whole numbers a template adds for each role; and to notice that an
 //! expectation cannot be right. The last real count is the anchor: only what was added since is expected, not known.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -25,12 +27,83 @@ pub struct Weight {
     joined: ([u32; 4], u32),
     /// The estimate of the texts by group of features.
     groups: [f32; GROUPS],
+    /// Parts whose form in the prompt only the template knows: tool calls, tool definitions, images.
+    #[serde(default)]
+    loose: u32,
+}
+
+/// Weighs a prompt, text by text, so that whoever drives it can let others run in between. [`Calibration::weigher`]
+/// makes one.
+#[derive(Debug)]
+pub struct Weigher {
+    estimator: Estimator,
+    vocabulary: Option<Rc<Vocabulary>>,
+    weight: Weight,
+    /// Neighbouring messages of one role, joined.
+    run: Option<(CountRole, String)>,
+}
+
+impl Weigher {
+    /// The next message of the prompt.
+    pub fn message(&mut self, role: CountRole, text: &str) {
+        let weight = &mut self.weight;
+        weight.messages[role as usize] += 1;
+        for (sum, tokens) in weight.groups.iter_mut().zip(self.estimator.groups(text)) {
+            *sum += tokens;
+        }
+        let Some(vocabulary) = &self.vocabulary else {
+            return;
+        };
+        let tokens = vocabulary.count_body(text);
+        weight.exact = weight.exact.map(|n| n.saturating_add(tokens));
+        match &mut self.run {
+            Some((last, joined)) if *last == role && role != CountRole::Tool => {
+                joined.push_str("\n\n");
+                joined.push_str(text);
+            }
+            _ => {
+                if let Some((role, text)) = self.run.replace((role, text.to_owned())) {
+                    weight.joined.0[role as usize] += 1;
+                    weight.joined.1 += vocabulary.count_body(&text);
+                }
+            }
+        }
+    }
+
+    /// What else is in the prompt, in a form that only the template knows: a tool call, a tool's definition. Empty for an
+    /// image.
+    pub fn loose(&mut self, text: &str) {
+        let weight = &mut self.weight;
+        weight.loose += 1;
+        for (sum, tokens) in weight.groups.iter_mut().zip(self.estimator.groups(text)) {
+            *sum += tokens;
+        }
+        if let Some(vocabulary) = &self.vocabulary {
+            let tokens = vocabulary.count(text);
+            weight.exact = weight.exact.map(|n| n.saturating_add(tokens));
+            weight.joined.1 = weight.joined.1.saturating_add(tokens);
+        }
+    }
+
+    /// The weight of all that was given.
+    pub fn finish(mut self) -> Weight {
+        if let (Some(vocabulary), Some((role, text))) = (&self.vocabulary, self.run.take()) {
+            self.weight.joined.0[role as usize] += 1;
+            self.weight.joined.1 += vocabulary.count_body(&text);
+        }
+        self.weight
+    }
 }
 
 impl Weight {
     /// Messages in the prompt.
     pub fn messages(&self) -> u32 {
         self.messages.iter().sum()
+    }
+
+    /// Whether there is something in it whose form only the template knows.
+    pub const fn is_loose(&self) -> bool {
+        self.loose > 0
     }
 
     /// Whether this may be `other` with messages added.
@@ -111,6 +184,8 @@ pub struct Calibration {
     agreed: u32,
     /// Counts that no whole numbers explained, less those that were expected.
     disagreed: u32,
+    /// Whether the last count was expected to the token.
+    foretold: bool,
 }
 
 /// Messages by role and what the prompt had besides their texts: as separate messages, and joined.
@@ -124,6 +199,8 @@ struct Equation {
 const KEPT: usize = 8;
 /// A role's cost in tokens is looked for below this.
 const MOST: u32 = 20;
+/// Tokens a template may put around a tool call or a definition.
+const LOOSE: u32 = 24;
 /// Live counts in a row that prove or refute a vocabulary.
 const IN_A_ROW: u32 = 3;
 
@@ -156,6 +233,7 @@ impl Calibration {
             joins: false,
             agreed: 0,
             disagreed: 0,
+            foretold: false,
         }
     }
 
@@ -169,59 +247,30 @@ impl Calibration {
         self.learned
     }
 
-    /// What the messages of a prompt, in order, weigh. With a vocabulary their texts are counted, else estimated.
+    /// Weighs a prompt. With a vocabulary its texts are counted, and estimated in any case.
+    pub fn weigher(&self, vocabulary: Option<Rc<Vocabulary>>) -> Weigher {
+        Weigher {
+            estimator: Estimator::new(self.family),
+            weight: Weight {
+                exact: vocabulary.as_ref().map(|_| 0),
+                ..Weight::default()
+            },
+            vocabulary,
+            run: None,
+        }
+    }
+
+    /// What the messages of a prompt, in order, weigh.
     pub fn weigh<'a>(
         &self,
-        vocabulary: Option<&Vocabulary>,
+        vocabulary: Option<&Rc<Vocabulary>>,
         messages: impl IntoIterator<Item = (CountRole, &'a str)>,
     ) -> Weight {
-        let estimator = Estimator::new(self.family);
-        let mut weight = Weight {
-            exact: vocabulary.map(|_| 0),
-            ..Weight::default()
-        };
-        let count = |vocabulary: &Vocabulary, text: &str| {
-            let none = Overhead {
-                base: 0,
-                system: 0,
-                user: 0,
-                assistant: 0,
-                tool: 0,
-            };
-            let before = vocabulary.overhead();
-            vocabulary.set_overhead(none);
-            let n = vocabulary.count_message(CountRole::User, text);
-            vocabulary.set_overhead(before);
-            n
-        };
-        let mut run: Option<(CountRole, String)> = None;
+        let mut weigher = self.weigher(vocabulary.cloned());
         for (role, text) in messages {
-            weight.messages[role as usize] += 1;
-            let Some(vocabulary) = vocabulary else {
-                for (sum, tokens) in weight.groups.iter_mut().zip(estimator.groups(text)) {
-                    *sum += tokens;
-                }
-                continue;
-            };
-            weight.exact = weight.exact.map(|n| n + count(vocabulary, text));
-            match &mut run {
-                Some((last, joined)) if *last == role && role != CountRole::Tool => {
-                    joined.push_str("\n\n");
-                    joined.push_str(text);
-                }
-                _ => {
-                    if let Some((role, text)) = run.replace((role, text.to_owned())) {
-                        weight.joined.0[role as usize] += 1;
-                        weight.joined.1 += count(vocabulary, &text);
-                    }
-                }
-            }
+            weigher.message(role, text);
         }
-        if let (Some(vocabulary), Some((role, text))) = (vocabulary, run) {
-            weight.joined.0[role as usize] += 1;
-            weight.joined.1 += count(vocabulary, &text);
-        }
-        weight
+        weigher.finish()
     }
 
     /// How many tokens a prompt has, and how many more it may have with 95 % confidence.
@@ -254,11 +303,11 @@ impl Calibration {
                     source: Source::Estimated,
                     bound: tokens.div_ceil(20),
                 },
-                // Until the template is known, its cost is a guess.
-                _ if self.equations.is_empty() => Count {
+                // Until the template is known, its cost is a guess; and what only it knows always is.
+                _ if self.equations.is_empty() || weight.loose > 0 => Count {
                     tokens,
                     source: Source::Estimated,
-                    bound: 3 * weight.messages() + 8,
+                    bound: 3 * weight.messages() + 8 + LOOSE * weight.loose,
                 },
                 _ => Count {
                     tokens,
@@ -322,11 +371,11 @@ impl Calibration {
             self.disagree(weight);
             return Verdict::Ignored(Ignored::Implausible);
         }
-        if weight.exact.is_some() {
+        if weight.exact.is_some() && weight.loose == 0 {
             self.solve(weight, counted, difference);
-        } else {
-            self.filter(weight, counted);
         }
+        // Also beside a vocabulary: the estimate is needed should it be refuted.
+        self.filter(weight, counted);
         self.anchor = Some((*weight, counted));
         self.learned = self.learned.saturating_add(1);
         Verdict::Learned { difference }
@@ -339,7 +388,7 @@ impl Calibration {
 
     /// What a template adds for each role.
     pub fn overhead(&self) -> Overhead {
-        if !self.equations.is_empty() {
+        if !self.equations.is_empty() && !self.is_refuted() {
             return self.overhead;
         }
         if self.learned == 0 {
@@ -376,16 +425,23 @@ impl Calibration {
         estimator.with_drift((drift * 1024.0).ceil() as u32)
     }
 
+    /// Whether live counts contradict the vocabulary: then [`Self::estimator`] counts better.
+    pub fn is_refuted(&self) -> bool {
+        self.disagreed >= IN_A_ROW
+    }
+
     /// Tells a vocabulary what the template adds, and whether live counts agree with it.
     pub fn apply(&self, vocabulary: &Vocabulary) {
-        if !self.equations.is_empty() {
+        if self.foretold {
             vocabulary.set_overhead(self.overhead);
+        } else if !self.equations.is_empty() {
+            vocabulary.suppose_overhead(self.overhead);
         }
         vocabulary.set_trust(self.trust_of(vocabulary.trust()));
     }
 
     fn trust_of(&self, before: Trust) -> Trust {
-        if self.disagreed >= IN_A_ROW {
+        if self.is_refuted() {
             Trust::Refuted
         } else if self.agreed >= IN_A_ROW && self.disagreed == 0 {
             Trust::Proven
@@ -395,9 +451,10 @@ impl Calibration {
     }
 
     fn disagree(&mut self, weight: &Weight) {
-        if weight.exact.is_some() {
-            self.disagreed += 1;
+        if weight.exact.is_some() && weight.loose == 0 {
+            self.disagreed = self.disagreed.saturating_add(1);
             self.agreed = 0;
+            self.foretold = false;
         }
     }
 
@@ -421,6 +478,7 @@ impl Calibration {
         if self.equations.len() > KEPT {
             self.equations.remove(0);
         }
+        self.foretold = difference == 0;
         if difference == 0 && self.equations.len() > 1 {
             self.agreed = self.agreed.saturating_add(1);
             self.disagreed = self.disagreed.saturating_sub(1);
@@ -605,6 +663,8 @@ struct Stored {
     joins: bool,
     agreed: u32,
     disagreed: u32,
+    #[serde(default)]
+    foretold: bool,
 }
 
 impl From<Calibration> for Stored {
@@ -621,6 +681,7 @@ impl From<Calibration> for Stored {
             joins,
             agreed,
             disagreed,
+            foretold,
         } = c;
         Self {
             family,
@@ -634,6 +695,7 @@ impl From<Calibration> for Stored {
             joins,
             agreed,
             disagreed,
+            foretold,
         }
     }
 }
@@ -668,6 +730,7 @@ impl TryFrom<Stored> for Calibration {
             joins,
             agreed,
             disagreed,
+            foretold,
         } = s;
         Ok(Self {
             family,
@@ -681,6 +744,7 @@ impl TryFrom<Stored> for Calibration {
             joins,
             agreed,
             disagreed,
+            foretold,
         })
     }
 }

@@ -75,6 +75,17 @@ impl Overhead {
             CountRole::Tool => self.tool,
         }
     }
+
+    /// A number that differs with every overhead.
+    pub(crate) fn epoch(&self) -> u64 {
+        [self.base, self.system, self.user, self.assistant, self.tool]
+            .iter()
+            .fold(0, |epoch: u64, n| {
+                (epoch ^ u64::from(*n))
+                    .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                    .rotate_left(23)
+            })
+    }
 }
 
 impl Default for Overhead {
@@ -119,7 +130,14 @@ pub trait TokenCounter {
     /// What the chat template adds.
     fn overhead(&self) -> Overhead;
 
-    /// Changes whenever the same text may get another count (another vocabulary, a new family).
+    /// How many more tokens a template nobody has measured yet may add around `messages` messages. 0 where live counts have
+    /// confirmed [`Self::overhead`], or where [`Self::bound`] allows for it.
+    fn template_bound(&self, messages: u32) -> u32 {
+        let _ = messages;
+        0
+    }
+
+    /// Changes whenever the same message may get another count (another vocabulary, a new family, another template).
     /// Stored with every count.
     fn epoch(&self) -> u64;
 }

@@ -157,7 +157,7 @@ impl TokenCounter for Estimator {
     }
 
     fn epoch(&self) -> u64 {
-        let mut epoch = self.family as u64 + 1;
+        let mut epoch = (self.family as u64 + 1) ^ self.overhead.epoch();
         for scale in self.scales {
             epoch = epoch.wrapping_mul(0x0100_0000_01b3) ^ u64::from(scale);
         }

@@ -26,7 +26,7 @@ mod vocabulary;
 mod weights;
 mod words;
 
-pub use calibration::{Calibration, Ignored, Reported, Verdict, Weight};
+pub use calibration::{Calibration, Ignored, Reported, Verdict, Weigher, Weight};
 pub use counter::{Count, CountRole, Overhead, Source, TokenCounter};
 pub use error::Error;
 pub use estimator::Estimator;

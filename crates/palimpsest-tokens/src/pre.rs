@@ -12,6 +12,8 @@ pub(crate) struct Pre {
     pub(crate) add_bos: bool,
     /// Whether words are raw UTF-8 with `▁` for a space, not the bytes of GPT-2's alphabet (Gemma 4).
     pub(crate) raw: bool,
+    /// Whether ids were compared with the original, message for message. Else live counts have to prove it.
+    pub(crate) proven: bool,
 }
 
 const fn pre(cuts: &'static [Cut]) -> Pre {
@@ -20,6 +22,7 @@ const fn pre(cuts: &'static [Cut]) -> Pre {
         ignore_merges: false,
         add_bos: false,
         raw: false,
+        proven: true,
     }
 }
 
@@ -48,11 +51,17 @@ impl Pre {
                 marks: true,
                 ..Words::QWEN2
             })]),
-            "ufakzeka" => pre(&[Cut::Words(Words {
-                contractions: false,
-                ..Words::QWEN2
-            })]),
-            "laguna" => pre(&[Cut::Lines, Cut::Words(Words::QWEN2)]),
+            "ufakzeka" => Self {
+                proven: false,
+                ..pre(&[Cut::Words(Words {
+                    contractions: false,
+                    ..Words::QWEN2
+                })])
+            },
+            "laguna" => Self {
+                proven: false,
+                ..pre(&[Cut::Lines, Cut::Words(Words::QWEN2)])
+            },
             "minicpm5" => Self {
                 ignore_merges: true,
                 ..pre(&[
@@ -108,6 +117,7 @@ impl Pre {
             "gemma4" => Self {
                 add_bos: true,
                 raw: true,
+                proven: false,
                 ..pre(&[Cut::Lines])
             },
             _ => return None,

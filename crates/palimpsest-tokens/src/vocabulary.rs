@@ -45,6 +45,8 @@ pub struct Vocabulary {
     rules: Rules,
     trust: Cell<Trust>,
     overhead: Cell<Overhead>,
+    /// Whether live counts have confirmed the overhead.
+    template_known: Cell<bool>,
     state: RefCell<State>,
 }
 
@@ -73,6 +75,10 @@ impl Vocabulary {
     ) -> Self {
         let mut overhead = Overhead::default();
         overhead.base += u32::from(parts.add_bos);
+        let trust = match parts.kind {
+            Kind::Bpe(pre) if !pre.proven => Trust::Unproven,
+            _ => Trust::Proven,
+        };
         Self {
             parts,
             index,
@@ -82,8 +88,9 @@ impl Vocabulary {
             symbols,
             epoch,
             rules,
-            trust: Cell::new(Trust::Proven),
+            trust: Cell::new(trust),
             overhead: Cell::new(overhead),
+            template_known: Cell::new(false),
             state: RefCell::default(),
         }
     }
@@ -137,9 +144,26 @@ impl Vocabulary {
         self.trust.set(trust);
     }
 
-    /// What the model's template adds, once it is known.
+    /// What the model's template adds, once it is known. The epoch changes with it: messages have other counts.
     pub fn set_overhead(&self, overhead: Overhead) {
         self.overhead.set(overhead);
+        self.template_known.set(true);
+    }
+
+    /// As [`Self::set_overhead`], for what explains the counts so far and has foretold none yet.
+    pub(crate) fn suppose_overhead(&self, overhead: Overhead) {
+        self.overhead.set(overhead);
+        self.template_known.set(false);
+    }
+
+    /// Tokens of a message's text where it stands: the line break that ends the header joins with white space at the start.
+    pub(crate) fn count_body(&self, text: &str) -> u32 {
+        if text.starts_with(char::is_whitespace) {
+            self.count(&format!("\n{text}"))
+                .saturating_sub(self.count("\n"))
+        } else {
+            self.count(text)
+        }
     }
 
     /// Bytes held, caches included.
@@ -477,14 +501,7 @@ impl TokenCounter for Vocabulary {
     }
 
     fn count_message(&self, role: CountRole, text: &str) -> u32 {
-        // The line break that ends a message's header joins with white space at the start of its text.
-        let text_tokens = if text.starts_with(char::is_whitespace) {
-            self.count(&format!("\n{text}"))
-                .saturating_sub(self.count("\n"))
-        } else {
-            self.count(text)
-        };
-        self.overhead.get().of(role) + text_tokens
+        self.overhead.get().of(role) + self.count_body(text)
     }
 
     fn source(&self) -> Source {
@@ -507,8 +524,18 @@ impl TokenCounter for Vocabulary {
         self.overhead.get()
     }
 
+    /// A few tokens a message while its template is a guess.
+    fn template_bound(&self, messages: u32) -> u32 {
+        if self.template_known.get() {
+            0
+        } else {
+            messages.saturating_mul(3).saturating_add(8)
+        }
+    }
+
     fn epoch(&self) -> u64 {
-        self.epoch
+        // The lowest bit tells the rules apart, the highest estimates from vocabularies.
+        self.epoch ^ (self.overhead.get().epoch() << 2 >> 1)
     }
 }
 

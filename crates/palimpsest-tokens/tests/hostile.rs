@@ -280,7 +280,7 @@ fn any_report_leaves_a_sane_calibration() {
     proptest!(ProptestConfig::with_cases(300), |(
         turns in proptest::collection::vec((texts(), any::<Option<u32>>(), 0_u32..300, any::<u32>()), 1..12), exact in any::<bool>(),
     )| {
-        let vocabulary = load(&byte_level("qwen2"));
+        let vocabulary = std::rc::Rc::new(load(&byte_level("qwen2")));
         let mut calibration = Calibration::new(Family::Qwen);
         let mut messages: Vec<(CountRole, String)> = Vec::new();
         for (text, wild, near, window) in turns {

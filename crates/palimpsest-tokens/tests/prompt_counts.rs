@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test helpers")]
 
+use std::rc::Rc;
+
 use palimpsest_tokens::{
-    Calibration, CountRole, Family, Ignored, Overhead, Reported, Source, Trust, Verdict, Vocabulary,
+    Calibration, CountRole, Family, Ignored, Overhead, Reported, Source, TokenCounter as _, Trust,
+    Verdict, Vocabulary,
 };
 use serde_json::Value;
 
@@ -80,9 +83,11 @@ fn requests(part: &str) -> Option<Vec<Request>> {
     Some(requests.collect())
 }
 
-fn smollm2(change: impl Fn(String) -> String) -> Option<Vocabulary> {
+fn smollm2(change: impl Fn(String) -> String) -> Option<Rc<Vocabulary>> {
     let show = String::from_utf8(data("ollama-golden/show_verbose.body")?).unwrap();
-    Some(Vocabulary::from_show(change(show).as_bytes()).unwrap())
+    Some(Rc::new(
+        Vocabulary::from_show(change(show).as_bytes()).unwrap(),
+    ))
 }
 
 fn texts(request: &Request) -> impl Iterator<Item = (CountRole, &str)> {
@@ -214,6 +219,22 @@ fn a_wrong_vocabulary_is_refuted() {
         wrong.set_trust(Trust::Proven);
         calibration.apply(&wrong);
         refuted += u32::from(wrong.trust() == Trust::Refuted);
+        // What was learned beside it counts on: the next prompt's texts within a few per cent.
+        assert_eq!(
+            calibration.is_refuted(),
+            wrong.source() == Source::Estimated
+        );
+        let right = smollm2(|show| show).unwrap();
+        let sum = |counter: &dyn palimpsest_tokens::TokenCounter| -> u32 {
+            texts(turns.last().unwrap())
+                .map(|(_, text)| counter.count(text))
+                .sum()
+        };
+        let (exact, estimated) = (sum(right.as_ref()), sum(&calibration.estimator()));
+        assert!(
+            exact.abs_diff(estimated) * 100 <= exact * 6,
+            "{exact} {estimated}"
+        );
     }
     assert_eq!(refuted, 7);
 }
@@ -377,4 +398,84 @@ fn useless_counts_are_ignored() {
         Verdict::Ignored(Ignored::Cached)
     );
     assert_eq!(calibration.learned(), 1);
+}
+
+/// B8: tool calls and definitions, whose form only the template knows, neither prove nor refute a vocabulary.
+#[test]
+fn what_only_the_template_knows_proves_nothing() {
+    let Some(vocabulary) = smollm2(|s| s) else {
+        return;
+    };
+    let mut calibration = Calibration::new(Family::Starcoder);
+    for turn in 0..5 {
+        let mut weigher = calibration.weigher(Some(Rc::clone(&vocabulary)));
+        weigher.message(CountRole::User, "What is the weather in Paris?");
+        for _ in 0..=turn {
+            weigher.message(CountRole::Assistant, "");
+            weigher.loose("get_weather {\"city\":\"Paris\"}");
+            weigher.message(CountRole::Tool, "22 degrees");
+        }
+        let weight = weigher.finish();
+        let expected = calibration.predict(&weight);
+        assert_eq!(expected.source, Source::Estimated);
+        assert!(expected.bound >= 24 * (turn + 1));
+        calibration.observe(
+            &weight,
+            Reported {
+                prompt_tokens: Some(expected.tokens + 7 + turn * 3),
+                window: 8192,
+            },
+        );
+    }
+    calibration.apply(&vocabulary);
+    assert_eq!(
+        (vocabulary.trust(), calibration.learned()),
+        (Trust::Proven, 5)
+    );
+}
+
+/// B8: a vocabulary whose family was not compared with its original reports estimates until three live counts agree; and
+/// no message's count is called exact before a live count has confirmed the template.
+#[test]
+fn live_counts_prove_a_family() {
+    let Some(conversations) = conversations() else {
+        return;
+    };
+    let unproven = smollm2(|show| show.replace("\"smollm\"", "\"laguna\"")).unwrap();
+    let counts: Vec<u32> = conversations[0].iter().filter_map(|t| t.counted).collect();
+    let right = smollm2(|show| show).unwrap();
+    let mut calibration = Calibration::new(Family::Starcoder);
+    assert_eq!(
+        (unproven.source(), unproven.bound(1000)),
+        (Source::Estimated, 10)
+    );
+    assert_eq!((right.source(), right.bound(1000)), (Source::Exact, 0));
+    assert_eq!(right.template_bound(10), 38);
+    let epoch = right.epoch();
+    let mut proven_after = None;
+    for (i, (turn, counted)) in conversations[0].iter().zip(&counts).enumerate() {
+        let weight = calibration.weigh(Some(&right), texts(turn));
+        calibration.observe(
+            &weight,
+            Reported {
+                prompt_tokens: Some(*counted),
+                window: turn.window,
+            },
+        );
+        calibration.apply(&unproven);
+        calibration.apply(&right);
+        if unproven.source() == Source::Exact {
+            proven_after.get_or_insert(i + 1);
+        }
+    }
+    // The first count has nothing before it to agree with.
+    assert_eq!(proven_after, Some(4));
+    assert_eq!(right.template_bound(10), 0);
+    // The template is SmolLM2's own, which is the default: the epoch is the same.
+    assert_eq!(right.epoch(), epoch);
+    right.set_overhead(Overhead {
+        base: 9,
+        ..right.overhead()
+    });
+    assert_ne!(right.epoch(), epoch);
 }

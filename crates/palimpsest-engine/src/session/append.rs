@@ -109,6 +109,7 @@ impl Session {
                     stored.push(Stored {
                         message: Rc::new(message),
                         tokens,
+                        counted_by: counter.epoch(),
                     });
                 }
                 ops.push(Op::Delete {
@@ -154,6 +155,7 @@ impl Session {
                     state.context.push_counted(Entry {
                         message: Rc::clone(&s.message),
                         tokens: s.tokens,
+                        counted_by: s.counted_by,
                     });
                     state.messages.insert(s.message.seq, s);
                 }
@@ -218,6 +220,7 @@ fn excerpts(state: &super::State, stored: &[Stored]) -> Option<View> {
         context.push_counted(Entry {
             message: Rc::clone(&s.message),
             tokens: s.tokens,
+            counted_by: s.counted_by,
         });
     }
     let mut view = context.view().clone();

@@ -13,6 +13,7 @@ use palimpsest_core::run::{
     Preview, Proposal, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
 };
 
+use crate::counting::was_cut;
 use crate::error::{EngineError, refusal_sentence};
 use crate::event::Event;
 use crate::ports::{Abort, Durability, LanguageModel, Op, Signal, Table};
@@ -305,6 +306,23 @@ impl Session {
                     return Ok(text);
                 }
                 Some(Ok(Delta::Done { .. })) => return Ok(text),
+                Some(Ok(Delta::Usage(usage))) => {
+                    // A summary of half of what it was given would be taken for one of all of it (B9).
+                    let asked = [(Role::System, &*job.system), (Role::User, &*job.prompt)];
+                    let sent = self.0.engine.prompt_of(name, &asked);
+                    let reported = usage.prompt_tokens.unwrap_or(0);
+                    if reported > 0 && was_cut(sent.tokens.saturating_sub(sent.bound), reported) {
+                        stop.abort();
+                        self.emit(&Event::PromptTruncated {
+                            sent: sent.tokens,
+                            read: reported,
+                        });
+                        return Err(ModelError::PromptTruncated {
+                            sent: sent.tokens,
+                            reported,
+                        });
+                    }
+                }
                 Some(Ok(_)) => {}
             }
         }

@@ -68,9 +68,9 @@ impl Session {
 
         let records: Records =
             get(store, Table::Records, key(id, head.records), "the records").await?;
-        let counter = engine.counter();
+        let counter = engine.counter_for(&head.model);
         let setup = setup(head.window, head.thinking, &head.policy, counter.as_ref())?;
-        let messages = messages(store, id, counter.epoch(), counter.as_ref()).await?;
+        let messages = messages(store, id, counter.epoch()).await?;
         let mut context = Context::new(setup, records, counter);
         let mut stored_forms = BTreeMap::new();
         for entry in path(&messages, head.tip) {
@@ -80,6 +80,8 @@ impl Session {
             let row = revision(store, id, head.revision).await?;
             stored_forms = row.reduced.iter().copied().collect();
             context.set_view(view(store, id, row).await?);
+            // Stored counts may be another counter's; messages are counted again when there is time.
+            context.recount_view();
         }
         let snapshots = store
             .read(Query::all(Table::Snapshots, session_key(id)))
@@ -188,7 +190,6 @@ async fn messages(
     store: &dyn Store,
     id: &str,
     epoch: u64,
-    counter: &dyn palimpsest_tokens::TokenCounter,
 ) -> Result<BTreeMap<Seq, Stored>, StoreError> {
     let rows = store
         .read(Query::all(Table::Messages, session_key(id)))
@@ -227,16 +228,12 @@ async fn messages(
                 *slot = text;
             }
         }
-        let tokens = if message.counted_by == epoch {
-            message.tokens
-        } else {
-            palimpsest_core::rendition::verbatim_tokens(&message.message, counter)
-        };
         messages.insert(
             *seq,
             Stored {
                 message: Rc::new(message.message),
-                tokens,
+                tokens: message.tokens,
+                counted_by: message.counted_by,
             },
         );
     }
@@ -267,6 +264,7 @@ pub(super) fn path(messages: &BTreeMap<Seq, Stored>, tip: Option<Seq>) -> Vec<En
         path.push(Entry {
             message: Rc::clone(&stored.message),
             tokens: stored.tokens,
+            counted_by: stored.counted_by,
         });
         // parents are older by construction: a damaged row cannot make a circle
         at = stored.message.parent.filter(|p| *p < stored.message.seq);

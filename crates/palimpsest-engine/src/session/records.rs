@@ -106,7 +106,8 @@ impl Session {
         self.write(
             Durability::Strict,
             |state| {
-                let mut setup = setup(window, thinking, &policy, state.context.counter().as_ref())?;
+                let counter = self.counter_of(&model);
+                let mut setup = setup(window, thinking, &policy, counter.as_ref())?;
                 setup.tools = state.context.setup().tools;
                 let mut head = state.head.clone();
                 head.model = model;
@@ -119,13 +120,17 @@ impl Session {
                         ops: Vec::new(),
                         head,
                     },
-                    setup,
+                    (setup, counter),
                 ))
             },
-            |state, setup| state.context.set_setup(setup),
+            |state, (setup, counter)| {
+                state.context.set_setup(setup);
+                state.context.set_counter(counter);
+            },
         )
         .await?;
         self.emit_budget();
+        self.settle().await;
         Ok(())
     }
 

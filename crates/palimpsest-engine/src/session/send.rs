@@ -293,7 +293,8 @@ impl Session {
         signal: &Signal,
         on: &dyn Fn(SendEvent),
     ) -> Result<Answer, EngineError> {
-        let (request, sent) = {
+        let at = self.sent();
+        let (request, window) = {
             let state = self.0.state.borrow();
             let window = state.context.window();
             window.check_egress(&state.context)?;
@@ -308,7 +309,7 @@ impl Session {
                 },
                 purpose: Purpose::Chat,
             };
-            (request, window.tokens())
+            (request, window)
         };
         let own = self
             .0
@@ -385,13 +386,8 @@ impl Session {
             }
         }
         drop(stream);
-        if let Some(read) = answer.usage.prompt_tokens {
-            let bound = self.0.state.borrow().context.count().bound;
-            // far fewer than were sent, beyond what an estimate can be off (B9)
-            if read > 0 && read.saturating_mul(2) < sent.saturating_sub(bound) && !answer.stopped {
-                self.emit(&Event::PromptTruncated { sent, read });
-            }
-        }
+        self.observe(&window, &options.tools, &at, answer.usage.prompt_tokens)
+            .await;
         Ok(answer)
     }
 

@@ -222,6 +222,7 @@ impl Session {
                     context.push_counted(entry);
                 }
                 context.set_view(view);
+                context.recount_view();
                 state.context = context;
             },
         )

@@ -223,6 +223,7 @@ impl Session {
             |state, (view, forms)| {
                 state.stored_forms = forms;
                 state.context.set_view(view);
+                state.context.recount_view();
             },
         )
         .await?;

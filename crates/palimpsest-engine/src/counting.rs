@@ -1,0 +1,296 @@
+//! What sessions count with: the model's own vocabulary where the host has brought it, else an estimate that learns from
+//! every reply (B8).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use palimpsest_core::message::{Part, Role};
+use palimpsest_core::window::Window;
+use palimpsest_tokens::{
+    Calibration, Count, Estimator, Family, Reported, Source, TokenCounter, Verdict, Vocabulary,
+    Weigher, Weight,
+};
+
+use crate::engine::Engine;
+use crate::ports::{Op, Query, Store, StoreError, Table};
+use crate::rows::{seal, unseal};
+
+/// The counters of all models, and what was learned about each.
+pub(crate) struct Counting {
+    /// Counts for a model without a name, and for all if the host brought an exact one.
+    fallback: Rc<dyn TokenCounter>,
+    calibrations: BTreeMap<String, Calibration>,
+    /// The one vocabulary that is held, and its model.
+    resident: Option<(String, Rc<Vocabulary>)>,
+    /// Whose prompt was counted last: session and revision.
+    last: (String, u32),
+}
+
+impl Counting {
+    /// With what was learned before.
+    pub(crate) async fn load(
+        store: &dyn Store,
+        fallback: Rc<dyn TokenCounter>,
+    ) -> Result<RefCell<Self>, StoreError> {
+        let rows = store
+            .read(Query::all(Table::Tokenizers, Vec::new()))
+            .await?;
+        let calibrations = rows
+            .iter()
+            .filter_map(|row| {
+                let crate::ports::KeyPart::Text(model) = row.key.first()? else {
+                    return None;
+                };
+                // What cannot be read is learned again.
+                let calibration = unseal("a calibration", &row.value).ok()?;
+                Some((model.clone(), calibration))
+            })
+            .collect();
+        Ok(RefCell::new(Self {
+            fallback,
+            calibrations,
+            resident: None,
+            last: (String::new(), 0),
+        }))
+    }
+
+    fn calibration(&mut self, model: &str) -> &mut Calibration {
+        let family = self.vocabulary(model).map(|v| v.family());
+        let known = self
+            .calibrations
+            .entry(model.to_owned())
+            .or_insert_with(|| Calibration::new(Family::of_model(model)));
+        // What the vocabulary says decides before the name does.
+        if let Some(family) = family
+            && known.learned() == 0
+            && known.family() != family
+        {
+            *known = Calibration::new(family);
+        }
+        known
+    }
+
+    fn vocabulary(&self, model: &str) -> Option<Rc<Vocabulary>> {
+        self.resident
+            .as_ref()
+            .filter(|(name, _)| name == model)
+            .map(|(_, vocabulary)| Rc::clone(vocabulary))
+    }
+
+    fn counter(&self, model: &str) -> Rc<dyn TokenCounter> {
+        let calibration = self.calibrations.get(model);
+        let refuted = calibration.is_some_and(Calibration::is_refuted);
+        if let Some(vocabulary) = self.vocabulary(model).filter(|_| !refuted) {
+            return vocabulary;
+        }
+        if model.is_empty() || self.fallback.source() == Source::Exact {
+            return Rc::clone(&self.fallback);
+        }
+        Rc::new(calibration.map_or_else(|| Estimator::for_model(model), Calibration::estimator))
+    }
+}
+
+/// Where a window stood when it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Messages on the path.
+    pub(crate) entries: usize,
+    /// The view.
+    pub(crate) revision: u32,
+    /// The records.
+    pub(crate) records: u32,
+}
+
+impl Engine {
+    /// What counts for a model: its vocabulary if it is the one that is held and live counts do not contradict it, else an
+    /// estimate with what was learned about the model.
+    pub fn counter_for(&self, model: &str) -> Rc<dyn TokenCounter> {
+        self.counting.borrow().counter(model)
+    }
+
+    /// The model whose vocabulary is held.
+    pub fn vocabulary_of(&self) -> Option<String> {
+        let counting = self.counting.borrow();
+        counting.resident.as_ref().map(|(name, _)| name.clone())
+    }
+
+    /// Holds a model's vocabulary instead of the one before, or none. Open sessions of the models concerned count with it
+    /// from now on; [`crate::Session::settle`] goes over what they hold.
+    pub fn set_vocabulary(&self, vocabulary: Option<(&str, Vocabulary)>) {
+        {
+            let mut counting = self.counting.borrow_mut();
+            counting.resident =
+                vocabulary.map(|(model, vocabulary)| (model.to_owned(), Rc::new(vocabulary)));
+            if let Some((model, vocabulary)) = counting.resident.clone() {
+                counting.calibration(&model).apply(&vocabulary);
+            }
+        }
+        self.recount_open();
+    }
+
+    /// Goes over what open sessions hold that another counter counted, in slices between which others run.
+    pub async fn settle(&self) {
+        for session in self.open_sessions() {
+            session.settle().await;
+        }
+    }
+
+    /// Every open session takes the counter its model has now.
+    fn recount_open(&self) {
+        for session in self.open_sessions() {
+            session.adopt_counter();
+        }
+    }
+
+    /// Begins to weigh a prompt for a model.
+    pub(crate) fn weigher(&self, model: &str) -> Weigher {
+        let mut counting = self.counting.borrow_mut();
+        let vocabulary = counting.vocabulary(model);
+        counting.calibration(model).weigher(vocabulary)
+    }
+
+    /// Learns from what the server counted. The operation stores it.
+    pub(crate) fn learn(
+        &self,
+        model: &str,
+        session: &str,
+        sent: &Sent,
+        weight: &Weight,
+        reported: Reported,
+    ) -> (Verdict, Option<Op>) {
+        let (verdict, op) = {
+            let mut counting = self.counting.borrow_mut();
+            let here = (session.to_owned(), sent.revision);
+            let elsewhere = std::mem::replace(&mut counting.last, here.clone()) != here;
+            let vocabulary = counting.vocabulary(model);
+            let calibration = counting.calibration(model);
+            if elsewhere {
+                calibration.lift_anchor();
+            }
+            let verdict = calibration.observe(weight, reported);
+            if let Some(vocabulary) = vocabulary {
+                calibration.apply(&vocabulary);
+            }
+            let op = seal(calibration).ok().map(|value| Op::Put {
+                table: Table::Tokenizers,
+                key: vec![model.into()],
+                value,
+            });
+            (verdict, op)
+        };
+        self.recount_open();
+        (verdict, op)
+    }
+
+    /// Tokens of a text that is sent to a model, template included, as it counts now.
+    pub(crate) fn prompt_of(&self, model: &str, texts: &[(Role, &str)]) -> Count {
+        let counter = self.counter_for(model);
+        let tokens = texts
+            .iter()
+            .map(|(role, text)| counter.count_message((*role).into(), text))
+            .fold(counter.overhead().base, u32::saturating_add);
+        Count {
+            tokens,
+            source: counter.source(),
+            bound: counter
+                .bound(tokens)
+                .saturating_add(counter.template_bound(texts.len() as u32)),
+        }
+    }
+}
+
+/// A smaller difference than this is the template's business.
+const LEAST_DIFFERENCE: u32 = 64;
+
+/// Whether a server that counted `read` tokens cut a prompt of at least `least` (B9): it read less than three quarters. A server
+/// that cuts leaves half a window; what templates leave out is less.
+pub(crate) fn was_cut(least: u32, read: u32) -> bool {
+    u64::from(read) * 4 < u64::from(least) * 3 && least - read >= LEAST_DIFFERENCE
+}
+
+/// Gives a window's messages and the tools to `weigh`, some at a time. `true` when all were given.
+pub(crate) struct Weighing<'a> {
+    window: &'a Window,
+    tools: &'a [serde_json::Value],
+    next: usize,
+    tool: usize,
+}
+
+impl<'a> Weighing<'a> {
+    pub(crate) const fn new(window: &'a Window, tools: &'a [serde_json::Value]) -> Self {
+        Self {
+            window,
+            tools,
+            next: 0,
+            tool: 0,
+        }
+    }
+
+    /// About `bytes` bytes of text.
+    pub(crate) fn step(&mut self, weigher: &mut Weigher, bytes: usize) -> bool {
+        let mut done = 0;
+        while let Some(tool) = self.tools.get(self.tool) {
+            self.tool += 1;
+            let text = tool.to_string();
+            weigher.loose(&text);
+            done += text.len();
+        }
+        while let Some(message) = self.window.messages().get(self.next) {
+            if done >= bytes {
+                return false;
+            }
+            self.next += 1;
+            done += 64;
+            let mut said = String::new();
+            let mut speaks = false;
+            for part in message.parts() {
+                done += part.words().len();
+                match part {
+                    Part::Thinking { .. } => {}
+                    Part::Text { text } => say(&mut said, text),
+                    Part::File { name, text } => say(&mut said, &format!("File {name}:\n{text}")),
+                    Part::ToolResult { text, .. } => {
+                        weigher.message(Role::Tool.into(), text);
+                        continue;
+                    }
+                    Part::ToolCall {
+                        name, arguments, ..
+                    } => weigher.loose(&format!("{name} {arguments}")),
+                    Part::Image { .. } => weigher.loose(""),
+                }
+                speaks = true;
+            }
+            if speaks {
+                weigher.message(message.role().into(), &said);
+            }
+        }
+        true
+    }
+}
+
+/// Parts of one message are lines of it, as the codecs write them.
+fn say(said: &mut String, text: &str) {
+    if !said.is_empty() && !text.is_empty() {
+        said.push('\n');
+    }
+    said.push_str(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B9: halves are noticed, what a template leaves out is not.
+    #[test]
+    fn cuts() {
+        let check = |least, read, cut| assert_eq!(was_cut(least, read), cut, "{least} {read}");
+        check(512, 258, true);
+        check(2048, 1536, false);
+        check(2048, 1535, true);
+        check(1048, 1026, false);
+        check(100, 40, false);
+        check(0, 0, false);
+        check(u32::MAX, 1 << 30, true);
+    }
+}

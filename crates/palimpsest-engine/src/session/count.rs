@@ -1,0 +1,158 @@
+//! Counting with the model's own vocabulary or an estimate, and learning from what the server counted (B8, B9).
+
+use std::rc::Rc;
+
+use palimpsest_core::budget::Budget;
+use palimpsest_core::message::Part;
+use palimpsest_core::message::Role;
+use palimpsest_core::window::Window;
+use palimpsest_tokens::{Count, Reported, TokenCounter, Verdict};
+
+use crate::counting::{Sent, Weighing, was_cut};
+use crate::engine::setup;
+use crate::event::Event;
+use crate::ports::Durability;
+
+use super::Session;
+
+/// Bytes of text that are counted before others may run: a millisecond or two with a vocabulary, less with an estimate.
+const SLICE: usize = 64 * 1024;
+
+impl Session {
+    /// The counter of a model.
+    pub(super) fn counter_of(&self, model: &str) -> Rc<dyn TokenCounter> {
+        self.0.engine.counter_for(model)
+    }
+
+    /// How big the window will be with a message that is being written, and what it holds.
+    pub fn budget_with_draft(&self, draft: &str) -> Budget {
+        let state = self.0.state.borrow();
+        let tokens = if draft.trim().is_empty() {
+            0
+        } else {
+            state.context.tokens_of(Role::User, &[Part::text(draft)])
+        };
+        state.context.budget_with_draft(tokens)
+    }
+
+    /// Tokens of a text as a message of that role.
+    pub fn count_text(&self, role: Role, text: &str) -> Count {
+        let state = self.0.state.borrow();
+        let tokens = state.context.tokens_of(role, &[Part::text(text)]);
+        let counter = state.context.counter();
+        Count {
+            tokens,
+            source: counter.source(),
+            bound: counter.bound(tokens),
+        }
+    }
+
+    /// Takes the counter that the model has now: another vocabulary, or an estimate that has learned. What the model sees
+    /// does not change; counts of messages stay as estimates until [`Self::settle`] has gone over them.
+    pub(crate) fn adopt_counter(&self) {
+        {
+            let mut state = self.0.state.borrow_mut();
+            let counter = self.counter_of(&state.head.model);
+            let head = &state.head;
+            let again = setup(head.window, head.thinking, &head.policy, counter.as_ref());
+            if let Ok(again) = again {
+                let mut present = state.context.setup().clone();
+                if again.shares != present.shares {
+                    present.shares = again.shares;
+                    state.context.set_setup(present);
+                }
+            }
+            state.context.set_counter(counter);
+        }
+        self.emit_budget();
+    }
+
+    /// Counts a slice of what another counter counted, about `bytes` bytes of text. `true` when nothing is left.
+    pub fn recount(&self, bytes: usize) -> bool {
+        let mut state = self.0.state.borrow_mut();
+        let state = &mut *state;
+        let done = state.context.recount(bytes);
+        if done {
+            for entry in state.context.entries() {
+                if let Some(stored) = state.messages.get_mut(&entry.message.seq) {
+                    (stored.tokens, stored.counted_by) = (entry.tokens, entry.counted_by);
+                }
+            }
+        }
+        done
+    }
+
+    /// Counts what another counter counted, in slices between which others run.
+    pub async fn settle(&self) {
+        if self.0.state.borrow().context.is_settled() {
+            return;
+        }
+        while !self.recount(SLICE) {
+            self.0.engine.world.timer.sleep(0).await;
+        }
+        self.emit_budget();
+    }
+
+    /// Where the window stands that is about to be sent.
+    pub(super) fn sent(&self) -> Sent {
+        let state = self.0.state.borrow();
+        Sent {
+            entries: state.context.entries().len(),
+            revision: state.context.view().revision,
+            records: state.context.records().revision,
+        }
+    }
+
+    /// Compares what the server counted with what was sent, learns from it, and notes it as the window's true size.
+    pub(super) async fn observe(
+        &self,
+        window: &Window,
+        tools: &[serde_json::Value],
+        sent: &Sent,
+        read: Option<u32>,
+    ) {
+        let Some(read) = read.filter(|n| *n > 0) else {
+            return;
+        };
+        let engine = &self.0.engine;
+        let head = self.head();
+        let mut weigher = engine.weigher(&head.model);
+        let mut weighing = Weighing::new(window, tools);
+        while !weighing.step(&mut weigher, SLICE) {
+            engine.world.timer.sleep(0).await;
+        }
+        let weight = weigher.finish();
+        let reported = Reported {
+            prompt_tokens: Some(read),
+            window: head.window,
+        };
+        let (verdict, op) = engine.learn(&head.model, self.id(), sent, &weight, reported);
+        match verdict {
+            // Templates may leave out tool calls and definitions: then only a large cut is one.
+            Verdict::Truncated { sent, counted }
+                if !weight.is_loose() || was_cut(sent, counted) =>
+            {
+                self.emit(&Event::PromptTruncated {
+                    sent,
+                    read: counted,
+                });
+            }
+            Verdict::Learned { .. } => {
+                if self.sent() == *sent {
+                    let mut state = self.0.state.borrow_mut();
+                    state.context.anchor(sent.entries, read);
+                }
+            }
+            Verdict::Truncated { .. } | Verdict::Ignored(_) => {}
+        }
+        if let Some(op) = op {
+            // What was learned is a courtesy: it is learned again if it could not be kept.
+            let _ = engine
+                .store
+                .apply(&self.0.lease, None, vec![op], Durability::Relaxed)
+                .await;
+        }
+        self.settle().await;
+        self.emit_budget();
+    }
+}
