@@ -7,7 +7,9 @@ use crate::context::Context;
 use crate::error::CoreError;
 use crate::layer::LayerId;
 use crate::message::Role;
-use crate::policy::{Denominator, Policy, Trigger};
+use crate::pass::strip::StripOptions;
+use crate::policy::{Denominator, Pass, Trigger};
+use crate::watermark;
 
 /// What a stretch of the window holds, in window order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +107,35 @@ pub struct LimitCheck {
     pub message: Option<String>,
 }
 
+/// What a trigger may depend on beside the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Occasion {
+    /// Seconds since something was said.
+    pub idle_seconds: u32,
+    /// The provider said that the prompt is too long.
+    pub overflow: bool,
+    /// A person asked.
+    pub manual: bool,
+}
+
+/// Which kind of trigger fired (B4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Due {
+    /// The window is full to its mark.
+    Fill,
+    /// So many messages.
+    Messages,
+    /// A watermark.
+    Watermark,
+    /// Nothing was said for a while.
+    Idle,
+    /// The provider's overflow.
+    Overflow,
+    /// A person.
+    Manual,
+}
+
 impl Context {
     /// The window's stretches in its order, neighbours of one kind joined: what a card keeps.
     pub fn stretches(&self) -> Vec<Segment> {
@@ -190,17 +221,27 @@ impl Context {
         let floor = system + shares.records.max(records) + shares.layers();
         let below = shares
             .trigger(floor, self.setup.policy.fill_of_available())
+            .min(self.trigger_at(floor))
             .saturating_sub(shares.recall);
         sum.min(below).max(self.floor().min(shares.limit))
     }
 
     /// The number of tokens at which the automatic compaction starts: the lowest of the policy's fill
-    /// triggers.
+    /// triggers, and at most the limit.
     pub fn trigger(&self) -> u32 {
+        self.trigger_at(self.fixed())
+    }
+
+    /// As [`Self::trigger`], with `fixed` tokens of system, tools, records and layers.
+    fn trigger_at(&self, fixed: u32) -> u32 {
         let shares = &self.setup.shares;
         let fills = self.setup.policy.triggers.iter().filter_map(|t| match t {
             Trigger::Fill { of, at } => Some(match of {
-                Denominator::Available => shares.trigger(self.fixed(), *at),
+                Denominator::Available => shares.trigger(fixed, *at),
+                Denominator::WindowLessFixed => {
+                    let room = shares.window.saturating_sub(fixed);
+                    fixed.saturating_add((f64::from(room) * f64::from(*at)).floor() as u32)
+                }
                 Denominator::Window => (f64::from(shares.window) * f64::from(*at)) as u32,
                 Denominator::WindowLessTier => {
                     let tier = crate::model::Tier::of(shares.window).prompt_budget();
@@ -211,7 +252,7 @@ impl Context {
                     (f64::from(room) * f64::from(*at)) as u32
                 }
             }),
-            Trigger::Messages { .. } | Trigger::Watermark => None,
+            _ => None,
         });
         fills.min().unwrap_or(shares.limit).min(shares.limit)
     }
@@ -219,16 +260,53 @@ impl Context {
     /// Whether the policy asks for a compaction now. The bound of estimated counts is added: "80 %" is
     /// never reached unnoticed.
     pub fn is_due(&self) -> bool {
+        self.due(&Occasion::default()).is_some()
+    }
+
+    /// The first of the policy's triggers that fires now; what a policy does not name, the limit, always
+    /// does.
+    pub fn due(&self, occasion: &Occasion) -> Option<Due> {
         let count = self.count();
-        let messages = self.shown.len() as u32;
-        let by_messages = |policy: &Policy| {
-            policy
-                .triggers
-                .iter()
-                .any(|t| matches!(t, Trigger::Messages { count } if messages >= *count))
-        };
-        count.tokens.saturating_add(count.bound) >= self.trigger()
-            || by_messages(&self.setup.policy)
+        let tokens = count.tokens.saturating_add(count.bound);
+        if tokens >= self.trigger() {
+            return Some(Due::Fill);
+        }
+        self.setup.policy.triggers.iter().find_map(|t| match t {
+            Trigger::Messages { count } => {
+                (self.shown.len() as u32 >= *count).then_some(Due::Messages)
+            }
+            Trigger::Watermark => self.is_strippable().then_some(Due::Watermark),
+            Trigger::Idle { seconds } => (occasion.idle_seconds >= *seconds
+                && self.tokens() > self.target())
+            .then_some(Due::Idle),
+            Trigger::Overflow => occasion.overflow.then_some(Due::Overflow),
+            Trigger::Manual => occasion.manual.then_some(Due::Manual),
+            Trigger::Fill { .. } => None,
+        })
+    }
+
+    /// Whether a mark would settle, or tool blocks stand before the watermark.
+    fn is_strippable(&self) -> bool {
+        let mut view = self.view.clone();
+        if watermark::settle(self, &mut view) != watermark::Settled::Same {
+            return true;
+        }
+        if watermark::boundary(self).is_none() {
+            return false;
+        }
+        let options = self.setup.policy.passes.iter().find_map(|p| match *p {
+            Pass::Strip {
+                keep,
+                keep_errors,
+                keep_best,
+            } => Some(StripOptions {
+                keep,
+                keep_errors,
+                keep_best,
+            }),
+            _ => None,
+        });
+        options.is_some_and(|o| !watermark::strip(self, &o).edits.is_empty())
     }
 
     /// The report.

@@ -25,6 +25,7 @@ use crate::run::{
     Aim, JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
 };
 use crate::shares::ShareOptions;
+use crate::watermark;
 
 /// How to compact a list.
 #[derive(Debug, Clone)]
@@ -205,7 +206,8 @@ impl Compaction {
             }
         }
         let plain = options.pins.is_empty() && options.goal.is_none();
-        let run = (context.tokens() > limit).then(|| {
+        let marked = mark(&mut context);
+        let run = (context.tokens() > limit || marked).then(|| {
             let run_options = RunOptions {
                 aim: Aim::AtMost(limit),
                 manual: false,
@@ -246,6 +248,7 @@ impl Compaction {
                 Err(CoreError::CannotFit { floor, limit })
             }
             Step::Refused(Refusal::Cancelled) => Err(CoreError::Cancelled),
+            Step::Refused(Refusal::ModelFailed) => Err(CoreError::ModelFailed),
             Step::Refused(Refusal::NothingCompressible) => Err(CoreError::NothingCompressible),
             Step::Refused(Refusal::NothingToCompress | Refusal::NotWorth { .. }) => {
                 // No summary helps: whatever else makes it fit.
@@ -343,6 +346,22 @@ impl Compaction {
             state,
         }))
     }
+}
+
+/// Nobody attends to a list: where the policy acts on marks, the last call of a marking tool is one. Says
+/// whether that leaves something to strip.
+fn mark(context: &mut Context) -> bool {
+    let policy = Rc::clone(&context.setup().policy);
+    if !policy.acts_on_marks() {
+        return false;
+    }
+    let Some(at) = watermark::last_call(context, &policy.marks.tools) else {
+        return false;
+    };
+    let mut view = context.view().clone();
+    view.watermark = Some(at);
+    context.set_view(view);
+    context.due(&crate::budget::Occasion::default()) == Some(crate::budget::Due::Watermark)
 }
 
 /// Version of [`CompactState`].

@@ -7,7 +7,7 @@
 mod args;
 mod blob;
 mod csv;
-mod cut;
+pub(crate) mod cut;
 mod diff;
 mod file;
 mod html;

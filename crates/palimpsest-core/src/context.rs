@@ -1,6 +1,6 @@
 //! The active context: the messages of one path, and the view that says how each is shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use palimpsest_tokens::{Count, Source, TokenCounter};
@@ -14,6 +14,7 @@ use crate::policy::Policy;
 use crate::record::{Records, RenderedRecords};
 use crate::rendition::{Reduced, Rendition, verbatim_tokens};
 use crate::shares::{ShareOptions, Shares};
+use crate::watermark::Pending;
 use crate::window::{self, Slot, Window};
 
 /// Time and secret that planning may use. Given by the caller, so that planning stays pure (I2).
@@ -81,6 +82,15 @@ pub enum Cause {
     Excerpt,
     /// Old passages were quoted, or such a quote was removed.
     Recall,
+    /// Tool output was said more briefly as it arrived.
+    Arrival,
+    /// A watermark was asked for, or a message anchored.
+    Mark,
+    /// An offloaded result came back.
+    Returned {
+        /// The message that holds it.
+        message: Seq,
+    },
 }
 
 /// How every message of a path is shown: the value of one revision.
@@ -104,6 +114,12 @@ pub struct View {
     /// Everything before this message has had its tool blocks stripped (seed 3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watermark: Option<Seq>,
+    /// A watermark that waits for its call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Pending>,
+    /// Messages that stay whole before the watermark.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub anchors: BTreeSet<Seq>,
     /// Compactions committed in this session so far, undone ones included.
     pub compactions: u32,
     /// The next layer's number.
@@ -129,6 +145,8 @@ impl Default for View {
             quotes: Vec::new(),
             recalled: None,
             watermark: None,
+            pending: None,
+            anchors: BTreeSet::new(),
             compactions: 0,
             next_layer: 1,
             next_note: 1,
@@ -542,6 +560,11 @@ impl Context {
     /// The messages of the path, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// How many messages are shown, in whatever form.
+    pub fn shown_count(&self) -> u32 {
+        self.shown.len() as u32
     }
 
     /// The view.

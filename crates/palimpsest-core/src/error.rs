@@ -74,6 +74,11 @@ pub enum CoreError {
         "The policy keeps the user's words, and nothing else is left to compact. Choose a larger window or another policy."
     )]
     NothingCompressible,
+    /// The model that was to summarise did not answer, and the policy does not go on without it.
+    #[error(
+        "The model that was to summarise did not answer. Nothing has changed. Try again, or choose a policy that goes on without it."
+    )]
+    ModelFailed,
     /// It was cancelled.
     #[error("The compaction was cancelled. Nothing has changed.")]
     Cancelled,
@@ -98,6 +103,7 @@ impl CoreError {
             Self::NotFound { .. } => "not_found",
             Self::BadInput(_) => "bad_input",
             Self::NothingCompressible => "nothing_compressible",
+            Self::ModelFailed => "model_failed",
             Self::Cancelled => "cancelled",
             Self::Egress(_) => "egress",
         }

@@ -6,6 +6,8 @@
 
 mod checkpoint;
 mod identify;
+mod ladder;
+mod outcome;
 mod prepare;
 mod summarize;
 mod update;
@@ -20,6 +22,8 @@ use crate::context::{Context, Seed, View};
 use crate::layer::{LayerId, Span};
 use crate::message::Seq;
 use crate::mode::Mode;
+use crate::pass::Shed;
+use crate::pass::offload::Reference;
 use crate::record::Records;
 
 /// How layers are cut to a size: shared with the emergency pass.
@@ -27,6 +31,7 @@ pub(crate) mod shrinking {
     pub(crate) use super::update::{fit, recount};
 }
 
+pub use outcome::Outcome;
 pub use prepare::JobPassage;
 pub use summarize::{JobId, SummaryJob, SuppliedSummary};
 
@@ -109,6 +114,8 @@ pub enum Refusal {
         /// Tokens a window may hold.
         limit: u32,
     },
+    /// The model that was to summarise did not answer, and the policy does not go on without it.
+    ModelFailed,
     /// It was cancelled.
     Cancelled,
 }
@@ -121,6 +128,7 @@ impl Refusal {
             Self::NothingCompressible => "nothing_compressible",
             Self::NotWorth { .. } => "not_worth",
             Self::CannotFit { .. } => "cannot_fit",
+            Self::ModelFailed => "model_failed",
             Self::Cancelled => "cancelled",
         }
     }
@@ -151,6 +159,16 @@ pub struct RunReport {
     pub dropped: Vec<String>,
     /// Tokens the model has to read again: everything from the first changed message on.
     pub reread: u32,
+    /// Messages that are still shown.
+    #[serde(default)]
+    pub preserved: u32,
+    /// Offloaded results that are covered now: their references left the window, their texts stay in the
+    /// history.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub released: Vec<Reference>,
+    /// What each pass shed, in the order of the ladder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<Shed>,
     /// What was done beside summarising: passes that had to help, rules that gave way to an invariant.
     pub adjustments: Vec<String>,
     /// Whether a person asked.
@@ -214,6 +232,8 @@ pub struct Run {
     waiting: Option<SummaryJob>,
     written: Vec<summarize::Written>,
     draft: Option<update::Draft>,
+    /// What the deterministic passes did, once they ran.
+    trimmed: Option<ladder::Trimmed>,
     next_job: JobId,
     ended: Option<Step>,
 }
@@ -232,6 +252,7 @@ impl Run {
             waiting: None,
             written: Vec::new(),
             draft: None,
+            trimmed: None,
             next_job: 1,
             ended: None,
         }
@@ -249,12 +270,16 @@ impl Run {
         }
         let plan = self.plan.as_ref().ok_or(Refusal::NothingToCompress)?;
         Ok(Preview {
-            before: self.context.tokens(),
+            before: self.original.tokens(),
             after: plan.projected,
             covers: plan.spans(&self.context),
             messages: plan.covered.len() as u32,
             covered_tokens: plan.covered_tokens,
             layer_tokens: plan.newest,
+            passes: self
+                .trimmed
+                .as_ref()
+                .map_or_else(Vec::new, |t| t.passes.clone()),
         })
     }
 
@@ -340,4 +365,7 @@ pub struct Preview {
     pub covered_tokens: u32,
     /// The most the new layer takes.
     pub layer_tokens: u32,
+    /// What the passes before it would shed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<Shed>,
 }

@@ -148,6 +148,9 @@ pub fn refusal_sentence(refusal: &Refusal) -> String {
         Refusal::CannotFit { floor, limit } => format!(
             "What must stay takes {floor} tokens, but only {limit} fit. Shorten the system prompt, the pins or the last message, or choose a larger window."
         ),
+        Refusal::ModelFailed => {
+            "The model that was to summarise did not answer. The window is unchanged.".into()
+        }
         Refusal::Cancelled => "The compaction was cancelled. The window is unchanged.".into(),
     }
 }

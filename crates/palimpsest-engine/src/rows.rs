@@ -1,12 +1,13 @@
 //! What the rows of a session look like, and how they are read back (ARCHITECTURE.md, "Storage rows").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use palimpsest_core::context::{Cause, Quote, Recalled, View};
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Part, Seq};
 use palimpsest_core::note::NoteId;
 use palimpsest_core::rendition::Reduced;
+use palimpsest_core::watermark::Pending;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -180,6 +181,12 @@ pub struct RevisionRow {
     /// The watermark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watermark: Option<Seq>,
+    /// A watermark that waits for its call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Pending>,
+    /// Messages that stay whole before the watermark.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub anchors: BTreeSet<Seq>,
     /// Compactions so far.
     pub compactions: u32,
     /// The next layer's number.
@@ -221,6 +228,8 @@ pub fn revision_row(
         quotes: view.quotes.clone(),
         recalled: view.recalled.clone(),
         watermark: view.watermark,
+        pending: view.pending.clone(),
+        anchors: view.anchors.clone(),
         compactions: view.compactions,
         next_layer: view.next_layer,
         next_note: view.next_note,
@@ -242,12 +251,8 @@ pub struct RenditionRow {
 }
 
 /// A hash of the content, as a name. 128 bits, enough against accidents; blobs are only ever named by
-/// rows of the same database.
-pub fn content_hash(bytes: &[u8]) -> String {
-    use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(bytes);
-    hex(&digest[..16])
-}
+/// rows of the same database. References to offloaded results use the same name.
+pub use palimpsest_core::pass::offload::content_hash;
 
 /// Two digits a byte.
 pub fn hex(bytes: &[u8]) -> String {

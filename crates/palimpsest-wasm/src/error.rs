@@ -32,6 +32,7 @@ pub const CODES: &[(&str, bool)] = &[
     ("nothing_to_compress", false),
     ("nothing_compressible", false),
     ("not_worth", false),
+    ("model_failed", true),
     ("cancelled", false),
     // vocabularies
     ("tokenizer_absent", false),
@@ -64,6 +65,7 @@ export type ErrorCode =
   | "nothing_to_compress"
   | "nothing_compressible"
   | "not_worth"
+  | "model_failed"
   | "cancelled"
   | "tokenizer_absent"
   | "tokenizer_unknown"

@@ -9,7 +9,6 @@ use crate::layer::{Author, Layer, Level, Span};
 use crate::message::{Part, Role, Seq};
 use crate::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
 use crate::run::Refusal;
-use crate::run::shrinking::{fit, recount};
 use crate::tool::Pairing;
 
 /// One measure: context, limit in tokens, the time.
@@ -87,33 +86,7 @@ fn strip(context: &mut Context, _: u32, _: f64) {
 
 fn fade(context: &mut Context, _: u32, now: f64) {
     let room = (context.setup.shares.older / 2).max(12);
-    let mut view = context.view.clone();
-    for layer in &mut view.layers {
-        if layer.tokens <= room {
-            continue;
-        }
-        let mut faded = Layer {
-            level: Level::Compact,
-            compressed_at: now,
-            ..(**layer).clone()
-        };
-        faded.summary = fit(
-            &layer.summary,
-            room,
-            Level::Compact,
-            context.counter.as_ref(),
-        );
-        let mut left = room.saturating_sub(context.counter.count(&faded.summary));
-        faded.ledger.retain(|line| {
-            let cost = context.counter.count(line) + 2;
-            let keep = cost <= left;
-            left -= if keep { cost } else { 0 };
-            keep
-        });
-        recount(&mut faded, context.counter.as_ref());
-        *layer = Rc::new(faded);
-    }
-    context.set_view(view);
+    super::fade::to_essentials(context, room, now);
 }
 
 /// Shortens the largest messages one after the other. Not the last user message: that is the floor.

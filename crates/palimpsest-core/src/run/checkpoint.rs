@@ -3,9 +3,11 @@
 use crate::layer::Author;
 use crate::message::Role;
 use crate::note::Note;
+use crate::policy::Fading;
 use crate::retention::{self, Fact};
 
 use super::Run;
+use super::identify::Form;
 use super::update::Draft;
 
 /// The most facts a note carries for later fades.
@@ -21,10 +23,20 @@ impl Run {
             .map(|&i| &self.context.entries[i].message)
             .map(|m| (speaker(m.role), super::identify::words_of(&m.parts)))
             .collect();
-        let audit = retention::Audit::new(sources.iter().map(|(who, text)| (*who, text.as_str())));
+        let mut audit =
+            retention::Audit::new(sources.iter().map(|(who, text)| (*who, text.as_str())));
 
         let mut view = self.context.view().clone();
-        let note = (plan.newest > 0 && !self.written.is_empty()).then(|| {
+        if matches!(self.context.setup().policy.fading, Fading::Single { .. }) {
+            // the layer that is rewritten stands for the facts of the notes it was made from
+            let known = view.notes.iter().flat_map(|n| n.facts.iter());
+            let new: Vec<Fact> = known
+                .filter(|f| !audit.facts.contains(f))
+                .cloned()
+                .collect();
+            audit.facts.extend(new);
+        }
+        let note = (plan.form == Form::Summary && !self.written.is_empty()).then(|| {
             let text = self
                 .written
                 .iter()

@@ -3,7 +3,8 @@
 use crate::context::Context;
 use crate::layer::Span;
 use crate::message::{Part, Role};
-use crate::policy::{KeepRecent, UserWords};
+use crate::pass::PassKind;
+use crate::policy::{Cover, Fading, KeepRecent, UserWords, scaled};
 use crate::rendition::Rendition;
 use crate::tool::Pairing;
 
@@ -14,11 +15,27 @@ const SLOT_FRAME: u32 = 48;
 /// Below this size a summary says nothing; the range is covered without one.
 pub(super) const SMALLEST_SUMMARY: u32 = 24;
 
+/// About what the line takes that stands for messages left out without a summary.
+const NOTE_TOKENS: u32 = 24;
+
+/// What stands for the covered messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A summary.
+    Summary,
+    /// A line that says how much was left out.
+    Note,
+    /// Nothing.
+    Bare,
+}
+
 /// What the run will do.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     /// Entries that the new layer covers, oldest first.
     pub(super) covered: Vec<usize>,
+    /// What stands for them.
+    pub(super) form: Form,
     /// Their tokens as they are shown now.
     pub(super) covered_tokens: u32,
     /// Room for the new layer; 0 if there is to be no summary.
@@ -57,8 +74,10 @@ impl Run {
             Aim::AtMost(most) => (most, most),
         };
         let before = context.tokens();
-        let aim = if self.options.manual && before <= aim {
-            // A person asks below the target: halve the conversation.
+        let due = || matches!(self.options.aim, Aim::Target) && context.is_due();
+        let aim = if before <= aim && (self.options.manual || due()) {
+            // A person asks below the target, or a trigger that is no matter of size, or the bound of an
+            // estimate reached it: halve the conversation.
             context.fixed() + context.conversation_tokens() / 2
         } else {
             aim
@@ -67,20 +86,77 @@ impl Run {
         if floor > limit {
             return Err(Refusal::CannotFit { floor, limit });
         }
+        let enough = self.trim(aim, limit);
+        let planned = if enough {
+            None
+        } else {
+            match self.cover(aim) {
+                Ok(plan) => Some(plan),
+                Err(refusal) if self.did_nothing() && !self.must_shrink(limit) => {
+                    return Err(refusal);
+                }
+                Err(_) => None,
+            }
+        };
+        if planned.is_none() && self.did_nothing() && !self.must_shrink(limit) {
+            return Err(Refusal::NothingToCompress);
+        }
+        self.plan = Some(planned.unwrap_or_else(|| Plan {
+            covered: Vec::new(),
+            form: Form::Bare,
+            covered_tokens: 0,
+            newest: 0,
+            aim,
+            projected: self.context.tokens(),
+        }));
+        Ok(())
+    }
 
-        let cuts = self.cuts();
+    /// Whether the deterministic passes changed nothing.
+    fn did_nothing(&self) -> bool {
+        self.trimmed
+            .as_ref()
+            .is_none_or(|t| t.passes.is_empty() && !t.marked)
+    }
+
+    /// Whether a policy that never covers messages has to fall back on the emergency pass.
+    fn must_shrink(&self, limit: u32) -> bool {
+        let context = &self.context;
+        context.setup().policy.covers_with().is_none()
+            && (context.tokens() > limit
+                || (!self.options.manual && context.tokens() >= context.trigger()))
+    }
+
+    /// Chooses what a new layer covers.
+    fn cover(&self, aim: u32) -> Result<Plan, Refusal> {
+        let context = &self.context;
+        let shares = context.setup().shares;
+        let policy = &context.setup().policy;
+        let form = match policy.covers_with() {
+            Some(PassKind::Truncate) => Form::Note,
+            Some(_) => Form::Summary,
+            None => return Err(Refusal::NothingToCompress),
+        };
+        let (cuts, wanted) = self.cuts();
         let sums = Prefix::of(context);
-        let with = |cut| self.project(&sums, cut, true);
-        let without = |cut| self.project(&sums, cut, false);
+        let with = |cut| self.project(&sums, cut, form);
+        let without = |cut| self.project(&sums, cut, Form::Bare);
         let reaches = |size: &Size| size.projected <= aim;
         let smallest =
             |sizes: &mut dyn Iterator<Item = Size>| sizes.min_by_key(|s| (s.projected, s.cut));
+        let hard = matches!(self.options.aim, Aim::AtMost(_));
+        // Everything before the recent messages, where the policy says so.
+        let all = (policy.cover == Cover::All)
+            .then(|| cuts.iter().rev().find(|&&c| c <= wanted).map(|&c| with(c)))
+            .flatten()
+            .filter(|s| s.newest > 0 && (!hard || reaches(s)));
         // The first cut that reaches the aim with a summary; else, where the limit is hard, the first
         // that reaches it without one; else the one that comes nearest.
-        let summarized = cuts
-            .iter()
-            .map(|&c| with(c))
-            .find(|s| s.newest > 0 && reaches(s));
+        let summarized = all.or_else(|| {
+            cuts.iter()
+                .map(|&c| with(c))
+                .find(|s| s.newest > 0 && reaches(s))
+        });
         let chosen = match self.options.aim {
             Aim::Target => summarized.or_else(|| smallest(&mut cuts.iter().map(|&c| with(c)))),
             Aim::AtMost(_) => summarized
@@ -94,7 +170,7 @@ impl Run {
         if plan.covered.is_empty() {
             return Err(Refusal::NothingToCompress);
         }
-        if context.setup().policy.user_words == UserWords::Never {
+        if policy.user_words == UserWords::Never {
             let words: u32 = plan
                 .covered
                 .iter()
@@ -105,12 +181,12 @@ impl Run {
                 return Err(Refusal::NothingCompressible);
             }
         }
-        self.plan = Some(plan);
-        Ok(())
+        Ok(plan)
     }
 
-    /// Positions in `shown` before which the window may be cut, oldest first.
-    fn cuts(&self) -> Vec<usize> {
+    /// Positions in `shown` before which the window may be cut, oldest first; and where the policy would have
+    /// the recent messages begin, which a hard limit may go beyond.
+    fn cuts(&self) -> (Vec<usize>, usize) {
         let context = &self.context;
         let shown = &context.shown;
         let role = |p: usize| context.entries[shown[p]].message.role;
@@ -119,9 +195,14 @@ impl Run {
         // The last exchange stays; without one the last user message is the end.
         let last = |wanted: Role| (0..shown.len()).rev().find(|&p| role(p) == wanted);
         let Some(exchange) = last(Role::Assistant).or_else(|| last(Role::User)) else {
-            return Vec::new();
+            return (Vec::new(), 0);
         };
-        let end = self.keep_recent(exchange);
+        let wanted = self.keep_recent(exchange);
+        let end = if matches!(self.options.aim, Aim::AtMost(_)) {
+            exchange
+        } else {
+            wanted
+        };
 
         // A turn that is a small part of the window is kept or covered as a whole.
         let small = context.setup().shares.window * 2 / 5;
@@ -136,16 +217,23 @@ impl Run {
                 start = p;
             }
         }
-        (1..=end)
+        let cuts = (1..=end)
             .filter(|&p| {
                 safe[p]
                     && match role(p) {
                         Role::User => true,
-                        Role::Assistant => turn_is_large[p] || p == end,
+                        // where the seeds keep a number of messages, every safe place will do
+                        Role::Assistant => turn_is_large[p] || p == end || self.counts_messages(),
                         Role::Tool | Role::System => false,
                     }
             })
-            .collect()
+            .collect();
+        (cuts, wanted)
+    }
+
+    fn counts_messages(&self) -> bool {
+        let policy = &self.context.setup().policy;
+        policy.cover == Cover::All && policy.keep_recent != KeepRecent::Share
     }
 
     /// The last position before which may be cut, by the policy's rule for recent messages.
@@ -156,7 +244,7 @@ impl Run {
             KeepRecent::Share => return end,
             KeepRecent::Messages { messages } => shown.len().saturating_sub(messages as usize),
             KeepRecent::Tokens { tokens } => {
-                let mut left = tokens;
+                let mut left = scaled(tokens, context.setup().shares.window);
                 let mut at = shown.len();
                 while at > 0 && left > 0 {
                     at -= 1;
@@ -165,15 +253,11 @@ impl Run {
                 at
             }
         };
-        if matches!(self.options.aim, Aim::AtMost(_)) {
-            end
-        } else {
-            end.min(wanted)
-        }
+        end.min(wanted)
     }
 
     /// What the window would come to if everything before `cut` were covered.
-    fn project(&self, sums: &Prefix, cut: usize, summary: bool) -> Size {
+    fn project(&self, sums: &Prefix, cut: usize, form: Form) -> Size {
         let context = &self.context;
         let shares = context.setup().shares;
         let kept = self.kept_user(cut).map_or(0, |i| context.shown_tokens(i));
@@ -181,25 +265,36 @@ impl Run {
             .saturating_sub(sums.fixed[cut])
             .saturating_sub(kept);
         let tail = context.conversation_tokens().saturating_sub(covered);
-        let mut newest = if summary {
-            shares.newest.min(covered * 3 / 5)
-        } else {
-            0
-        };
-        if newest < SMALLEST_SUMMARY {
-            newest = 0;
+        let policy = &context.setup().policy;
+        let most = policy
+            .fading
+            .room(0, shares.window)
+            .unwrap_or(shares.newest);
+        let newest = match form {
+            Form::Summary => Some(most.min(covered * 3 / 5)).filter(|n| *n >= SMALLEST_SUMMARY),
+            Form::Note => Some(NOTE_TOKENS),
+            Form::Bare => None,
         }
-        let slots = shares.older_slots as usize;
-        let older: u32 = context
-            .view()
-            .layers
-            .iter()
-            .rev()
-            .take(slots)
-            .map(|l| l.tokens.min(shares.older))
-            .sum();
+        .unwrap_or(0);
+        let layers = context.view().layers.iter().rev();
+        let older: u32 = match &policy.fading {
+            // rewritten with what is covered now
+            Fading::Single { .. } if form == Form::Summary => 0,
+            Fading::Notes => layers
+                .take(shares.older_slots as usize)
+                .map(|l| l.tokens.min(shares.older))
+                .sum(),
+            fading => layers
+                .enumerate()
+                .map(|(age, l)| {
+                    l.tokens
+                        .min(fading.room(age + 1, shares.window).unwrap_or(l.tokens))
+                })
+                .sum(),
+        };
         let words = (sums.covered_user + sums.user[cut].saturating_sub(kept)).min(shares.user);
-        let words = if summary { words } else { 0 };
+        let keeps = form != Form::Bare && policy.user_words != UserWords::Summarize;
+        let words = if keeps { words } else { 0 };
         let frame = if newest + older + words > 0 {
             SLOT_FRAME
         } else {
@@ -207,6 +302,7 @@ impl Run {
         };
         Size {
             cut,
+            form: if newest == 0 { Form::Bare } else { form },
             newest,
             covered,
             projected: context.fixed_tokens() + frame + newest + older + words + tail,
@@ -222,6 +318,7 @@ impl Run {
             .collect();
         Plan {
             covered,
+            form: size.form,
             covered_tokens: size.covered,
             newest: size.newest,
             aim,
@@ -249,6 +346,7 @@ impl Run {
 #[derive(Debug, Clone, Copy)]
 struct Size {
     cut: usize,
+    form: Form,
     newest: u32,
     covered: u32,
     projected: u32,

@@ -3,11 +3,13 @@
 use crate::extractive;
 use crate::layer::Level;
 use crate::message::{Message, Part, Role, Seq};
-use crate::policy::Headings as PolicyHeadings;
+use crate::pass::offload;
+use crate::policy::{Fading, Headings as PolicyHeadings};
 use crate::prompt::{Headings, PromptMessage, SummaryRequest};
 use crate::retention;
+use crate::window::layer_body;
 
-use super::identify::words_of;
+use super::identify::{Form, words_of};
 use super::summarize::SummaryJob;
 use super::{Run, Stage};
 
@@ -37,13 +39,16 @@ impl Run {
         let Some(plan) = self.plan.clone() else {
             return;
         };
-        if plan.newest == 0 {
+        if plan.form != Form::Summary {
             return;
         }
-        let passages: Vec<JobPassage> = plan
-            .covered
-            .iter()
-            .map(|&i| passage(&self.context.entries[i].message))
+        let passages: Vec<JobPassage> = self
+            .rewritten()
+            .chain(
+                plan.covered
+                    .iter()
+                    .map(|&i| passage(&self.context.entries[i].message)),
+            )
             .filter(|p| !p.text.trim().is_empty())
             .collect();
         if passages.is_empty() {
@@ -98,6 +103,19 @@ impl Run {
             }
             self.queue.push_back(job);
         }
+    }
+
+    /// Where one layer is rewritten each time (seed 4), what it said is summarised along.
+    fn rewritten(&self) -> impl Iterator<Item = JobPassage> {
+        let single = matches!(self.context.setup().policy.fading, Fading::Single { .. });
+        let layers = self.context.view().layers.iter();
+        layers
+            .filter(move |l| single && l.tokens > 0)
+            .map(|l| JobPassage {
+                seq: l.range().from,
+                role: Role::Assistant,
+                text: layer_body(&l.summary, &l.ledger),
+            })
     }
 
     /// Splits at messages so that each request fits what the summariser may read.
@@ -198,10 +216,22 @@ const fn headings(headings: PolicyHeadings) -> Headings {
 }
 
 fn passage(message: &Message) -> JobPassage {
-    let parts: Vec<Part> = message.parts.clone();
+    let parts: Vec<Part> = message.parts.iter().map(restored).collect();
     JobPassage {
         seq: message.seq,
         role: message.role,
         text: words_of(&parts),
     }
+}
+
+/// What another program offloaded to a file of its own cannot be read here: it says so (O3). What palimpsest
+/// offloaded is whole in the message.
+fn restored(part: &Part) -> Part {
+    let mut part = part.clone();
+    if let Part::ToolResult { text, .. } = &mut part
+        && let Some(path) = offload::foreign_path(text)
+    {
+        *text = offload::unavailable(path);
+    }
+    part
 }

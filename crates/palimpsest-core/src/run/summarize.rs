@@ -6,11 +6,12 @@ use crate::error::CoreError;
 use crate::extractive::{self, Passage};
 use crate::layer::Author;
 use crate::mode::Mode;
+use crate::policy::OnFailure;
 use crate::prompt::Headings;
 use crate::retention;
 
 use super::prepare::JobPassage;
-use super::{Run, Stage};
+use super::{Refusal, Run, Stage};
 
 /// Number of a job within its run.
 pub type JobId = u32;
@@ -115,6 +116,11 @@ impl Run {
             }
         };
         debug_assert_eq!(self.stage, Stage::Summarize);
+        let refuses = self.context.setup().policy.on_failure == OnFailure::Refuse;
+        if refuses && matches!(answer, SuppliedSummary::Failed(_)) {
+            self.end(Refusal::ModelFailed);
+            return Ok(());
+        }
         let counter = self.context.counter.clone();
         let fallback = |reason: String| Written {
             text: waiting.extractive(counter.as_ref()),

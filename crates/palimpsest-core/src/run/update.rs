@@ -18,7 +18,7 @@ use crate::retention::{self, Audit, Emphasis};
 use crate::window::{layer_body, quote_line};
 
 use super::Run;
-use super::identify::SMALLEST_SUMMARY;
+use super::identify::{Form, SMALLEST_SUMMARY};
 
 /// The view being built.
 #[derive(Debug, Clone)]
@@ -68,6 +68,11 @@ impl Run {
         {
             view.reduced.remove(&seq);
         }
+        if plan.covered.is_empty() {
+            // the deterministic passes were enough, or nothing can be covered
+            self.draft = Some(draft);
+            return;
+        }
         let layer = self.new_layer(&plan, draft.note.as_ref(), view);
         draft.layer = layer.id;
         if let Some(note) = draft.note.take() {
@@ -88,11 +93,11 @@ impl Run {
         context.set_view(draft.view.clone());
 
         // What the summary missed; what room is left goes there first (P4).
-        if plan.newest > 0 {
+        if plan.form == Form::Summary {
             self.fill_ledger(&mut draft, &mut context, plan.newest, plan.aim);
         }
         let left = plan.aim.saturating_sub(context.tokens());
-        if left > 0 && plan.newest > 0 {
+        if left > 0 && plan.form == Form::Summary {
             let quoted: u32 = draft.view.quotes.iter().map(|q| q.tokens).sum();
             draft.view.quotes = quotes(&context, quoted.max(shares.user) + left);
             context.set_view(draft.view.clone());
@@ -114,9 +119,12 @@ impl Run {
         let counter = self.context.counter.as_ref();
         let id = view.next_layer;
         view.next_layer += 1;
-        let summary = note.map_or_else(String::new, |n| {
-            fit(&n.text, plan.newest, Level::Detailed, counter)
-        });
+        let messages = plan.covered.len() as u32;
+        let summary = match note {
+            Some(n) => fit(&n.text, plan.newest, Level::Detailed, counter),
+            None if plan.form == Form::Note => left_out(messages, plan.covered_tokens),
+            None => String::new(),
+        };
         let mut layer = Layer {
             id,
             level: Level::Detailed,
@@ -139,6 +147,10 @@ impl Run {
             files_modified: Vec::new(),
             next_steps: Vec::new(),
         };
+        let single = matches!(self.context.setup().policy.fading, Fading::Single { .. });
+        if single && plan.form == Form::Summary {
+            rewrite(&mut layer, view);
+        }
         recount(&mut layer, counter);
         layer
     }
@@ -148,33 +160,44 @@ impl Run {
     fn age(&self, view: &mut View) {
         let shares = self.context.setup().shares;
         let counter = self.context.counter.as_ref();
-        let single = matches!(self.context.setup().policy.fading, Fading::Single { .. });
-        let slots = if single {
-            1
-        } else {
-            shares.older_slots.max(1) as usize
+        let fading = &self.context.setup().policy.fading;
+        let slots = match fading {
+            Fading::Notes => shares.older_slots.max(1) as usize,
+            // what is rewritten is gone already; only layers of another policy are left
+            Fading::Single { .. } => 1,
+            Fading::Cascade { .. } | Fading::Ratios { .. } => CASCADE_SLOTS - 1,
         };
         while view.layers.len() > slots {
-            let rank = |i: usize| (view.layers[i].rank + view.layers[i + 1].rank, i);
-            let Some(at) = (0..view.layers.len() - 1).min_by_key(|&i| rank(i)) else {
-                break;
+            let at = match fading {
+                Fading::Notes => {
+                    let rank = |i: usize| (view.layers[i].rank + view.layers[i + 1].rank, i);
+                    (0..view.layers.len() - 1).min_by_key(|&i| rank(i))
+                }
+                // the oldest merge (C2)
+                _ => Some(0),
             };
+            let Some(at) = at else { break };
             let merged = self.merge(view, at);
             view.layers.splice(at..=at + 1, [Rc::new(merged)]);
         }
+        let layers = view.layers.len();
+        let notes = matches!(fading, Fading::Notes);
+        let most = |room| if notes { u32::MAX } else { room };
         for i in 0..view.layers.len() {
             let old = Rc::clone(&view.layers[i]);
-            if old.tokens <= shares.older {
+            let age = layers - i;
+            let room = fading.room(age, shares.window).unwrap_or(shares.older);
+            if old.tokens <= room {
                 continue;
             }
-            let level = if old.level == Level::Detailed {
-                Level::Moderate
-            } else {
-                Level::Compact
+            let level = match (fading, old.level) {
+                (Fading::Cascade { .. } | Fading::Ratios { .. }, _) if age > 1 => Level::Compact,
+                (_, Level::Detailed) => Level::Moderate,
+                _ => Level::Compact,
             };
-            let mut layer = self.text_of_notes(view, &old.notes, level, shares.older);
+            let mut layer = self.text_of_notes(view, &old.notes, level, room);
             if layer.is_empty() {
-                layer = fit(&old.summary, shares.older, level, counter);
+                layer = fit(&old.summary, room, level, counter);
             }
             let mut faded = Layer {
                 id: view.next_layer,
@@ -185,8 +208,8 @@ impl Run {
                 replaces: vec![old.id],
                 ..(*old).clone()
             };
-            faded.ledger = self.carry(view, &faded, shares.older);
-            recount(&mut faded, counter);
+            faded.ledger = self.carry(view, &faded, room);
+            keep_within(&mut faded, most(room), counter);
             if faded.tokens < old.tokens {
                 view.next_layer += 1;
                 view.layers[i] = Rc::new(faded);
@@ -196,10 +219,20 @@ impl Run {
 
     fn merge(&self, view: &mut View, at: usize) -> Layer {
         let shares = self.context.setup().shares;
+        let fading = &self.context.setup().policy.fading;
+        let room = fading
+            .room(usize::MAX, shares.window)
+            .unwrap_or(shares.older);
         let (a, b) = (Rc::clone(&view.layers[at]), Rc::clone(&view.layers[at + 1]));
         let notes: Vec<u32> = a.notes.iter().chain(&b.notes).copied().collect();
         let level = a.level.min(b.level).min(Level::Moderate);
-        let summary = self.text_of_notes(view, &notes, level, shares.older);
+        let mut summary = self.text_of_notes(view, &notes, level, room);
+        if notes.is_empty() && a.tokens + b.tokens > 0 {
+            summary = left_out(
+                a.messages + b.messages,
+                a.original_tokens.saturating_add(b.original_tokens),
+            );
+        }
         let mut merged = Layer {
             id: view.next_layer,
             level,
@@ -234,8 +267,14 @@ impl Run {
         };
         view.next_layer += 1;
         merged.covers.sort_unstable();
-        merged.ledger = self.carry(view, &merged, shares.older);
-        recount(&mut merged, self.context.counter.as_ref());
+        merged.ledger = self.carry(view, &merged, room);
+        // the shares of section XI leave room for that; the sizes of a cascade are the sizes
+        let most = if matches!(fading, Fading::Notes) {
+            u32::MAX
+        } else {
+            room
+        };
+        keep_within(&mut merged, most, self.context.counter.as_ref());
         merged
     }
 
@@ -286,12 +325,27 @@ impl Run {
             check = draft.audit.check(&window_words(context));
         }
         let own = newest.saturating_sub(layer.tokens);
-        let room = own
-            .max(quarter.min(own + left))
-            .max(aim.saturating_sub(context.tokens()).min(newest * 2));
+        // The sizes of a cascade are the sizes of its layers; else what is left under the aim helps too.
+        let fixed = self
+            .context
+            .setup()
+            .policy
+            .fading
+            .room(0, u32::MAX)
+            .is_some();
+        let room = if fixed {
+            own
+        } else {
+            own.max(quarter.min(own + left))
+                .max(aim.saturating_sub(context.tokens()).min(newest * 2))
+        };
         layer.ledger =
             retention::ledger(&check.missing, emphasis(self.options.mode), room, counter).lines;
-        recount(&mut layer, counter);
+        if fixed {
+            keep_within(&mut layer, newest, counter);
+        } else {
+            recount(&mut layer, counter);
+        }
         draft.view.layers[at] = Rc::new(layer);
         context.set_view(draft.view.clone());
     }
@@ -343,17 +397,50 @@ fn quotes(context: &Context, room: u32) -> Vec<Quote> {
     quotes
 }
 
-/// Adds the layer; two neighbouring ones without a word become one.
+/// The most layers of a cascade; more merge (C5).
+const CASCADE_SLOTS: usize = 10;
+
+/// The line of a layer that has no summary (P8, `truncate`).
+fn left_out(messages: u32, tokens: u32) -> String {
+    format!("{messages} earlier messages ({tokens} tokens) were left out.")
+}
+
+/// Whether the layer says no more than that messages were left out.
+fn is_wordless(layer: &Layer) -> bool {
+    layer.tokens == 0
+        || (layer.notes.is_empty()
+            && layer.ledger.is_empty()
+            && layer.summary == left_out(layer.messages, layer.original_tokens))
+}
+
+/// The layers that are there become part of the new one (seed 4).
+fn rewrite(layer: &mut Layer, view: &mut View) {
+    for old in view.layers.drain(..).rev() {
+        layer.covers.extend(old.covers.iter().copied());
+        layer.messages += old.messages;
+        layer.original_tokens = layer.original_tokens.saturating_add(old.original_tokens);
+        layer.replaces.push(old.id);
+        layer.created = layer.created.min(old.created);
+    }
+    layer.covers.sort_unstable();
+}
+
+/// Adds the layer; two neighbouring ones without a summary become one.
 fn push_layer(view: &mut View, layer: Layer) {
     if let Some(last) = view.layers.last()
-        && last.tokens == 0
-        && layer.tokens == 0
+        && is_wordless(last)
+        && is_wordless(&layer)
     {
         let mut joined = layer;
+        let says = last.tokens > 0 || joined.tokens > 0;
         joined.covers = last.covers.iter().chain(&joined.covers).copied().collect();
         joined.messages += last.messages;
         joined.original_tokens = joined.original_tokens.saturating_add(last.original_tokens);
         joined.replaces.push(last.id);
+        if says {
+            joined.summary = left_out(joined.messages, joined.original_tokens);
+            joined.tokens = last.tokens.max(joined.tokens) + 2;
+        }
         view.layers.pop();
         view.layers.push(Rc::new(joined));
         return;
@@ -367,6 +454,14 @@ pub(crate) fn fit(text: &str, room: u32, level: Level, counter: &dyn TokenCounte
         return text.to_owned();
     }
     extractive::shorten(text, room, level.into(), counter)
+}
+
+/// Counts the layer, and lets go of the ledger's last lines until it is within `room`.
+fn keep_within(layer: &mut Layer, room: u32, counter: &dyn TokenCounter) {
+    recount(layer, counter);
+    while layer.tokens > room && layer.ledger.pop().is_some() {
+        recount(layer, counter);
+    }
 }
 
 /// Counts summary and ledger as they stand in the slot.

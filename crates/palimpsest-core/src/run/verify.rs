@@ -2,9 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::context::Cause;
-use crate::pass::emergency;
+use crate::context::{Cause, Context};
+use crate::layer::LayerId;
+use crate::pass::offload::{self, Reference};
+use crate::pass::{PassKind, Shed, emergency, fade};
+use crate::policy::Pass;
 
+use super::identify::Form;
 use super::update::window_words;
 use super::{Aim, Proposal, Refusal, Run, RunReport};
 
@@ -19,21 +23,69 @@ impl Run {
             Aim::Target => self.context.setup().shares.limit,
             Aim::AtMost(most) => most,
         };
+        let trimmed = self.trimmed.take();
+        let mut passes = trimmed.as_ref().map_or_else(Vec::new, |t| t.passes.clone());
+        let replaced = trimmed.as_ref().map_or(0, |t| t.replaced);
+        let marked = trimmed.as_ref().is_some_and(|t| t.marked);
+        if let Some(trimmed) = &trimmed {
+            draft
+                .adjustments
+                .extend(trimmed.adjustments.iter().cloned());
+        }
         let mut context = self.context.clone();
         context.set_view(draft.view.clone());
-        if context.tokens() > limit {
-            let helped = emergency::shrink(&mut context, limit, self.seed.now)?;
-            draft.adjustments.extend(helped);
+        let covers = !plan.covered.is_empty();
+        if covers {
+            let from = trimmed.as_ref().map_or(before, |t| t.context.tokens());
+            passes.push(Shed {
+                pass: if plan.form == Form::Note {
+                    PassKind::Truncate
+                } else {
+                    PassKind::Summarize
+                },
+                messages: plan.covered.len() as u32,
+                tokens: from.saturating_sub(context.tokens()),
+            });
         }
+        let newest = covers.then_some(draft.layer);
+        self.last_resorts(
+            &mut context,
+            &mut passes,
+            &mut draft.adjustments,
+            newest,
+            (plan.aim, limit),
+        )?;
         let after = context.tokens();
         let worth = if self.options.manual {
             0
         } else {
-            plan.covered_tokens.div_ceil(10)
+            plan.covered_tokens.saturating_add(replaced).div_ceil(10)
         };
         let needed = before > limit;
-        if after >= before || (!needed && before - after < worth) {
-            return Err(Refusal::NotWorth { before, after });
+        let only_marked = marked && passes.is_empty() && after <= limit;
+        if !only_marked && (after >= before || (!needed && before - after < worth)) {
+            // The new layer was not worth it; what the passes before it did may still be.
+            return match trimmed {
+                Some(trimmed) if covers && !trimmed.passes.is_empty() => {
+                    let mut plan = plan;
+                    plan.covered.clear();
+                    plan.covered_tokens = 0;
+                    plan.newest = 0;
+                    plan.form = Form::Bare;
+                    let mut view = trimmed.context.view().clone();
+                    view.compactions += 1;
+                    self.draft = Some(super::update::Draft::new(
+                        view,
+                        None,
+                        crate::retention::Audit::default(),
+                    ));
+                    self.context = trimmed.context.clone();
+                    self.plan = Some(plan);
+                    self.trimmed = Some(trimmed);
+                    self.verify()
+                }
+                _ => Err(Refusal::NotWorth { before, after }),
+            };
         }
 
         let audit = draft.audit.check(&window_words(&context));
@@ -49,6 +101,7 @@ impl Run {
             *layer = Rc::new(written);
         }
         view.revision = before_context.view().revision + 1;
+        let reread = reread(&before_context, &context);
         view.cause = Cause::Compaction {
             number: view.compactions,
             manual: self.options.manual,
@@ -65,7 +118,10 @@ impl Run {
             quoted: view.quotes.iter().map(|q| q.seq).collect(),
             retention,
             dropped,
-            reread: after.saturating_sub(context.fixed_tokens()),
+            preserved: context.shown.len() as u32,
+            released: released(&before_context, &context),
+            reread,
+            passes,
             adjustments: draft.adjustments,
             manual: self.options.manual,
             segments_before: before_context.stretches(),
@@ -81,4 +137,77 @@ impl Run {
             report,
         })
     }
+
+    /// The steps after the summary: older layers one step shorter, then whatever it takes to fit.
+    fn last_resorts(
+        &self,
+        context: &mut Context,
+        passes: &mut Vec<Shed>,
+        adjustments: &mut Vec<String>,
+        newest: Option<LayerId>,
+        (aim, limit): (u32, u32),
+    ) -> Result<(), Refusal> {
+        let policy = Rc::clone(&context.setup().policy);
+        let mut shed = |pass, messages, before: u32, context: &Context| {
+            passes.push(Shed {
+                pass,
+                messages,
+                tokens: before.saturating_sub(context.tokens()),
+            });
+        };
+        let before = context.tokens();
+        if before > limit && policy.passes.contains(&Pass::Fade) {
+            fade::step(context, newest, self.seed.now);
+            if context.tokens() < before {
+                shed(PassKind::Fade, 0, before, context);
+                adjustments.push("made the older layers one step shorter".into());
+            }
+        }
+        // A policy that covers nothing goes down to its target at once, not to the limit at every message.
+        let covers = policy.covers_with().is_some();
+        let before = context.tokens();
+        let most = if covers || before < context.trigger() || self.options.manual {
+            limit
+        } else {
+            aim.min(limit)
+        };
+        if before > most {
+            let mut smaller = context.clone();
+            let helped = match emergency::shrink(&mut smaller, most, self.seed.now) {
+                Err(_) if most < limit => {
+                    smaller = context.clone();
+                    emergency::shrink(&mut smaller, limit, self.seed.now)?
+                }
+                result => result?,
+            };
+            *context = smaller;
+            adjustments.extend(helped);
+            shed(PassKind::Emergency, 0, before, context);
+        }
+        Ok(())
+    }
+}
+
+/// The references that the old window showed and the new one does not.
+fn released(before: &Context, after: &Context) -> Vec<Reference> {
+    let left = offload::references(after);
+    let mut gone = offload::references(before);
+    gone.retain(|r| !left.contains(r));
+    gone
+}
+
+/// Tokens that the model has to read again: everything from the first message on that differs. A provider's
+/// prefix cache, and a local model's, reach that far.
+fn reread(before: &Context, after: &Context) -> u32 {
+    let (old, new) = (before.window(), after.window());
+    let same = old
+        .messages()
+        .iter()
+        .zip(new.messages())
+        .take_while(|(a, b)| a.role() == b.role() && a.parts() == b.parts())
+        .count();
+    new.messages()[same..]
+        .iter()
+        .map(crate::window::WindowMessage::tokens)
+        .fold(0, u32::saturating_add)
 }

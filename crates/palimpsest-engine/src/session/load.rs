@@ -177,6 +177,8 @@ pub(super) async fn view(
         quotes: row.quotes,
         recalled: row.recalled,
         watermark: row.watermark,
+        pending: row.pending,
+        anchors: row.anchors,
         compactions: row.compactions,
         next_layer: row.next_layer,
         next_note: row.next_note,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, pin_mut};
 use palimpsest_core::message::{Part, Seq};
-use palimpsest_core::pass::emergency;
+use palimpsest_core::pass::{PassKind, Shed, emergency};
 use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestOptions, Usage,
 };
@@ -269,6 +269,13 @@ impl Session {
                 retention: 0.0,
                 dropped: Vec::new(),
                 reread: context.tokens(),
+                preserved: context.shown_count(),
+                released: Vec::new(),
+                passes: vec![Shed {
+                    pass: PassKind::Emergency,
+                    messages: 0,
+                    tokens: before.saturating_sub(context.tokens()),
+                }],
                 adjustments,
                 manual: false,
                 segments_before,

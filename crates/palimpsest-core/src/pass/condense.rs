@@ -1,0 +1,114 @@
+//! Tool output and tool-call arguments said more briefly (T2, T3). What is shortened and how is data:
+//! [`CondenseOptions`].
+
+use crate::condense::{self, CondenseOptions, ToolText};
+use crate::context::Context;
+use crate::message::{Part, Role};
+use crate::rendition::{Reduced, ReducedKind, Rendition, escape_fences, verbatim_parts};
+
+use super::{Edits, OpenCalls};
+
+/// Shorter forms of the messages before entry `end`. Only of what is shown as it was said: nothing is
+/// condensed twice.
+pub fn edits(context: &Context, end: usize, options: &CondenseOptions) -> Edits {
+    let mut calls = OpenCalls::default();
+    let mut edits = Edits::new();
+    for &index in context.shown.iter().take_while(|i| **i < end) {
+        calls.see(context, index);
+        if let Some(reduced) = shorter(context, index, options, &mut calls) {
+            edits.insert(index, reduced);
+        }
+    }
+    edits
+}
+
+/// The shorter form of the last entry alone, as it arrives (T2); `None` if it stays as it is.
+pub fn on_arrival(context: &Context, options: &CondenseOptions) -> Option<Reduced> {
+    let last = context.entries.len().checked_sub(1)?;
+    let mut calls = OpenCalls::default();
+    // a result answers one of the calls of its own turn
+    let turn = context.last_user().map_or(0, |u| u.min(last));
+    for index in turn..last {
+        calls.see(context, index);
+        for call in context.entries[index].message.results() {
+            calls.answer(call);
+        }
+    }
+    let reduced = shorter(context, last, options, &mut calls)?;
+    (reduced.tokens < context.shown_tokens(last)).then_some(reduced)
+}
+
+fn shorter(
+    context: &Context,
+    index: usize,
+    options: &CondenseOptions,
+    calls: &mut OpenCalls<'_>,
+) -> Option<Reduced> {
+    let message = &context.entries[index].message;
+    let plain = context.view.rendition(message.seq) == Rendition::Verbatim;
+    let counter = context.counter.as_ref();
+    let window = context.setup.shares.window;
+    if !super::has_tools(context, index) {
+        return None;
+    }
+    let mut changed = false;
+    let mut short = |part: &Part| match part {
+        Part::ToolResult {
+            call,
+            name,
+            text,
+            error,
+        } => {
+            let asked = calls.answer(call);
+            let tool = name.as_deref().or(asked.map(|c| c.name)).unwrap_or("");
+            let result = ToolText {
+                tool,
+                text,
+                is_error: *error,
+                window,
+            };
+            let condensed = plain.then(|| condense::condense(result, options, counter))??;
+            changed = true;
+            Some(Part::ToolResult {
+                call: call.clone(),
+                name: name.clone(),
+                text: escape_fences(&condensed.text).into_owned(),
+                error: *error,
+            })
+        }
+        Part::ToolCall {
+            id,
+            name,
+            arguments,
+        } if plain && message.role == Role::Assistant && !options.debug => {
+            let arguments = condense::condense_arguments(arguments)?;
+            changed = true;
+            Some(Part::ToolCall {
+                id: id.clone(),
+                name: name.clone(),
+                arguments,
+            })
+        }
+        _ => None,
+    };
+    let forms: Vec<Option<Part>> = message
+        .parts
+        .iter()
+        .filter(|p| !p.is_empty())
+        .map(&mut short)
+        .collect();
+    if !changed {
+        return None;
+    }
+    let parts = verbatim_parts(message)
+        .into_iter()
+        .zip(forms)
+        .map(|(was, short)| short.unwrap_or(was))
+        .collect();
+    Some(Reduced::new(
+        ReducedKind::Condensed,
+        message.role,
+        parts,
+        counter,
+    ))
+}

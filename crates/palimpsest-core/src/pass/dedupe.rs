@@ -1,0 +1,312 @@
+//! Repeated and superseded tool output shown once, where it is newest (T3): the same output again, a file
+//! read again, a file written after it was read, and what was written into a file that was written or
+//! read again. Failed results are never touched.
+
+use std::collections::BTreeMap;
+use std::hash::Hasher;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use siphasher::sip::SipHasher13;
+
+use crate::context::Context;
+use crate::glob;
+use crate::message::{Part, Role, Seq};
+use crate::rendition::{Reduced, ReducedKind, Rendition};
+
+use super::{Call, Edits, OpenCalls};
+
+/// What counts as a repetition. Names are patterns ([`crate::glob`]), compared in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct DedupeOptions {
+    /// Texts of fewer bytes stay.
+    pub floor: usize,
+    /// Tools that return a file.
+    pub reads: String,
+    /// Tools that replace a file.
+    pub writes: String,
+    /// Tools that change a part of a file.
+    pub edits: String,
+    /// Arguments that name the file, the first that is there.
+    pub paths: Vec<String>,
+}
+
+impl Default for DedupeOptions {
+    fn default() -> Self {
+        let words = |list: &str| list.split(' ').map(str::to_owned).collect();
+        Self {
+            floor: 240,
+            reads: "{read,cat,open,view,*read_file*,*readfile*,*file_read*,get_file*,open_file*,view_file*}".into(),
+            writes: "{write,*write_file*,*writefile*,*file_write*,create_file*,save_file*,put_file*}".into(),
+            edits: "{edit,*edit_file*,*file_edit*,*str_replace*,*apply_patch*,multiedit,insert*}".into(),
+            paths: words("path file_path filePath file filename fileName target_file uri"),
+        }
+    }
+}
+
+/// What a tool does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Read,
+    Write,
+    Edit,
+}
+
+/// One successful use of a file.
+struct Use<'a> {
+    act: Act,
+    path: String,
+    /// The arguments beside the path: a range, for a read.
+    rest: String,
+    call: Call<'a>,
+    result: (usize, usize),
+    result_bytes: usize,
+}
+
+/// Where each text was seen last, by its hash and length: entry, part, text.
+type Newest<'a> = BTreeMap<(u64, usize), Vec<(usize, usize, &'a str)>>;
+
+/// Shorter forms of messages before entry `end` whose tool output stands again, or newer, further down.
+pub fn edits(context: &Context, end: usize, options: &DedupeOptions) -> Edits {
+    let mut calls = OpenCalls::default();
+    let mut uses: Vec<Use<'_>> = Vec::new();
+    // the newest place of each text, walking from the oldest
+    let mut texts: Newest<'_> = BTreeMap::new();
+    // what to show instead, by entry and part
+    let mut notes: BTreeMap<(usize, usize), Note> = BTreeMap::new();
+    for &index in &context.shown {
+        calls.see(context, index);
+        for (p, part) in context.entries[index].message.parts.iter().enumerate() {
+            let Part::ToolResult {
+                call, text, error, ..
+            } = part
+            else {
+                continue;
+            };
+            let asked = calls.answer(call);
+            if *error {
+                continue;
+            }
+            if text.len() >= options.floor {
+                let same = texts.entry((hash(text), text.len())).or_default();
+                if let Some(older) = same.iter_mut().find(|(_, _, t)| t == text) {
+                    notes.insert((older.0, older.1), Note::Repeated(seq(context, index)));
+                    *older = (index, p, text);
+                } else {
+                    same.push((index, p, text));
+                }
+            }
+            if let Some(used) = asked.and_then(|c| file_use(c, (index, p), text.len(), options)) {
+                uses.push(used);
+            }
+        }
+    }
+    superseded(context, &uses, options, &mut notes);
+    forms(context, end, &notes, options)
+}
+
+/// What stands in the place of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Note {
+    /// The same output came again.
+    Repeated(Seq),
+    /// The file was read again.
+    ReadAgain(String, Seq),
+    /// The file was written after that.
+    Written(String, Seq),
+}
+
+impl Note {
+    fn text(&self) -> String {
+        match self {
+            Self::Repeated(seq) => format!("[the same output came again in message {seq}]"),
+            Self::ReadAgain(path, seq) => {
+                format!("[outdated: {path} was read again in message {seq}]")
+            }
+            Self::Written(path, seq) => format!("[outdated: {path} was written in message {seq}]"),
+        }
+    }
+}
+
+fn seq(context: &Context, index: usize) -> Seq {
+    context.entries[index].message.seq
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+fn file_use<'a>(
+    call: Call<'a>,
+    result: (usize, usize),
+    result_bytes: usize,
+    options: &DedupeOptions,
+) -> Option<Use<'a>> {
+    let tool = call.name.to_lowercase();
+    let act = if glob::matches(&options.reads, &tool) {
+        Act::Read
+    } else if glob::matches(&options.writes, &tool) {
+        Act::Write
+    } else if glob::matches(&options.edits, &tool) {
+        Act::Edit
+    } else {
+        return None;
+    };
+    let mut arguments: Map<String, Value> = serde_json::from_str(call.arguments).ok()?;
+    let key = options
+        .paths
+        .iter()
+        .find(|p| arguments.get(*p).is_some_and(Value::is_string))?;
+    let path = arguments
+        .remove(key)?
+        .as_str()?
+        .trim_start_matches("./")
+        .to_owned();
+    let rest = if act == Act::Read {
+        let mut rest: Vec<String> = arguments
+            .iter()
+            .filter(|(_, v)| !v.is_null())
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect();
+        rest.sort_unstable();
+        rest.join(",")
+    } else {
+        String::new()
+    };
+    Some(Use {
+        act,
+        path,
+        rest,
+        call,
+        result,
+        result_bytes,
+    })
+}
+
+/// A read goes when the same range, or the whole file, is read or the file written later; a write or edit goes
+/// when the whole file is written or read later.
+fn superseded(
+    context: &Context,
+    uses: &[Use<'_>],
+    options: &DedupeOptions,
+    notes: &mut BTreeMap<(usize, usize), Note>,
+) {
+    // walking from the newest: what came later, by path
+    let mut written: BTreeMap<&str, Seq> = BTreeMap::new();
+    let mut whole: BTreeMap<&str, Seq> = BTreeMap::new();
+    let mut ranges: BTreeMap<(&str, &str), Seq> = BTreeMap::new();
+    for used in uses.iter().rev() {
+        let path = used.path.as_str();
+        let at = seq(context, used.result.0);
+        let read_again = whole
+            .get(path)
+            .or_else(|| ranges.get(&(path, used.rest.as_str())));
+        let note = match (used.act, written.get(path), read_again) {
+            (Act::Read, _, Some(later)) => Some(Note::ReadAgain(used.path.clone(), *later)),
+            (_, Some(later), _) => Some(Note::Written(used.path.clone(), *later)),
+            (Act::Write | Act::Edit, None, _) => whole
+                .get(path)
+                .map(|later| Note::ReadAgain(used.path.clone(), *later)),
+            (Act::Read, None, None) => None,
+        };
+        if let Some(note) = note {
+            let place = match used.act {
+                Act::Read => (used.result_bytes >= options.floor).then_some(used.result),
+                Act::Write | Act::Edit => Some((used.call.entry, used.call.part)),
+            };
+            if let Some(place) = place {
+                notes.entry(place).or_insert(note);
+            }
+        }
+        match used.act {
+            Act::Write => {
+                written.entry(path).or_insert(at);
+            }
+            Act::Read if used.rest.is_empty() => {
+                whole.entry(path).or_insert(at);
+            }
+            Act::Read => {
+                ranges.entry((path, used.rest.as_str())).or_insert(at);
+            }
+            Act::Edit => {}
+        }
+    }
+}
+
+fn forms(
+    context: &Context,
+    end: usize,
+    notes: &BTreeMap<(usize, usize), Note>,
+    options: &DedupeOptions,
+) -> Edits {
+    let counter = context.counter.as_ref();
+    let mut edits = Edits::new();
+    let mut from = (0, 0);
+    while let Some((&(index, _), _)) = notes.range(from..).next() {
+        from = (index + 1, 0);
+        if index >= end {
+            break;
+        }
+        let message = &context.entries[index].message;
+        // a form of other parts than the message has cannot be matched part by part
+        let Some(now) = super::parts_now(context, index) else {
+            continue;
+        };
+        let numbers: Vec<usize> = (0..message.parts.len())
+            .filter(|&p| !message.parts[p].is_empty())
+            .collect();
+        let kind = match context.view.rendition(message.seq) {
+            Rendition::Reduced(r) if r.kind != ReducedKind::Condensed => continue,
+            _ => ReducedKind::Condensed,
+        };
+        if numbers.len() != now.len() {
+            continue;
+        }
+        let mut parts = now.into_owned();
+        let mut changed = false;
+        for (part, number) in parts.iter_mut().zip(numbers) {
+            let Some(note) = notes.get(&(index, number)) else {
+                continue;
+            };
+            match part {
+                Part::ToolResult { text, .. } => {
+                    *text = note.text();
+                    changed = true;
+                }
+                Part::ToolCall { arguments, .. } if message.role == Role::Assistant => {
+                    if let Some(short) = outdated(arguments, &note.text(), options.floor) {
+                        *arguments = short;
+                        changed = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if changed {
+            edits.insert(index, Reduced::new(kind, message.role, parts, counter));
+        }
+    }
+    edits
+}
+
+/// The arguments with every long text replaced by the note; still a JSON object with the same keys. `None`
+/// if nothing in it is long.
+fn outdated(arguments: &str, note: &str, floor: usize) -> Option<String> {
+    let mut object: Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    let mut changed = false;
+    for (_, value) in &mut object {
+        let long = match value {
+            Value::String(text) => text.len() >= floor,
+            Value::Array(_) | Value::Object(_) => value.to_string().len() >= floor,
+            _ => false,
+        };
+        if long {
+            *value = Value::String(note.to_owned());
+            changed = true;
+        }
+    }
+    changed.then(|| Value::Object(object).to_string())
+}

@@ -1,0 +1,67 @@
+//! Layers made shorter where they stand (C3). Deterministic; a form that got no shorter is discarded.
+
+use std::rc::Rc;
+
+use crate::context::Context;
+use crate::layer::{Layer, LayerId, Level};
+use crate::run::shrinking::{fit, recount};
+
+/// Every layer but `newest` one step shorter: at most half of what it is, as its level says (snippets →
+/// references → essentials).
+pub fn step(context: &mut Context, newest: Option<LayerId>, now: f64) {
+    let halves: Vec<(u32, Level)> = context
+        .view
+        .layers
+        .iter()
+        .map(|l| {
+            let level = match l.level {
+                Level::Detailed => Level::Moderate,
+                Level::Moderate | Level::Compact => Level::Compact,
+            };
+            let room = if Some(l.id) == newest {
+                l.tokens
+            } else {
+                l.tokens / 2
+            };
+            (room, level)
+        })
+        .collect();
+    shorten(context, now, |i| halves[i]);
+}
+
+/// Every layer to essentials within `room` tokens.
+pub fn to_essentials(context: &mut Context, room: u32, now: f64) {
+    shorten(context, now, |_| (room, Level::Compact));
+}
+
+fn shorten(context: &mut Context, now: f64, to: impl Fn(usize) -> (u32, Level)) {
+    let mut view = context.view.clone();
+    for (i, layer) in view.layers.iter_mut().enumerate() {
+        let (room, level) = to(i);
+        if layer.tokens <= room || room < SMALLEST {
+            continue;
+        }
+        let counter = context.counter.as_ref();
+        let mut faded = Layer {
+            level,
+            compressed_at: now,
+            ..(**layer).clone()
+        };
+        faded.summary = fit(&layer.summary, room, level, counter);
+        let mut left = room.saturating_sub(counter.count(&faded.summary));
+        faded.ledger.retain(|line| {
+            let cost = counter.count(line) + 2;
+            let keep = cost <= left;
+            left -= if keep { cost } else { 0 };
+            keep
+        });
+        recount(&mut faded, counter);
+        if faded.tokens < layer.tokens {
+            *layer = Rc::new(faded);
+        }
+    }
+    context.set_view(view);
+}
+
+/// Below this a layer says nothing any more; it is not made shorter.
+const SMALLEST: u32 = 12;

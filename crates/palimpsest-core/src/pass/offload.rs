@@ -1,0 +1,215 @@
+//! Large tool results shown as references (O1). The text stays in the history: `recall` brings it back,
+//! for the user and, as a tool, for the model.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::condense::cut;
+use crate::context::{Context, View};
+use crate::message::{Message, Part, Seq};
+use crate::rendition::{Reduced, ReducedKind, Rendition, escape_fences};
+
+use super::Edits;
+
+/// Results of more tokens than both of these are offloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OffloadOptions {
+    /// Tokens.
+    pub tokens: u32,
+    /// Share of the window, in percent.
+    pub window_percent: u32,
+}
+
+impl OffloadOptions {
+    /// The largest result that stays.
+    pub fn floor(&self, window: u32) -> u32 {
+        let share = u64::from(window) * u64::from(self.window_percent) / 100;
+        self.tokens.max(share as u32)
+    }
+}
+
+/// Where an offloaded text is: message and part of this session, and what it is recognised by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
+    /// The message that holds it.
+    pub message: Seq,
+    /// The part of the message, from 0.
+    pub part: u32,
+    /// Name of the content: the first 16 bytes of its SHA-256, in hexadecimal. A blob has the same.
+    pub hash: String,
+    /// Bytes of the text.
+    pub bytes: u32,
+    /// Its beginning.
+    pub head: String,
+    /// Its end.
+    pub tail: String,
+}
+
+/// Bytes of the beginning and of the end that a reference shows.
+const HEAD: usize = 240;
+const TAIL: usize = 120;
+/// How every reference begins.
+const MARK: &str = "[offloaded: message ";
+/// How the results of seed 4's own program begin that lie in a file of theirs.
+const FOREIGN: &str = "Tool result is at: ";
+
+impl Reference {
+    /// The reference to a part's text.
+    pub fn new(message: Seq, part: u32, text: &str) -> Self {
+        Self {
+            message,
+            part,
+            hash: content_hash(text.as_bytes()),
+            bytes: text.len() as u32,
+            head: cut::head(text, HEAD).trim_end().to_owned(),
+            tail: cut::tail(text, TAIL).trim_start().to_owned(),
+        }
+    }
+
+    /// What the model sees in place of the text.
+    pub fn text(&self) -> String {
+        let Self {
+            message,
+            part,
+            hash,
+            bytes,
+            head,
+            tail,
+        } = self;
+        format!(
+            "{MARK}{message}, part {part}, {bytes} bytes, {hash}; recall shows all of it]\n{}\n…\n{}",
+            escape_fences(head),
+            escape_fences(tail)
+        )
+    }
+
+    /// Reads message, part, bytes and hash from a shown reference. Head and tail are not read back.
+    pub fn parse(text: &str) -> Option<Self> {
+        let line = text.strip_prefix(MARK)?.lines().next()?;
+        let (message, rest) = line.split_once(", part ")?;
+        let (part, rest) = rest.split_once(", ")?;
+        let (bytes, rest) = rest.split_once(" bytes, ")?;
+        let hash = rest.split_once(';')?.0;
+        Some(Self {
+            message: message.parse().ok()?,
+            part: part.parse().ok()?,
+            hash: hash.to_owned(),
+            bytes: bytes.parse().ok()?,
+            head: String::new(),
+            tail: String::new(),
+        })
+    }
+}
+
+/// A name for a content: the first 16 bytes of its SHA-256, in hexadecimal.
+pub fn content_hash(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let digest = Sha256::digest(bytes);
+    digest[..16].iter().fold(String::new(), |mut text, byte| {
+        // writing to a string cannot fail
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The path in a result that lies in a file of another program ("Tool result is at: path"). Such a result
+/// is a reference already.
+pub fn foreign_path(text: &str) -> Option<&str> {
+    let path = text.trim().strip_prefix(FOREIGN)?.trim();
+    (!path.is_empty() && !path.contains('\n')).then_some(path)
+}
+
+/// What stands for a content that cannot be read (O3).
+pub fn unavailable(reference: &str) -> String {
+    format!("[Content unavailable: {reference}]")
+}
+
+/// Forms of the messages before entry `end` in which large results are references. Failed results stay:
+/// errors are read whole.
+pub fn edits(context: &Context, end: usize, options: OffloadOptions) -> Edits {
+    let floor = options.floor(context.setup.shares.window);
+    let counter = context.counter.as_ref();
+    let mut edits = Edits::new();
+    for &index in context.shown.iter().take_while(|i| **i < end) {
+        if context.shown_tokens(index) <= floor || !super::has_tools(context, index) {
+            continue;
+        }
+        let message = &context.entries[index].message;
+        let Some(now) = super::parts_now(context, index) else {
+            continue;
+        };
+        let numbers: Vec<usize> = (0..message.parts.len())
+            .filter(|&p| !message.parts[p].is_empty())
+            .collect();
+        if numbers.len() != now.len() {
+            continue;
+        }
+        let mut parts = now.into_owned();
+        let mut changed = false;
+        for (shown, number) in parts.iter_mut().zip(numbers) {
+            let Part::ToolResult {
+                text, error: false, ..
+            } = shown
+            else {
+                continue;
+            };
+            if counter.count_until(text, floor).is_some() || Reference::parse(text).is_some() {
+                continue;
+            }
+            let Part::ToolResult { text: said, .. } = &message.parts[number] else {
+                continue;
+            };
+            *text = Reference::new(message.seq, number as u32, said).text();
+            changed = true;
+        }
+        if changed {
+            let reduced = Reduced::new(ReducedKind::Offloaded, message.role, parts, counter);
+            edits.insert(index, reduced);
+        }
+    }
+    edits
+}
+
+/// The references that a view shows, oldest first.
+pub fn references(context: &Context) -> Vec<Reference> {
+    let shown = context.shown.iter().filter_map(|&index| {
+        let message = &context.entries[index].message;
+        match context.view.rendition(message.seq) {
+            Rendition::Reduced(r) if r.kind == ReducedKind::Offloaded => Some(&r.parts),
+            _ => None,
+        }
+    });
+    shown
+        .flatten()
+        .filter_map(|part| match part {
+            Part::ToolResult { text, .. } => Reference::parse(text),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The text that a reference stands for. `None` if the message is not on this path, or holds another text.
+pub fn resolve<'a>(context: &'a Context, reference: &Reference) -> Option<&'a str> {
+    let at = context
+        .entries
+        .binary_search_by_key(&reference.message, |e| e.message.seq)
+        .ok()?;
+    text_of(&context.entries[at].message, reference)
+}
+
+/// The text of a message's part that a reference stands for.
+pub fn text_of<'a>(message: &'a Message, reference: &Reference) -> Option<&'a str> {
+    let text = message.parts.get(reference.part as usize)?.words();
+    (content_hash(text.as_bytes()) == reference.hash).then_some(text)
+}
+
+/// The view in which an offloaded message is shown as it was said again. `None` if it is not offloaded.
+pub fn restore(view: &View, message: Seq) -> Option<View> {
+    let reduced = view.reduced.get(&message)?;
+    if reduced.kind != ReducedKind::Offloaded {
+        return None;
+    }
+    let mut view = view.clone();
+    view.reduced.remove(&message);
+    Some(view)
+}

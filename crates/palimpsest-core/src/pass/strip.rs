@@ -1,0 +1,206 @@
+//! Tool calls and results before a boundary are taken out; text stays (W3). What may stay beside the
+//! text is an option (W4).
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::message::Part;
+use crate::rendition::{Reduced, ReducedKind};
+use crate::retention;
+
+use super::{Call, Edits, OpenCalls};
+
+/// What stays before the mark beside text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StripOptions {
+    /// Messages kept in full before the mark.
+    pub keep: u32,
+    /// Whether failed results stay, with their calls.
+    pub keep_errors: bool,
+    /// How many of the results that say the most stay: those with the most facts.
+    pub keep_best: u32,
+}
+
+/// The forms without tool blocks, and how many blocks that takes out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stripped {
+    /// The new forms. A message of nothing but tool blocks is not shown any more.
+    pub edits: Edits,
+    /// Tool calls and results taken out.
+    pub blocks: u32,
+}
+
+/// One result with its call, or one of them alone.
+struct Pair<'a> {
+    call: Option<Call<'a>>,
+    /// Entry and part.
+    result: Option<(usize, usize)>,
+    error: bool,
+    text: &'a str,
+}
+
+/// Takes out the tool blocks of the entries before `end`. A call and its result stay or go together: where
+/// one of them stands at or after `end`, or in a message that is kept, both stay (I3).
+pub fn edits(
+    context: &Context,
+    end: usize,
+    options: &StripOptions,
+    anchors: &BTreeSet<u32>,
+) -> Stripped {
+    let before = context.shown.partition_point(|i| *i < end);
+    let kept_from = before.saturating_sub(options.keep as usize);
+    let end = context
+        .shown
+        .get(kept_from)
+        .copied()
+        .unwrap_or(end)
+        .min(end);
+    if !context.shown[..kept_from]
+        .iter()
+        .any(|&i| super::has_tools(context, i))
+    {
+        return Stripped::default();
+    }
+    let free = |entry: usize| entry < end && !anchors.contains(&context.entries[entry].message.seq);
+    let pairs = pairs(context, end);
+    let best = best(&pairs, options.keep_best as usize);
+    // the blocks that go, by entry and part
+    let mut gone: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for (n, pair) in pairs.iter().enumerate() {
+        let stays = (options.keep_errors && pair.error)
+            || best.contains(&n)
+            || pair.call.is_some_and(|c| !free(c.entry))
+            || pair.result.is_some_and(|(entry, _)| !free(entry));
+        if !stays {
+            gone.extend(pair.call.map(|c| (c.entry, c.part)));
+            gone.extend(pair.result);
+        }
+    }
+    let counter = context.counter.as_ref();
+    let mut stripped = Stripped::default();
+    for &index in &context.shown[..kept_from] {
+        let message = &context.entries[index].message;
+        if !gone.range((index, 0)..(index + 1, 0)).any(|_| true)
+            || !super::has_tools(context, index)
+        {
+            continue;
+        }
+        let Some(now) = super::parts_now(context, index) else {
+            continue;
+        };
+        // by id, since what is shown now may lack parts already; an id that is also kept stays
+        let ids = |wanted: bool| -> BTreeSet<&str> {
+            let parts = message.parts.iter().enumerate();
+            parts
+                .filter(|(p, _)| gone.contains(&(index, *p)) == wanted)
+                .filter_map(|(_, part)| block_id(part))
+                .collect()
+        };
+        let (going, staying) = (ids(true), ids(false));
+        let mut blocks = 0;
+        let parts: Vec<Part> = now
+            .iter()
+            .filter(|part| {
+                let goes =
+                    block_id(part).is_some_and(|id| going.contains(id) && !staying.contains(id));
+                blocks += u32::from(goes);
+                !goes && !matches!(part, Part::Thinking { .. })
+            })
+            .cloned()
+            .collect();
+        if blocks > 0 {
+            stripped.blocks += blocks;
+            let reduced = Reduced::new(ReducedKind::Stripped, message.role, parts, counter);
+            stripped.edits.insert(index, reduced);
+        }
+    }
+    stripped
+}
+
+/// The id that a tool block carries.
+fn block_id(part: &Part) -> Option<&str> {
+    match part {
+        Part::ToolCall { id, .. } => Some(id),
+        Part::ToolResult { call, .. } => Some(call),
+        _ => None,
+    }
+}
+
+/// Every call and result of which at least one stands before `end`. A result that comes later is looked for:
+/// it keeps its call.
+fn pairs(context: &Context, end: usize) -> Vec<Pair<'_>> {
+    let mut calls = OpenCalls::default();
+    let mut pairs = Vec::new();
+    let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for &index in &context.shown {
+        let message = &context.entries[index].message;
+        if index >= end && open.is_empty() {
+            break;
+        }
+        for (p, part) in message.parts.iter().enumerate() {
+            if let Part::ToolResult {
+                call, text, error, ..
+            } = part
+            {
+                let asked = calls.answer(call);
+                if let Some(asked) = asked {
+                    open.remove(&(asked.entry, asked.part));
+                }
+                if index < end || asked.is_some_and(|c| c.entry < end) {
+                    pairs.push(Pair {
+                        call: asked,
+                        result: Some((index, p)),
+                        error: *error,
+                        text,
+                    });
+                }
+            }
+        }
+        if index < end {
+            calls.see(context, index);
+            let parts = message.parts.iter().enumerate();
+            open.extend(
+                parts
+                    .filter(|(_, part)| matches!(part, Part::ToolCall { .. }))
+                    .map(|(p, _)| (index, p)),
+            );
+        }
+    }
+    // calls that never got a result
+    for (entry, part) in open {
+        if let Part::ToolCall {
+            name, arguments, ..
+        } = &context.entries[entry].message.parts[part]
+        {
+            pairs.push(Pair {
+                call: Some(Call {
+                    entry,
+                    part,
+                    name,
+                    arguments,
+                }),
+                result: None,
+                error: false,
+                text: "",
+            });
+        }
+    }
+    pairs
+}
+
+/// The pairs whose results hold the most facts, at least one each.
+fn best(pairs: &[Pair<'_>], most: usize) -> BTreeSet<usize> {
+    if most == 0 {
+        return BTreeSet::new();
+    }
+    let mut scored: Vec<(usize, usize)> = pairs
+        .iter()
+        .enumerate()
+        .map(|(n, pair)| (retention::extract(pair.text).len(), n))
+        .filter(|(score, _)| *score > 0)
+        .collect();
+    scored.sort_by_key(|&(score, n)| (std::cmp::Reverse(score), n));
+    scored.into_iter().take(most).map(|(_, n)| n).collect()
+}

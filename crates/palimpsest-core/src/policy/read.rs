@@ -1,0 +1,203 @@
+//! Policies given as data: a preset and what differs from it, checked, with the name that was meant.
+
+use serde_json::{Map, Value};
+
+use super::{Policy, presets};
+use crate::error::CoreError;
+use crate::nearest::nearest;
+
+impl Policy {
+    /// Reads a policy from data: the name of a preset, or an object with any of a policy's keys. What an
+    /// object does not name is as in the preset `base` (`balanced` if not given). Keys may be written in
+    /// camel case. An unknown key is an error that names the nearest known one.
+    ///
+    /// ```
+    /// # use palimpsest_core::policy::Policy;
+    /// let data = serde_json::json!({"base": "watermark", "name": "mine", "keepRecent": {"by": "messages", "messages": 9}});
+    /// assert_eq!(Policy::from_value(&data).map(|p| p.name), Ok("mine".to_owned()));
+    /// ```
+    pub fn from_value(value: &Value) -> Result<Self, CoreError> {
+        let given = match value {
+            Value::String(name) => return Self::preset(name),
+            Value::Object(given) => given,
+            _ => {
+                return Err(CoreError::InvalidPolicy(
+                    "a policy is a name or an object".into(),
+                ));
+            }
+        };
+        let mut given = snake_keys(given);
+        let base = match given.remove("base") {
+            None => presets::balanced(),
+            Some(Value::String(name)) => Self::preset(&name)?,
+            Some(_) => {
+                return Err(CoreError::InvalidPolicy(
+                    "`base` is the name of a preset".into(),
+                ));
+            }
+        };
+        let named = given.contains_key("name");
+        let Ok(Value::Object(mut whole)) = serde_json::to_value(&base) else {
+            return Err(CoreError::InvalidPolicy("the preset cannot be read".into()));
+        };
+        whole.extend(given);
+        if !named {
+            whole.insert("name".into(), format!("custom {}", base.name).into());
+        }
+        let policy: Self = serde_json::from_value(Value::Object(whole))
+            .map_err(|e| CoreError::InvalidPolicy(explain(&e.to_string())))?;
+        policy.validate()?;
+        Ok(policy)
+    }
+}
+
+/// The policy's own keys in snake case. What lies inside them is read as it is, tool rules in camel case.
+fn snake_keys(given: &Map<String, Value>) -> Map<String, Value> {
+    given
+        .iter()
+        .map(|(key, value)| (snake(key), value.clone()))
+        .collect()
+}
+
+fn snake(key: &str) -> String {
+    let mut out = String::with_capacity(key.len() + 4);
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            out.push('_');
+            out.push(c.to_ascii_lowercase());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Serde names what it did not know and what it expected; the nearest of those was probably meant.
+fn explain(error: &str) -> String {
+    let mut quoted = error.split('`').skip(1).step_by(2);
+    let unknown = error.starts_with("unknown field") || error.starts_with("unknown variant");
+    if !unknown {
+        return error.to_owned();
+    }
+    let what = if error.starts_with("unknown field") {
+        "key"
+    } else {
+        "word"
+    };
+    let Some(name) = quoted.next() else {
+        return error.to_owned();
+    };
+    let known: Vec<&str> = quoted.collect();
+    match nearest(name, known.iter().copied()) {
+        Some(meant) => format!("there is no {what} \"{name}\"; did you mean \"{meant}\"?"),
+        None => format!(
+            "there is no {what} \"{name}\"; known are {}",
+            known.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(value: &Value, expected: Result<&str, &str>) {
+        let got = Policy::from_value(value);
+        match (got, expected) {
+            (Ok(policy), Ok(name)) => assert_eq!(policy.name, name),
+            (Err(error), Err(words)) => {
+                assert!(error.to_string().contains(words), "{error}");
+                let code = error.code();
+                assert!(
+                    code == "invalid_policy" || code == "unknown_policy",
+                    "{code}"
+                );
+            }
+            (got, expected) => panic!("{value}: {got:?}, not {expected:?}"),
+        }
+    }
+
+    /// E4: a custom policy is a preset and what differs from it; contradictions and unknown keys are typed
+    /// errors that name what was probably meant.
+    #[test]
+    fn custom_policies() {
+        check(&json!("watermark"), Ok("watermark"));
+        check(&json!("watermarks"), Err("There is no policy called"));
+        check(&json!({}), Ok("custom balanced"));
+        check(&json!({"base": "watermark"}), Ok("custom watermark"));
+        check(
+            &json!({"base": "checkpoint"}),
+            Err("There is no policy called"),
+        );
+        check(&json!({"base": 3}), Err("name of a preset"));
+        check(&json!(7), Err("a name or an object"));
+        check(&json!({"name": "mine", "onArrival": true}), Ok("mine"));
+        check(&json!({"name": " "}), Err("has a name"));
+        check(&json!({"trigers": []}), Err("did you mean \"triggers\"?"));
+        check(
+            &json!({"passes": [{"pass": "condnese"}]}),
+            Err("did you mean \"condense\"?"),
+        );
+        check(
+            &json!({"passes": [{"pass": "strip", "keepErrors": true}]}),
+            Err("did you mean \"keep_errors\"?"),
+        );
+        check(
+            &json!({"passes": [{"pass": "summarize"}]}),
+            Err("the last pass is `emergency`"),
+        );
+        check(
+            &json!({"passes": [{"pass": "offload"}, {"pass": "condense"}, {"pass": "emergency"}]}),
+            Err("`condense` cannot stand after `offload`"),
+        );
+        check(
+            &json!({"passes": [{"pass": "summarize"}, {"pass": "truncate"}, {"pass": "emergency"}]}),
+            Err("not both"),
+        );
+        check(
+            &json!({"triggers": [{"on": "fill", "of": "window", "at": 1.5}]}),
+            Err("a fraction above 0"),
+        );
+        check(
+            &json!({"triggers": [{"on": "messages", "count": 1}]}),
+            Err("at least 2"),
+        );
+        check(
+            &json!({"fading": {"by": "cascade", "sizes": [100, 200]}}),
+            Err("get smaller"),
+        );
+        check(
+            &json!({"fading": {"by": "ratios", "largest": 1_200, "percent": [60, 100]}}),
+            Err("below 100"),
+        );
+        check(
+            &json!({"fading": {"by": "ratios", "largest": 1_200, "percent": [60, 50, 40]}}),
+            Ok("custom balanced"),
+        );
+    }
+
+    /// E4: every preset is valid data: written and read again it is the same policy.
+    #[test]
+    fn presets_are_data() {
+        for (name, make) in presets::ALL {
+            let policy = make();
+            assert_eq!(policy.name, *name);
+            policy.validate().unwrap();
+            let data = serde_json::to_value(&policy).unwrap();
+            assert_eq!(Policy::from_value(&data).unwrap(), policy, "{name}");
+        }
+    }
+
+    /// C2: the ratios 60, 50, 40 % give the other table of sizes.
+    #[test]
+    fn ratio_tables() {
+        let fading = super::super::Fading::Ratios {
+            largest: 1_200,
+            percent: vec![60, 50, 40],
+        };
+        assert_eq!(fading.sizes(), [1_200, 720, 360, 144]);
+        assert_eq!(fading.room(2, 16_384), Some(360));
+        assert_eq!(fading.room(9, 8_192), Some(72));
+    }
+}

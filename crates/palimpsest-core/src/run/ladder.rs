@@ -1,0 +1,145 @@
+//! The deterministic steps of the ladder, each taken only if the one before was not enough. Their edits
+//! are committed together with the rest of the run, so the provider's prefix is broken once.
+
+use crate::context::Context;
+use crate::pass::offload::OffloadOptions;
+use crate::pass::strip::StripOptions;
+use crate::pass::{self, Applied, PassKind, Shed};
+use crate::policy::{Escalation, Pass};
+use crate::watermark::{self, Settled};
+
+use super::{Aim, Run};
+
+/// What the deterministic passes did.
+#[derive(Debug, Clone)]
+pub(super) struct Trimmed {
+    /// The context after them.
+    pub(super) context: Context,
+    /// Each pass that changed something.
+    pub(super) passes: Vec<Shed>,
+    /// Tokens of the messages that were changed, as they were shown before.
+    pub(super) replaced: u32,
+    /// A mark moved, or was dropped: worth a revision even if no token was saved.
+    pub(super) marked: bool,
+    /// What the report has to say beside numbers.
+    pub(super) adjustments: Vec<String>,
+}
+
+impl Run {
+    /// Runs the passes before summarising until the window is at most `aim`. Says whether that is enough.
+    pub(super) fn trim(&mut self, aim: u32, limit: u32) -> bool {
+        let mut trimmed = Trimmed {
+            context: self.context.clone(),
+            passes: Vec::new(),
+            replaced: 0,
+            marked: false,
+            adjustments: Vec::new(),
+        };
+        let settled = trimmed.settle();
+        let policy = std::rc::Rc::clone(&self.context.setup().policy);
+        for step in &policy.passes {
+            let forced = settled && matches!(step, Pass::Strip { .. });
+            if trimmed.context.tokens() <= aim && !forced {
+                continue;
+            }
+            let context = &trimmed.context;
+            let end = match self.options.aim {
+                Aim::Target => pass::recent_from(context),
+                // a hard limit: as much as must be
+                Aim::AtMost(_) => context.last_exchange().unwrap_or(context.entries.len()),
+            };
+            let edits = match *step {
+                Pass::Condense => pass::condense::edits(context, end, &policy.tool_output),
+                Pass::Dedupe => pass::dedupe::edits(context, end, &policy.repeats),
+                Pass::Strip {
+                    keep,
+                    keep_errors,
+                    keep_best,
+                } => {
+                    let options = StripOptions {
+                        keep,
+                        keep_errors,
+                        keep_best,
+                    };
+                    watermark::strip(context, &options).edits
+                }
+                Pass::Offload {
+                    tokens,
+                    window_percent,
+                } => {
+                    let options = OffloadOptions {
+                        tokens,
+                        window_percent,
+                    };
+                    pass::offload::edits(context, end, options)
+                }
+                Pass::Summarize | Pass::Truncate | Pass::Fade | Pass::Emergency => break,
+            };
+            if let Some(applied) = pass::apply(&mut trimmed.context, step.kind(), edits) {
+                trimmed.add(applied);
+            }
+        }
+        let enough = trimmed.is_enough(aim, limit);
+        self.context = trimmed.context.clone();
+        self.trimmed = Some(trimmed);
+        enough
+    }
+}
+
+impl Trimmed {
+    /// Lets a pending mark settle. Says whether the boundary is new, or tool blocks stand before it although
+    /// the policy acts on marks.
+    fn settle(&mut self) -> bool {
+        let acts = self.context.setup().policy.acts_on_marks();
+        let mut view = self.context.view().clone();
+        let settled = watermark::settle(&self.context, &mut view);
+        match &settled {
+            Settled::Same => {}
+            Settled::Moved { .. } => self.marked = true,
+            Settled::Dropped { tool } => {
+                self.marked = true;
+                self.adjustments.push(format!(
+                    "the mark asked for by `{tool}` was dropped: no such call came"
+                ));
+            }
+        }
+        if self.marked {
+            self.context.set_view(view);
+        }
+        if watermark::is_lost(&self.context) {
+            self.adjustments
+                .push("the watermark is not on this branch: nothing was stripped".into());
+        }
+        acts
+    }
+
+    fn add(&mut self, applied: Applied) {
+        self.passes.push(applied.shed);
+        self.replaced = self.replaced.saturating_add(applied.replaced);
+    }
+
+    /// Whether the passes that lose more are not needed.
+    fn is_enough(&self, aim: u32, limit: u32) -> bool {
+        let tokens = self.context.tokens();
+        if tokens > limit {
+            return false;
+        }
+        if tokens <= aim {
+            return true;
+        }
+        match self.context.setup().policy.escalate {
+            Escalation::Target => false,
+            Escalation::Weak {
+                tokens: most,
+                window_percent,
+            } => {
+                let window = self.context.setup().shares.window;
+                let share = u64::from(window) * u64::from(window_percent) / 100;
+                let weak = most.min(share as u32);
+                let offloaded = self.passes.iter().filter(|s| s.pass == PassKind::Offload);
+                let freed: u32 = offloaded.map(|s| s.tokens).sum();
+                tokens < self.context.trigger() || freed >= weak
+            }
+        }
+    }
+}
