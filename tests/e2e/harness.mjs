@@ -56,19 +56,21 @@ export async function serve() {
   return { url: `http://localhost:${server.address().port}`, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
 }
 
-/** Starts the system's Chromium with a profile of its own. */
-export async function launch() {
-  const profile = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-e2e-"));
-  const browser = await puppeteer.launch({
+const ENGINES = {
+  chrome: {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    userDataDir: profile,
-    headless: true,
-    protocolTimeout: 120_000,
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--font-render-hinting=none",
     ],
-  });
+  },
+  firefox: { executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr" },
+};
+
+/** Starts the system's Chromium, or with `firefox` its Firefox, with a profile of its own. */
+export async function launch(engine = "chrome") {
+  const profile = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-e2e-"));
+  const browser = await puppeteer.launch({ browser: engine, userDataDir: profile, headless: true, protocolTimeout: 120_000, ...ENGINES[engine] });
   const close = async () => {
     await browser.close();
     fs.rmSync(profile, { recursive: true, force: true });
@@ -83,14 +85,15 @@ export async function cleanUp() {
   for (const stop of [...running]) await stop().catch(() => {});
 }
 
-/** Everything a journey needs. `settings` are put into localStorage before the page loads. */
-export async function begin({ script = {}, settings = {}, width = 1440, height = 900, dark = false, ready = true } = {}) {
-  const [site, fake, chromium] = [await serve(), await startFake(script), await launch()];
-  const page = await chromium.browser.newPage();
+/** Everything a journey needs. `settings` are put into localStorage before the page loads; `engine` is chrome or firefox. */
+export async function begin({ engine = "chrome", script = {}, settings = {}, width = 1440, height = 900, dark = false, ready = true } = {}) {
+  const [site, fake, started] = [await serve(), await startFake(script), await launch(engine)];
+  const page = await started.browser.newPage();
   const problems = [];
   watch(page, problems, [site.url, fake.url]);
   await page.setViewport({ width, height });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
+  // Firefox's protocol has no such command: there its own light theme stays
+  if (engine === "chrome") await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
   const chosen = { address: fake.url, language: "en", ...settings };
   await page.goto(`${site.url}/empty`);
   await page.evaluate((text) => localStorage.setItem("palimpsest.settings", text), JSON.stringify(chosen));
@@ -98,13 +101,13 @@ export async function begin({ script = {}, settings = {}, width = 1440, height =
   const chats = () => fake.requests.filter((r) => r.method === "POST" && r.path === "/api/chat").map((r) => JSON.parse(r.body));
   const stop = async () => {
     running.delete(stop);
-    await chromium.close();
+    await started.close();
     await fake.close();
     await site.close();
   };
   running.add(stop);
   const world = {
-    site, fake, page, problems, chats, browser: chromium.browser,
+    site, fake, page, problems, chats, browser: started.browser,
     open: async () => {
       await page.goto(site.url, { waitUntil: "load" });
       if (ready) await page.waitForSelector("[data-session]", { timeout: 60_000 });

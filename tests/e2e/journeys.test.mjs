@@ -265,19 +265,49 @@ test("unknown commands are refused, known ones are not sent", SLOW, async () => 
   await world.end();
 });
 
+const refuse = {
+  indexedDB: () => Object.defineProperty(globalThis, "indexedDB", { get: () => ({ open: () => { throw new DOMException("refused", "SecurityError"); } }) }),
+  localStorage: () => Object.defineProperty(globalThis, "localStorage", { get: () => { throw new DOMException("refused", "SecurityError"); } }),
+};
+
+/** S5: where IndexedDB is refused the small storage takes its place, and the page says what that means */
+test("without IndexedDB small sessions are kept all the same, and the page says how well", SLOW, async () => {
+  const world = await begin({ ready: false });
+  const { page } = world;
+  await page.evaluateOnNewDocument(refuse.indexedDB);
+  await world.open();
+  await page.waitForSelector(".notice");
+  assert.match(await text(page, ".notice"), /small storage, a few megabytes/);
+  await until(page, () => document.querySelector(".live.okc"));
+  await say(page, "Keep this, please");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+  const said = await page.$$eval(".msg .prose", (all) => all.map((one) => one.textContent));
+  await page.reload();
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+  assert.deepEqual(await page.$$eval(".msg .prose", (all) => all.map((one) => one.textContent)), said);
+  await world.end();
+});
+
+/** S5: where nothing is kept the page works from memory and says so */
 test("where the browser stores nothing, the page says so and works from memory", SLOW, async () => {
   const world = await begin({ ready: false });
   const { page } = world;
-  await page.evaluateOnNewDocument(() => {
-    Object.defineProperty(globalThis, "indexedDB", { get: () => ({ open: () => { throw new DOMException("refused", "SecurityError"); } }) });
-  });
+  await page.evaluateOnNewDocument(refuse.indexedDB);
+  await page.evaluateOnNewDocument(refuse.localStorage);
   await world.open();
   await page.waitForSelector(".notice");
   assert.match(await text(page, ".notice"), /sessions live in memory/);
+  // its settings are gone with the storage: the address is given by hand
+  await page.evaluate(() => (location.hash = "settings"));
+  const field = await page.waitForSelector("#address");
+  await field.click({ count: 3 });
+  await page.keyboard.type(world.fake.url);
+  await page.keyboard.press("Tab");
   await until(page, () => document.querySelector(".live.okc"));
+  await page.evaluate(() => (location.hash = "chat"));
   await say(page, "Still there?");
   await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
-  await world.end();
+  await world.end({ tolerate: [/11434/] });
 });
 
 test("the coding session: imported with a system prompt, compacted at 8,192, window within its limit", { timeout: 300_000 }, async (t) => {

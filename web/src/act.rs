@@ -30,6 +30,7 @@ use crate::state::{AppState, Dialog, Lens, Notice, Open, Reply, Screen, Toast, U
 use crate::text::{T, bytes, fill, number, t};
 use crate::view::budget::Activity;
 use crate::view::card::{Card, State};
+use crate::view::kept::Kept;
 use crate::view::model::Connection;
 use crate::view::thread::Entry;
 
@@ -148,22 +149,23 @@ pub fn start(state: AppState) {
             Ok(world) => world,
             Err(error) => return state.notice.set(Some(Notice::Saving(error.to_string()))),
         };
-        let (store, refused) = host::store(|event| storage_event(&event)).await;
+        let (store, mut kept) = host::store(|event| storage_event(&event)).await;
         let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
         let engine = match Engine::start(store, world.clone(), Rc::clone(&counter)).await {
             Ok(engine) => engine,
             Err(error) => {
                 // The store opened and then failed: work from memory, and say so.
                 state.notice.set(Some(Notice::Saving(error.to_string())));
+                kept = Kept::Memory;
                 match Engine::start(host::memory(), world.clone(), counter).await {
                     Ok(engine) => engine,
                     Err(_) => return,
                 }
             }
         };
-        if refused.is_some() {
-            state.notice.set(Some(Notice::Memory));
-            state.storage.update(|s| s.memory = true);
+        if kept != Kept::Whole {
+            state.notice.set(Some(Notice::Kept(kept)));
+            state.storage.update(|s| s.kept = kept);
         }
         let back = Rc::new(Back {
             state,
@@ -179,7 +181,7 @@ pub fn start(state: AppState) {
         });
         BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
         list(&back).await;
-        if refused.is_none() && host::lost_since(note_of(state)) {
+        if kept == Kept::Whole && host::lost_since(note_of(state)) {
             toast(&back, t(T::StoreLost).to_owned(), None, true);
         }
         note_of(state).save(host::NAME);
@@ -301,7 +303,8 @@ async fn list(back: &Rc<Back>) {
                 })
                 .collect();
             back.state.sessions.set(entries);
-            if !back.state.storage.with_untracked(|s| s.memory) && back.state.ready.get_untracked()
+            if back.state.storage.with_untracked(|s| s.kept) == Kept::Whole
+                && back.state.ready.get_untracked()
             {
                 note_of(back.state).save(host::NAME);
             }

@@ -2,27 +2,31 @@
 
 use std::rc::Rc;
 
-use palimpsest_browser::{HeadNote, IndexedDbStore, OpenOptions, StorageEvent, Tabs};
+use palimpsest_browser::{
+    HeadNote, IndexedDbStore, LocalStorageStore, OpenOptions, StorageEvent, Tabs,
+};
 use palimpsest_engine::MemoryStore;
-use palimpsest_engine::ports::{Store, StoreError};
+use palimpsest_engine::ports::Store;
 
 use crate::text::{T, t};
+use crate::view::kept::Kept;
 
 /// The name of the database, of the tabs' channel and of the note.
 pub const NAME: &str = "palimpsest";
 
-/// The store: IndexedDB, or memory and the reason why.
-pub async fn store(
-    on_event: impl Fn(StorageEvent) + 'static,
-) -> (Rc<dyn Store>, Option<StoreError>) {
+/// The best store that this browser allows.
+pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> (Rc<dyn Store>, Kept) {
     let options = OpenOptions {
         name: NAME.into(),
         on_event: Rc::new(on_event),
         ..OpenOptions::default()
     };
     match IndexedDbStore::open(options).await {
-        Ok(store) => (Rc::new(store), None),
-        Err(why) => (memory(), Some(why)),
+        Ok(store) => (Rc::new(store), Kept::Whole),
+        Err(_) => match LocalStorageStore::open(NAME) {
+            Ok(store) => (Rc::new(store), Kept::Small),
+            Err(_) => (memory(), Kept::Memory),
+        },
     }
 }
 

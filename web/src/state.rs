@@ -10,6 +10,7 @@ use crate::settings::Settings;
 use crate::signal::Signal;
 use crate::view::budget::{Activity, Budget};
 use crate::view::card::Card;
+use crate::view::kept::Kept;
 use crate::view::layer::LayerView;
 use crate::view::model::{Check, Connection, ModelEntry};
 use crate::view::sent::Sent;
@@ -264,15 +265,15 @@ pub struct Storage {
     pub quota: Option<f64>,
     /// The browser promised not to clear them.
     pub persistent: bool,
-    /// They only live in memory.
-    pub memory: bool,
+    /// Where they are kept.
+    pub kept: Kept,
 }
 
 /// A note above the thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// Nothing can be stored here.
-    Memory,
+    /// Messages are not kept as well as they should be.
+    Kept(Kept),
     /// Saving failed: why.
     Saving(String),
     /// A reply failed: why.

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::view::kept::Kept;
+
 /// A language of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
@@ -141,7 +143,16 @@ macro_rules! texts {
             if language() == Language::German { de } else { en }
         }
 
-        #[cfg(test)]
+        /// What a person must know about where messages are kept; nothing when all is well.
+pub fn kept(kept: Kept) -> Option<&'static str> {
+    match kept {
+        Kept::Whole => None,
+        Kept::Small => Some(t(T::StorageSmall)),
+        Kept::Memory => Some(t(T::StorageMemory)),
+    }
+}
+
+#[cfg(test)]
         const ALL: &[(T, &str, &str)] = &[$((T::$name, $en, $de),)*];
     };
 }
@@ -380,6 +391,7 @@ texts! {
     StorageBestEffort: "The browser may clear it when space runs out" | "Der Browser darf ihn räumen, wenn der Platz ausgeht",
     StorageAsk: "Ask to keep it" | "Um Dauer bitten",
     StorageMemory: "This browser does not let the page store anything: sessions live in memory and are gone when the tab is closed. Export what you want to keep." | "Dieser Browser lässt die Seite nichts speichern: Sitzungen liegen im Arbeitsspeicher und sind weg, wenn der Tab geschlossen wird. Exportiere, was du behalten willst.",
+    StorageSmall: "This browser does not let the page use IndexedDB: sessions are kept in its small storage, a few megabytes in all, and a crash may take the last seconds. Export what you want to keep." | "Dieser Browser erlaubt der Seite kein IndexedDB: Sitzungen liegen im kleinen Speicher, insgesamt wenige Megabyte, und ein Absturz kann die letzten Sekunden kosten. Exportiere, was du behalten willst.",
     StorageFailed: "Saving failed: {} You can keep working; what is new lives in memory. Export it before you close the tab." | "Speichern ist gescheitert: {} Du kannst weiterarbeiten; Neues liegt im Arbeitsspeicher. Exportiere es, bevor du den Tab schließt.",
     StoreBlocked: "An older palimpsest in another tab is in the way. Close that tab." | "Ein älteres palimpsest in einem anderen Tab ist im Weg. Schließe diesen Tab.",
     StoreUpgraded: "A newer palimpsest was opened in another tab. Reload this one." | "In einem anderen Tab wurde ein neueres palimpsest geöffnet. Lade diesen neu.",

@@ -5,6 +5,7 @@
 
 pub mod budget;
 pub mod card;
+pub mod kept;
 pub mod layer;
 pub mod model;
 pub mod sent;

@@ -2,7 +2,7 @@
 //!
 //! | port | here |
 //! |---|---|
-//! | `Store` | [`IndexedDbStore`] |
+//! | `Store` | [`IndexedDbStore`]; where that is refused, [`LocalStorageStore`] for small sessions |
 //! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`]) |
 //! | `Clock`, `Ids`, `Timer`, `Notify` | [`HostClock`], [`HostIds`], [`HostTimer`], [`Tabs`]; together [`world`] |
 //!
@@ -17,6 +17,7 @@ mod global;
 mod head_note;
 mod ids;
 mod indexed_db;
+mod local_store;
 mod lock;
 mod model;
 pub mod settings;
@@ -35,6 +36,7 @@ pub use fetch::{FetchTransport, Patience};
 pub use head_note::{Found, HeadNote};
 pub use ids::HostIds;
 pub use indexed_db::{IndexedDbStore, OpenOptions, StorageEvent};
+pub use local_store::LocalStorageStore;
 pub use model::ServerModel;
 pub use tabs::{Changed, Listening, Tabs};
 pub use timer::HostTimer;

@@ -7,7 +7,10 @@ use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use js_sys::Function;
 use palimpsest_core::request::ModelError;
-use palimpsest_engine::ports::{Abort, Clock, Ids, Notify, Signal};
+use palimpsest_engine::ports::{
+    Abort, Clock, Durability, Ids, Notify, Op, Query, Signal, Store, StoreError, Table,
+};
+use palimpsest_engine::testing::contract;
 use palimpsest_ollama::doctor::{Case, Os};
 use palimpsest_ollama::{Dialect, HttpRequest};
 use serde::{Deserialize, Serialize};
@@ -17,8 +20,8 @@ use web_sys::BroadcastChannel;
 
 use crate::timer::sleep;
 use crate::{
-    Changed, FetchTransport, HeadNote, HostClock, HostIds, Patience, Tabs, Transport, beginning,
-    examine, settings, whole, world,
+    Changed, FetchTransport, HeadNote, HostClock, HostIds, LocalStorageStore, Patience, Tabs,
+    Transport, beginning, examine, settings, whole, world,
 };
 
 // ---------------------------------------------------------------------------------------------------
@@ -173,6 +176,114 @@ fn the_head_note_is_kept() {
     assert_eq!(HeadNote::load(&name), Some(note));
     item(&format!("{name}:stored"), Some("{"));
     assert_eq!(HeadNote::load(&name), None);
+}
+
+// ---------------------------------------------------------------------------------------------------
+// Small sessions in localStorage
+
+fn put(n: u32, text: &str) -> Vec<Op> {
+    vec![Op::Put {
+        table: Table::Messages,
+        key: vec!["s".into(), n.into()],
+        value: format!("\"{text}\""),
+    }]
+}
+
+async fn texts(store: &LocalStorageStore) -> Vec<String> {
+    let rows = store
+        .read(Query::all(Table::Messages, vec![]))
+        .await
+        .unwrap();
+    rows.into_iter().map(|row| row.value).collect()
+}
+
+/// S5: the fallback keeps the contract, too.
+#[wasm_bindgen_test]
+async fn local_storage_keeps_the_contract() {
+    let name = format!("local-{}", HostClock.now());
+    let report = contract::run_all(async || {
+        LocalStorageStore::erase(&name);
+        LocalStorageStore::open(&name).unwrap()
+    })
+    .await;
+    LocalStorageStore::erase(&name);
+    assert!(report.is_ok(), "{report}");
+    assert_eq!(report.passed.len(), 24);
+}
+
+/// S5: strict writes are there for the next visit and for other tabs, and a tab that was taken over writes nothing.
+#[wasm_bindgen_test]
+async fn local_storage_is_shared_and_kept() {
+    let name = format!("local-{}", HostClock.now());
+    let (a, b) = (
+        LocalStorageStore::open(&name).unwrap(),
+        LocalStorageStore::open(&name).unwrap(),
+    );
+    let a_lease = a.claim("s", false).await.unwrap();
+    a.apply(&a_lease, None, put(1, "a"), Durability::Strict)
+        .await
+        .unwrap();
+    assert_eq!(texts(&b).await, ["\"a\""]);
+    let b_lease = b.claim("s", true).await.unwrap();
+    assert_eq!(b_lease.epoch, 2);
+    let late = a
+        .apply(&a_lease, None, put(1, "late"), Durability::Strict)
+        .await;
+    assert_eq!(late, Err(StoreError::Superseded));
+    b.apply(&b_lease, None, put(2, "relaxed"), Durability::Relaxed)
+        .await
+        .unwrap();
+    assert_eq!(
+        texts(&LocalStorageStore::open(&name).unwrap()).await.len(),
+        1
+    );
+    b.apply(&b_lease, None, put(3, "strict"), Durability::Strict)
+        .await
+        .unwrap();
+    let later = LocalStorageStore::open(&name).unwrap();
+    assert_eq!(texts(&later).await, ["\"a\"", "\"relaxed\"", "\"strict\""]);
+    LocalStorageStore::erase(&name);
+}
+
+/// F83: what does not fit is refused whole, and what was there stays. S5: damage is kept aside.
+#[wasm_bindgen_test]
+async fn full_local_storage_takes_nothing_with_it() {
+    let name = format!("local-{}", HostClock.now());
+    let store = LocalStorageStore::open(&name).unwrap();
+    let lease = store.claim("s", false).await.unwrap();
+    store
+        .apply(&lease, None, put(1, "a"), Durability::Strict)
+        .await
+        .unwrap();
+    let huge = store
+        .apply(
+            &lease,
+            None,
+            put(2, &"x".repeat(12 << 20)),
+            Durability::Strict,
+        )
+        .await;
+    assert_eq!(huge, Err(StoreError::Quota));
+    assert_eq!(texts(&store).await, ["\"a\""]);
+    store
+        .apply(&lease, None, put(2, "b"), Durability::Strict)
+        .await
+        .unwrap();
+    assert_eq!(
+        texts(&LocalStorageStore::open(&name).unwrap()).await.len(),
+        2
+    );
+    item(&format!("{name}:rows"), Some("[[\"messages\""));
+    assert!(
+        texts(&LocalStorageStore::open(&name).unwrap())
+            .await
+            .is_empty()
+    );
+    assert_eq!(
+        item(&format!("{name}:rows.old"), None).as_deref(),
+        Some("[[\"messages\"")
+    );
+    LocalStorageStore::erase(&name);
 }
 
 // ---------------------------------------------------------------------------------------------------

@@ -36,6 +36,16 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// A store that begins with these rows. Of two with the same key the later one counts.
+    pub fn from_rows(rows: impl IntoIterator<Item = (Table, Row)>) -> Self {
+        let store = Self::new();
+        let rows = rows
+            .into_iter()
+            .map(|(table, row)| ((table, row.key), row.value));
+        store.0.borrow_mut().rows.extend(rows);
+        store
+    }
+
     /// Every row, in the order of tables and keys.
     pub fn rows(&self) -> Vec<(Table, Row)> {
         let inner = self.0.borrow();

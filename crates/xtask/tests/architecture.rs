@@ -399,9 +399,9 @@ fn proven_in(name: &str, text: &str) -> BTreeSet<String> {
     for (number, line) in lines.iter().enumerate() {
         let comment = match ending {
             "rs" => line.strip_prefix("///"),
-            "mjs" | "js" | "ts" | "tsx" => {
-                line.strip_prefix("//").or_else(|| line.strip_prefix("* "))
-            }
+            "mjs" | "js" | "ts" | "tsx" => ["//", "/**", "* "]
+                .into_iter()
+                .find_map(|start| line.strip_prefix(start)),
             _ => None,
         };
         let Some((front, _)) = comment.and_then(|comment| comment.split_once(':')) else {
@@ -473,6 +473,11 @@ fn ids_count_only_on_tests() {
     );
     check("a.rs", "/// I6, F83: torn\n#[test]\nfn a() {}", &["I6"]);
     check("a.rs", "/// P99: no such promise\n#[test]\nfn a() {}", &[]);
+    check(
+        "a.test.mjs",
+        "/** I10: noticed */\ntest(\"overflow\", () => {})",
+        &["I10"],
+    );
     check(
         "a.test.mjs",
         "// B9, I10: noticed\ntest(\"overflow\", () => {})",

@@ -13,7 +13,7 @@ use crate::markdown::dom::{Clicked, clicked};
 use crate::page::next_frame;
 use crate::signal::{Kept, Signal, derived, effect, kept};
 use crate::state::{AppState, Dialog, Notice, Screen};
-use crate::text::{T, fill, number, t};
+use crate::text::{self, T, fill, number, t};
 use crate::ui::{
     card::card, composer::composer, header::header, message::message, notes::notes, reply::reply,
 };
@@ -177,7 +177,8 @@ fn notice() -> AnyView {
         }
         match state.notice.get() {
             None => nothing(),
-            Some(Notice::Memory) => strip("warn", t(T::StorageMemory).to_owned()).view(),
+            Some(Notice::Kept(kept)) => text::kept(kept)
+                .map_or_else(nothing, |warning| strip("warn", warning.to_owned()).view()),
             Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[&why]))
                 .child(button(T::Export, act::export))
                 .view(),

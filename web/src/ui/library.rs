@@ -7,7 +7,7 @@ use crate::el::{El, IntoChild, el, live};
 use crate::icon::icon;
 use crate::page;
 use crate::state::{AppState, Dialog};
-use crate::text::{T, bytes, count, fill, language, number, t};
+use crate::text::{self, T, bytes, count, fill, language, number, t};
 use crate::ui::side::{new_session, title_of};
 use crate::view::session::SessionEntry;
 
@@ -151,11 +151,11 @@ fn storage(state: AppState) -> El {
     };
     let used = live(move || {
         let storage = state.storage.get();
-        if storage.memory {
+        if let Some(warning) = text::kept(storage.kept) {
             return el("span")
                 .class("warnc")
                 .child(icon("warn"))
-                .child(t(T::StorageMemory))
+                .child(warning)
                 .view();
         }
         let line = el("span").child(storage.used.map_or_else(|| "–".to_owned(), bytes));

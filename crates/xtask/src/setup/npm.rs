@@ -70,7 +70,7 @@ fn install(machine: &Machine, folder: &Path, cached: &Path) -> Result<()> {
 }
 
 /// The cache's `node_modules` for a folder's lock file.
-fn installed(machine: &Machine, folder: &Path) -> Result<PathBuf> {
+pub(super) fn installed(machine: &Machine, folder: &Path) -> Result<PathBuf> {
     let path = folder.join("package-lock.json");
     let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(machine

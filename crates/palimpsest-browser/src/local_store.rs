@@ -1,0 +1,147 @@
+//! Small sessions in `localStorage`, for hosts that refuse IndexedDB.
+//!
+//! All rows are one text, written anew by every strict write: right for a few megabytes, and the last seconds before a
+//! crash may be lost (in a kill test 95 % of recent writes were). An application says so to its user.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use gloo_storage::{LocalStorage, Storage};
+use palimpsest_engine::MemoryStore;
+use palimpsest_engine::ports::{
+    Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError, Table,
+};
+
+use crate::settings::is_available;
+
+/// A [`Store`] in `localStorage`. Clones share the rows. Other tabs are followed: before each call the text is read
+/// again if another tab has written it. Relaxed writes stay in memory until the next strict one.
+#[derive(Debug, Clone)]
+pub struct LocalStorageStore(Rc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    entry: String,
+    state: RefCell<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    rows: MemoryStore,
+    /// The text the rows were read from or last written as.
+    text: Option<String>,
+}
+
+impl LocalStorageStore {
+    /// The rows kept under `name`. [`StoreError::Unavailable`] where there is no `localStorage`. A text that cannot be
+    /// read is kept aside under the same name with `.old` added.
+    pub fn open(name: &str) -> Result<Self, StoreError> {
+        if !is_available() {
+            return Err(StoreError::Unavailable("there is no localStorage".into()));
+        }
+        let entry = format!("{name}:rows");
+        let text = item(&entry);
+        let rows = match text.as_deref().map(rows_of) {
+            Some(Some(rows)) => MemoryStore::from_rows(rows),
+            Some(None) => {
+                let _ = LocalStorage::raw()
+                    .set_item(&format!("{entry}.old"), text.as_deref().unwrap_or_default());
+                MemoryStore::new()
+            }
+            None => MemoryStore::new(),
+        };
+        Ok(Self(Rc::new(Inner {
+            entry,
+            state: RefCell::new(State { rows, text }),
+        })))
+    }
+
+    /// Forgets everything kept under `name`.
+    pub fn erase(name: &str) {
+        if is_available() {
+            LocalStorage::delete(format!("{name}:rows"));
+            LocalStorage::delete(format!("{name}:rows.old"));
+        }
+    }
+
+    /// The rows as they are now, with what other tabs have written.
+    fn current(&self) -> MemoryStore {
+        let mut state = self.0.state.borrow_mut();
+        let text = item(&self.0.entry);
+        if text != state.text {
+            // a text that cannot be read is another tab's problem to report: this one keeps what it has
+            let rows = text.as_deref().map_or_else(|| Some(Vec::new()), rows_of);
+            if let Some(rows) = rows {
+                *state = State {
+                    rows: MemoryStore::from_rows(rows),
+                    text,
+                };
+            }
+        }
+        state.rows.clone()
+    }
+
+    /// Keeps the rows, or takes the last write back.
+    fn keep(&self, rows: &MemoryStore, before: Vec<(Table, Row)>) -> Result<(), StoreError> {
+        let text = text_of(&rows.rows());
+        let mut state = self.0.state.borrow_mut();
+        if LocalStorage::raw().set_item(&self.0.entry, &text).is_ok() {
+            state.text = Some(text);
+            return Ok(());
+        }
+        state.rows = MemoryStore::from_rows(before);
+        Err(StoreError::Quota)
+    }
+}
+
+impl Store for LocalStorageStore {
+    fn claim<'a>(
+        &'a self,
+        session: &'a str,
+        take_over: bool,
+    ) -> LocalFuture<'a, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            let rows = self.current();
+            let before = rows.rows();
+            let lease = rows.claim(session, take_over).await?;
+            self.keep(&rows, before)?;
+            Ok(lease)
+        })
+    }
+
+    fn read(&self, query: Query) -> LocalFuture<'_, Result<Vec<Row>, StoreError>> {
+        Box::pin(async move { self.current().read(query).await })
+    }
+
+    fn apply<'a>(
+        &'a self,
+        lease: &'a Lease,
+        expect: Option<Expect>,
+        ops: Vec<Op>,
+        durability: Durability,
+    ) -> LocalFuture<'a, Result<Applied, StoreError>> {
+        Box::pin(async move {
+            let rows = self.current();
+            let before = match durability {
+                Durability::Strict => rows.rows(),
+                Durability::Relaxed => return rows.apply(lease, expect, ops, durability).await,
+            };
+            let applied = rows.apply(lease, expect, ops, durability).await?;
+            self.keep(&rows, before)?;
+            Ok(applied)
+        })
+    }
+}
+
+fn item(name: &str) -> Option<String> {
+    LocalStorage::raw().get_item(name).ok().flatten()
+}
+
+fn rows_of(text: &str) -> Option<Vec<(Table, Row)>> {
+    serde_json::from_str(text).ok()
+}
+
+fn text_of(rows: &[(Table, Row)]) -> String {
+    // tables, keys and texts: nothing in it that has no JSON
+    serde_json::to_string(rows).unwrap_or_default()
+}

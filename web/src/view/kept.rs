@@ -1,0 +1,13 @@
+//! How well this browser keeps what was said.
+
+/// Where sessions are kept, best first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kept {
+    /// In IndexedDB.
+    #[default]
+    Whole,
+    /// In `localStorage`: a few megabytes, and a crash may take the last seconds.
+    Small,
+    /// Nowhere: gone with the tab.
+    Memory,
+}
