@@ -1138,7 +1138,7 @@ pub fn set_system(text: String) {
         let Some(session) = back.writer() else {
             return;
         };
-        if let Err(error) = session.set_system(text.trim_end()).await {
+        if let Err(error) = session.set_system(&text).await {
             failed(&back, &error);
         }
         show_all(&back).await;

@@ -167,10 +167,11 @@ impl Records {
     /// detected constraints, newest first, as far as half of the window reaches. What finds room is measured with a fixed
     /// estimate, not with `counter`: another vocabulary or a calibration must not change what the model sees (B8).
     pub fn render(&self, window: u32, counter: &dyn TokenCounter) -> RenderedRecords {
-        let mut out = RenderedRecords {
-            text: self.system.trim_end().to_owned(),
-            ..RenderedRecords::default()
-        };
+        let mut out = RenderedRecords::default();
+        // to the byte as it was written; but nothing visible is no prompt
+        if !self.system.trim().is_empty() {
+            out.text.clone_from(&self.system);
+        }
         out.system_tokens = counter.count(&out.text);
         let ruler = Estimator::default();
         let mut room = window / 2;
@@ -228,6 +229,18 @@ fn pin_tokens(text: &str, counter: &dyn TokenCounter) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// I4: a system prompt is shown to the byte as it was written, and one of nothing but spaces not at all.
+    #[test]
+    fn a_system_prompt_is_not_touched() {
+        let counter = Estimator::default();
+        let check = |system: &str, expected: &str| {
+            let records = Records::with_system(system);
+            assert_eq!(records.render(2048, &counter).text, expected);
+        };
+        check("  Be brief.\t\n\n", "  Be brief.\t\n\n");
+        check(" \n\t", "");
+    }
 
     /// I4: a record has one text per revision, byte-identical each time; the user's entry beyond half
     /// of the window is refused with sizes and changes nothing.
