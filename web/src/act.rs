@@ -1001,6 +1001,10 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
             state.say(fill(T::ReplyFailed, &[&why]));
             match &error {
                 EngineError::Store(_) => failed(back, &error),
+                EngineError::RolledOver { session } => {
+                    open_now(back, session, false).await;
+                    note(why, false);
+                }
                 EngineError::Core(_) => {
                     // Refused before it was stored: the words go back into the field.
                     note(why, true);

@@ -18,6 +18,26 @@ pub fn nonce(job: u64, secret: &[u8; 16]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
+/// As [`nonce`], for a job whose number is unique only at one place of a conversation.
+pub fn nonce_at(place: u64, job: u64, secret: &[u8; 16]) -> String {
+    let mut hasher = SipHasher24::new_with_key(secret);
+    hasher.write(&place.to_le_bytes());
+    hasher.write(&job.to_le_bytes());
+    format!("{:016x}", hasher.finish())
+}
+
+/// A secret that only one session of a device has: what is made with it holds nowhere else.
+pub fn session_secret(device: &[u8; 16], session: &str) -> [u8; 16] {
+    let mut secret = [0; 16];
+    for (n, half) in secret.chunks_exact_mut(8).enumerate() {
+        let mut hasher = SipHasher24::new_with_key(device);
+        hasher.write(&[n as u8]);
+        hasher.write(session.as_bytes());
+        half.copy_from_slice(&hasher.finish().to_le_bytes());
+    }
+    secret
+}
+
 /// The line that opens a fence or, named [`END`], closes it.
 pub fn fence(nonce: &str, name: &str) -> String {
     format!("<<pal:{nonce}:{name}>>")

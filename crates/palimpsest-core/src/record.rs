@@ -4,9 +4,12 @@ use palimpsest_tokens::{Estimator, TokenCounter};
 use serde::{Deserialize, Serialize};
 
 use crate::error::CoreError;
-use crate::goal::Goal;
+use crate::goal::{Goal, GoalEdit};
+use crate::marker::{Change, Proposal};
 use crate::message::Seq;
+use crate::prompt::{BuiltPrompt, Skill, SystemPrompt};
 use crate::rendition::escape_fences;
+use crate::retention::Constraint;
 
 /// Why a line stands in the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +38,28 @@ pub struct Pin {
     pub text: String,
 }
 
+/// A change of the goal that a summariser proposed and nobody has decided on (G3). Never part of a window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingProposal {
+    /// Its number in the session. Never reused.
+    pub id: u32,
+    /// What is proposed, and which messages are said to show it.
+    #[serde(flatten)]
+    pub proposal: Proposal,
+}
+
+/// What a run found in the messages it covers, beside their summary.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// The user's demands, with the message each is from (P9).
+    pub constraints: Vec<(Seq, Constraint)>,
+    /// What the summariser proposes to change in the goal (G3).
+    pub proposals: Vec<Proposal>,
+}
+
+/// More undecided proposals than this are not kept: the oldest go.
+const MOST_PENDING: usize = 64;
+
 /// One revision of the records of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Records {
@@ -43,6 +68,24 @@ pub struct Records {
     /// The system prompt.
     #[serde(default)]
     pub system: String,
+    /// What the model must always or never do, after the system prompt (G8).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mandates: String,
+    /// Named blocks of instructions that are switched on and off (G8).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<Skill>,
+    /// What the model should check before it answers; the end of the system message (G8).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub checks: String,
+    /// What summarisers proposed and nobody has decided on, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingProposal>,
+    /// What was proposed and declined: it is not proposed again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declined: Vec<Change>,
+    /// The last number given to a proposal.
+    #[serde(default)]
+    pub last_proposal: u32,
     /// The goal, if one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<Goal>,
@@ -120,7 +163,7 @@ impl Records {
 
     /// Keeps a detected constraint. Never refused: one without room is listed in
     /// [`RenderedRecords::left_out`]. A newer constraint on the same topic replaces the older one.
-    pub fn constrain(&mut self, from: Seq, constraint: &crate::retention::Constraint) {
+    pub fn constrain(&mut self, from: Seq, constraint: &Constraint) {
         let text = constraint.text.trim();
         if text.is_empty() || self.pins.iter().any(|p| p.text == text) {
             return;
@@ -130,6 +173,111 @@ impl Records {
                 && crate::retention::supersedes(text, &p.text))
         });
         self.push(PinKind::Constraint { from }, text);
+    }
+
+    /// Takes in what a run found: constraints become pinned records, proposals wait for a decision (I8).
+    pub fn adopt(&mut self, found: &Found) {
+        for (from, constraint) in &found.constraints {
+            self.constrain(*from, constraint);
+        }
+        for proposal in &found.proposals {
+            self.propose(proposal);
+        }
+    }
+
+    /// Keeps a proposal until somebody decides. One that the goal says already, that was declined, or that is
+    /// waiting already is not kept twice.
+    fn propose(&mut self, proposal: &Proposal) {
+        let known = self
+            .goal
+            .as_ref()
+            .is_some_and(|g| proposal.edit(g, 0.0).is_none());
+        if known || self.declined.contains(&proposal.change) {
+            return;
+        }
+        let waiting = self
+            .pending
+            .iter_mut()
+            .find(|p| p.proposal.change == proposal.change);
+        if let Some(same) = waiting {
+            let before = same.proposal.cites.len();
+            same.proposal.cites.extend(&proposal.cites);
+            same.proposal.cites.sort_unstable();
+            same.proposal.cites.dedup();
+            self.revision += u32::from(same.proposal.cites.len() > before);
+            return;
+        }
+        self.last_proposal += 1;
+        self.pending.push(PendingProposal {
+            id: self.last_proposal,
+            proposal: proposal.clone(),
+        });
+        if self.pending.len() > MOST_PENDING {
+            self.pending.remove(0);
+        }
+        self.revision += 1;
+    }
+
+    /// Takes a proposal out of those that wait, with the edit that consent to it makes: `None` if the goal says
+    /// so by now. `Err` if there is none of that number, or no goal it could change.
+    pub fn accept(&mut self, id: u32, at: f64) -> Result<Option<GoalEdit>, CoreError> {
+        let missing = CoreError::NotFound {
+            what: "proposal",
+            id,
+        };
+        let place = self.pending.iter().position(|p| p.id == id);
+        let place = place.ok_or(missing)?;
+        let goal = self.goal.as_ref().ok_or(CoreError::NotFound {
+            what: "goal for proposal",
+            id,
+        })?;
+        let edit = self.pending[place].proposal.edit(goal, at);
+        self.pending.remove(place);
+        self.revision += 1;
+        Ok(edit)
+    }
+
+    /// Declines a proposal: it goes, and is not made again. `false` if there is none of that number.
+    pub fn decline(&mut self, id: u32) -> bool {
+        let Some(place) = self.pending.iter().position(|p| p.id == id) else {
+            return false;
+        };
+        let gone = self.pending.remove(place);
+        self.declined.push(gone.proposal.change);
+        if self.declined.len() > MOST_PENDING {
+            self.declined.remove(0);
+        }
+        self.revision += 1;
+        true
+    }
+
+    /// The parts of the system message that are instructions, with their sizes and what is wrong with them
+    /// (G8, B2). `budget` is the tier's, in tokens. Goal and pins are counted apart.
+    pub fn prompt(&self, budget: u32, counter: &dyn TokenCounter) -> BuiltPrompt {
+        SystemPrompt {
+            base: self.system.clone(),
+            mandates: self.mandates.clone(),
+            goal: String::new(),
+            skills: self.skills.clone(),
+            checks: self.checks.clone(),
+        }
+        .build(budget, counter)
+    }
+
+    /// Switches skills on or off by name patterns ([`crate::glob`]). The names that changed, sorted.
+    pub fn switch_skills<P: AsRef<str>>(&mut self, patterns: &[P], on: bool) -> Vec<String> {
+        let mut prompt = SystemPrompt {
+            skills: std::mem::take(&mut self.skills),
+            ..SystemPrompt::default()
+        };
+        let changed = if on {
+            prompt.activate(patterns)
+        } else {
+            prompt.deactivate(patterns)
+        };
+        self.skills = prompt.skills;
+        self.revision += u32::from(!changed.is_empty());
+        changed
     }
 
     /// Takes a line out. `false` if there is none of that number.
@@ -163,16 +311,30 @@ impl Records {
         }
     }
 
-    /// The one text of this revision (I4): system prompt, goal, the user's pins and decisions, then
-    /// detected constraints, newest first, as far as half of the window reaches. What finds room is measured with a fixed
-    /// estimate, not with `counter`: another vocabulary or a calibration must not change what the model sees (B8).
+    /// The one text of this revision (I4, G8): system prompt, mandates, goal, the user's pins and decisions with
+    /// detected constraints (newest first, as far as half of the window reaches), active skills, checks. What finds
+    /// room is measured with a fixed estimate, not with `counter`: another vocabulary or a calibration must not change
+    /// what the model sees (B8).
     pub fn render(&self, window: u32, counter: &dyn TokenCounter) -> RenderedRecords {
         let mut out = RenderedRecords::default();
         // to the byte as it was written; but nothing visible is no prompt
         if !self.system.trim().is_empty() {
             out.text.clone_from(&self.system);
         }
+        append_block(&mut out.text, self.mandates.trim());
         out.system_tokens = counter.count(&out.text);
+        let mut after = String::new();
+        for skill in self.skills.iter().filter(|s| s.active) {
+            if !skill.text.trim().is_empty() {
+                let block = format!("Skill {}:\n{}", skill.name, skill.text.trim());
+                append_block(&mut after, &block);
+            }
+        }
+        append_block(&mut after, self.checks.trim());
+        if !after.is_empty() {
+            // two for the blank line before
+            out.system_tokens += counter.count(&after) + 2;
+        }
         let ruler = Estimator::default();
         let mut room = window / 2;
         if let Some(goal) = &self.goal {
@@ -208,6 +370,7 @@ impl Records {
             }
             append_block(&mut out.text, &block);
         }
+        append_block(&mut out.text, &after);
         out
     }
 }

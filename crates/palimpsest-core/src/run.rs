@@ -7,6 +7,7 @@
 mod checkpoint;
 mod identify;
 mod ladder;
+mod metadata;
 mod outcome;
 mod prepare;
 mod summarize;
@@ -24,7 +25,7 @@ use crate::message::Seq;
 use crate::mode::Mode;
 use crate::pass::Shed;
 use crate::pass::offload::Reference;
-use crate::record::Records;
+use crate::record::{Found, Records};
 
 /// How layers are cut to a size: shared with the emergency pass.
 pub(crate) mod shrinking {
@@ -200,8 +201,12 @@ pub struct Proposal {
     pub tip: Option<Seq>,
     /// The new view.
     pub view: View,
-    /// New records, where constraints were found in what is now covered.
+    /// New records, where constraints were found in what is now covered, or the goal is proposed to change.
     pub records: Option<Records>,
+    /// The records' revision it was planned on. If it is another by now, `found` goes into those.
+    pub records_base: u32,
+    /// What `records` holds that was not there before.
+    pub found: Found,
     /// What it did.
     pub report: RunReport,
 }
@@ -231,6 +236,8 @@ pub struct Run {
     queue: VecDeque<SummaryJob>,
     waiting: Option<SummaryJob>,
     written: Vec<summarize::Written>,
+    /// What the summaries propose to change in the goal.
+    proposals: Vec<crate::marker::Proposal>,
     draft: Option<update::Draft>,
     /// What the deterministic passes did, once they ran.
     trimmed: Option<ladder::Trimmed>,
@@ -251,11 +258,22 @@ impl Run {
             queue: VecDeque::new(),
             waiting: None,
             written: Vec::new(),
+            proposals: Vec::new(),
             draft: None,
             trimmed: None,
             next_job: 1,
             ended: None,
         }
+    }
+
+    /// The revision it was planned on.
+    pub const fn base(&self) -> u32 {
+        self.original.view.revision
+    }
+
+    /// Whether a person asked for it.
+    pub const fn is_manual(&self) -> bool {
+        self.options.manual
     }
 
     /// Where the run is.

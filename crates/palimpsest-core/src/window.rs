@@ -186,7 +186,12 @@ pub(crate) fn slot(view: &View, policy: &Policy, counter: &dyn TokenCounter) -> 
     let mut layers = Vec::new();
     for layer in view.layers.iter().filter(|l| l.tokens > 0) {
         let range = layer.range();
-        let head = format!("\n[Messages {}-{}]\n", range.from, range.to);
+        // a layer that came along from another session covers no message of this one
+        let head = if layer.covers.is_empty() {
+            "\n[Earlier conversation]\n".to_owned()
+        } else {
+            format!("\n[Messages {}-{}]\n", range.from, range.to)
+        };
         let body = layer_body(&layer.summary, &layer.ledger);
         text.push_str(&head);
         text.push_str(&escape_fences(&body));

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use palimpsest_core::context::Setup;
+use palimpsest_core::mode::Mode;
 use palimpsest_core::policy::Policy;
 use palimpsest_core::record::Records;
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_tokens::{Source, TokenCounter};
 
+use crate::config::Config;
 use crate::counting::Counting;
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA, SessionInfo};
@@ -32,6 +34,12 @@ pub struct NewSession {
     pub system: String,
     /// The model thinks before it answers.
     pub thinking: bool,
+    /// Who runs the model, as the host calls it.
+    pub provider: String,
+    /// What kind of work the conversation is (G4).
+    pub mode: Mode,
+    /// Settings (E3). A policy named here goes before [`Self::policy`].
+    pub config: Config,
 }
 
 impl Default for NewSession {
@@ -43,6 +51,9 @@ impl Default for NewSession {
             policy: "balanced".into(),
             system: String::new(),
             thinking: false,
+            provider: String::new(),
+            mode: Mode::default(),
+            config: Config::default(),
         }
     }
 }
@@ -172,9 +183,22 @@ impl Engine {
     }
 
     /// As [`Self::create`], with an identifier of the host's.
-    pub async fn create_with_id(&self, id: &str, new: NewSession) -> Result<Session, EngineError> {
+    pub async fn create_with_id(
+        &self,
+        id: &str,
+        mut new: NewSession,
+    ) -> Result<Session, EngineError> {
+        if let Some(policy) = new.config.policy.take() {
+            new.policy = policy;
+        }
         let counter = self.counter_for(&new.model);
-        let setup = setup(new.window, new.thinking, &new.policy, counter.as_ref())?;
+        let setup = setup(
+            new.window,
+            new.thinking,
+            &new.policy,
+            &new.config,
+            counter.as_ref(),
+        )?;
         let records = Records {
             revision: 1,
             ..Records::with_system(new.system)
@@ -205,6 +229,10 @@ impl Engine {
             pinned: false,
             strikes: 0,
             snapshots: 0,
+            provider: new.provider,
+            mode: new.mode,
+            config: new.config,
+            continues: None,
         };
         let ops = vec![
             Op::Add {
@@ -253,6 +281,11 @@ impl Engine {
         let mut open = self.open.borrow_mut();
         open.retain(|_, inner| inner.strong_count() > 0);
         open.insert(id.to_owned(), session.downgrade());
+    }
+
+    /// Lets go of a session that was written past its own memory: it is read again when it is opened.
+    pub(crate) fn forget(&self, id: &str) {
+        self.open.borrow_mut().remove(id);
     }
 
     /// Another title.
@@ -322,14 +355,31 @@ pub(crate) fn setup(
     window: u32,
     thinking: bool,
     policy: &str,
+    config: &Config,
     counter: &dyn TokenCounter,
 ) -> Result<Setup, EngineError> {
+    config.validate()?;
     let options = ShareOptions {
         reserve: None,
         thinking,
         exact: counter.source() == Source::Exact,
     };
-    Ok(Setup::new(window, options, Policy::preset(policy)?, 0)?)
+    let mut policy = Policy::preset(policy)?;
+    config.shape(&mut policy);
+    let mut setup = Setup::new(window, options, policy, 0)?;
+    config.shape_shares(&mut setup.shares);
+    Ok(setup)
+}
+
+/// As [`setup`], of a head.
+pub(crate) fn setup_of(head: &Head, counter: &dyn TokenCounter) -> Result<Setup, EngineError> {
+    setup(
+        head.window,
+        head.thinking,
+        &head.policy,
+        &head.config,
+        counter,
+    )
 }
 
 pub(crate) fn head_json(head: &Head) -> Result<String, StoreError> {

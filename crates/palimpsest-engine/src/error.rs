@@ -1,12 +1,14 @@
 //! What can go wrong while a session is driven.
 
 use palimpsest_core::error::CoreError;
+use palimpsest_core::goal::GoalError;
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::request::ModelError;
 use palimpsest_core::run::Refusal;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::config::ConfigError;
 use crate::ports::StoreError;
 
 /// A way out of a window that would be larger than its limit (P10).
@@ -43,6 +45,12 @@ pub enum EngineError {
     /// Storage failed. What was said is still in memory.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The goal is not changed that way.
+    #[error("The goal is unchanged: {0}.")]
+    Goal(#[from] GoalError),
+    /// The settings are refused.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The model did not answer.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -75,6 +83,15 @@ pub enum EngineError {
         /// Where automatic runs start.
         trigger: u32,
     },
+    /// The window could not be made small enough: the conversation goes on in another session, which starts from
+    /// the notes of this one and holds the last message (E1). Ask there for the reply.
+    #[error(
+        "The conversation has grown past its window. It goes on in session \"{session}\", which starts from notes."
+    )]
+    RolledOver {
+        /// The new session.
+        session: String,
+    },
     /// A reply or a compaction is already under way.
     #[error("This session is busy with {0}. Wait for it or stop it.")]
     Busy(&'static str),
@@ -86,6 +103,9 @@ impl EngineError {
         match self {
             Self::Core(e) => e.code(),
             Self::Store(e) => e.code(),
+            Self::Goal(e) => e.code(),
+            Self::Config(e) => e.code(),
+            Self::RolledOver { .. } => "rolled_over",
             Self::Model(e) => e.code(),
             Self::Refused(r) => r.code(),
             Self::NoSession(_) => "no_session",

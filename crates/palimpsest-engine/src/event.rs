@@ -8,6 +8,8 @@ use palimpsest_core::message::Seq;
 use palimpsest_core::run::{RunReport, Stage};
 use serde::Serialize;
 
+use crate::session::Purpose;
+
 /// Something that happened. `revision` and `version` let a listener skip what it already shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -66,6 +68,51 @@ pub enum Event {
         snapshot: u32,
         /// Whether nobody asked for it.
         automatic: bool,
+    },
+    /// A snapshot was made without anybody asking for it (S4).
+    AutoSnapshotCreated {
+        /// Its number.
+        snapshot: u32,
+        /// What it is for.
+        purpose: Purpose,
+    },
+    /// A snapshot could not be made, restored or removed. Nothing changed.
+    SnapshotError {
+        /// The code of the failure.
+        code: &'static str,
+        /// The failure.
+        message: String,
+    },
+    /// The conversation goes on in another session (E1).
+    RolloverComplete {
+        /// The session it goes on in.
+        session: String,
+        /// How many notes that one starts from.
+        notes: u32,
+    },
+    /// A large tool result is shown as a reference (O1).
+    Offloaded {
+        /// The message it is in.
+        seq: Seq,
+        /// Tokens freed.
+        freed: u32,
+    },
+    /// A message that was shown in a shorter form is shown as it was said again.
+    Restored {
+        /// The message.
+        seq: Seq,
+    },
+    /// Changes of the goal wait for a decision, or one was decided (G3).
+    ProposalsChanged {
+        /// How many wait.
+        pending: u32,
+    },
+    /// Skills were switched on or off (G8).
+    SkillsChanged {
+        /// Names switched on, sorted.
+        activated: Vec<String>,
+        /// Names switched off, sorted.
+        deactivated: Vec<String>,
     },
     /// A snapshot was restored.
     SnapshotRestored {

@@ -1,7 +1,10 @@
 //! The head of a session: its one row that changes.
 
 use palimpsest_core::message::Seq;
+use palimpsest_core::mode::Mode;
 use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
 
 /// Version of the row formats in this crate.
 pub const SCHEMA: u32 = 1;
@@ -40,6 +43,9 @@ pub struct Head {
     pub window: u32,
     /// The policy's name.
     pub policy: String,
+    /// Who runs the model, as the host calls it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub provider: String,
     /// The model thinks before it answers.
     #[serde(default)]
     pub thinking: bool,
@@ -59,6 +65,15 @@ pub struct Head {
     /// Snapshots taken so far.
     #[serde(default)]
     pub snapshots: u32,
+    /// What kind of work the conversation is (G4).
+    #[serde(default)]
+    pub mode: Mode,
+    /// Settings that differ from the defaults (E3).
+    #[serde(default, skip_serializing_if = "Config::is_default")]
+    pub config: Config,
+    /// The session that this one goes on from, after a rollover (E1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
 }
 
 /// What a list of sessions shows.

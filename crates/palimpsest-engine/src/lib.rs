@@ -4,6 +4,7 @@
 //! of [`ports`]; [`MemoryStore`] is the store that documents the contract.
 #![forbid(unsafe_code)]
 
+pub mod config;
 mod counting;
 mod engine;
 pub mod error;
@@ -15,10 +16,13 @@ pub mod rows;
 pub mod session;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod transfer;
 
+pub use config::{Config, ConfigError};
 pub use engine::{Engine, NewSession};
 pub use error::{EngineError, RoomChoice};
 pub use event::Event;
 pub use head::{Head, SessionInfo};
 pub use memory::MemoryStore;
 pub use session::Session;
+pub use transfer::{Accept, Format, Transfer, TransferError};

@@ -8,10 +8,13 @@ mod compact;
 mod count;
 mod history;
 mod load;
+mod prompt;
 mod recall;
 mod records;
+mod rollover;
 mod send;
 mod snapshots;
+mod tools;
 mod view;
 
 use std::cell::RefCell;
@@ -24,6 +27,7 @@ use palimpsest_core::context::{Context, Seed, Setup};
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::{Message, Seq};
 use palimpsest_core::record::Records;
+use palimpsest_core::run::Run;
 use palimpsest_core::window::Window;
 
 use crate::engine::{Engine, head_json};
@@ -34,8 +38,9 @@ use crate::ports::{Abort, Durability, Expect, Lease, Op, Table};
 use crate::rows::session_key;
 
 pub use append::NewMessage;
-pub use compact::{CompactOptions, Compacted, PendingJob};
+pub use compact::{CompactOptions, Compacted, PendingJob, Speed};
 pub use history::HistoryItem;
+pub use prompt::{PromptParts, proposal_sentence};
 pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
 pub use snapshots::{Purpose, Snapshot};
 pub use view::IfOver;
@@ -60,7 +65,14 @@ pub(crate) struct State {
     /// The index over what is covered, made when it is first asked.
     pub(crate) covered_index: RefCell<Option<recall::CoveredIndex>>,
     /// The compaction that runs now.
-    pub(crate) compaction: Option<Abort>,
+    pub(crate) compaction: Option<compact::Running>,
+    /// A run that gave way to the user's message: it goes on where it stopped (P7).
+    pub(crate) put_off: Option<Box<Run>>,
+    /// The last revision that changed more than excerpts and recalled quotes: a run planned on it or later can
+    /// be committed.
+    pub(crate) layout: u32,
+    /// How fast the model reads and writes, as measured.
+    pub(crate) speed: Speed,
     /// The reply that streams now.
     pub(crate) reply: Option<Abort>,
     /// What has arrived of a reply that broke off.
@@ -73,6 +85,8 @@ pub(crate) struct Inner {
     pub(crate) engine: Engine,
     pub(crate) id: String,
     pub(crate) lease: Lease,
+    /// The device's secret mixed with the session's identifier: what is made with it holds nowhere else (G3).
+    secret: [u8; 16],
     pub(crate) state: RefCell<State>,
     pub(crate) listeners: Listeners,
     /// Writes one after the other: each names the head's version.
@@ -121,6 +135,9 @@ impl Session {
                 snapshots: Vec::new(),
                 covered_index: RefCell::default(),
                 compaction: None,
+                put_off: None,
+                layout: 0,
+                speed: Speed::default(),
                 reply: None,
                 partial: None,
                 host_run: None,
@@ -133,6 +150,7 @@ impl Session {
             engine: engine.clone(),
             id: id.to_owned(),
             lease,
+            secret: palimpsest_core::fence::session_secret(&engine.secret(), id),
             state: RefCell::new(state),
             listeners: Listeners::default(),
             writing: Mutex::new(()),
@@ -196,7 +214,7 @@ impl Session {
     pub(crate) fn seed(&self) -> Seed {
         Seed {
             now: self.now(),
-            secret: self.0.engine.secret(),
+            secret: self.0.secret,
         }
     }
 

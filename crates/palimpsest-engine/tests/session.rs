@@ -232,6 +232,9 @@ fn an_overflow_is_answered_by_one_emergency() {
         .unwrap();
         assert!(s.window().tokens() < before);
         assert_eq!(model.asked().len(), 2);
+        let mut config = palimpsest_engine::Config::default();
+        config.rollover.enabled = false;
+        s.configure(config).await.unwrap();
         let model = ScriptedModel::new([Answer::error(over.clone()), Answer::error(over)], |_| {
             Answer::text("x")
         });

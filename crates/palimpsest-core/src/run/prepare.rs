@@ -81,7 +81,7 @@ impl Run {
             let share = u64::from(plan.newest) * u64::from(size) / u64::from(total.max(1));
             let id = self.next_job;
             self.next_job += 1;
-            let nonce = crate::fence::nonce(id.into(), &self.seed.secret);
+            let nonce = self.nonce(id);
             let mut job = SummaryJob {
                 id,
                 part: part as u32 + 1,
@@ -116,6 +116,15 @@ impl Run {
                 role: Role::Assistant,
                 text: layer_body(&l.summary, &l.ledger),
             })
+    }
+
+    /// What the fences of a job are made with (G3). The number of a job is unique in its run only: the revision
+    /// the run starts from and the last message make it unique in the session; the caller's secret is the
+    /// session's own.
+    fn nonce(&self, id: super::JobId) -> String {
+        let tip = self.context.entries.last().map_or(0, |e| e.message.seq);
+        let place = u64::from(self.context.view().revision) << 32 | u64::from(tip);
+        crate::fence::nonce_at(place, id.into(), &self.seed.secret)
     }
 
     /// Splits at messages so that each request fits what the summariser may read.

@@ -129,7 +129,7 @@ impl Run {
         let written = match answer {
             SuppliedSummary::Failed(code) => fallback(code),
             SuppliedSummary::Text(text) => {
-                let text = clean(&text, &waiting.nonce);
+                let (text, proposals) = clean(&text, &waiting);
                 let source = waiting.source();
                 let draft = retention::Draft {
                     prompt: &waiting.system,
@@ -139,10 +139,13 @@ impl Run {
                     hit_length_limit: false,
                 };
                 match retention::reject(&text, &source, &draft) {
-                    None => Written {
-                        text,
-                        author: self.author(),
-                    },
+                    None => {
+                        self.proposals.extend(proposals);
+                        Written {
+                            text,
+                            author: self.author(),
+                        }
+                    }
                     Some(_) if waiting.attempt < ATTEMPTS => {
                         let mut again = waiting;
                         again.attempt += 1;
@@ -167,8 +170,9 @@ impl Run {
             .map_or(Author::Extractive, |name| Author::Model { name })
     }
 
-    /// Answers the rest of the jobs with the deterministic summary: "skip" (P7).
-    pub fn skip_model(&mut self) {
+    /// Does not wait for a model any longer: the rest of the jobs get the deterministic summary (P7). What was
+    /// written already is kept.
+    pub fn skip(&mut self) {
         self.options.model = None;
         if let Some(job) = self.waiting.take() {
             self.queue.push_front(job);
@@ -192,10 +196,13 @@ impl Run {
     }
 }
 
-/// The summary without the model's thinking and markers.
-fn clean(text: &str, nonce: &str) -> String {
+/// The summary without the model's thinking and markers, and what the markers propose. A citation counts only
+/// of a message the job showed.
+fn clean(text: &str, job: &SummaryJob) -> (String, Vec<crate::marker::Proposal>) {
     let text = strip_thinking(text);
-    crate::marker::parse(&text, nonce).text.trim().to_owned()
+    let mut markers = crate::marker::parse(&text, &job.nonce);
+    markers.keep_citations(|seq| job.passages.iter().any(|p| p.seq == seq));
+    (markers.text.trim().to_owned(), markers.proposals)
 }
 
 /// Removes `<think>` blocks; an unclosed one takes everything after it.

@@ -12,7 +12,7 @@ use crate::message::{Origin, Role, Seq};
 use crate::mode::Mode;
 use crate::note::Note;
 use crate::policy::{Fading, UserWords};
-use crate::record::Records;
+use crate::record::{Found, Records};
 use crate::rendition::Rendition;
 use crate::retention::{self, Audit, Emphasis};
 use crate::window::{layer_body, quote_line};
@@ -27,6 +27,7 @@ pub(super) struct Draft {
     pub(super) note: Option<Note>,
     pub(super) audit: Audit,
     pub(super) records: Option<Records>,
+    pub(super) found: Found,
     pub(super) adjustments: Vec<String>,
     /// Number of the new layer.
     pub(super) layer: u32,
@@ -39,6 +40,7 @@ impl Draft {
             note,
             audit,
             records: None,
+            found: Found::default(),
             adjustments: Vec::new(),
             layer: 0,
         }
@@ -53,7 +55,10 @@ impl Run {
         let shares = self.context.setup().shares;
         let mut context = self.context.clone();
 
-        if let Some(records) = self.constraints(&plan.covered) {
+        draft.found = self.found(&plan.covered);
+        let mut records = self.context.records().clone();
+        records.adopt(&draft.found);
+        if records.revision != self.context.records().revision {
             context.set_records(records.clone());
             draft.records = Some(records);
         }
@@ -73,7 +78,17 @@ impl Run {
             self.draft = Some(draft);
             return;
         }
-        let layer = self.new_layer(&plan, draft.note.as_ref(), view);
+        let facts = super::metadata::Metadata::of(
+            plan.covered
+                .iter()
+                .map(|&i| self.context.entries[i].message.as_ref()),
+            &draft.audit,
+            &draft.found.proposals,
+        );
+        let mut layer = self.new_layer(&plan, draft.note.as_ref(), view);
+        layer.key_decisions = facts.key_decisions;
+        layer.files_modified = facts.files_modified;
+        layer.next_steps = facts.next_steps;
         draft.layer = layer.id;
         if let Some(note) = draft.note.take() {
             view.notes.push(Rc::new(note));
@@ -251,18 +266,8 @@ impl Run {
             author: b.author.clone(),
             retention: a.retention.min(b.retention),
             dropped: a.dropped.iter().chain(&b.dropped).cloned().collect(),
-            key_decisions: a
-                .key_decisions
-                .iter()
-                .chain(&b.key_decisions)
-                .cloned()
-                .collect(),
-            files_modified: a
-                .files_modified
-                .iter()
-                .chain(&b.files_modified)
-                .cloned()
-                .collect(),
+            key_decisions: super::metadata::joined(&a.key_decisions, &b.key_decisions),
+            files_modified: super::metadata::joined(&a.files_modified, &b.files_modified),
             next_steps: b.next_steps.clone(),
         };
         view.next_layer += 1;
@@ -350,19 +355,23 @@ impl Run {
         context.set_view(draft.view.clone());
     }
 
-    /// Records with the demands found in the user's covered words (P9). Only the host's own words count:
-    /// a tool's or an import's text cannot become a constraint (I8).
-    fn constraints(&self, covered: &[usize]) -> Option<Records> {
-        let mut records = self.context.records().clone();
+    /// The demands in the user's covered words (P9), and what the summaries propose (G3). Only the host's own
+    /// words count as demands: a tool's or an import's text cannot become a constraint (I8).
+    fn found(&self, covered: &[usize]) -> Found {
+        let mut found = Found {
+            constraints: Vec::new(),
+            proposals: self.proposals.clone(),
+        };
         for &i in covered {
             let message = &self.context.entries[i].message;
             if message.role == Role::User && message.origin == Origin::Host {
-                for constraint in retention::constraints(&message.words()) {
-                    records.constrain(message.seq, &constraint);
-                }
+                let constraints = retention::constraints(&message.words());
+                found
+                    .constraints
+                    .extend(constraints.into_iter().map(|c| (message.seq, c)));
             }
         }
-        (records.revision != self.context.records().revision).then_some(records)
+        found
     }
 }
 

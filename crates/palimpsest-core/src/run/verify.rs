@@ -134,6 +134,8 @@ impl Run {
             tip,
             view,
             records: draft.records,
+            records_base: before_context.records().revision,
+            found: draft.found,
             report,
         })
     }

@@ -13,7 +13,7 @@ use crate::head::title_of;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{RenditionRow, key, message_ops, revision_row, seal, session_key};
 
-use super::{Change, Session, Stored};
+use super::{Change, Purpose, Session, Stored};
 
 /// Something to be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +76,7 @@ impl Session {
     pub async fn append_all(&self, new: Vec<NewMessage>) -> Result<Vec<Seq>, EngineError> {
         let now = self.now();
         let mut added: Vec<Seq> = Vec::new();
+        let mut snapshot_number = 0;
         let id = self.0.id.clone();
         self.write(
             Durability::Strict,
@@ -146,11 +147,24 @@ impl Session {
                     head.revision = view.revision;
                     head.last_revision = view.revision;
                 }
-                head.tokens = state.context.tokens() + stored.iter().map(|s| s.tokens).sum::<u32>();
+                let more: u32 = stored.iter().map(|s| s.tokens).sum();
+                head.tokens = state.context.tokens() + more;
                 added = stored.iter().map(|s| s.message.seq).collect();
-                Ok((Change { ops, head }, (stored, excerpt)))
+                let mut noted = None;
+                if crosses_threshold(state, more) {
+                    let (snapshot, more, prune) =
+                        super::snapshots::take_of(state, &head, &id, "", Purpose::Recovery, now)?;
+                    head.snapshots = snapshot.n;
+                    snapshot_number = snapshot.n;
+                    ops.extend(more);
+                    noted = Some((snapshot, prune));
+                }
+                Ok((Change { ops, head }, (stored, excerpt, noted)))
             },
-            |state, (stored, excerpt)| {
+            |state, (stored, excerpt, noted)| {
+                if let Some((snapshot, prune)) = noted {
+                    super::snapshots::taken(state, snapshot, &prune);
+                }
                 for s in stored {
                     state.context.push_counted(Entry {
                         message: Rc::clone(&s.message),
@@ -169,6 +183,12 @@ impl Session {
             },
         )
         .await?;
+        if snapshot_number > 0 {
+            self.emit(&Event::AutoSnapshotCreated {
+                snapshot: snapshot_number,
+                purpose: Purpose::Recovery,
+            });
+        }
         for seq in &added {
             self.emit(&Event::MessageAdded { seq: *seq });
         }
@@ -180,6 +200,20 @@ impl Session {
         self.emit_budget();
         Ok(added)
     }
+}
+
+/// Whether the conversation passes the share of the available room at which a snapshot is made (S4).
+fn crosses_threshold(state: &super::State, more: u32) -> bool {
+    let rule = &state.head.config.snapshots;
+    if !rule.enabled || !rule.auto_create {
+        return false;
+    }
+    let context = &state.context;
+    let fixed = context.fixed();
+    let available = context.setup().shares.limit.saturating_sub(fixed);
+    let at = f64::from(available) * f64::from(rule.auto_threshold);
+    let before = f64::from(context.tokens().saturating_sub(fixed));
+    available > 0 && before < at && before + f64::from(more) >= at
 }
 
 /// The view in which covered passages that answer the user's message are quoted before it.

@@ -4,10 +4,12 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, pin_mut};
-use palimpsest_core::message::Role;
+use palimpsest_core::context::Cause;
+use palimpsest_core::message::{Role, Seq};
 use palimpsest_core::mode::Mode;
 use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose as Asked, RequestMessage, RequestOptions,
+    Usage,
 };
 use palimpsest_core::run::{
     Preview, Proposal, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
@@ -36,8 +38,10 @@ pub struct CompactOptions {
     pub model_name: Option<String>,
     /// What the summary should dwell on.
     pub focus: Option<String>,
-    /// What the conversation is about.
-    pub mode: Mode,
+    /// What kind of work the conversation is; `None` is the session's mode (G4).
+    pub mode: Option<Mode>,
+    /// A model is only asked if its measured speed says that it takes no longer, in seconds (P7).
+    pub most_seconds: Option<u32>,
     /// Whether a person asked.
     pub manual: bool,
 }
@@ -76,6 +80,66 @@ pub(crate) struct HostRun {
     run: Run,
 }
 
+/// What can be done to the compaction that runs now.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Running {
+    /// Ends it.
+    stop: Abort,
+    /// It is to go on later, where it stops.
+    put_off: Rc<std::cell::Cell<bool>>,
+    /// No waiting for the model: the deterministic summary will do.
+    skip: Abort,
+}
+
+/// How fast the model is, in tokens a second, as its server last said. `None`: not known yet.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Speed {
+    /// Reading a prompt.
+    pub reads: Option<f64>,
+    /// Writing an answer.
+    pub writes: Option<f64>,
+}
+
+impl Speed {
+    /// Takes a server's figures in. Too short a time says nothing.
+    pub(crate) fn learn(&mut self, usage: &Usage) {
+        let rate = |tokens: Option<u32>, ms: Option<u32>| match (tokens, ms) {
+            (Some(tokens), Some(ms)) if ms >= 20 && tokens >= 8 => {
+                Some(f64::from(tokens) * 1000.0 / f64::from(ms))
+            }
+            _ => None,
+        };
+        self.reads = rate(usage.prompt_tokens, usage.prompt_ms).or(self.reads);
+        self.writes = rate(usage.completion_tokens, usage.completion_ms).or(self.writes);
+    }
+
+    /// Seconds for reading and writing so much; `None` while the speed is not known.
+    pub fn seconds(&self, read: u32, write: u32) -> Option<u32> {
+        let (reads, writes) = (self.reads?, self.writes?);
+        Some((f64::from(read) / reads + f64::from(write) / writes).ceil() as u32)
+    }
+
+    /// Milliseconds after which an answer is given up: four times what it should take, and a minute for loading
+    /// the model. At an unknown speed: 20 tokens a second read, 2 written.
+    fn patience(&self, read: u32, write: u32) -> u32 {
+        let expected = f64::from(read) / self.reads.unwrap_or(20.0)
+            + f64::from(write) / self.writes.unwrap_or(2.0);
+        (60_000.0 + expected * 4_000.0).min(3_600_000.0) as u32
+    }
+}
+
+/// Excerpts and recalled quotes of messages that arrived after the run was planned stay as they are.
+fn keep_later(state: &super::State, view: &mut palimpsest_core::context::View, tip: Option<Seq>) {
+    let now = state.context.view();
+    let later = |seq: Seq| tip.is_none_or(|t| seq > t);
+    for (seq, form) in &now.reduced {
+        if later(*seq) {
+            view.reduced.insert(*seq, Rc::clone(form));
+        }
+    }
+    view.recalled = now.recalled.clone().filter(|r| later(r.before));
+}
+
 impl Session {
     /// What a compaction would do now. Asks no model (P10).
     pub fn preview(&self, focus: Option<String>) -> Result<Preview, EngineError> {
@@ -91,7 +155,21 @@ impl Session {
     /// Whether the policy asks for a compaction, and nothing speaks against it.
     pub fn is_due(&self) -> bool {
         let state = self.0.state.borrow();
-        state.context.is_due() && !state.context.view().paused && state.head.strikes < STRIKES
+        state.context.is_due()
+            && state.head.config.compression.enabled
+            && !state.context.view().paused
+            && state.head.strikes < STRIKES
+    }
+
+    /// How fast the model is, as measured in this session since it was opened.
+    pub fn speed(&self) -> Speed {
+        self.0.state.borrow().speed
+    }
+
+    /// Seconds a model's summary would take for that preview, at the measured speed (P7).
+    pub fn summary_seconds(&self, preview: &Preview) -> Option<u32> {
+        self.speed()
+            .seconds(preview.covered_tokens, preview.layer_tokens)
     }
 
     /// Runs the automatic compaction if it is due. To be called after every reply, in the background.
@@ -132,9 +210,9 @@ impl Session {
         signal: Signal,
     ) -> Result<Compacted, EngineError> {
         let turn = self.0.compacting.lock().await;
-        let abort = Abort::new();
-        self.0.state.borrow_mut().compaction = Some(abort.clone());
-        let result = self.drive(&options, &signal, &abort.signal()).await;
+        let running = Running::default();
+        self.0.state.borrow_mut().compaction = Some(running.clone());
+        let result = self.drive(&options, &signal, &running).await;
         self.0.state.borrow_mut().compaction = None;
         drop(turn);
         match &result {
@@ -163,26 +241,30 @@ impl Session {
         &self,
         options: &CompactOptions,
         outer: &Signal,
-        own: &Signal,
+        running: &Running,
     ) -> Result<Compacted, EngineError> {
+        let own = &running.stop.signal();
         let name = options.model.as_ref().map(|_| {
             options
                 .model_name
                 .clone()
                 .unwrap_or_else(|| self.0.state.borrow().head.model.clone())
         });
-        let run_options = RunOptions {
-            manual: options.manual,
-            focus: options.focus.clone(),
-            mode: options.mode,
-            model: name.clone(),
-            ..RunOptions::default()
+        let mut run = match self.put_off_run(options) {
+            Some(run) => run,
+            None => self.new_run(options, name.clone()),
         };
-        let mut run = Run::new(&self.0.state.borrow().context, run_options, self.seed());
         let began = self.now();
         loop {
+            if own.is_aborted() && running.put_off.get() {
+                // it gave way: what is written stays written
+                self.0.state.borrow_mut().put_off = Some(Box::new(run));
+                return Err(EngineError::Refused(Refusal::Cancelled));
+            }
             if outer.is_aborted() || own.is_aborted() {
                 run.cancel();
+            } else if running.skip.signal().is_aborted() {
+                run.skip();
             }
             let step = run.step();
             self.emit(&Event::Compressing {
@@ -199,34 +281,76 @@ impl Session {
                 Step::Need(job) => {
                     let answer = match (&options.model, &name) {
                         (Some(model), Some(name)) => {
-                            self.ask(model.as_ref(), name, &job, outer, own).await
+                            self.ask(model.as_ref(), name, &job, outer, running).await
                         }
-                        _ => SuppliedSummary::Failed("no_model".into()),
+                        _ => Some(SuppliedSummary::Failed("no_model".into())),
                     };
-                    run.supply(job.id, answer)?;
+                    // without an answer somebody stopped it or skipped the wait: the next turn says which
+                    if let Some(answer) = answer {
+                        run.supply(job.id, answer)?;
+                    }
                 }
             }
         }
     }
 
-    /// One summary from a model, asked for again when the server is busy or the line breaks.
+    fn new_run(&self, options: &CompactOptions, model: Option<String>) -> Run {
+        let state = self.0.state.borrow();
+        let mut run_options = RunOptions {
+            manual: options.manual,
+            focus: options.focus.clone(),
+            mode: options.mode.unwrap_or(state.head.mode),
+            model,
+            ..RunOptions::default()
+        };
+        if let Some(most) = options.most_seconds {
+            let mut plan = Run::new(&state.context, run_options.clone(), self.seed());
+            let seconds = plan
+                .preview()
+                .ok()
+                .and_then(|p| state.speed.seconds(p.covered_tokens, p.layer_tokens));
+            if seconds.is_some_and(|s| s > most) {
+                run_options.model = None;
+            }
+        }
+        Run::new(&state.context, run_options, self.seed())
+    }
+
+    /// The run that gave way to the user's message, if it can still be committed and is of this kind.
+    fn put_off_run(&self, options: &CompactOptions) -> Option<Run> {
+        let mut state = self.0.state.borrow_mut();
+        let run = state.put_off.take()?;
+        let fits = run.base() >= state.layout
+            && run.is_manual() == options.manual
+            && options.focus.is_none();
+        fits.then_some(*run)
+    }
+
+    /// One summary from a model, asked for again when the server is busy or the line breaks. `None` if it was
+    /// stopped or skipped.
     async fn ask(
         &self,
         model: &dyn LanguageModel,
         name: &str,
         job: &SummaryJob,
         outer: &Signal,
-        own: &Signal,
-    ) -> SuppliedSummary {
+        running: &Running,
+    ) -> Option<SuppliedSummary> {
+        let own = &running.stop.signal();
+        let skip = &running.skip.signal();
+        let over = || outer.is_aborted() || own.is_aborted() || skip.is_aborted();
         let mut attempt = 1;
         loop {
-            let failed = match self.ask_once(model, name, job, outer, own).await {
-                Ok(text) => return SuppliedSummary::Text(text),
+            let stops = [outer, own, skip];
+            let failed = match self.ask_once(model, name, job, stops).await {
+                Ok(text) => return Some(SuppliedSummary::Text(text)),
                 Err(error) => error,
             };
-            if !failed.retryable() || attempt >= ATTEMPTS || outer.is_aborted() || own.is_aborted()
-            {
-                return SuppliedSummary::Failed(failed.code().to_owned());
+            if over() {
+                return None;
+            }
+            if !failed.retryable() || attempt >= ATTEMPTS {
+                return Some(SuppliedSummary::Failed(failed.code().to_owned()));
             }
             let wait = match &failed {
                 ModelError::Busy {
@@ -235,10 +359,10 @@ impl Session {
                 _ => 400 << attempt,
             };
             let sleep = self.0.engine.world.timer.sleep(wait);
-            let stopped = own.aborted();
+            let stopped = select(Box::pin(own.aborted()), Box::pin(skip.aborted()));
             pin_mut!(stopped);
             if let Either::Right(_) = select(sleep, stopped).await {
-                return SuppliedSummary::Failed(ModelError::Aborted.code().to_owned());
+                return None;
             }
             attempt += 1;
         }
@@ -249,10 +373,16 @@ impl Session {
         model: &dyn LanguageModel,
         name: &str,
         job: &SummaryJob,
-        outer: &Signal,
-        own: &Signal,
+        stops: [&Signal; 3],
     ) -> Result<String, ModelError> {
-        let window = self.0.state.borrow().head.window;
+        let [outer, own, skip] = stops;
+        let (window, patience) = {
+            let state = self.0.state.borrow();
+            let counter = state.context.counter();
+            let read = counter.count(&job.system) + counter.count(&job.prompt);
+            let patience = state.speed.patience(read, job.num_predict());
+            (state.head.window, patience)
+        };
         let request = ChatRequest {
             model: name.to_owned(),
             messages: vec![
@@ -271,19 +401,27 @@ impl Session {
         let mut stream = model.complete(request, stop.signal());
         let mut text = String::new();
         let mut written = 0;
+        let mut late = self.0.engine.world.timer.sleep(patience);
         loop {
-            if outer.is_aborted() || own.is_aborted() {
+            if stops.iter().any(|s| s.is_aborted()) {
                 stop.abort();
                 return Err(ModelError::Aborted);
             }
             let next = stream.next();
-            let stopped = select(Box::pin(outer.aborted()), Box::pin(own.aborted()));
+            let stopped = select(
+                select(Box::pin(outer.aborted()), Box::pin(own.aborted())),
+                select(Box::pin(skip.aborted()), &mut late),
+            );
             pin_mut!(next, stopped);
             let delta = match select(next, stopped).await {
                 Either::Left((delta, _)) => delta,
                 Either::Right(_) => {
                     stop.abort();
-                    return Err(ModelError::Aborted);
+                    if stops.iter().any(|s| s.is_aborted()) {
+                        return Err(ModelError::Aborted);
+                    }
+                    let seconds = patience / 1000;
+                    return Err(ModelError::TimedOut { seconds });
                 }
             };
             match delta {
@@ -298,15 +436,15 @@ impl Session {
                         of: job.num_predict(),
                     });
                 }
-                Some(Ok(Delta::Done {
-                    reason: FinishReason::Length,
-                })) => {
-                    // Cut off: whole sentences may still be worth keeping; the checks decide.
-                    text.push_str(" …");
+                Some(Ok(Delta::Done { reason })) => {
+                    if reason == FinishReason::Length {
+                        // Cut off: whole sentences may still be worth keeping; the checks decide.
+                        text.push_str(" …");
+                    }
                     return Ok(text);
                 }
-                Some(Ok(Delta::Done { .. })) => return Ok(text),
                 Some(Ok(Delta::Usage(usage))) => {
+                    self.0.state.borrow_mut().speed.learn(&usage);
                     // A summary of half of what it was given would be taken for one of all of it (B9).
                     let asked = [(Role::System, &*job.system), (Role::User, &*job.prompt)];
                     let sent = self.0.engine.prompt_of(name, &asked);
@@ -328,11 +466,33 @@ impl Session {
         }
     }
 
-    /// Stops the compaction that runs now, if one does. Nothing changes.
+    /// Stops the compaction that runs now, if one does, and forgets one that was put off. Nothing changes.
     pub fn cancel_compaction(&self) {
+        let running = {
+            let mut state = self.0.state.borrow_mut();
+            state.put_off = None;
+            state.compaction.clone()
+        };
+        if let Some(running) = running {
+            running.stop.abort();
+        }
+    }
+
+    /// Makes the compaction that runs now give way: it goes on later where it stops (P7).
+    pub(super) fn put_off_compaction(&self) {
         let running = self.0.state.borrow().compaction.clone();
-        if let Some(abort) = running {
-            abort.abort();
+        if let Some(running) = running {
+            running.put_off.set(true);
+            running.stop.abort();
+        }
+    }
+
+    /// Does not wait for the summary model any longer: the compaction that runs now is committed with the
+    /// deterministic summary (P7).
+    pub fn skip_wait(&self) {
+        let running = self.0.state.borrow().compaction.clone();
+        if let Some(running) = running {
+            running.skip.abort();
         }
     }
 
@@ -348,12 +508,20 @@ impl Session {
         let now = self.now();
         let Proposal {
             base,
+            tip,
             view,
             records,
+            records_base,
+            found,
             report,
-            ..
         } = proposal;
         let revision = view.revision;
+        let purpose = if view.cause == Cause::Emergency {
+            Purpose::Emergency
+        } else {
+            Purpose::Rollback
+        };
+        let proposes = !found.proposals.is_empty();
         let mut snapshot_number = 0;
         let mut aged = Vec::new();
         let report_out = report.clone();
@@ -361,14 +529,23 @@ impl Session {
         self.write(
             Durability::Strict,
             |state| {
-                if state.head.revision != base {
+                if base < state.layout {
                     return Err(EngineError::Busy("another change of the window"));
                 }
                 let mut view = view;
+                keep_later(state, &mut view, tip);
                 view.revision = state.head.last_revision + 1;
                 number = view.revision;
-                let (snapshot, mut ops, prune) = take(state, &id, "", Purpose::Rollback, now)?;
-                snapshot_number = snapshot.n;
+                let mut ops = Vec::new();
+                let snapshots = &state.head.config.snapshots;
+                let noted = if snapshots.enabled && snapshots.auto_create {
+                    let (snapshot, more, prune) = take(state, &id, "", purpose, now)?;
+                    ops = more;
+                    snapshot_number = snapshot.n;
+                    Some((snapshot, prune))
+                } else {
+                    None
+                };
                 let old = state.context.view();
                 for layer in view
                     .layers
@@ -410,6 +587,15 @@ impl Session {
                     forms.insert(seq, view.revision);
                 }
                 let mut head = state.head.clone();
+                let now_records = state.context.records();
+                let records = if now_records.revision == records_base {
+                    records
+                } else {
+                    // the user changed them meanwhile: what was found goes into those
+                    let mut later = now_records.clone();
+                    later.adopt(&found);
+                    (later.revision != now_records.revision).then_some(later)
+                };
                 let records = records.map(|mut records| {
                     records.revision = head.records + 1;
                     records
@@ -422,7 +608,8 @@ impl Session {
                         value: seal(records)?,
                     });
                 }
-                let mut row = revision_row(&view, Some(base), &forms, state.head.tip, now);
+                let parent = Some(state.head.revision);
+                let mut row = revision_row(&view, parent, &forms, state.head.tip, now);
                 row.report = Some(report);
                 ops.push(Op::Add {
                     table: Table::Revisions,
@@ -431,7 +618,7 @@ impl Session {
                 });
                 head.revision = view.revision;
                 head.last_revision = view.revision;
-                head.snapshots = snapshot.n;
+                head.snapshots = head.snapshots.max(snapshot_number);
                 let mut context = state.context.clone();
                 if let Some(records) = &records {
                     context.set_records(records.clone());
@@ -443,19 +630,27 @@ impl Session {
                 } else {
                     0
                 };
-                Ok((Change { ops, head }, (context, forms, snapshot, prune)))
+                Ok((Change { ops, head }, (context, forms, noted)))
             },
-            |state, (context, forms, snapshot, prune)| {
-                taken(state, snapshot, &prune);
+            |state, (context, forms, noted)| {
+                if let Some((snapshot, prune)) = noted {
+                    taken(state, snapshot, &prune);
+                }
                 state.stored_forms = forms;
+                state.layout = context.view().revision;
                 state.context = context;
             },
         )
         .await?;
-        self.emit(&Event::SnapshotCreated {
-            snapshot: snapshot_number,
-            automatic: true,
-        });
+        if snapshot_number > 0 {
+            self.emit(&Event::AutoSnapshotCreated {
+                snapshot: snapshot_number,
+                purpose,
+            });
+        }
+        if proposes {
+            self.emit_proposals();
+        }
         for (from, to) in aged {
             self.emit(&Event::CheckpointAged { from, to });
         }
@@ -483,6 +678,7 @@ impl Session {
             let options = RunOptions {
                 manual,
                 model: Some("host".into()),
+                mode: self.0.state.borrow().head.mode,
                 ..RunOptions::default()
             };
             let run = Run::new(&self.0.state.borrow().context, options, self.seed());

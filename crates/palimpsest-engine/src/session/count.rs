@@ -9,7 +9,7 @@ use palimpsest_core::window::Window;
 use palimpsest_tokens::{Count, Reported, TokenCounter, Verdict};
 
 use crate::counting::{Sent, Weighing, was_cut};
-use crate::engine::setup;
+use crate::engine::setup_of;
 use crate::event::Event;
 use crate::ports::Durability;
 
@@ -54,7 +54,7 @@ impl Session {
             let mut state = self.0.state.borrow_mut();
             let counter = self.counter_of(&state.head.model);
             let head = &state.head;
-            let again = setup(head.window, head.thinking, &head.policy, counter.as_ref());
+            let again = setup_of(head, counter.as_ref());
             if let Ok(again) = again {
                 let mut present = state.context.setup().clone();
                 if again.shares != present.shares {

@@ -141,6 +141,8 @@ impl Session {
     }
 
     pub(crate) async fn move_tip(&self, tip: Option<Seq>) -> Result<(), EngineError> {
+        // the revision as it is stored: in memory, layers of the other branch were left out
+        let (view, _, _) = self.content_of(self.head().revision).await?;
         self.write(
             Durability::Strict,
             |state| {
@@ -148,15 +150,6 @@ impl Session {
                 head.tip = tip;
                 let path = load::path(&state.messages, tip);
                 head.messages = path.len() as u32;
-                Ok((
-                    Change {
-                        ops: Vec::new(),
-                        head,
-                    },
-                    path,
-                ))
-            },
-            |state, path| {
                 let mut context = palimpsest_core::context::Context::new(
                     state.context.setup().clone(),
                     state.context.records().clone(),
@@ -165,9 +158,23 @@ impl Session {
                 for entry in path {
                     context.push_counted(entry);
                 }
-                context.set_view(state.context.view().clone());
-                state.context = context;
+                if view.revision == state.context.view().revision {
+                    context.set_view(view);
+                } else {
+                    // something was committed meanwhile
+                    context.set_view(state.context.view().clone());
+                }
+                context.recount_view();
+                head.tokens = context.tokens();
+                Ok((
+                    Change {
+                        ops: Vec::new(),
+                        head,
+                    },
+                    context,
+                ))
             },
+            |state, context| state.context = context,
         )
         .await?;
         let revision = self.head().revision;

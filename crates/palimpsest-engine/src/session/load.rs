@@ -9,7 +9,7 @@ use palimpsest_core::message::Seq;
 use palimpsest_core::note::Note;
 use palimpsest_core::record::Records;
 
-use crate::engine::{Engine, setup};
+use crate::engine::{Engine, setup_of};
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA};
 use crate::ports::{KeyPart, Lease, Query, Store, StoreError, Table};
@@ -69,7 +69,7 @@ impl Session {
         let records: Records =
             get(store, Table::Records, key(id, head.records), "the records").await?;
         let counter = engine.counter_for(&head.model);
-        let setup = setup(head.window, head.thinking, &head.policy, counter.as_ref())?;
+        let setup = setup_of(&head, counter.as_ref())?;
         let messages = messages(store, id, counter.epoch()).await?;
         let mut context = Context::new(setup, records, counter);
         let mut stored_forms = BTreeMap::new();
@@ -99,6 +99,7 @@ impl Session {
         let partial = partial
             .first()
             .and_then(|row| unseal::<String>("a partial reply", &row.value).ok());
+        let head_revision = head.revision;
         let state = State {
             head,
             context,
@@ -107,6 +108,9 @@ impl Session {
             snapshots,
             covered_index: std::cell::RefCell::default(),
             compaction: None,
+            put_off: None,
+            layout: head_revision,
+            speed: super::Speed::default(),
             reply: None,
             partial,
             host_run: None,

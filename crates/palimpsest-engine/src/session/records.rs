@@ -4,21 +4,20 @@ use palimpsest_core::error::CoreError;
 use palimpsest_core::goal::Goal;
 use palimpsest_core::record::{PinKind, Records};
 
-use crate::engine::setup;
+use crate::config::Config;
+use crate::engine::setup_of;
 use crate::error::EngineError;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{key, seal};
 
-use super::{Change, Session};
+use super::{Change, PromptParts, Session};
 
 impl Session {
     /// Another system prompt.
     pub async fn set_system(&self, text: &str) -> Result<(), EngineError> {
-        let text = text.to_owned();
-        self.edit_records(move |records, _, _| {
-            records.system = text;
-            records.revision += 1;
-            Ok(())
+        self.set_prompt(PromptParts {
+            base: Some(text.to_owned()),
+            ..PromptParts::default()
         })
         .await
     }
@@ -41,7 +40,7 @@ impl Session {
             if records.unpin(id) {
                 Ok(())
             } else {
-                Err(CoreError::NotFound { what: "pin", id })
+                Err(CoreError::NotFound { what: "pin", id }.into())
             }
         })
         .await
@@ -52,18 +51,18 @@ impl Session {
         self.edit_records(move |records, window, counter| {
             records.goal = goal;
             records.revision += 1;
-            records.check_room(window, counter)
+            Ok(records.check_room(window, counter)?)
         })
         .await
     }
 
-    async fn edit_records(
+    pub(super) async fn edit_records(
         &self,
         edit: impl FnOnce(
             &mut Records,
             u32,
             &dyn palimpsest_tokens::TokenCounter,
-        ) -> Result<(), CoreError>,
+        ) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let id = self.0.id.clone();
         self.write(
@@ -107,14 +106,14 @@ impl Session {
             Durability::Strict,
             |state| {
                 let counter = self.counter_of(&model);
-                let mut setup = setup(window, thinking, &policy, counter.as_ref())?;
-                setup.tools = state.context.setup().tools;
                 let mut head = state.head.clone();
                 head.model = model;
                 head.window = window;
                 head.policy = policy;
                 head.thinking = thinking;
                 head.strikes = 0;
+                let mut setup = setup_of(&head, state.context.counter().as_ref())?;
+                setup.tools = state.context.setup().tools;
                 Ok((
                     Change {
                         ops: Vec::new(),
@@ -132,6 +131,45 @@ impl Session {
         self.emit_budget();
         self.settle().await;
         Ok(())
+    }
+
+    /// Other settings (E3). Checked first; renditions stay as they are.
+    pub async fn configure(&self, config: Config) -> Result<(), EngineError> {
+        config.validate()?;
+        self.write(
+            Durability::Strict,
+            |state| {
+                let mut head = state.head.clone();
+                let mut config = config;
+                if let Some(policy) = config.policy.take() {
+                    head.policy = policy;
+                }
+                head.config = config;
+                head.strikes = 0;
+                let mut setup = setup_of(&head, state.context.counter().as_ref())?;
+                setup.tools = state.context.setup().tools;
+                Ok((
+                    Change {
+                        ops: Vec::new(),
+                        head,
+                    },
+                    setup,
+                ))
+            },
+            |state, setup| state.context.set_setup(setup),
+        )
+        .await?;
+        self.emit_budget();
+        Ok(())
+    }
+
+    /// The settings, with the policy's name.
+    pub fn config(&self) -> Config {
+        let head = self.head();
+        Config {
+            policy: Some(head.policy),
+            ..head.config
+        }
     }
 
     /// Another title.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, pin_mut};
 use palimpsest_core::message::{Part, Seq};
+use palimpsest_core::model::ModelSize;
 use palimpsest_core::pass::{PassKind, Shed, emergency};
 use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestOptions, Usage,
@@ -115,6 +116,7 @@ impl Session {
         on: &dyn Fn(SendEvent),
     ) -> Result<Reply, EngineError> {
         self.claim_reply()?;
+        self.count_tools(options);
         let result = self.rounds(options, signal, on).await;
         self.0.state.borrow_mut().reply = None;
         result
@@ -133,6 +135,23 @@ impl Session {
         self.0.state.borrow().reply.is_some()
     }
 
+    /// The tool definitions take part of the window: counted as the JSON they are sent as.
+    fn count_tools(&self, options: &SendOptions) {
+        let mut state = self.0.state.borrow_mut();
+        let own = state.head.config.tools.definitions();
+        let counter = Rc::clone(state.context.counter());
+        let tokens: u32 = own
+            .iter()
+            .chain(&options.tools)
+            .map(|t| counter.count(&t.to_string()))
+            .fold(0, u32::saturating_add);
+        if tokens != state.context.setup().tools {
+            let mut setup = state.context.setup().clone();
+            setup.tools = tokens;
+            state.context.set_setup(setup);
+        }
+    }
+
     fn claim_reply(&self) -> Result<(), EngineError> {
         let mut state = self.0.state.borrow_mut();
         if state.reply.is_some() {
@@ -149,11 +168,12 @@ impl Session {
         signal: Signal,
         on: &dyn Fn(SendEvent),
     ) -> Result<Reply, EngineError> {
+        self.count_tools(options);
         let seq = self.append(message).await?;
         on(SendEvent::Stored(seq));
         if self.0.state.borrow().context.check_limit().valid {
             // The user has right of way on a server that does one thing at a time.
-            self.cancel_compaction();
+            self.put_off_compaction();
         }
         self.rounds(options, signal, on).await
     }
@@ -169,26 +189,31 @@ impl Session {
             self.make_fit(options, &signal, on).await?;
             let answer = match self.ask_model(options, &signal, on).await {
                 Err(EngineError::Model(ModelError::Overflow { .. })) => {
+                    if self.rolls_over_early() {
+                        return Err(self.go_on_elsewhere().await?);
+                    }
                     // The server counts more than we do: once, whatever it takes.
                     self.emergency().await?;
-                    self.ask_model(options, &signal, on).await?
+                    match self.ask_model(options, &signal, on).await {
+                        Err(EngineError::Model(ModelError::Overflow { .. }))
+                            if self.0.state.borrow().head.config.rollover.enabled
+                                && self.message_count() > 1 =>
+                        {
+                            return Err(self.go_on_elsewhere().await?);
+                        }
+                        other => other?,
+                    }
                 }
                 other => other?,
             };
             let reply = self.store_answer(&answer).await?;
             round += 1;
             let calls: Vec<Part> = answer.calls.clone();
-            let Some(handler) = options
-                .handler
-                .as_ref()
-                .filter(|_| !calls.is_empty() && round < TOOL_ROUNDS)
-            else {
-                return Ok(reply);
-            };
-            if answer.stopped {
+            if calls.is_empty() || answer.stopped || round >= TOOL_ROUNDS {
                 return Ok(reply);
             }
             let mut results = Vec::new();
+            let mut unanswered = 0;
             for call in calls {
                 let Part::ToolCall {
                     id,
@@ -198,8 +223,21 @@ impl Session {
                 else {
                     continue;
                 };
-                on(SendEvent::Tool(name.clone()));
-                let outcome = handler.call(&name, &arguments).await;
+                let outcome = match (self.own_tool(&name), &options.handler) {
+                    (Some(tool), _) => {
+                        on(SendEvent::Tool(name.clone()));
+                        self.answer_own(tool, &arguments, options, &signal).await
+                    }
+                    (None, Some(handler)) => {
+                        on(SendEvent::Tool(name.clone()));
+                        handler.call(&name, &arguments).await
+                    }
+                    // the host answers it later, or never: the turn ends here
+                    (None, None) => {
+                        unanswered += 1;
+                        continue;
+                    }
+                };
                 let (text, error) = match outcome {
                     Ok(text) => (text, false),
                     Err(text) => (text, true),
@@ -211,8 +249,28 @@ impl Session {
                     error,
                 }]));
             }
-            self.append_all(results).await?;
+            if !results.is_empty() {
+                self.append_all(results).await?;
+            }
+            if unanswered > 0 {
+                return Ok(reply);
+            }
         }
+    }
+
+    /// Whether an overflow leads to a new session at once: a small model whose conversation was compacted often.
+    fn rolls_over_early(&self) -> bool {
+        let state = self.0.state.borrow();
+        let rule = &state.head.config.rollover;
+        let small = ModelSize::from_name(&state.head.model).is_some_and(|s| s.nominal() <= 3);
+        rule.enabled && small && state.context.view().compactions >= rule.small_model_compactions
+    }
+
+    async fn go_on_elsewhere(&self) -> Result<EngineError, EngineError> {
+        let next = self.roll_over().await?;
+        Ok(EngineError::RolledOver {
+            session: next.id().to_owned(),
+        })
     }
 
     /// Before sending the window must fit: a compaction if one helps, else the emergency.
@@ -226,6 +284,19 @@ impl Session {
             return Ok(());
         }
         on(SendEvent::Waiting);
+        // what runs already may be enough; "skip" ends that wait, too
+        drop(self.0.compacting.lock().await);
+        let check = self.0.state.borrow().context.check_limit();
+        if check.valid {
+            return Ok(());
+        }
+        if !self.0.state.borrow().head.config.compression.enabled {
+            return Err(EngineError::WouldNotFit {
+                tokens: check.tokens,
+                limit: check.limit,
+                choices: self.larger_window().into_iter().collect(),
+            });
+        }
         let compact = CompactOptions {
             model: Some(Rc::clone(&options.model)),
             manual: true,
@@ -287,6 +358,8 @@ impl Session {
                 tip: state.head.tip,
                 view,
                 records: None,
+                records_base: context.records().revision,
+                found: palimpsest_core::record::Found::default(),
                 report,
             }
         };
@@ -308,7 +381,14 @@ impl Session {
             let request = ChatRequest {
                 model: state.head.model.clone(),
                 messages: window.to_request(),
-                tools: options.tools.clone(),
+                tools: state
+                    .head
+                    .config
+                    .tools
+                    .definitions()
+                    .into_iter()
+                    .chain(options.tools.iter().cloned())
+                    .collect(),
                 options: RequestOptions {
                     temperature: options.temperature,
                     think: options.think,
@@ -393,6 +473,7 @@ impl Session {
             }
         }
         drop(stream);
+        self.0.state.borrow_mut().speed.learn(&answer.usage);
         self.observe(&window, &options.tools, &at, answer.usage.prompt_tokens)
             .await;
         Ok(answer)

@@ -3,12 +3,15 @@
 use palimpsest_core::context::Cause;
 use palimpsest_core::error::CoreError;
 use palimpsest_core::message::Seq;
+use palimpsest_core::mode::Mode;
+use palimpsest_core::model::Tier;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::event::Event;
+use crate::head::Head;
 use crate::ports::{Durability, Op, StoreError, Table};
-use crate::rows::{key, seal, unseal};
+use crate::rows::{key, revision_row, seal, unseal};
 use palimpsest_core::record::Records;
 
 use super::{Change, Session, State, load};
@@ -55,6 +58,19 @@ pub struct Snapshot {
     pub layers: u32,
     /// The model.
     pub model: String,
+    /// The class of its window.
+    #[serde(default = "smallest_tier")]
+    pub tier: Tier,
+    /// The kind of work.
+    #[serde(default)]
+    pub mode: Mode,
+    /// What the goal was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+}
+
+const fn smallest_tier() -> Tier {
+    Tier::Minimal
 }
 
 impl Snapshot {
@@ -71,19 +87,43 @@ pub(super) fn take(
     purpose: Purpose,
     at: f64,
 ) -> Result<(Snapshot, Vec<Op>, Vec<u32>), StoreError> {
+    let head = Head {
+        tokens: state.context.tokens(),
+        ..state.head.clone()
+    };
+    take_of(state, &head, session, name, purpose, at)
+}
+
+/// As [`take`], of the head that the same transaction writes.
+pub(super) fn take_of(
+    state: &State,
+    head: &Head,
+    session: &str,
+    name: &str,
+    purpose: Purpose,
+    at: f64,
+) -> Result<(Snapshot, Vec<Op>, Vec<u32>), StoreError> {
     let snapshot = Snapshot {
-        n: state.head.snapshots + 1,
+        n: head.snapshots + 1,
         name: name.to_owned(),
         purpose,
-        revision: state.head.revision,
-        tip: state.head.tip,
-        records: state.head.records,
+        revision: head.revision,
+        tip: head.tip,
+        records: head.records,
         pinned: false,
         at,
-        tokens: state.context.tokens(),
-        messages: state.head.messages,
+        tokens: head.tokens,
+        messages: head.messages,
         layers: state.context.view().layers.len() as u32,
-        model: state.head.model.clone(),
+        model: head.model.clone(),
+        tier: Tier::of(head.window),
+        mode: head.mode,
+        goal: state
+            .context
+            .records()
+            .goal
+            .as_ref()
+            .map(|g| g.description.clone()),
     };
     let mut ops = vec![Op::Add {
         table: Table::Snapshots,
@@ -127,6 +167,58 @@ impl Session {
 
     /// Remembers the present under a name.
     pub async fn snapshot(&self, name: &str) -> Result<u32, EngineError> {
+        let result = self.snapshot_named(name).await;
+        self.report_snapshot(result)
+    }
+
+    /// Tells the listeners of a snapshot that failed.
+    fn report_snapshot<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+        if let Err(error) = &result {
+            self.emit(&Event::SnapshotError {
+                code: error.code(),
+                message: error.to_string(),
+            });
+        }
+        result
+    }
+
+    /// Exempts a snapshot from pruning, or not any longer. What it names does not change.
+    pub async fn pin_snapshot(&self, n: u32, pinned: bool) -> Result<(), EngineError> {
+        let id = self.0.id.clone();
+        self.write(
+            Durability::Strict,
+            |state| {
+                let known = state.snapshots.iter().find(|s| s.n == n);
+                let mut snapshot = known.cloned().ok_or(CoreError::NotFound {
+                    what: "snapshot",
+                    id: n,
+                })?;
+                snapshot.pinned = pinned;
+                let ops = vec![Op::Put {
+                    table: Table::Snapshots,
+                    key: key(&id, n),
+                    value: seal(&snapshot)?,
+                }];
+                let head = state.head.clone();
+                Ok((Change { ops, head }, snapshot))
+            },
+            |state, snapshot| {
+                if let Some(known) = state.snapshots.iter_mut().find(|s| s.n == n) {
+                    *known = snapshot;
+                }
+            },
+        )
+        .await
+    }
+
+    async fn snapshot_named(&self, name: &str) -> Result<u32, EngineError> {
+        if !self.0.state.borrow().head.config.snapshots.enabled {
+            return Err(crate::config::ConfigError::InvalidValue {
+                key: "snapshots.enabled".into(),
+                why: "snapshots are switched off".into(),
+            }
+            .into());
+        }
         let id = self.0.id.clone();
         let now = self.now();
         let mut n = 0;
@@ -151,6 +243,11 @@ impl Session {
 
     /// Returns to a snapshot. The present is remembered first; what was said since stays on its own branch.
     pub async fn restore(&self, n: u32) -> Result<(), EngineError> {
+        let result = self.restore_now(n).await;
+        self.report_snapshot(result)
+    }
+
+    async fn restore_now(&self, n: u32) -> Result<(), EngineError> {
         let missing = CoreError::NotFound {
             what: "snapshot",
             id: n,
@@ -166,16 +263,7 @@ impl Session {
             .ok_or(missing)?;
         let store = self.0.engine.store.as_ref();
         let id = self.0.id.clone();
-        let mut view = if target.revision == 0 {
-            palimpsest_core::context::View::default()
-        } else {
-            load::view(
-                store,
-                &id,
-                load::revision(store, &id, target.revision).await?,
-            )
-            .await?
-        };
+        let (mut view, _, forms) = self.content_of(target.revision).await?;
         let rows = store
             .read(crate::ports::Query::Get {
                 table: Table::Records,
@@ -195,7 +283,8 @@ impl Session {
                 view.cause = Cause::Restore {
                     to: target.revision,
                 };
-                let row = super::view::row_of(&view, state, target.tip, now);
+                let parent = Some(state.head.revision);
+                let row = revision_row(&view, parent, &forms, target.tip, now);
                 ops.push(Op::Add {
                     table: Table::Revisions,
                     key: key(&id, view.revision),
@@ -209,10 +298,7 @@ impl Session {
                 head.records = target.records;
                 let path = load::path(&state.messages, target.tip);
                 head.messages = path.len() as u32;
-                Ok((Change { ops, head }, (present, prune, path, view, records)))
-            },
-            |state, (present, prune, path, view, records)| {
-                taken(state, present, &prune);
+                head.strikes = 0;
                 let mut context = palimpsest_core::context::Context::new(
                     state.context.setup().clone(),
                     records,
@@ -223,6 +309,14 @@ impl Session {
                 }
                 context.set_view(view);
                 context.recount_view();
+                head.tokens = context.tokens();
+                Ok((Change { ops, head }, (present, prune, context, forms)))
+            },
+            |state, (present, prune, context, forms)| {
+                taken(state, present, &prune);
+                state.layout = context.view().revision;
+                state.put_off = None;
+                state.stored_forms = forms;
                 state.context = context;
             },
         )

@@ -2,14 +2,15 @@
 
 use std::rc::Rc;
 
-use palimpsest_core::context::{Cause, View};
+use palimpsest_core::context::{Cause, Context, View};
 use palimpsest_core::error::CoreError;
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::Seq;
 
-use crate::engine::setup;
+use crate::engine::setup_of;
 use crate::error::{EngineError, RoomChoice};
 use crate::event::Event;
+use crate::head::Head;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{RevisionRow, key, revision_row, seal};
 
@@ -22,13 +23,6 @@ pub(super) fn continue_numbers(view: &mut View, state: &State) {
     view.next_layer = view.next_layer.max(now.next_layer);
     view.next_note = view.next_note.max(now.next_note);
     view.compactions = view.compactions.max(now.compactions);
-}
-
-/// The row of a view whose shorter forms are all stored already.
-pub(super) fn row_of(view: &View, state: &State, tip: Option<Seq>, at: f64) -> RevisionRow {
-    let mut forms = state.stored_forms.clone();
-    forms.retain(|seq, _| view.reduced.contains_key(seq));
-    revision_row(view, Some(state.head.revision), &forms, tip, at)
 }
 
 /// What to do where going back would put the window over its limit (P10).
@@ -71,30 +65,35 @@ fn check_room(state: &State, view: &View, if_over: IfOver) -> Result<u32, Engine
             });
         }
     }
-    let head = &state.head;
-    let fits = |window: &u32| {
-        let counter = state.context.counter().as_ref();
-        let Ok(mut setup) = setup(*window, head.thinking, &head.policy, counter) else {
-            return false;
-        };
-        setup.tools = state.context.setup().tools;
-        let mut context = context.clone();
-        context.set_setup(setup);
-        context.check_limit().valid
-    };
-    let larger = USUAL_WINDOWS.into_iter().filter(|w| *w > head.window);
-    choices.extend(
-        larger
-            .clone()
-            .find(fits)
-            .map(|window| RoomChoice::LargerWindow { window }),
-    );
+    choices.extend(larger_window(state, &context));
     choices.push(RoomChoice::ShowAnyway { over });
     Err(EngineError::WouldNotFit {
         tokens: check.tokens,
         limit: check.limit,
         choices,
     })
+}
+
+/// The smallest usual window in which the context would fit.
+fn larger_window(state: &State, context: &Context) -> Option<RoomChoice> {
+    let fits = |window: &u32| {
+        let head = Head {
+            window: *window,
+            ..state.head.clone()
+        };
+        let Ok(mut setup) = setup_of(&head, context.counter().as_ref()) else {
+            return false;
+        };
+        setup.tools = context.setup().tools;
+        let mut context = context.clone();
+        context.set_setup(setup);
+        context.check_limit().valid
+    };
+    USUAL_WINDOWS
+        .into_iter()
+        .filter(|w| *w > state.head.window)
+        .find(fits)
+        .map(|window| RoomChoice::LargerWindow { window })
 }
 
 /// The view without one of its layers.
@@ -179,7 +178,13 @@ impl Session {
         self.show(view, parent, forms, tokens).await
     }
 
-    async fn content_of(
+    /// The larger window to choose, if one would do.
+    pub(super) fn larger_window(&self) -> Option<RoomChoice> {
+        let state = self.0.state.borrow();
+        larger_window(&state, &state.context)
+    }
+
+    pub(super) async fn content_of(
         &self,
         n: u32,
     ) -> Result<(View, Option<u32>, std::collections::BTreeMap<Seq, u32>), EngineError> {
@@ -222,6 +227,8 @@ impl Session {
             },
             |state, (view, forms)| {
                 state.stored_forms = forms;
+                state.layout = view.revision;
+                state.put_off = None;
                 state.context.set_view(view);
                 state.context.recount_view();
             },
@@ -242,6 +249,18 @@ impl Session {
             .iter()
             .filter_map(|r| crate::rows::unseal("a revision", &r.value).ok())
             .collect())
+    }
+
+    /// Every layer that was ever written, oldest first: what a compaction made is kept when it fades, merges or
+    /// is undone.
+    pub async fn all_layers(&self) -> Result<Vec<palimpsest_core::layer::Layer>, EngineError> {
+        let query = crate::ports::Query::all(Table::Layers, crate::rows::session_key(&self.0.id));
+        let rows = self.0.engine.store.read(query).await?;
+        let layers: Result<Vec<_>, _> = rows
+            .iter()
+            .map(|r| crate::rows::unseal("a layer", &r.value))
+            .collect();
+        Ok(layers?)
     }
 
     /// A stored layer, whether it is in the window or not.

@@ -5,6 +5,9 @@ use std::rc::Rc;
 
 use crate::ports::{Clock, Ids, LocalFuture, Notify, Timer, World};
 
+/// A pause before another attempt is at most this long, in milliseconds; a time-out is longer and never comes.
+const LONG: u32 = 30_000;
+
 struct Still(Cell<u32>);
 
 impl Clock for Still {
@@ -23,8 +26,12 @@ impl Ids for Still {
 }
 
 impl Timer for Still {
-    fn sleep(&self, _: u32) -> LocalFuture<'static, ()> {
-        Box::pin(std::future::ready(()))
+    fn sleep(&self, ms: u32) -> LocalFuture<'static, ()> {
+        if ms > LONG {
+            Box::pin(std::future::pending())
+        } else {
+            Box::pin(std::future::ready(()))
+        }
     }
 }
 
@@ -32,7 +39,7 @@ impl Notify for Still {
     fn changed(&self, _: &str, _: u32) {}
 }
 
-/// A fresh one: the first identifier is 1, sleeping takes no time.
+/// A fresh one: the first identifier is 1, a pause takes no time, a time-out never comes.
 pub fn world() -> World {
     let still = Rc::new(Still(Cell::new(0)));
     World {

@@ -1,0 +1,465 @@
+//! A session's settings (E3): typed, checked, and refused with the nearest name where a key is unknown.
+//!
+//! As JSON, every key may be left out:
+//!
+//! ```json
+//! {
+//!   "policy": "balanced",
+//!   "recall": true,
+//!   "compression": { "enabled": true, "strategy": "summarise", "preserve_recent": 2048, "summary_max_tokens": 1024 },
+//!   "snapshots": { "enabled": true, "auto_create": true, "auto_threshold": 0.8 },
+//!   "rollover": { "enabled": true, "small_model_compactions": 6 },
+//!   "tools": { "enabled": false, "recall": "recall", "search_history": "search_history",
+//!              "compress_to_checkpoint": "compress_to_checkpoint",
+//!              "activate_skills": "activate_skills", "deactivate_skills": "deactivate_skills" }
+//! }
+//! ```
+
+use palimpsest_core::policy::{KeepRecent, Pass, Policy};
+use palimpsest_core::shares::Shares;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+/// A session's settings. What is `None` is the policy's business.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The policy's name. Kept in the head's own field: `None` here means "as it is".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// Whether covered passages are quoted when a message asks for them (R1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall: Option<bool>,
+    /// When and how the window is made smaller.
+    pub compression: Compression,
+    /// When positions to return to are noted.
+    pub snapshots: Snapshots,
+    /// When the conversation goes on in a new session.
+    pub rollover: Rollover,
+    /// Our own tools.
+    pub tools: OwnTools,
+}
+
+/// When and how the window is made smaller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compression {
+    /// Whether runs start on their own. Without, a message that does not fit is refused with the choices.
+    pub enabled: bool,
+    /// How covered messages are represented.
+    pub strategy: Strategy,
+    /// Tokens of the end that stay as they were said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preserve_recent: Option<u32>,
+    /// The most tokens a new summary takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_max_tokens: Option<u32>,
+}
+
+/// How covered messages are represented.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// By a summary.
+    #[default]
+    #[serde(alias = "summarize")]
+    Summarise,
+    /// By a line that says how many were left out (seed 2).
+    Truncate,
+}
+
+/// When positions to return to are noted (S4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Snapshots {
+    /// Whether any are made, asked for or not.
+    pub enabled: bool,
+    /// Whether they are made without being asked for: at the threshold and before every compaction.
+    pub auto_create: bool,
+    /// The share of the available room at which one is made, above 0 and at most 1.
+    pub auto_threshold: f32,
+}
+
+/// When the conversation goes on in a new session (E1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rollover {
+    /// Whether it happens on its own once nothing else helps.
+    pub enabled: bool,
+    /// Compactions after which an overflow leads there at once with a model of at most 3 billion parameters.
+    pub small_model_compactions: u32,
+}
+
+/// Our own tools, answered inside `send` (G9), and the names a model knows them by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnTools {
+    /// Whether they are offered. They cost about 300 tokens of every window.
+    pub enabled: bool,
+    /// Brings back passages of what is covered, or a whole message.
+    pub recall: String,
+    /// Searches everything that was said.
+    pub search_history: String,
+    /// Makes the window smaller now.
+    pub compress_to_checkpoint: String,
+    /// Switches skills on.
+    pub activate_skills: String,
+    /// Switches skills off.
+    pub deactivate_skills: String,
+}
+
+impl Default for Compression {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            strategy: Strategy::default(),
+            preserve_recent: None,
+            summary_max_tokens: None,
+        }
+    }
+}
+
+impl Default for Snapshots {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            auto_create: true,
+            auto_threshold: 0.8,
+        }
+    }
+}
+
+impl Default for Rollover {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            small_model_compactions: 6,
+        }
+    }
+}
+
+impl Default for OwnTools {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            recall: "recall".into(),
+            search_history: "search_history".into(),
+            compress_to_checkpoint: "compress_to_checkpoint".into(),
+            activate_skills: "activate_skills".into(),
+            deactivate_skills: "deactivate_skills".into(),
+        }
+    }
+}
+
+/// Why settings are refused. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// There is no setting of that name.
+    #[error("There is no setting \"{key}\". Did you mean \"{nearest}\"?")]
+    UnknownKey {
+        /// What was written, with the group it stands in.
+        key: String,
+        /// The name that is most like it.
+        nearest: String,
+    },
+    /// A value that is not possible.
+    #[error("The setting \"{key}\" is not possible: {why}.")]
+    InvalidValue {
+        /// The setting.
+        key: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl ConfigError {
+    /// A stable name of the kind of failure.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownKey { .. } => "unknown_setting",
+            Self::InvalidValue { .. } => "invalid_setting",
+        }
+    }
+}
+
+/// Groups and their keys; the group without a name is the top.
+const KEYS: [(&str, &[&str]); 5] = [
+    (
+        "",
+        &[
+            "policy",
+            "recall",
+            "compression",
+            "snapshots",
+            "rollover",
+            "tools",
+        ],
+    ),
+    (
+        "compression",
+        &[
+            "enabled",
+            "strategy",
+            "preserve_recent",
+            "summary_max_tokens",
+        ],
+    ),
+    ("snapshots", &["enabled", "auto_create", "auto_threshold"]),
+    ("rollover", &["enabled", "small_model_compactions"]),
+    (
+        "tools",
+        &[
+            "enabled",
+            "recall",
+            "search_history",
+            "compress_to_checkpoint",
+            "activate_skills",
+            "deactivate_skills",
+        ],
+    ),
+];
+
+impl Config {
+    /// Reads settings from JSON. An unknown key is refused with the nearest name, a wrong type with its key.
+    pub fn from_json(text: &str) -> Result<Self, ConfigError> {
+        let invalid = |key: &str, why: String| ConfigError::InvalidValue {
+            key: key.to_owned(),
+            why,
+        };
+        let value: Value =
+            serde_json::from_str(text).map_err(|e| invalid("settings", e.to_string()))?;
+        for (group, keys) in KEYS {
+            let fields = if group.is_empty() {
+                Some(&value)
+            } else {
+                value.get(group)
+            };
+            let Some(fields) = fields else { continue };
+            let Some(fields) = fields.as_object() else {
+                let name = if group.is_empty() { "settings" } else { group };
+                return Err(invalid(name, "it must be an object".into()));
+            };
+            for key in fields.keys() {
+                if !keys.contains(&key.as_str()) {
+                    return Err(unknown(group, key));
+                }
+            }
+            // one field at a time, so that the error names it
+            for (key, field) in fields {
+                let alone = if group.is_empty() {
+                    serde_json::json!({ key: field })
+                } else {
+                    serde_json::json!({ group: { key: field } })
+                };
+                if field.is_object() && group.is_empty() {
+                    continue;
+                }
+                serde_json::from_value::<Self>(alone)
+                    .map_err(|e| invalid(&place(group, key), e.to_string()))?;
+            }
+        }
+        let config: Self =
+            serde_json::from_value(value).map_err(|e| invalid("settings", e.to_string()))?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Checks that the values are possible.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |key: &str, why: &str| {
+            Err(ConfigError::InvalidValue {
+                key: key.to_owned(),
+                why: why.to_owned(),
+            })
+        };
+        let at = self.snapshots.auto_threshold;
+        if !(at.is_finite() && at > 0.0 && at <= 1.0) {
+            return wrong("snapshots.auto_threshold", "it is above 0 and at most 1");
+        }
+        if self.compression.summary_max_tokens.is_some_and(|n| n < 24) {
+            return wrong(
+                "compression.summary_max_tokens",
+                "a summary needs at least 24 tokens",
+            );
+        }
+        let names = self.tools.names();
+        for (i, name) in names.iter().enumerate() {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+                return wrong("tools", "a tool's name has 1 to 64 letters, digits, _ or -");
+            }
+            if names[..i].contains(name) {
+                return wrong("tools", "two tools have the same name");
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing differs from the defaults: then nothing is stored.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Puts the settings into a policy.
+    pub(crate) fn shape(&self, policy: &mut Policy) {
+        if let Some(recall) = self.recall {
+            policy.recall = recall;
+        }
+        if let Some(tokens) = self.compression.preserve_recent {
+            policy.keep_recent = KeepRecent::Tokens { tokens };
+        }
+        if self.compression.strategy == Strategy::Truncate {
+            for pass in &mut policy.passes {
+                if *pass == Pass::Summarize {
+                    *pass = Pass::Truncate;
+                }
+            }
+        }
+    }
+
+    /// Puts the settings into the division of a window. At most a quarter of the window for one summary.
+    pub(crate) fn shape_shares(&self, shares: &mut Shares) {
+        if let Some(most) = self.compression.summary_max_tokens {
+            shares.newest = most.min(shares.window / 4);
+        }
+    }
+}
+
+impl OwnTools {
+    pub(crate) fn names(&self) -> [&str; 5] {
+        [
+            &self.recall,
+            &self.search_history,
+            &self.compress_to_checkpoint,
+            &self.activate_skills,
+            &self.deactivate_skills,
+        ]
+    }
+}
+
+fn place(group: &str, key: &str) -> String {
+    if group.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{group}.{key}")
+    }
+}
+
+/// The error for a key that is nowhere: the nearest name may stand in another group.
+fn unknown(group: &str, key: &str) -> ConfigError {
+    let all = KEYS
+        .iter()
+        .flat_map(|(g, keys)| keys.iter().map(move |k| (*g, *k)));
+    let low = key.to_lowercase();
+    let nearest = all
+        .min_by_key(|(g, k)| (distance(&low, k), *g != group))
+        .map(|(g, k)| place(g, k))
+        .unwrap_or_default();
+    ConfigError::UnknownKey {
+        key: place(group, key),
+        nearest,
+    }
+}
+
+/// How many characters have to be put in, taken out or changed (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    // a key of a thousand letters is like none
+    for (i, ca) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let change = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// E3: settings are read, checked, and refused by key: an unknown one with the nearest name.
+    #[test]
+    fn settings_are_checked() {
+        let config = Config::from_json(
+            r#"{"policy":"balanced","recall":false,"compression":{"strategy":"truncate","preserve_recent":2048,"summary_max_tokens":1024},"snapshots":{"auto_threshold":0.5}}"#,
+        )
+        .unwrap();
+        assert_eq!(config.compression.preserve_recent, Some(2048));
+        assert_eq!(config.compression.strategy, Strategy::Truncate);
+        assert!(config.compression.enabled && config.snapshots.auto_create);
+        assert!(Config::from_json("{}").unwrap().is_default());
+        assert_eq!(
+            Config::from_json(r#"{"compression":{"strategy":"summarize"}}"#)
+                .unwrap()
+                .compression
+                .strategy,
+            Strategy::Summarise
+        );
+
+        let refused = |json: &str, code: &str, sentence: &str| {
+            let error = Config::from_json(json).unwrap_err();
+            assert_eq!(error.code(), code, "{json}");
+            assert!(error.to_string().starts_with(sentence), "{json}: {error}");
+        };
+        let unknown = |json, key: &str, nearest: &str| {
+            refused(
+                json,
+                "unknown_setting",
+                &format!("There is no setting \"{key}\". Did you mean \"{nearest}\"?"),
+            );
+        };
+        unknown(r#"{"polcy":"balanced"}"#, "polcy", "policy");
+        unknown(
+            r#"{"compression":{"preserveRecent":1}}"#,
+            "compression.preserveRecent",
+            "compression.preserve_recent",
+        );
+        unknown(
+            r#"{"auto_treshold":1}"#,
+            "auto_treshold",
+            "snapshots.auto_threshold",
+        );
+        unknown(r#"{"__proto__":{}}"#, "__proto__", "policy");
+        let invalid = |json, key: &str| {
+            refused(
+                json,
+                "invalid_setting",
+                &format!("The setting \"{key}\" is not possible"),
+            );
+        };
+        invalid("[]", "settings");
+        invalid("{", "settings");
+        invalid(r#"{"compression":3}"#, "compression");
+        invalid(
+            r#"{"compression":{"preserve_recent":-1}}"#,
+            "compression.preserve_recent",
+        );
+        invalid(
+            r#"{"compression":{"summary_max_tokens":3}}"#,
+            "compression.summary_max_tokens",
+        );
+        invalid(
+            r#"{"snapshots":{"auto_threshold":1.5}}"#,
+            "snapshots.auto_threshold",
+        );
+        invalid(r#"{"tools":{"recall":"search_history"}}"#, "tools");
+        invalid(r#"{"tools":{"recall":"a b"}}"#, "tools");
+    }
+
+    /// E3: what was written can be read again, and what is default takes no room.
+    #[test]
+    fn settings_survive_storage() {
+        let mut config = Config::default();
+        config.tools.enabled = true;
+        config.compression.preserve_recent = Some(100);
+        let json = serde_json::to_string(&config).unwrap();
+        assert_eq!(Config::from_json(&json).unwrap(), config);
+    }
+}

@@ -1,0 +1,222 @@
+//! The goal, what summarisers propose about it, and the parts of the system message (G1–G4, G8).
+
+use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits};
+use palimpsest_core::marker::Change;
+use palimpsest_core::mode::Mode;
+use palimpsest_core::model::Tier;
+use palimpsest_core::prompt::{BuiltPrompt, Skill, SystemPromptWarning};
+use palimpsest_core::record::PendingProposal;
+
+use crate::error::EngineError;
+use crate::event::Event;
+
+use super::Session;
+
+/// The parts of the system message that are instructions. What is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PromptParts {
+    /// Who the model is and how it works: the system prompt.
+    pub base: Option<String>,
+    /// What it must always or never do.
+    pub mandates: Option<String>,
+    /// Named blocks that are switched on and off.
+    pub skills: Option<Vec<Skill>>,
+    /// What it should check before it answers.
+    pub checks: Option<String>,
+}
+
+impl Session {
+    /// Begins a goal, or says it anew where there is one.
+    pub async fn begin_goal(&self, description: &str) -> Result<(), EngineError> {
+        let now = self.now();
+        let text = description.to_owned();
+        self.edit_records(move |records, window, counter| {
+            let goal = match records.goal.take() {
+                Some(goal) => {
+                    goal.apply(GoalEdit::Describe { text }, GoalLimits::default(), counter)?
+                }
+                None => Goal::new(&text, now, GoalLimits::default(), counter)?,
+            };
+            records.goal = Some(goal);
+            records.revision += 1;
+            Ok(records.check_room(window, counter)?)
+        })
+        .await
+    }
+
+    /// Changes the goal (G1). The revision before stays stored. Refused without a goal, where an item is not
+    /// there, a decision is locked, or the records would take more than half of the window.
+    pub async fn edit_goal(&self, edit: GoalEdit) -> Result<(), EngineError> {
+        self.edit_records(move |records, window, counter| {
+            let goal = records.goal.as_ref().ok_or_else(no_goal)?;
+            records.goal = Some(goal.apply(edit, GoalLimits::default(), counter)?);
+            records.revision += 1;
+            Ok(records.check_room(window, counter)?)
+        })
+        .await
+    }
+
+    /// What summarisers proposed to change in the goal and nobody has decided on, oldest first (G3).
+    pub fn proposals(&self) -> Vec<PendingProposal> {
+        self.0.state.borrow().context.records().pending.clone()
+    }
+
+    /// Takes a proposal on: the goal changes as it says. Nothing is ever locked by it: `[LOCKED]` is the
+    /// user's alone ([`GoalEdit::LockDecision`]). `false` if the goal said so already.
+    pub async fn accept_proposal(&self, id: u32) -> Result<bool, EngineError> {
+        let now = self.now();
+        let mut changed = false;
+        self.edit_records(|records, window, counter| {
+            if let Some(edit) = records.accept(id, now)?
+                && let Some(goal) = &records.goal
+            {
+                records.goal = Some(goal.apply(edit, GoalLimits::default(), counter)?);
+                changed = true;
+            }
+            Ok(records.check_room(window, counter)?)
+        })
+        .await?;
+        self.emit_proposals();
+        Ok(changed)
+    }
+
+    /// Declines a proposal: it is not made again.
+    pub async fn decline_proposal(&self, id: u32) -> Result<(), EngineError> {
+        self.edit_records(move |records, _, _| {
+            if records.decline(id) {
+                Ok(())
+            } else {
+                Err(palimpsest_core::error::CoreError::NotFound {
+                    what: "proposal",
+                    id,
+                }
+                .into())
+            }
+        })
+        .await?;
+        self.emit_proposals();
+        Ok(())
+    }
+
+    pub(super) fn emit_proposals(&self) {
+        let pending = self.proposals().len() as u32;
+        self.emit(&Event::ProposalsChanged { pending });
+    }
+
+    /// Another kind of work (G4): from now on summaries keep what it needs.
+    pub async fn set_mode(&self, mode: Mode) -> Result<(), EngineError> {
+        self.edit_head(|head| head.mode = mode).await
+    }
+
+    /// Changes parts of the system message. It is built and counted again at once; a warning follows if it takes
+    /// more than the tier's budget (B2, G8).
+    pub async fn set_prompt(&self, parts: PromptParts) -> Result<(), EngineError> {
+        self.edit_records(move |records, _, _| {
+            let mut put = |field: &mut String, text: Option<String>| {
+                if let Some(text) = text.filter(|t| t != field) {
+                    *field = text;
+                    records.revision += 1;
+                }
+            };
+            put(&mut records.system, parts.base);
+            put(&mut records.mandates, parts.mandates);
+            put(&mut records.checks, parts.checks);
+            if let Some(skills) = parts.skills.filter(|s| *s != records.skills) {
+                records.skills = skills;
+                records.revision += 1;
+            }
+            Ok(())
+        })
+        .await?;
+        self.warn_of_prompt();
+        Ok(())
+    }
+
+    /// The parts of the system message, their sizes, and what is wrong with them.
+    pub fn prompt(&self) -> BuiltPrompt {
+        let state = self.0.state.borrow();
+        let budget = Tier::of(state.head.window).prompt_budget();
+        state
+            .context
+            .records()
+            .prompt(budget, state.context.counter().as_ref())
+    }
+
+    pub(super) fn warn_of_prompt(&self) {
+        for warning in self.prompt().warnings {
+            let (code, message) = match warning {
+                SystemPromptWarning::OverBudget {
+                    tokens,
+                    budget,
+                    largest: (name, size),
+                } => (
+                    "prompt_over_budget",
+                    format!(
+                        "The system prompt has {tokens} tokens; {budget} are advised for this window. Its largest part is \"{name}\" with {size}."
+                    ),
+                ),
+                SystemPromptWarning::DuplicateSkill { name } => (
+                    "duplicate_skill",
+                    format!("Two skills are called \"{name}\": they are switched together."),
+                ),
+            };
+            self.emit(&Event::Warning { code, message });
+        }
+    }
+
+    /// Switches on the skills whose names match (`*`, `?`, `{a,b}`). The names that were off, sorted.
+    pub async fn activate_skills(&self, patterns: &[String]) -> Result<Vec<String>, EngineError> {
+        self.switch_skills(patterns, true).await
+    }
+
+    /// Switches off the skills whose names match. The names that were on, sorted (W1).
+    pub async fn deactivate_skills(&self, patterns: &[String]) -> Result<Vec<String>, EngineError> {
+        self.switch_skills(patterns, false).await
+    }
+
+    async fn switch_skills(
+        &self,
+        patterns: &[String],
+        on: bool,
+    ) -> Result<Vec<String>, EngineError> {
+        let mut names = Vec::new();
+        self.edit_records(|records, _, _| {
+            names = records.switch_skills(patterns, on);
+            Ok(())
+        })
+        .await?;
+        let (activated, deactivated) = if on {
+            (names.clone(), Vec::new())
+        } else {
+            (Vec::new(), names.clone())
+        };
+        self.emit(&Event::SkillsChanged {
+            activated,
+            deactivated,
+        });
+        if !names.is_empty() {
+            self.warn_of_prompt();
+        }
+        Ok(names)
+    }
+}
+
+fn no_goal() -> EngineError {
+    palimpsest_core::error::CoreError::NotFound {
+        what: "goal",
+        id: 0,
+    }
+    .into()
+}
+
+/// A proposal in a sentence, for lists and logs.
+pub fn proposal_sentence(change: &Change) -> String {
+    match change {
+        Change::Goal { text } => format!("The goal is: {text}"),
+        Change::Milestone { text, state } => format!("{text}: {}", state.marker().to_lowercase()),
+        Change::Decision { text, .. } => format!("Decided: {text}"),
+        Change::Artifact { path, action } => format!("{path}: {}", action.name()),
+        Change::NextStep { text } => format!("Next: {text}"),
+        Change::Blocker { text } => format!("Blocked by: {text}"),
+    }
+}

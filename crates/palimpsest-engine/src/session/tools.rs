@@ -1,0 +1,322 @@
+//! Our own tools, answered inside `send` (G9). What they bring back is a tool result like any other: it is stored in
+//! the conversation, and no more trusted than other results.
+
+use palimpsest_core::extractive;
+use palimpsest_core::message::{Message, Part, Role, Seq};
+use palimpsest_core::recall::Recall;
+use palimpsest_core::rendition::Rendition;
+use palimpsest_core::window::quote_tokens;
+use serde_json::{Value, json};
+
+use crate::config::OwnTools;
+use crate::error::EngineError;
+use crate::ports::Signal;
+
+use super::{CompactOptions, SendOptions, Session};
+
+/// Hits of a search.
+const MOST_HITS: usize = 12;
+
+/// One of our own tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OwnTool {
+    Recall,
+    SearchHistory,
+    Compress,
+    ActivateSkills,
+    DeactivateSkills,
+}
+
+impl OwnTools {
+    pub(super) fn named(&self, name: &str) -> Option<OwnTool> {
+        if !self.enabled {
+            return None;
+        }
+        let at = self.names().iter().position(|n| *n == name)?;
+        [
+            OwnTool::Recall,
+            OwnTool::SearchHistory,
+            OwnTool::Compress,
+            OwnTool::ActivateSkills,
+            OwnTool::DeactivateSkills,
+        ]
+        .get(at)
+        .copied()
+    }
+
+    /// Their definitions, as all servers take them; none if they are not offered.
+    pub fn definitions(&self) -> Vec<Value> {
+        if !self.enabled {
+            return Vec::new();
+        }
+        let define = |name: &str, description: &str, properties: Value, required: Value| {
+            json!({"type": "function", "function": {"name": name, "description": description,
+                "parameters": {"type": "object", "properties": properties, "required": required}}})
+        };
+        let names = json!({"patterns": {"type": "array", "items": {"type": "string"},
+            "description": "Skill names; * matches any letters"}});
+        vec![
+            define(
+                &self.recall,
+                "Brings back the exact words of an earlier part of this conversation that is only summarised now.",
+                json!({"query": {"type": "string", "description": "What to look for"},
+                    "message": {"type": "integer", "description": "Or the number of one message"}}),
+                json!([]),
+            ),
+            define(
+                &self.search_history,
+                "Lists messages of this conversation that are about something, with their numbers.",
+                json!({"query": {"type": "string"}}),
+                json!(["query"]),
+            ),
+            define(
+                &self.compress_to_checkpoint,
+                "Summarises the older part of this conversation now, to make room.",
+                json!({"focus": {"type": "string", "description": "What must be kept in detail"}}),
+                json!([]),
+            ),
+            define(
+                &self.activate_skills,
+                "Switches on blocks of instructions.",
+                names.clone(),
+                json!(["patterns"]),
+            ),
+            define(
+                &self.deactivate_skills,
+                "Switches off blocks of instructions that are not needed any more.",
+                names,
+                json!(["patterns"]),
+            ),
+        ]
+    }
+}
+
+impl Session {
+    /// The session's own tool of that name, if it is offered.
+    pub(super) fn own_tool(&self, name: &str) -> Option<OwnTool> {
+        self.0.state.borrow().head.config.tools.named(name)
+    }
+
+    /// Answers a call. An `Err` is for the model to read.
+    pub(super) async fn answer_own(
+        &self,
+        tool: OwnTool,
+        arguments: &str,
+        options: &SendOptions,
+        signal: &Signal,
+    ) -> Result<String, String> {
+        // small models send an empty string where there are no arguments
+        let text = if arguments.trim().is_empty() {
+            "{}"
+        } else {
+            arguments
+        };
+        let arguments: Value =
+            serde_json::from_str(text).map_err(|e| format!("The arguments are not JSON: {e}"))?;
+        match tool {
+            OwnTool::Recall => self.answer_recall(&arguments),
+            OwnTool::SearchHistory => self.answer_search(&arguments),
+            OwnTool::Compress => {
+                let compact = CompactOptions {
+                    model: Some(std::rc::Rc::clone(&options.model)),
+                    focus: arguments
+                        .get("focus")
+                        .and_then(Value::as_str)
+                        .map(str::to_owned),
+                    manual: true,
+                    ..CompactOptions::default()
+                };
+                match Box::pin(self.compact(compact, signal.clone())).await {
+                    Ok(done) => Ok(format!(
+                        "The window went from {} to {} tokens.",
+                        done.report.before, done.report.after
+                    )),
+                    // that nothing was to be done is an answer, not a failure
+                    Err(EngineError::Refused(refusal)) => {
+                        Ok(crate::error::refusal_sentence(&refusal))
+                    }
+                    Err(error) => Err(error.to_string()),
+                }
+            }
+            OwnTool::ActivateSkills => self
+                .activate_skills(&patterns(&arguments)?)
+                .await
+                .map(|names| switched("on", &names))
+                .map_err(|e| e.to_string()),
+            OwnTool::DeactivateSkills => self
+                .deactivate_skills(&patterns(&arguments)?)
+                .await
+                .map(|names| switched("off", &names))
+                .map_err(|e| e.to_string()),
+        }
+    }
+
+    fn answer_recall(&self, arguments: &Value) -> Result<String, String> {
+        let state = self.0.state.borrow();
+        let context = &state.context;
+        let counter = context.counter().as_ref();
+        let room = context.setup().shares.recall.max(64);
+        if let Some(number) = arguments.get("message").and_then(Value::as_u64) {
+            let seq = Seq::try_from(number).map_err(|_| no_message(number))?;
+            let entries = context.entries();
+            let at = entries
+                .binary_search_by_key(&seq, |e| e.message.seq)
+                .map_err(|_| no_message(number))?;
+            let words = entries[at].message.words();
+            // a whole message may take a quarter of the window, as any result
+            let most = context.setup().shares.window / 4;
+            let words = if counter.count(&words) > most {
+                extractive::excerpt(&words, most, counter)
+            } else {
+                words
+            };
+            return Ok(format!("[{seq}] {words}"));
+        }
+        let query = query(arguments)?;
+        let own = &state.head.config.tools;
+        let covered = |seq: Seq| matches!(context.view().rendition(seq), Rendition::Covered(_));
+        let found = search(context, own, &query, MOST_HITS * 2, covered);
+        let lines = within_room(&found, room, counter);
+        if lines.is_empty() {
+            return Ok("Nothing in the summarised part answers that.".into());
+        }
+        Ok(lines.join("\n"))
+    }
+
+    fn answer_search(&self, arguments: &Value) -> Result<String, String> {
+        let state = self.0.state.borrow();
+        let context = &state.context;
+        let counter = context.counter().as_ref();
+        let query = query(arguments)?;
+        let own = &state.head.config.tools;
+        let found = search(context, own, &query, MOST_HITS, |_| true);
+        let short: Vec<(Seq, String)> = found
+            .into_iter()
+            .map(|(seq, text)| {
+                let text = if counter.count(&text) > 40 {
+                    extractive::excerpt(&text, 40, counter)
+                } else {
+                    text
+                };
+                (seq, text)
+            })
+            .collect();
+        let lines = within_room(&short, context.setup().shares.recall.max(64), counter);
+        if lines.is_empty() {
+            return Ok("Nothing that was said is about that.".into());
+        }
+        Ok(lines.join("\n"))
+    }
+}
+
+/// Passages that answer, the best first.
+fn search(
+    context: &palimpsest_core::context::Context,
+    own: &OwnTools,
+    query: &str,
+    most: usize,
+    allowed: impl Fn(Seq) -> bool,
+) -> Vec<(Seq, String)> {
+    let entries = context.entries();
+    // the question itself, and what was asked and found on its way, is no answer
+    let turn = entries
+        .iter()
+        .rposition(|e| e.message.role == Role::User)
+        .unwrap_or(entries.len());
+    let mut index = Recall::default();
+    for entry in &entries[..turn] {
+        if allowed(entry.message.seq) {
+            index.add(entry.message.seq, &said(&entry.message, own));
+        }
+    }
+    let hits = index.search(query, most, |_| true);
+    hits.iter()
+        .filter_map(|hit| {
+            let at = entries
+                .binary_search_by_key(&hit.seq, |e| e.message.seq)
+                .ok()?;
+            let words = said(&entries[at].message, own);
+            let text = words.get(hit.start as usize..hit.end as usize)?.trim();
+            Some((hit.seq, text.to_owned()))
+        })
+        .collect()
+}
+
+/// The words of a message without tool arguments and without what our own tools brought back.
+fn said(message: &Message, own: &OwnTools) -> String {
+    let mut out = String::new();
+    for part in &message.parts {
+        let text = match part {
+            Part::ToolResult {
+                name: Some(name), ..
+            } if own.names().contains(&name.as_str()) => continue,
+            Part::Text { text } | Part::ToolResult { text, .. } | Part::File { text, .. } => text,
+            _ => continue,
+        };
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(text);
+    }
+    out
+}
+
+/// Lines with numbers, the best first, as far as `room` reaches.
+fn within_room(
+    found: &[(Seq, String)],
+    room: u32,
+    counter: &dyn palimpsest_tokens::TokenCounter,
+) -> Vec<String> {
+    let mut left = room;
+    let mut out = Vec::new();
+    for (seq, text) in found {
+        let cost = quote_tokens(*seq, text, counter);
+        if let Some(rest) = left.checked_sub(cost) {
+            left = rest;
+            out.push(format!("[{seq}] {text}"));
+        }
+    }
+    out
+}
+
+fn no_message(number: u64) -> String {
+    format!("There is no message {number} in this conversation.")
+}
+
+fn query(arguments: &Value) -> Result<String, String> {
+    arguments
+        .get("query")
+        .and_then(Value::as_str)
+        .map(str::trim)
+        .filter(|q| !q.is_empty())
+        .map(str::to_owned)
+        .ok_or_else(|| "Say what to look for: {\"query\": \"…\"}".to_owned())
+}
+
+/// Patterns as an array, one string, or strings with commas: models write all three.
+fn patterns(arguments: &Value) -> Result<Vec<String>, String> {
+    let patterns = arguments.get("patterns").or_else(|| arguments.get("names"));
+    let list: Vec<String> = match patterns {
+        Some(Value::Array(all)) => all
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        Some(Value::String(one)) => one.split(',').map(|p| p.trim().to_owned()).collect(),
+        _ => Vec::new(),
+    };
+    let list: Vec<String> = list.into_iter().filter(|p| !p.is_empty()).collect();
+    if list.is_empty() {
+        Err("Say which skills: {\"patterns\": [\"name\"]}".into())
+    } else {
+        Ok(list)
+    }
+}
+
+fn switched(what: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        format!("No skill of that name was there to be switched {what}.")
+    } else {
+        format!("Switched {what}: {}", names.join(", "))
+    }
+}

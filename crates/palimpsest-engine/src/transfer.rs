@@ -1,0 +1,412 @@
+//! A session as a file: Markdown for people, JSON Lines with everything, and the session JSON of seed 2. Each loads
+//! back (S3).
+//!
+//! | format | holds | loads back |
+//! |---|---|---|
+//! | [`Format::JsonLines`] | every message of every branch, records, layers, notes, the view | the same window, byte for byte |
+//! | [`Format::Markdown`] | the messages of the current path, readable; a table of the layers | every part of every message, exactly |
+//! | [`Format::SessionJson`] | the messages of the current path, tool calls listed apart as seed 2 has it | every part of every message; from other writers texts and tool calls |
+
+mod json_lines;
+mod markdown;
+mod session_json;
+mod time;
+
+use palimpsest_core::layer::Layer;
+use palimpsest_core::message::{Message, Origin};
+use palimpsest_core::note::Note;
+use palimpsest_core::record::Records;
+use palimpsest_core::rendition::Reduced;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::engine::{Engine, NewSession};
+use crate::error::EngineError;
+use crate::ports::{Durability, Op, Table};
+use crate::rows::{RenditionRow, RevisionRow, content_hash, key, message_ops, revision_row, seal};
+use crate::session::{Change, NewMessage, Session};
+
+/// How a session is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Readable, with invisible marks that let it be read back.
+    Markdown,
+    /// One JSON object a line, the session first: our own format, with everything.
+    JsonLines,
+    /// The session JSON of seed 2.
+    SessionJson,
+}
+
+/// What a file says about the session as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionFacts {
+    /// Its identifier.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The model.
+    pub model: String,
+    /// Who runs the model.
+    pub provider: String,
+    /// The window in tokens.
+    pub window: u32,
+    /// The policy's name.
+    pub policy: String,
+    /// When it began; milliseconds since 1970.
+    pub created: f64,
+    /// When something was last said.
+    pub updated: f64,
+    /// Tokens of the window.
+    pub tokens: u32,
+    /// Compactions so far.
+    pub compressions: u32,
+    /// The last message of the current path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tip: Option<u32>,
+}
+
+/// A session as a file holds it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Transfer {
+    /// The session as a whole.
+    pub facts: SessionFacts,
+    /// System prompt, goal, pins.
+    pub records: Records,
+    /// What was said, by number. JSON Lines holds every branch, the others one path.
+    pub messages: Vec<Message>,
+    /// Every layer that was ever written, for the history; the active ones are named by `view`.
+    pub layers: Vec<Layer>,
+    /// The notes of the active layers.
+    pub notes: Vec<Note>,
+    /// Shorter forms that are shown now.
+    pub forms: Vec<(u32, Reduced)>,
+    /// The current view.
+    pub view: Option<RevisionRow>,
+}
+
+/// Whose word an import is (S7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accept {
+    /// The user vouches for the file: system prompt, goal, pins and layers come along, and the user's words in it
+    /// are the user's.
+    Everything,
+    /// Only what was said, as an import: nothing in it can become a record.
+    Words,
+}
+
+/// Why a file cannot be read as a session.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TransferError {
+    /// It is none of the formats.
+    #[error(
+        "This is no session file: it is neither our JSON Lines, nor our Markdown, nor a session JSON."
+    )]
+    Unknown,
+    /// A line or object in it is damaged.
+    #[error("The session file is damaged at line {line}: {why}.")]
+    Damaged {
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// It was written by a newer version.
+    #[error("The session file has version {0}, which is newer than this program. Update it.")]
+    Newer(u64),
+}
+
+impl TransferError {
+    /// A stable name of the kind of failure.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown_file",
+            Self::Damaged { .. } => "damaged_file",
+            Self::Newer(_) => "newer_file",
+        }
+    }
+}
+
+impl Transfer {
+    /// Writes a file.
+    pub fn write(&self, format: Format) -> String {
+        match format {
+            Format::Markdown => markdown::write(self),
+            Format::JsonLines => json_lines::write(self),
+            Format::SessionJson => session_json::write(self),
+        }
+    }
+
+    /// Reads a file of any of the formats.
+    pub fn read(text: &str) -> Result<Self, TransferError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if markdown::is_ours(text) {
+            markdown::read(text)
+        } else if json_lines::is_ours(text) {
+            json_lines::read(text)
+        } else if let Some(value) = session_json::is_one(text) {
+            session_json::read(&value)
+        } else {
+            Err(TransferError::Unknown)
+        }
+    }
+}
+
+impl Session {
+    /// The session as a file.
+    pub async fn export(&self, format: Format) -> Result<String, EngineError> {
+        Ok(self.transfer().await?.write(format))
+    }
+
+    /// Everything a file can hold.
+    pub async fn transfer(&self) -> Result<Transfer, EngineError> {
+        let layers = self.all_layers().await?;
+        let state = self.0.state.borrow();
+        let head = &state.head;
+        let view = state.context.view();
+        let row = (view.revision > 0)
+            .then(|| revision_row(view, None, &state.stored_forms, head.tip, head.updated));
+        Ok(Transfer {
+            facts: SessionFacts {
+                id: self.id().to_owned(),
+                title: head.title.clone(),
+                model: head.model.clone(),
+                provider: head.provider.clone(),
+                window: head.window,
+                policy: head.policy.clone(),
+                created: head.created,
+                updated: head.updated,
+                tokens: state.context.tokens(),
+                compressions: view.compactions,
+                tip: head.tip,
+            },
+            records: state.context.records().clone(),
+            messages: state
+                .messages
+                .values()
+                .map(|s| (*s.message).clone())
+                .collect(),
+            layers,
+            notes: view.notes.iter().map(|n| (**n).clone()).collect(),
+            forms: view
+                .reduced
+                .iter()
+                .map(|(seq, form)| (*seq, (**form).clone()))
+                .collect(),
+            view: row,
+        })
+    }
+}
+
+impl Engine {
+    /// Makes a session of a file. The same file again opens the session that is there, and adds what the file has
+    /// more (S7).
+    pub async fn import(&self, transfer: Transfer, accept: Accept) -> Result<Session, EngineError> {
+        let id = import_id(&transfer, accept);
+        match self.open(&id, false).await {
+            Ok(session) => {
+                merge(&session, &transfer, accept).await?;
+                return Ok(session);
+            }
+            Err(EngineError::NoSession(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let facts = &transfer.facts;
+        let defaults = NewSession::default();
+        let window = if facts.window == 0 {
+            defaults.window
+        } else {
+            facts.window
+        };
+        let known = palimpsest_core::policy::Policy::preset(&facts.policy).is_ok();
+        let new = NewSession {
+            title: facts.title.clone(),
+            model: facts.model.clone(),
+            provider: facts.provider.clone(),
+            window,
+            policy: if known {
+                facts.policy.clone()
+            } else {
+                defaults.policy.clone()
+            },
+            ..defaults
+        };
+        let session = self.create_with_id(&id, new).await?;
+        let result = match accept {
+            Accept::Everything => restore(&session, transfer).await,
+            Accept::Words => merge(&session, &transfer, accept).await,
+        };
+        if let Err(error) = result {
+            // an empty session would only stand in the way of another attempt
+            drop(session);
+            self.purge(&id).await?;
+            return Err(error);
+        }
+        // what was written as rows is read as any other session
+        if accept == Accept::Everything {
+            drop(session);
+            self.forget(&id);
+            return self.open(&id, true).await;
+        }
+        Ok(session)
+    }
+}
+
+/// The file's own session where the user vouches for it, else one that only this content has.
+fn import_id(transfer: &Transfer, accept: Accept) -> String {
+    let own = &transfer.facts.id;
+    if accept == Accept::Everything && !own.is_empty() {
+        return own.clone();
+    }
+    let first = transfer.messages.first();
+    let words = serde_json::to_string(&(own, first)).unwrap_or_default();
+    content_hash(words.as_bytes())
+}
+
+/// The messages from the first to the tip.
+fn path(transfer: &Transfer) -> Vec<&Message> {
+    let by_seq = |seq: u32| {
+        transfer
+            .messages
+            .binary_search_by_key(&seq, |m| m.seq)
+            .ok()
+            .map(|at| &transfer.messages[at])
+    };
+    let tip = transfer
+        .facts
+        .tip
+        .and_then(by_seq)
+        .or(transfer.messages.last());
+    let mut path: Vec<&Message> = Vec::new();
+    let mut at = tip;
+    while let Some(message) = at {
+        path.push(message);
+        at = message.parent.filter(|p| *p < message.seq).and_then(by_seq);
+    }
+    path.reverse();
+    path
+}
+
+/// Adds what the file has more than the session, if the session's messages are the file's first ones.
+async fn merge(session: &Session, transfer: &Transfer, accept: Accept) -> Result<(), EngineError> {
+    let path = path(transfer);
+    let there = session.history(None, usize::MAX);
+    let same = there
+        .iter()
+        .zip(&path)
+        .take_while(|(a, b)| a.message.role == b.role && a.message.parts == b.parts)
+        .count();
+    if same < there.len() {
+        // it went another way here: nothing is taken away, nothing mixed in
+        return Ok(());
+    }
+    let more: Vec<NewMessage> = path[same..]
+        .iter()
+        .map(|m| NewMessage {
+            role: m.role,
+            origin: if accept == Accept::Everything {
+                m.origin
+            } else {
+                Origin::Import
+            },
+            parts: m.parts.clone(),
+            at: m.at,
+        })
+        .collect();
+    if !more.is_empty() {
+        session.append_all(more).await?;
+    }
+    Ok(())
+}
+
+/// Writes every row of a file that the user vouches for.
+async fn restore(session: &Session, transfer: Transfer) -> Result<(), EngineError> {
+    let id = session.id().to_owned();
+    let last = transfer.messages.last().map(|m| m.seq);
+    let tip = path(&transfer).last().map(|m| m.seq);
+    let count = path(&transfer).len() as u32;
+    session
+        .write(
+            Durability::Strict,
+            |state| {
+                let counter = state.context.counter().as_ref();
+                let epoch = counter.epoch();
+                let mut head = state.head.clone();
+                let mut ops = Vec::new();
+                for message in &transfer.messages {
+                    let tokens = palimpsest_core::rendition::verbatim_tokens(message, counter);
+                    ops.extend(message_ops(&id, message, tokens, epoch)?);
+                }
+                let records = Records {
+                    revision: head.records + 1,
+                    ..transfer.records
+                };
+                head.records = records.revision;
+                ops.push(Op::Add {
+                    table: Table::Records,
+                    key: key(&id, records.revision),
+                    value: seal(&records)?,
+                });
+                for layer in &transfer.layers {
+                    ops.push(Op::Put {
+                        table: Table::Layers,
+                        key: key(&id, layer.id),
+                        value: seal(layer)?,
+                    });
+                }
+                for note in &transfer.notes {
+                    ops.push(Op::Put {
+                        table: Table::Notes,
+                        key: key(&id, note.id),
+                        value: seal(note)?,
+                    });
+                }
+                let known = |row: &RevisionRow| {
+                    row.layers
+                        .iter()
+                        .all(|n| transfer.layers.iter().any(|l| l.id == *n))
+                        && row
+                            .notes
+                            .iter()
+                            .all(|n| transfer.notes.iter().any(|x| x.id == *n))
+                };
+                if let Some(row) = transfer.view.as_ref().filter(|row| known(row)) {
+                    let mut row = row.clone();
+                    row.n = 1;
+                    row.parent = Some(0);
+                    row.tip = tip;
+                    row.report = None;
+                    row.reduced = transfer.forms.iter().map(|(seq, _)| (*seq, 1)).collect();
+                    for (seq, form) in &transfer.forms {
+                        let form = RenditionRow {
+                            reduced: form.clone(),
+                            counted_by: epoch,
+                        };
+                        ops.push(Op::Put {
+                            table: Table::Renditions,
+                            key: vec![id.as_str().into(), (*seq).into(), 1u32.into()],
+                            value: seal(&form)?,
+                        });
+                    }
+                    ops.push(Op::Add {
+                        table: Table::Revisions,
+                        key: key(&id, 1),
+                        value: seal(&row)?,
+                    });
+                    head.revision = 1;
+                    head.last_revision = 1;
+                }
+                head.tip = tip;
+                head.last_seq = last;
+                head.messages = count;
+                head.tokens = transfer.facts.tokens;
+                if transfer.facts.created > 0.0 {
+                    head.created = transfer.facts.created;
+                }
+                Ok((Change { ops, head }, ()))
+            },
+            |_, ()| {},
+        )
+        .await
+}

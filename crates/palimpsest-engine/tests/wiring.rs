@@ -1,0 +1,911 @@
+//! Goals, proposals, modes, skills, our own tools, right of way, snapshots, rollover, settings: a session from the
+//! outside.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures_executor::block_on;
+use futures_util::future::join;
+use palimpsest_core::goal::{GoalEdit, MilestoneState};
+use palimpsest_core::message::{Part, Role};
+use palimpsest_core::mode::Mode;
+use palimpsest_core::prompt::Skill;
+use palimpsest_core::record::PinKind;
+use palimpsest_core::request::{ChatRequest, Delta, FinishReason, ModelError, Purpose, Usage};
+use palimpsest_engine::ports::{LocalFuture, Signal};
+use palimpsest_engine::session::{
+    CompactOptions, Compacted, IfOver, NewMessage, PromptParts, SendEvent, SendOptions, ToolHandler,
+};
+use palimpsest_engine::testing::model::{Answer, ScriptedModel};
+use palimpsest_engine::testing::world::world;
+use palimpsest_engine::{Config, Engine, EngineError, Event, MemoryStore, NewSession, Session};
+use palimpsest_tokens::Estimator;
+
+async fn session(window: u32) -> (Rc<MemoryStore>, Engine, Session) {
+    let store = Rc::new(MemoryStore::new());
+    let engine = reopen(&store).await;
+    let new = NewSession {
+        window,
+        model: "m".into(),
+        system: "Be exact.".into(),
+        ..NewSession::default()
+    };
+    let session = engine.create(new).await.unwrap();
+    (store, engine, session)
+}
+
+async fn reopen(store: &Rc<MemoryStore>) -> Engine {
+    Engine::start(store.clone(), world(), Rc::new(Estimator::default()))
+        .await
+        .unwrap()
+}
+
+async fn talk(session: &Session, turns: usize) {
+    for n in 0..turns {
+        let question = format!("Question {n}: what does config/part_{n}.toml set?");
+        session.append(NewMessage::user(question)).await.unwrap();
+        let text = format!(
+            "It sets the limit of part {n} to {n} seconds. We chose that because the old default was too slow. \
+             The file is read at start, so a restart is needed after each change of config/part_{n}.toml."
+        );
+        session
+            .append(NewMessage::assistant(vec![Part::text(text)]))
+            .await
+            .unwrap();
+    }
+}
+
+fn options(model: &ScriptedModel) -> SendOptions {
+    SendOptions {
+        model: Rc::new(model.clone()),
+        tools: Vec::new(),
+        handler: None,
+        temperature: None,
+        think: None,
+    }
+}
+
+fn manual(model: &ScriptedModel) -> CompactOptions {
+    CompactOptions {
+        model: Some(Rc::new(model.clone())),
+        manual: true,
+        ..CompactOptions::default()
+    }
+}
+
+async fn compact(session: &Session, model: &ScriptedModel) -> Compacted {
+    session
+        .compact(manual(model), Signal::never())
+        .await
+        .unwrap()
+}
+
+fn silent(_: SendEvent) {}
+
+fn record(session: &Session) -> Rc<RefCell<Vec<Event>>> {
+    let events = Rc::new(RefCell::new(Vec::new()));
+    let log = Rc::clone(&events);
+    session.on(move |e| log.borrow_mut().push(e.clone()));
+    events
+}
+
+fn system_of(request: &ChatRequest) -> &str {
+    request.messages[0].parts[0].words()
+}
+
+/// The nonce of a summary request, as an honest model copies it.
+fn nonce(request: &ChatRequest) -> String {
+    let prompt = request.messages[1].parts[0].words();
+    let at = prompt.find("<<pal:").unwrap() + "<<pal:".len();
+    prompt[at..at + 16].to_owned()
+}
+
+const SUMMARY: &str = "- The user asks what each config/part file sets; each sets a limit in seconds.\n- A restart is needed after each change.";
+
+/// A summariser that writes notes and these marker lines between this job's fences.
+fn marking(lines: &'static str) -> ScriptedModel {
+    ScriptedModel::new([Answer::text("Yes.")], move |request| {
+        let nonce = nonce(request);
+        Answer::text(&format!(
+            "{SUMMARY}\n<<pal:{nonce}:goal>>\n{lines}\n<<pal:{nonce}:end>>"
+        ))
+    })
+}
+
+/// G3, I8: markers in a summary are proposals with the messages they cite. The goal and the window's system message
+/// stay as they are until the user accepts; LOCKED is never taken from a marker; what was declined is not proposed
+/// again; all of it survives reopening. Markers with another nonce are text.
+#[test]
+fn markers_are_proposals() {
+    block_on(async {
+        let (store, engine, s) = session(4096).await;
+        s.begin_goal("Understand the configuration").await.unwrap();
+        s.edit_goal(GoalEdit::AddMilestone {
+            text: "Read part 3".into(),
+            state: MilestoneState::Pending,
+            at: 1.0,
+        })
+        .await
+        .unwrap();
+        talk(&s, 24).await;
+        let goal = s.records().goal;
+        let events = record(&s);
+        let model = marking(
+            "- **[CHECKPOINT]** Read part 3 - COMPLETED (#6, #7, #9999)\n[DECISION] Restart after each change - LOCKED (#1)\n[next] Read part 30 (#2)\n[FOO] what is this",
+        );
+        compact(&s, &model).await;
+        assert_eq!(s.records().goal, goal, "nobody has consented yet");
+        let pending = s.proposals();
+        assert_eq!(pending.len(), 3);
+        assert_eq!(
+            pending[0].proposal.cites,
+            [6, 7],
+            "9999 was not summarised: it is no evidence"
+        );
+        assert!(
+            events
+                .borrow()
+                .contains(&Event::ProposalsChanged { pending: 3 })
+        );
+        let words = s.window().messages()[0].parts()[0].words().to_owned();
+        assert!(words.contains("Read part 3") && !words.contains("Restart after each change"));
+        let layer = &s.layers()[0];
+        assert!(layer.summary.contains("[FOO]") && !layer.summary.contains("[CHECKPOINT]"));
+        assert!(layer.next_steps.contains(&"Read part 30".to_owned()));
+        assert!(
+            layer
+                .key_decisions
+                .contains(&"Restart after each change".to_owned())
+        );
+
+        let id = s.id().to_owned();
+        drop((s, engine));
+        let engine = reopen(&store).await;
+        let s = engine.open(&id, true).await.unwrap();
+        assert_eq!(s.proposals(), pending);
+        assert!(s.accept_proposal(pending[0].id).await.unwrap());
+        assert!(s.accept_proposal(pending[1].id).await.unwrap());
+        s.decline_proposal(pending[2].id).await.unwrap();
+        let goal = s.records().goal.unwrap();
+        assert_eq!(goal.milestones[0].state, MilestoneState::Completed);
+        assert_eq!(goal.decisions[0].text, "Restart after each change");
+        assert!(!goal.decisions[0].locked, "only the user locks");
+        assert!(goal.next_steps.is_empty());
+        assert_eq!(
+            s.accept_proposal(pending[0].id).await.unwrap_err().code(),
+            "not_found"
+        );
+
+        // the same again: said already, or declined
+        talk(&s, 12).await;
+        compact(&s, &model).await;
+        assert_eq!(s.proposals(), []);
+    });
+}
+
+/// G3: a job's nonce is its own among the sessions of a device and the revisions of a session, so that no nonce that
+/// was ever seen opens another job's fence.
+#[test]
+fn nonces_are_not_repeated() {
+    block_on(async {
+        let model = ScriptedModel::new([Answer::text("Yes.")], |_| Answer::text(SUMMARY));
+        let (_, engine, a) = session(4096).await;
+        let b = engine
+            .create(NewSession {
+                window: 4096,
+                ..NewSession::default()
+            })
+            .await
+            .unwrap();
+        for s in [&a, &b] {
+            for _ in 0..3 {
+                talk(s, 20).await;
+                compact(s, &model).await;
+            }
+        }
+        let mut nonces: Vec<String> = model.asked().iter().map(nonce).collect();
+        let all = nonces.len();
+        assert!(all >= 6);
+        nonces.sort();
+        nonces.dedup();
+        assert_eq!(nonces.len(), all);
+    });
+}
+
+/// G1, G2, G4, G8: the system message is built of prompt, mandates, goal, skills and checks in this order, rebuilt and
+/// counted on each change; a prompt over its tier's budget is a warning with sizes; the mode of the session shapes
+/// the summary prompt; a locked decision is the user's.
+#[test]
+fn the_system_message_is_built_of_parts() {
+    block_on(async {
+        let (_, _, s) = session(4096).await;
+        let events = record(&s);
+        let skill = |name: &str, active| Skill {
+            name: name.into(),
+            text: format!("How to {name}."),
+            active,
+        };
+        s.set_prompt(PromptParts {
+            base: Some("You help.".into()),
+            mandates: Some("Never guess.".into()),
+            skills: Some(vec![
+                skill("sql-read", false),
+                skill("sql-write", false),
+                skill("mail", true),
+            ]),
+            checks: Some("Check units.".into()),
+        })
+        .await
+        .unwrap();
+        s.begin_goal("Ship").await.unwrap();
+        s.edit_goal(GoalEdit::AddDecision {
+            text: "Use SQLite".into(),
+            rationale: "small".into(),
+            kind: palimpsest_core::goal::DecisionKind::Architecture,
+            locked: true,
+        })
+        .await
+        .unwrap();
+        s.pin(PinKind::Pin, "The customer is Ada.").await.unwrap();
+        let words = |s: &Session| s.window().messages()[0].parts()[0].words().to_owned();
+        let order = [
+            "You help.",
+            "Never guess.",
+            "Ship",
+            "[locked, architecture] Use SQLite",
+            "The customer is Ada.",
+            "How to mail.",
+            "Check units.",
+        ];
+        let text = words(&s);
+        let places: Vec<usize> = order.iter().map(|w| text.find(w).unwrap()).collect();
+        assert!(places.is_sorted(), "{text}");
+        let before = s.budget().used.tokens;
+        assert_eq!(
+            s.activate_skills(&["sql-*".into()]).await.unwrap(),
+            ["sql-read", "sql-write"]
+        );
+        assert!(words(&s).contains("How to sql-read.") && s.budget().used.tokens > before);
+        assert_eq!(
+            s.deactivate_skills(&["{mail,sql-r*}".into(), "sql-?????".into()])
+                .await
+                .unwrap(),
+            ["mail", "sql-read", "sql-write"]
+        );
+        assert!(!words(&s).contains("How to"));
+        assert!(s.budget().used.tokens < before);
+        assert_eq!(s.window().tokens(), s.budget().used.tokens);
+        assert!(events.borrow().iter().any(|e| matches!(e,
+            Event::SkillsChanged { deactivated, .. } if deactivated.len() == 3)));
+
+        assert!(!events.borrow().iter().any(is_over_budget));
+        s.set_system(&"Explain every step. ".repeat(90))
+            .await
+            .unwrap();
+        assert!(events.borrow().iter().any(is_over_budget));
+
+        s.set_mode(Mode::Debugger).await.unwrap();
+        talk(&s, 20).await;
+        let model = ScriptedModel::new([Answer::text("Yes.")], |_| Answer::text(SUMMARY));
+        compact(&s, &model).await;
+        assert!(system_of(&model.asked()[0]).contains("stack traces"));
+        assert_eq!(
+            s.edit_goal(GoalEdit::Remove { id: 1 })
+                .await
+                .unwrap_err()
+                .code(),
+            "decision_locked"
+        );
+    });
+}
+
+fn is_over_budget(event: &Event) -> bool {
+    matches!(event, Event::Warning { code: "prompt_over_budget", message } if message.contains("200"))
+}
+
+/// Asks for these tools, one reply each, then says a word.
+fn calling(calls: &[(&str, &str)]) -> ScriptedModel {
+    let mut answers: Vec<Answer> = calls
+        .iter()
+        .enumerate()
+        .map(|(n, (name, arguments))| {
+            Answer::Deltas(vec![
+                Ok(Delta::ToolCall {
+                    id: format!("call-{n}"),
+                    name: (*name).into(),
+                    arguments: (*arguments).into(),
+                }),
+                Ok(Delta::Done {
+                    reason: FinishReason::ToolCalls,
+                }),
+            ])
+        })
+        .collect();
+    answers.push(Answer::text("Done."));
+    ScriptedModel::new(answers, |_| Answer::text(SUMMARY))
+}
+
+fn last_result(session: &Session) -> String {
+    let items = session.history(None, 100_000);
+    let tool = items
+        .iter()
+        .rev()
+        .find(|i| i.message.role == Role::Tool)
+        .unwrap();
+    tool.message.words()
+}
+
+struct Host(RefCell<Vec<String>>);
+
+impl ToolHandler for Host {
+    fn call<'a>(&'a self, name: &'a str, _: &'a str) -> LocalFuture<'a, Result<String, String>> {
+        self.0.borrow_mut().push(name.to_owned());
+        Box::pin(std::future::ready(Ok("from the host".into())))
+    }
+}
+
+/// G9: our own tools are offered and counted when switched on, answered inside the turn, under configurable names;
+/// others go to the host; bad arguments are an answer for the model, never a failure of the turn; at most 8 rounds.
+#[test]
+fn own_tools_are_answered_inside_send() {
+    block_on(async {
+        let (_, _, s) = session(4096).await;
+        talk(&s, 24).await;
+        let plain = ScriptedModel::new([Answer::text("Yes.")], |_| Answer::text(SUMMARY));
+        compact(&s, &plain).await;
+        let mut config = Config::default();
+        config.tools.enabled = true;
+        config.tools.search_history = "look".into();
+        s.configure(config).await.unwrap();
+        s.set_prompt(PromptParts {
+            skills: Some(vec![Skill {
+                name: "sql".into(),
+                text: "Write SQL.".into(),
+                active: false,
+            }]),
+            ..PromptParts::default()
+        })
+        .await
+        .unwrap();
+        let ask = async |name: &str, arguments: &str, expect: &str| {
+            let model = calling(&[(name, arguments)]);
+            let reply = s
+                .send(
+                    NewMessage::user("Go on."),
+                    &options(&model),
+                    Signal::never(),
+                    &silent,
+                )
+                .await
+                .unwrap();
+            assert_eq!(reply.reason, FinishReason::Stop);
+            let result = last_result(&s);
+            assert!(result.contains(expect), "{name} {arguments}: {result}");
+            let asked = model.asked();
+            let chat = asked.iter().find(|r| r.purpose == Purpose::Chat).unwrap();
+            assert_eq!(chat.tools.len(), 5);
+        };
+        ask("recall", r#"{"query":"config/part_3.toml"}"#, "part_3.toml").await;
+        ask(
+            "recall",
+            r#"{"message":0}"#,
+            "[0] Question 0: what does config/part_0.toml set?",
+        )
+        .await;
+        ask(
+            "recall",
+            r#"{"message":99999}"#,
+            "There is no message 99999",
+        )
+        .await;
+        ask("recall", "{}", "Say what to look for").await;
+        ask("recall", "no json", "not JSON").await;
+        ask("look", r#"{"query":"part_23"}"#, "part_23").await;
+        ask("look", r#"{"query":"zebra"}"#, "Nothing that was said").await;
+        ask(
+            "activate_skills",
+            r#"{"patterns":["s*"]}"#,
+            "Switched on: sql",
+        )
+        .await;
+        ask(
+            "deactivate_skills",
+            r#"{"patterns":"sql"}"#,
+            "Switched off: sql",
+        )
+        .await;
+        ask("deactivate_skills", "", "Say which skills").await;
+        let layers = s.layers().len();
+        talk(&s, 10).await;
+        ask("compress_to_checkpoint", r#"{"focus":"limits"}"#, "tokens").await;
+        assert!(s.layers().len() > layers);
+        assert!(s.budget().segments.iter().any(|seg| {
+            seg.kind == palimpsest_core::budget::SegmentKind::Tools && seg.count.tokens > 100
+        }));
+
+        let host = Rc::new(Host(RefCell::default()));
+        let model = calling(&[("search_history", "{}")]);
+        let with_host = SendOptions {
+            handler: Some(host.clone()),
+            ..options(&model)
+        };
+        s.send(
+            NewMessage::user("Go on."),
+            &with_host,
+            Signal::never(),
+            &silent,
+        )
+        .await
+        .unwrap();
+        assert_eq!(
+            *host.0.borrow(),
+            ["search_history"],
+            "not ours under that name"
+        );
+
+        let model = calling(&[("look", r#"{"query":"x"}"#); 12]);
+        let reply = s
+            .send(
+                NewMessage::user("Go on."),
+                &options(&model),
+                Signal::never(),
+                &silent,
+            )
+            .await
+            .unwrap();
+        let asked = model.asked();
+        let chats = asked.iter().filter(|r| r.purpose == Purpose::Chat);
+        assert_eq!(chats.count(), 8);
+        assert_eq!(reply.reason, FinishReason::ToolCalls);
+    });
+}
+
+/// P7: the user's message has right of way: a running summary is stopped, kept pending, and goes on where it stopped;
+/// what was pinned meanwhile is not lost.
+#[test]
+fn the_user_has_right_of_way() {
+    block_on(async {
+        let (_, _, s) = session(8192).await;
+        talk(&s, 80).await;
+        // the first time it never answers
+        let asked = Rc::new(Cell::new(0));
+        let count = Rc::clone(&asked);
+        let slow = ScriptedModel::new([Answer::text("Here I am.")], move |_| {
+            count.set(count.get() + 1);
+            if count.get() == 1 {
+                Answer::Silence
+            } else {
+                Answer::text(SUMMARY)
+            }
+        });
+        assert!(s.is_due(), "{:?}", s.budget());
+        let background = async {
+            let tend = CompactOptions {
+                model: Some(Rc::new(slow.clone())),
+                ..CompactOptions::default()
+            };
+            s.tend(tend, Signal::never()).await.unwrap()
+        };
+        let user = async {
+            s.pin(PinKind::Pin, "Keep this pin.").await.unwrap();
+            s.send(
+                NewMessage::user("From now on never use tabs. Who are you?"),
+                &options(&slow),
+                Signal::never(),
+                &silent,
+            )
+            .await
+            .unwrap()
+        };
+        let (compacted, reply) = join(Box::pin(background), Box::pin(user)).await;
+        assert_eq!(compacted, None, "it gave way");
+        assert_eq!(reply.reason, FinishReason::Stop);
+        assert!(s.layers().is_empty());
+        assert_eq!(asked.get(), 1);
+        let tend = CompactOptions {
+            model: Some(Rc::new(slow.clone())),
+            ..CompactOptions::default()
+        };
+        let done = s.tend(tend, Signal::never()).await.unwrap().unwrap();
+        assert!(done.report.after < done.report.before);
+        assert_eq!(asked.get(), 2, "it went on where it stopped");
+        assert_eq!(done.report.layer, Some(s.layers()[0].id));
+        assert!(s.records().pins.iter().any(|p| p.text == "Keep this pin."));
+        let items = s.history(None, 2);
+        assert!(items[1].message.words().contains("Here I am"));
+    });
+}
+
+/// P7: where the window does not fit the wait is shown; "skip" ends it with the deterministic summary.
+#[test]
+fn a_wait_can_be_skipped() {
+    block_on(async {
+        let (_, _, s) = session(4096).await;
+        talk(&s, 90).await;
+        assert!(s.budget().over > 0);
+        let model = ScriptedModel::new([Answer::text("Here.")], |_| Answer::Silence);
+        let waited = Cell::new(false);
+        let skipping = s.clone();
+        let on = |event| {
+            if event == SendEvent::Waiting {
+                waited.set(true);
+            }
+        };
+        let asking = options(&model);
+        let send = s.send(NewMessage::user("And?"), &asking, Signal::never(), &on);
+        let skip = async {
+            skipping.skip_wait();
+        };
+        let (reply, ()) = join(send, skip).await;
+        assert_eq!(reply.unwrap().reason, FinishReason::Stop);
+        assert!(waited.get());
+        assert_eq!(s.layers().len(), 1);
+        assert_eq!(
+            s.layers()[0].author,
+            palimpsest_core::layer::Author::Extractive
+        );
+        assert_eq!(s.budget().over, 0);
+    });
+}
+
+/// B9: a summary whose prompt the server cut without a word is not used.
+#[test]
+fn a_summary_of_a_cut_prompt_is_rejected() {
+    block_on(async {
+        let (_, _, s) = session(4096).await;
+        talk(&s, 24).await;
+        let events = record(&s);
+        let model = ScriptedModel::new([Answer::text("Yes.")], |_| {
+            Answer::Deltas(vec![
+                Ok(Delta::text(SUMMARY)),
+                Ok(Delta::Usage(Usage {
+                    prompt_tokens: Some(200),
+                    ..Usage::default()
+                })),
+                Ok(Delta::Done {
+                    reason: FinishReason::Stop,
+                }),
+            ])
+        });
+        compact(&s, &model).await;
+        assert_eq!(
+            s.layers()[0].author,
+            palimpsest_core::layer::Author::Fallback {
+                reason: "prompt_truncated".into()
+            }
+        );
+        assert!(
+            events
+                .borrow()
+                .iter()
+                .any(|e| matches!(e, Event::PromptTruncated { read: 200, .. }))
+        );
+    });
+}
+
+/// S4: snapshots are made at the threshold and before every compaction, the last five automatic ones are kept, named
+/// and pinned ones are exempt; each says what it holds; restoring notes the present first and branches; the state
+/// restored reopens byte for byte, shortened messages included.
+#[test]
+fn snapshots_come_on_their_own() {
+    block_on(async {
+        let (store, engine, s) = session(4096).await;
+        s.set_mode(Mode::Planning).await.unwrap();
+        s.begin_goal("Read it all").await.unwrap();
+        let events = record(&s);
+        let named = s.snapshot("before refactor").await.unwrap();
+        talk(&s, 40).await;
+        let crossing: Vec<u32> = events
+            .borrow()
+            .iter()
+            .filter_map(|e| match e {
+                Event::AutoSnapshotCreated { snapshot, .. } => Some(*snapshot),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(crossing, [2], "once, at 80 % of the available room");
+        let at = s.snapshots()[1].clone();
+        assert_eq!(
+            (at.mode, at.goal.as_deref()),
+            (Mode::Planning, Some("Read it all"))
+        );
+        let budget = s.budget();
+        assert!(f64::from(at.tokens - budget.fixed) >= 0.8 * f64::from(budget.available));
+        s.pin_snapshot(2, true).await.unwrap();
+
+        // a large result that is shown as an excerpt, so that there is a shorter form to restore
+        let big = "line of output with numbers 123\n".repeat(700);
+        s.append(NewMessage::assistant(vec![Part::ToolCall {
+            id: "t".into(),
+            name: "run".into(),
+            arguments: "{}".into(),
+        }]))
+        .await
+        .unwrap();
+        s.append(NewMessage::tool(vec![Part::ToolResult {
+            call: "t".into(),
+            name: None,
+            text: big,
+            error: false,
+        }]))
+        .await
+        .unwrap();
+        let window = s.window();
+        let here = s.snapshot("excerpt").await.unwrap();
+        let model = ScriptedModel::new([Answer::text("Yes.")], |_| Answer::text(SUMMARY));
+        for _ in 0..7 {
+            talk(&s, 12).await;
+            compact(&s, &model).await;
+        }
+        let all = s.snapshots();
+        let automatic = all
+            .iter()
+            .filter(|x| x.name.is_empty() && !x.pinned)
+            .count();
+        assert_eq!(automatic, 5);
+        for n in [named, 2, here] {
+            assert!(all.iter().any(|x| x.n == n), "{n} is exempt");
+        }
+        let messages = s.message_count();
+        s.restore(here).await.unwrap();
+        assert_eq!(s.window(), window);
+        assert!(s.message_count() < messages);
+        let id = s.id().to_owned();
+        s.append(NewMessage::user("Another way.")).await.unwrap();
+        let branch = s.window();
+        drop((s, engine));
+        let engine = reopen(&store).await;
+        let s = engine.open(&id, true).await.unwrap();
+        assert_eq!(s.window(), branch);
+        // the present was noted before the restore: everything is still there
+        let present = s
+            .snapshots()
+            .iter()
+            .rev()
+            .find(|x| x.name.is_empty())
+            .unwrap()
+            .n;
+        s.restore(present).await.unwrap();
+        assert_eq!(s.message_count(), messages);
+        assert_eq!(s.restore(999).await.unwrap_err().code(), "not_found");
+    });
+}
+
+/// I2: going to another branch and back shows the same bytes as opening the session there.
+#[test]
+fn branches_keep_their_layers() {
+    block_on(async {
+        let (store, engine, s) = session(4096).await;
+        talk(&s, 26).await;
+        s.compact(CompactOptions::default(), Signal::never())
+            .await
+            .unwrap();
+        let tip = s.head().tip.unwrap();
+        let before = s.window();
+        s.rewind_before(4).await.unwrap();
+        s.append(NewMessage::user("Something else.")).await.unwrap();
+        assert!(
+            s.layers().is_empty(),
+            "the layer covers what is not on this branch"
+        );
+        s.switch_to(tip).await.unwrap();
+        assert_eq!(s.window(), before);
+        let id = s.id().to_owned();
+        drop((s, engine));
+        let s = reopen(&store).await.open(&id, true).await.unwrap();
+        assert_eq!(s.window(), before);
+    });
+}
+
+/// E1, C4: when even the emergency is not enough for the server, the conversation goes on in a new session that starts
+/// from layers, notes and records and holds the open message; the old one is unchanged but for a snapshot.
+#[test]
+fn rollover_after_a_second_overflow() {
+    block_on(async {
+        let (_, engine, s) = session(4096).await;
+        s.pin(PinKind::Pin, "The customer is Ada.").await.unwrap();
+        talk(&s, 26).await;
+        s.compact(CompactOptions::default(), Signal::never())
+            .await
+            .unwrap();
+        talk(&s, 6).await;
+        let notes = s.context().view().notes.clone();
+        let messages = s.message_count();
+        let events = record(&s);
+        let over = || {
+            Answer::error(ModelError::Overflow {
+                prompt: Some(9000),
+                window: Some(4096),
+            })
+        };
+        let model = ScriptedModel::new([over(), over(), Answer::text("Here.")], |_| {
+            Answer::text(SUMMARY)
+        });
+        let error = s
+            .send(
+                NewMessage::user("And now?"),
+                &options(&model),
+                Signal::never(),
+                &silent,
+            )
+            .await
+            .unwrap_err();
+        let EngineError::RolledOver { session } = error else {
+            panic!("{error}")
+        };
+        assert!(
+            events.borrow().iter().any(|e| matches!(e,
+            Event::RolloverComplete { session: to, notes: n } if *to == session && *n == notes.len() as u32))
+        );
+        assert_eq!(s.message_count(), messages + 1);
+        let next = engine.open(&session, false).await.unwrap();
+        assert_eq!(next.head().continues.as_deref(), Some(s.id()));
+        assert_eq!(next.message_count(), 1);
+        let window = next.window();
+        let text: String = window
+            .messages()
+            .iter()
+            .flat_map(palimpsest_core::window::WindowMessage::parts)
+            .map(Part::words)
+            .collect();
+        assert!(text.contains("The customer is Ada.") && text.contains("[Earlier conversation]"));
+        assert!(text.ends_with("And now?"));
+        assert!(window.tokens() < s.window().tokens());
+        let reply = next
+            .reply(&options(&model), Signal::never(), &silent)
+            .await
+            .unwrap();
+        assert_eq!(reply.reason, FinishReason::Stop);
+        // it lives on like any other
+        talk(&next, 40).await;
+        next.compact(CompactOptions::default(), Signal::never())
+            .await
+            .unwrap();
+        assert!(next.budget().used.tokens <= next.budget().limit);
+    });
+}
+
+/// E1: a small model whose conversation was compacted often rolls over at the first overflow.
+#[test]
+fn small_models_roll_over_sooner() {
+    block_on(async {
+        let (_, _, s) = session(4096).await;
+        s.set_model("llama3.2:3b", 4096, "balanced", false)
+            .await
+            .unwrap();
+        let mut config = Config::default();
+        config.rollover.small_model_compactions = 2;
+        s.configure(config).await.unwrap();
+        let model = |n: usize| {
+            let mut answers = vec![
+                Answer::error(ModelError::Overflow {
+                    prompt: None,
+                    window: None,
+                });
+                n
+            ];
+            answers.push(Answer::text("Here."));
+            ScriptedModel::new(answers, |_| Answer::text(SUMMARY))
+        };
+        for expected in [None, None, Some("rolled_over")] {
+            talk(&s, 16).await;
+            let m = model(1);
+            let sent = s
+                .send(
+                    NewMessage::user("And?"),
+                    &options(&m),
+                    Signal::never(),
+                    &silent,
+                )
+                .await;
+            assert_eq!(sent.err().map(|e| e.code()), expected);
+            if expected.is_none() {
+                compact(&s, &m).await;
+            }
+        }
+    });
+}
+
+/// E3: settings take effect: with compression off nothing runs on its own and a message that does not fit is refused
+/// with the larger window; snapshots and recall can be switched off; a policy nobody knows is refused.
+#[test]
+fn settings_take_effect() {
+    block_on(async {
+        let (store, engine, s) = session(4096).await;
+        let config = Config::from_json(
+            r#"{"compression":{"enabled":false,"summary_max_tokens":60},"snapshots":{"auto_create":false}}"#,
+        )
+        .unwrap();
+        s.configure(config.clone()).await.unwrap();
+        talk(&s, 90).await;
+        assert!(!s.is_due());
+        assert_eq!(s.snapshots(), []);
+        let model = ScriptedModel::new([Answer::text("Here.")], |_| Answer::text(SUMMARY));
+        let error = s
+            .send(
+                NewMessage::user("And?"),
+                &options(&model),
+                Signal::never(),
+                &silent,
+            )
+            .await
+            .unwrap_err();
+        let EngineError::WouldNotFit { choices, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(
+            choices,
+            [palimpsest_engine::RoomChoice::LargerWindow { window: 8192 }]
+        );
+        assert!(model.asked().is_empty());
+        let id = s.id().to_owned();
+        drop((s, engine));
+        let engine = reopen(&store).await;
+        let s = engine.open(&id, true).await.unwrap();
+        assert_eq!(s.config().compression, config.compression);
+        compact(&s, &model).await;
+        let layer = &s.layers()[0];
+        assert!(layer.tokens <= 60 + 60, "{}", layer.tokens);
+        assert_eq!(s.snapshots(), []);
+        let unknown = Config {
+            policy: Some("balancd".into()),
+            ..Config::default()
+        };
+        assert_eq!(
+            s.configure(unknown).await.unwrap_err().code(),
+            "unknown_policy"
+        );
+    });
+}
+
+/// P1, I6: what arrives while a summary is written does not disturb it, recalled quotes and excerpts included; another
+/// change of the window does.
+#[test]
+fn a_run_survives_what_arrives_meanwhile() {
+    block_on(async {
+        let (_, _, s) = session(8192).await;
+        talk(&s, 60).await;
+        s.compact(
+            CompactOptions {
+                manual: true,
+                ..CompactOptions::default()
+            },
+            Signal::never(),
+        )
+        .await
+        .unwrap();
+        talk(&s, 30).await;
+        let job = s.next_job(true).unwrap();
+        s.append(NewMessage::user("What does config/part_3.toml set?"))
+            .await
+            .unwrap();
+        assert!(
+            s.context().view().recalled.is_some(),
+            "a quote came with it"
+        );
+        let mut done = s.complete_job(job.id, Some(SUMMARY.into())).await.unwrap();
+        while done.is_none() {
+            let job = s.next_job(true).unwrap();
+            done = s.complete_job(job.id, Some(SUMMARY.into())).await.unwrap();
+        }
+        assert_eq!(s.layers().len(), 2);
+        assert!(
+            s.context().view().recalled.is_some(),
+            "the quote is still there"
+        );
+
+        talk(&s, 30).await;
+        let job = s.next_job(true).unwrap();
+        let lifted = s.layers()[1].id;
+        s.lift_with(lifted, IfOver::Show).await.unwrap();
+        let mut step = s.complete_job(job.id, Some(SUMMARY.into())).await;
+        while matches!(step, Ok(None)) {
+            let job = s.next_job(true).unwrap();
+            step = s.complete_job(job.id, Some(SUMMARY.into())).await;
+        }
+        assert_eq!(step.unwrap_err().code(), "busy");
+        assert_eq!(s.layers().len(), 1);
+    });
+}
