@@ -1,0 +1,126 @@
+// The command line, as `npx palimpsest` runs it from the tarball.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { startFake } from "../ollama/fake.mjs";
+import { install, remove } from "./consumer.mjs";
+
+let folder;
+before(() => { folder = install(); });
+after(() => remove(folder));
+
+const history = Array.from({ length: 80 }, (_, i) => ({
+  role: i % 2 ? "assistant" : "user",
+  content: `Message ${i}: parcel ${1000 + i} weighs ${i} kg and goes to gate ${i % 9}, never to the neighbour.`,
+}));
+const dialogue = [{ role: "user", content: "Where?" }, { role: "assistant", content: "Gate 4." }];
+
+/** Writes a file of the consumer's and gives its name. */
+function file(name, content) {
+  fs.writeFileSync(path.join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
+  return name;
+}
+
+/** Runs the command; `input` goes to its standard input. */
+function palimpsest(args, input) {
+  const child = spawn(path.join(folder, "node_modules/.bin/palimpsest"), args, { cwd: folder, stdio: "pipe" });
+  const got = { out: "", err: "" };
+  child.stdout.on("data", (data) => { got.out += data; });
+  child.stderr.on("data", (data) => { got.err += data; });
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  return new Promise((resolve) => child.once("close", (code) => resolve({ ...got, code })));
+}
+
+test("compact writes the messages to standard output and the story to standard error", async () => {
+  const { code, out, err } = await palimpsest(["compact", file("long.json", history), "--window", "1024", "--pin", "Gate 4 is closed.", "--state", "state.json"]);
+  assert.equal(code, 0, err);
+  const messages = JSON.parse(out);
+  assert.ok(messages.length < history.length);
+  assert.match(messages[0].content, /- Gate 4 is closed\./);
+  assert.deepEqual(messages.at(-1), history.at(-1));
+  assert.match(err, /before\n.*after, of \d/s);
+  assert.match(messages[1].content, /\[Messages 0-63\]/);
+  assert.doesNotMatch(err, /\x1b/, "no colours where nobody looks");
+  // the state it wrote keeps the layers as they are
+  const longer = [...history, { role: "user", content: "And now?" }];
+  const again = await palimpsest(["compact", "-", "--window", "1024", "--pin", "Gate 4 is closed.", "--state", "state.json", "--json"], JSON.stringify(longer));
+  const { messages: next, report } = JSON.parse(again.out);
+  assert.match(next[1].content, /\[Messages 0-63\]/, "the first layer still covers what it covered");
+  assert.equal(report.covered.length, 2);
+  assert.deepEqual(next.at(-1), longer.at(-1));
+  assert.ok(next.length < longer.length && report.after.tokens <= report.limit);
+});
+
+test("summaries come from a model where one is named", async () => {
+  const fake = await startFake({});
+  try {
+    const { code, err } = await palimpsest(["compact", file("long.json", history), "--window", "4096", "--max-tokens", "900", "--ollama", fake.url, "--model", "output_norm.weight"]);
+    assert.equal(code, 0, err);
+    const asked = fake.requests.filter((request) => request.path === "/api/chat").map((request) => JSON.parse(request.body));
+    assert.ok(asked.length > 0);
+    assert.deepEqual([asked[0].options.num_ctx, asked[0].truncate, asked[0].shift, asked[0].think], [4096, false, false, false]);
+    assert.match(err, /summary 1: part 1 of/);
+  } finally {
+    await fake.close();
+  }
+  const gone = await palimpsest(["compact", "long.json", "--window", "1024", "--ollama", "http://127.0.0.1:9", "--model", "m"]);
+  assert.notEqual(gone.code, 0);
+  assert.match(gone.err, /No server answers at http:\/\/127\.0\.0\.1:9: is Ollama running\?/);
+  assert.equal(gone.out, "");
+});
+
+test("inspect tells sizes and what is wrong, count counts", async () => {
+  const broken = [...dialogue, { role: "tool", tool_call_id: "none", content: "lost" }];
+  const seen = await palimpsest(["inspect", file("broken.json", broken), "--window", "100", "--json"]);
+  const { messages, roles, problems, window } = JSON.parse(seen.out);
+  assert.deepEqual([seen.code, messages, window, roles.user.messages, problems.map((p) => p.code)], [1, 3, 100, 1, ["orphan_result"]]);
+  const shown = await palimpsest(["inspect", file("two.json", dialogue), "--window", "100"]);
+  assert.equal(shown.code, 0, shown.err);
+  assert.match(shown.out, /2 messages \(openai\), ≈ \d+ of 100 tokens/);
+  assert.match(shown.out, /\[U+A+·+\]/);
+  const counted = await palimpsest(["count", "-", "--text", "--json"], "one two three");
+  const { tokens, source } = JSON.parse(counted.out);
+  assert.equal(source, "estimated");
+  assert.ok(tokens >= 3 && tokens <= 6, String(tokens));
+});
+
+test("import reads what other programs export", async () => {
+  const node = (id, parent, role, text) => [id, { id, parent, message: { author: { role }, content: { parts: [text] } } }];
+  const forms = {
+    "chatgpt.json": [{ title: "T", current_node: "c", mapping: Object.fromEntries([node("a", null, "user", "Where?"), node("b", "a", "assistant", "Gate 1."), node("c", "a", "assistant", "Gate 4.")]) }],
+    "claude.json": [{ name: "T", chat_messages: [{ sender: "human", text: "Where?" }, { sender: "assistant", content: [{ text: "Gate 4." }] }] }],
+    "webui.json": [{ title: "T", chat: { history: { currentId: "b", messages: { a: { id: "a", parentId: null, role: "user", content: "Where?" }, b: { id: "b", parentId: "a", role: "assistant", content: "Gate 4." } } } } }],
+    "lines.jsonl": dialogue.map((one) => JSON.stringify(one)).join("\n"),
+    "wrapped.json": { title: "T", messages: dialogue },
+  };
+  for (const [name, content] of Object.entries(forms)) {
+    const { out, err } = await palimpsest(["import", file(name, content)]);
+    assert.deepEqual(JSON.parse(out || "null"), dialogue, `${name}: ${err}`);
+  }
+  const circle = { mapping: { a: { parent: "b", message: null }, b: { parent: "a", message: { author: { role: "user" }, content: { parts: ["x"] } } } }, current_node: "a" };
+  assert.deepEqual(JSON.parse((await palimpsest(["import", file("circle.json", circle)])).out), [{ role: "user", content: "x" }]);
+  const { out } = await palimpsest(["export", "wrapped.json"]);
+  assert.equal(out, "# T\n\n## user\n\nWhere?\n\n## assistant\n\nGate 4.\n");
+});
+
+test("what goes wrong is one sentence and a number", async () => {
+  const check = async (args, code, expected, input) => {
+    const got = await palimpsest(args, input);
+    assert.deepEqual([got.code, got.out], [code, ""], got.err);
+    assert.match(got.err, expected);
+  };
+  await check([], 2, /Which command\?/);
+  await check(["shorten", "x"], 2, /There is no command "shorten"/);
+  await check(["toString", "x"], 2, /There is no command/);
+  await check(["compact", "long.json", "--windows", "3"], 2, /--windows/);
+  await check(["compact", file("two.json", dialogue), "--window", "wide"], 2, /--window is a whole number/);
+  await check(["compact", "nowhere.json"], 1, /There is no file nowhere\.json/);
+  await check(["compact", "-"], 1, /- is empty/, "");
+  await check(["compact", "-"], 1, /- is not JSON/, "{");
+  await check(["compact", "-"], 1, /holds no messages/, "[1, 2]");
+  await check(["compact", "-", "--window", "64"], 3, /^cannot_fit: /, JSON.stringify([{ role: "user", content: "word ".repeat(4000) }]));
+});
