@@ -58,7 +58,7 @@ test("compact writes the messages to standard output and the story to standard e
 test("summaries come from a model where one is named", async () => {
   const fake = await startFake({});
   try {
-    const { code, err } = await palimpsest(["compact", file("long.json", history), "--window", "4096", "--max-tokens", "900", "--ollama", fake.url, "--model", "output_norm.weight"]);
+    const { code, err } = await palimpsest(["compact", file("long.json", history), "--window", "4096", "--max-tokens", "900", "--ollama", fake.url, "--model", "llama3.2:3b"]);
     assert.equal(code, 0, err);
     const asked = fake.requests.filter((request) => request.path === "/api/chat").map((request) => JSON.parse(request.body));
     assert.ok(asked.length > 0);
