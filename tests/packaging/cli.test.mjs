@@ -67,7 +67,7 @@ test("summaries come from a model where one is named", async () => {
   } finally {
     await fake.close();
   }
-  const gone = await palimpsest(["compact", "long.json", "--window", "1024", "--ollama", "http://127.0.0.1:9", "--model", "m"]);
+  const gone = await palimpsest(["compact", "long.json", "--window", "4096", "--max-tokens", "900", "--ollama", "http://127.0.0.1:9", "--model", "m"]);
   assert.notEqual(gone.code, 0);
   assert.match(gone.err, /No server answers at http:\/\/127\.0\.0\.1:9: is Ollama running\?/);
   assert.equal(gone.out, "");

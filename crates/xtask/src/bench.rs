@@ -1,5 +1,5 @@
-//! `cargo xtask bench [NAME]`: runs `tests/bench/NAME.mjs`, or lists what there is. A bench compares ours and a
-//! peer in one run and prints the ratio.
+//! `cargo xtask bench [NAME]`: runs `tests/bench/NAME.mjs` or a test of the core that prints a table, or lists what there
+//! is. A bench compares ours and its peers in one run.
 
 use anyhow::{Result, bail};
 
@@ -7,9 +7,16 @@ use crate::build_app::files;
 use crate::process;
 use crate::setup::Machine;
 
+/// Tests of `palimpsest-core` that print figures: they assert what must hold and show the rest.
+const TABLES: [&str; 4] = ["canary", "growth", "recall", "savings"];
+
 pub(crate) fn run(machine: &Machine, name: Option<&str>) -> Result<()> {
     let folder = machine.places.root.join("tests/bench");
-    let known: Vec<String> = files(&folder)
+    let tables = machine.places.root.join("crates/palimpsest-core/tests");
+    let tables = TABLES
+        .into_iter()
+        .filter(|name| tables.join(format!("{name}.rs")).is_file());
+    let mut known: Vec<String> = files(&folder)
         .unwrap_or_default()
         .into_iter()
         .filter_map(|file| {
@@ -20,7 +27,20 @@ pub(crate) fn run(machine: &Machine, name: Option<&str>) -> Result<()> {
             )
         })
         .collect();
+    known.extend(tables.map(str::to_owned));
     match name {
+        Some(name) if TABLES.contains(&name) && known.iter().any(|known| known == name) => {
+            process::show(machine.cargo().args([
+                "test",
+                "--release",
+                "--package",
+                "palimpsest-core",
+                "--test",
+                name,
+                "--",
+                "--nocapture",
+            ]))
+        }
         Some(name) if known.iter().any(|known| known == name) => process::show(
             machine
                 .node()
