@@ -35,7 +35,7 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "app css",      folder: "app", ending: "css",  limit: 20.0 },
     Budget { name: "app eager js", folder: "app", ending: "js",   limit: 30.0 },
     // The aim is 160: not reached either.
-    Budget { name: "package wasm", folder: "npm", ending: "wasm", limit: 345.0 },
+    Budget { name: "package wasm", folder: "npm", ending: "wasm", limit: 410.0 },
 ];
 
 /// Raw, gzip and brotli bytes.
