@@ -909,3 +909,120 @@ fn a_run_survives_what_arrives_meanwhile() {
         assert_eq!(s.layers().len(), 1);
     });
 }
+
+/// Every pause is over at once, time-outs included.
+struct Hurry;
+
+impl palimpsest_engine::ports::Timer for Hurry {
+    fn sleep(&self, _: u32) -> LocalFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// P7: a summariser that does not answer in time, or is busy, is asked three times, then the deterministic summary is
+/// taken; what cannot pass is not asked again; the measured speed is shown with the preview and decides, where the host
+/// sets a limit, whether a model is asked at all; summaries get 120 % of their target, the session's window, no thinking.
+#[test]
+fn summaries_in_time() {
+    block_on(async {
+        let patient = |answer: fn(usize) -> Answer| {
+            let count = Cell::new(0);
+            ScriptedModel::new([Answer::text("Yes.")], move |_| {
+                count.set(count.get() + 1);
+                answer(count.get())
+            })
+        };
+        let author = async |model: &ScriptedModel| {
+            let engine = Engine::start(
+                Rc::new(MemoryStore::new()),
+                palimpsest_engine::ports::World {
+                    timer: Rc::new(Hurry),
+                    ..world()
+                },
+                Rc::new(Estimator::default()),
+            )
+            .await
+            .unwrap();
+            let s = engine
+                .create(NewSession {
+                    window: 4096,
+                    ..NewSession::default()
+                })
+                .await
+                .unwrap();
+            talk(&s, 24).await;
+            compact(&s, model).await;
+            let author = s.layers()[0].author.clone();
+            (author, model.asked().len())
+        };
+        let fallback = |reason: &str| palimpsest_core::layer::Author::Fallback {
+            reason: reason.into(),
+        };
+        let written = palimpsest_core::layer::Author::Model {
+            name: String::new(),
+        };
+        let silent = patient(|_| Answer::Silence);
+        assert_eq!(author(&silent).await, (fallback("timed_out"), 3));
+        let model = patient(|n| {
+            if n < 3 {
+                Answer::error(ModelError::Busy {
+                    retry_after_ms: Some(5),
+                })
+            } else {
+                Answer::text(SUMMARY)
+            }
+        });
+        assert_eq!(author(&model).await, (written, 3));
+        let model = patient(|_| Answer::error(ModelError::Forbidden));
+        assert_eq!(author(&model).await, (fallback("forbidden"), 1));
+
+        let (_, _, s) = session(4096).await;
+        talk(&s, 24).await;
+        let timed = ScriptedModel::new([Answer::text("Yes.")], |_| {
+            Answer::Deltas(vec![
+                Ok(Delta::text(SUMMARY)),
+                Ok(Delta::Usage(Usage {
+                    prompt_tokens: Some(1_500),
+                    completion_tokens: Some(100),
+                    prompt_ms: Some(15_000),
+                    completion_ms: Some(10_000),
+                })),
+                Ok(Delta::Done {
+                    reason: FinishReason::Stop,
+                }),
+            ])
+        });
+        let preview = s.preview(None).unwrap();
+        assert_eq!(s.summary_seconds(&preview), None, "not measured yet");
+        compact(&s, &timed).await;
+        let request = &timed.asked()[0];
+        assert_eq!(
+            (request.options.num_ctx, request.options.think),
+            (4096, Some(false))
+        );
+        assert!(request.options.keep_alive.is_some());
+        assert_eq!(s.speed().reads, Some(100.0));
+        talk(&s, 12).await;
+        let preview = s.preview(None).unwrap();
+        let seconds = s.summary_seconds(&preview).unwrap();
+        assert_eq!(
+            seconds,
+            (f64::from(preview.covered_tokens) / 100.0 + f64::from(preview.layer_tokens) / 10.0)
+                .ceil() as u32
+        );
+        let asked = timed.asked().len();
+        let hasty = CompactOptions {
+            most_seconds: Some(seconds - 1),
+            ..manual(&timed)
+        };
+        s.compact(hasty, Signal::never()).await.unwrap();
+        assert_eq!(timed.asked().len(), asked, "not worth its seconds");
+        talk(&s, 12).await;
+        let slow = CompactOptions {
+            most_seconds: Some(seconds + 60),
+            ..manual(&timed)
+        };
+        s.compact(slow, Signal::never()).await.unwrap();
+        assert!(timed.asked().len() > asked);
+    });
+}

@@ -205,6 +205,10 @@ fn echo(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
     }
     let first = draft.first_message.trim();
     if !first.is_empty() && source.len() > first.len() * 2 {
+        // too short for shingles, and nothing else
+        if content.trim() == first {
+            return true;
+        }
         let first = shingles(first, 5);
         if first.len() >= 4 && share_in(&own, &first) >= 0.9 && share_in(&first, &own) >= 0.6 {
             return true;

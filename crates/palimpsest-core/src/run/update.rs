@@ -486,13 +486,19 @@ pub(crate) fn recount(layer: &mut Layer, counter: &dyn TokenCounter) {
 /// One quoted message, excerpted to `room`. `None` if not even an excerpt fits.
 fn quote(seq: Seq, words: &str, room: u32, counter: &dyn TokenCounter) -> Option<Quote> {
     let frame = counter.count(&quote_line(seq, "")) + 1;
-    let room = room.checked_sub(frame).filter(|r| *r >= 12)?;
-    let text = if counter.count(words) <= room {
-        words.trim().to_owned()
-    } else {
-        extractive::excerpt(words, room, counter)
-    };
-    let tokens = counter.count(&quote_line(seq, &text)) + 1;
+    let mut own = room.checked_sub(frame).filter(|r| *r >= 12)?;
+    let whole = words.trim();
+    let cost = |text: &str| counter.count(&quote_line(seq, text)) + 1;
+    let mut text = whole.to_owned();
+    let mut tokens = cost(whole);
+    // the line as a whole may count more than its pieces
+    while tokens > room {
+        text = extractive::excerpt(whole, own, counter);
+        tokens = cost(&text);
+        own = own
+            .checked_sub(tokens.saturating_sub(room).max(1))
+            .filter(|r| *r >= 12)?;
+    }
     Some(Quote { seq, text, tokens })
 }
 
