@@ -7,7 +7,11 @@
     clippy::print_stdout,
     reason = "a test stops at the first surprise and prints what it measured"
 )]
-#![allow(dead_code, reason = "the corpus is shared with another test")]
+#![allow(
+    dead_code,
+    clippy::format_collect,
+    reason = "the corpus is shared with another test; a few strings for a table"
+)]
 
 #[path = "canary/corpus.rs"]
 mod corpus;

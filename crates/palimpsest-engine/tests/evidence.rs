@@ -49,8 +49,10 @@ async fn ask(chat: &Value, window: u32) -> (u32, u32, u32, u32) {
     )
     .await
     .unwrap();
-    let mut config = Config::default();
-    config.recall = Some(true);
+    let config = Config {
+        recall: Some(true),
+        ..Config::default()
+    };
     let s = engine
         .create(NewSession {
             window,
