@@ -10,6 +10,7 @@ use leptos::task::spawn_local;
 use palimpsest_browser::{HeadNote, StorageEvent, Tabs, settings};
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::layer::Layer;
+use palimpsest_core::message::Role;
 use palimpsest_core::request::{Delta, RequestMessage};
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::event::Event;
@@ -28,6 +29,7 @@ use crate::server;
 use crate::settings::{Server, Settings, Theme};
 use crate::state::{AppState, Dialog, Lens, Notice, Open, Reply, Screen, Toast, Undo};
 use crate::text::{T, bytes, fill, number, t};
+use crate::tokenizer;
 use crate::view::budget::Activity;
 use crate::view::card::{Card, State};
 use crate::view::kept::Kept;
@@ -450,7 +452,7 @@ async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
         none if none.is_empty() && !state.ready.get_untracked() => page::value("#msg"),
         kept => kept,
     };
-    state.draft_tokens.set(Estimator::default().count(&draft));
+    state.draft_tokens.set(tokens_of(Some(&session), &draft));
     state.draft.set(draft);
     if !follower {
         let weak = Rc::downgrade(back);
@@ -471,6 +473,7 @@ async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
         && !follower
     {
         give_model(back, &session).await;
+        want_vocabulary(back);
     }
 }
 
@@ -1090,7 +1093,7 @@ pub fn drafted(text: String) {
     let Some(back) = back() else { return };
     back.state
         .draft_tokens
-        .set(Estimator::default().count(&text));
+        .set(tokens_of(back.session().as_ref(), &text));
     if let Some(session) = back.session() {
         keep_draft(session.id(), &text);
     }
@@ -1132,6 +1135,7 @@ fn remodel(edit: impl FnOnce(&mut String, &mut u32) + 'static) {
         }
         show_all(&back).await;
         list(&back).await;
+        want_vocabulary(&back);
         tend(&back, &session).await;
     });
 }
@@ -1248,10 +1252,7 @@ pub fn export() {
     let mut messages: Vec<RequestMessage> = Vec::new();
     let system = session.records().system;
     if !system.is_empty() {
-        messages.push(RequestMessage::text(
-            palimpsest_core::message::Role::System,
-            system,
-        ));
+        messages.push(RequestMessage::text(Role::System, system));
     }
     for item in session.history(None, usize::MAX) {
         messages.push(RequestMessage {
@@ -1388,8 +1389,37 @@ pub fn survey(state: AppState) {
             && let Some(session) = back.session()
         {
             give_model(&back, &session).await;
+            want_vocabulary(&back);
         }
     });
+}
+
+/// Asks for the vocabulary of the open session's model, where it is to be had.
+fn want_vocabulary(back: &Back) {
+    let state = back.state;
+    let Some(session) = back.session() else {
+        return;
+    };
+    let (server, address) = state
+        .settings
+        .with_untracked(|s| (s.server, s.address.clone()));
+    if server != Server::Ollama {
+        return tokenizer::forget();
+    }
+    if state.connection.get_untracked() != Connection::Connected {
+        return;
+    }
+    let key = state.key.get_untracked();
+    tokenizer::want(&back.engine, &address, &key, &session.head().model);
+    // What was stored may have been counted before the model was known this well.
+    spawn_local(async move { session.settle().await });
+}
+
+/// Tokens of a text as the user's next message.
+fn tokens_of(session: Option<&Session>, text: &str) -> u32 {
+    session
+        .filter(|_| !text.trim().is_empty())
+        .map_or(0, |session| session.count_text(Role::User, text).tokens)
 }
 
 /// A session without a model takes the last chosen one, or the first there is.

@@ -37,6 +37,8 @@ pub fn budget(report: &Report, layers: &[LayerView]) -> Budget {
         limit: report.limit,
         used: report.used.tokens,
         estimated: report.used.source == Source::Estimated,
+        source: report.used.source,
+        bound: report.used.bound,
         segments: segments(&report.segments, layers),
         reserve: report.reserve,
         margin: report.margin,

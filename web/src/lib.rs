@@ -50,4 +50,6 @@ pub mod start;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
 #[cfg(target_arch = "wasm32")]
+pub mod tokenizer;
+#[cfg(target_arch = "wasm32")]
 pub mod ui;

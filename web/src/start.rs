@@ -7,11 +7,15 @@ use crate::act;
 use crate::page;
 use crate::state::AppState;
 use crate::text::{T, speak, t};
+use crate::tokenizer;
 use crate::ui::app;
 
 /// Called by the module once it is loaded.
 #[wasm_bindgen(start)]
 pub fn start() {
+    if tokenizer::serve() {
+        return;
+    }
     std::panic::set_hook(Box::new(|info| {
         // The module cannot go on: say that what was said is safe.
         page::crashed(t(T::Crashed), &info.to_string());

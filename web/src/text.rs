@@ -236,6 +236,9 @@ texts! {
     KindReserve: "answer" | "Antwort",
     KindMargin: "margin" | "Rand",
     WindowSum: "window {} = {} + {} for the answer + {} margin" | "Fenster {} = {} + {} für die Antwort + {} Rand",
+    CountedExactly: "counted with the model’s own vocabulary" | "gezählt mit dem Wortschatz des Modells",
+    CountedByServer: "counted by the model server" | "vom Modellserver gezählt",
+    CountedRoughly: "≈ estimated, at most {} more" | "≈ geschätzt, höchstens {} mehr",
     UntilCounted: "≈ until the model has counted" | "≈ bis das Modell gezählt hat",
 
     // thread

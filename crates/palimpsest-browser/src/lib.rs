@@ -6,6 +6,7 @@
 //! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`]) |
 //! | `Clock`, `Ids`, `Timer`, `Notify` | [`HostClock`], [`HostIds`], [`HostTimer`], [`Tabs`]; together [`world`] |
 //!
+//! [`vocabulary`] brings the vocabulary of the user's own model from its server, by way of a worker and a cache.
 //! Besides: [`settings`] and the [`HeadNote`] in `localStorage`, and [`examine`], which does what the connection doctor
 //! asks for. Everything goes through `globalThis`, never `window`: pages, workers and Node are all hosts, and what one
 //! of them lacks is an error value, not a panic.
@@ -24,6 +25,7 @@ pub mod settings;
 mod tabs;
 mod timer;
 mod transport;
+pub mod vocabulary;
 mod world;
 
 #[cfg(test)]

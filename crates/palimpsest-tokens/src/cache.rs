@@ -10,19 +10,20 @@ const LARGE_BITS: u32 = 12;
 
 /// Two direct-mapped tables of whole words: a hit is never another word's count.
 ///
-/// An entry is the word's bytes, zeros, and in the last byte its length and count.
+/// An entry is the word's bytes, zeros, and in the last byte its length and count. Sixteen bytes are two numbers of eight: wasm
+/// has no larger ones, and calls a function for each shift of what has.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    small: Vec<u128>,
+    small: Vec<[u64; 2]>,
     /// As `small`, for pieces of words, where those are not what whole words of the same bytes are.
-    pieces: Vec<u128>,
+    pieces: Vec<[u64; 2]>,
     large: Vec<[u128; 2]>,
 }
 
 impl Default for Cache {
     fn default() -> Self {
         Self {
-            small: vec![0; 1 << SMALL_BITS],
+            small: vec![[0; 2]; 1 << SMALL_BITS],
             pieces: Vec::new(),
             large: vec![[0; 2]; 1 << LARGE_BITS],
         }
@@ -31,31 +32,50 @@ impl Default for Cache {
 
 const K: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A word as a number: at most 15 bytes, and its length in the last.
+const K2: u64 = 0xc2b2_ae3d_27d4_eb4f;
+/// Where the last byte of an entry has the count.
+const COUNT: u64 = 15 << 56;
+
+/// What of eight bytes belongs to a word of so many.
+const MASKS: [u64; 9] = {
+    let mut masks = [u64::MAX; 9];
+    let mut n = 0;
+    while n < 8 {
+        masks[n] = (1 << (n * 8)) - 1;
+        n += 1;
+    }
+    masks
+};
+
+/// A word as numbers: at most 15 bytes, and its length in the last.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SmallKey(u128);
+pub(crate) struct SmallKey([u64; 2]);
 
 impl SmallKey {
     /// The word at `start..end` of `bytes`.
     #[inline]
     pub(crate) fn new(bytes: &[u8], start: usize, end: usize) -> Self {
         let n = end - start;
-        let word = if let Some(Ok(sixteen)) = bytes.get(start..start + 16).map(<[u8; 16]>::try_from)
-        {
-            u128::from_le_bytes(sixteen) & ((1 << (n * 8)) - 1)
+        let [low, high] = if let Some(sixteen) = bytes.get(start..start + 16) {
+            let (halves, _) = sixteen.as_chunks::<8>();
+            [
+                u64::from_le_bytes(halves[0]) & MASKS[n.min(8)],
+                u64::from_le_bytes(halves[1]) & MASKS[n.saturating_sub(8).min(8)],
+            ]
         } else {
             let mut sixteen = [0; 16];
             sixteen[..n].copy_from_slice(&bytes[start..end]);
-            u128::from_le_bytes(sixteen)
+            let (halves, _) = sixteen.as_chunks::<8>();
+            [u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])]
         };
-        Self(word | (n as u128) << 124)
+        Self([low, high | (n as u64) << 60])
     }
 
     #[inline]
     fn slot(self) -> usize {
-        let h = (self.0 as u64).wrapping_mul(K)
-            ^ ((self.0 >> 64) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-        (h.wrapping_mul(K) >> (64 - SMALL_BITS)) as usize
+        let [low, high] = self.0;
+        let h = low.wrapping_mul(K) ^ high.wrapping_mul(K2);
+        (h >> (64 - SMALL_BITS)) as usize
     }
 }
 
@@ -69,7 +89,7 @@ impl Cache {
     #[inline]
     pub(crate) fn keep_small(&mut self, key: SmallKey, count: u32) {
         if count < 16 {
-            self.small[key.slot()] = key.0 | u128::from(count) << 120;
+            self.small[key.slot()] = [key.0[0], key.0[1] | u64::from(count) << 56];
         }
     }
 
@@ -82,10 +102,10 @@ impl Cache {
     #[inline]
     pub(crate) fn keep_piece(&mut self, key: SmallKey, count: u32) {
         if self.pieces.is_empty() {
-            self.pieces = vec![0; 1 << SMALL_BITS];
+            self.pieces = vec![[0; 2]; 1 << SMALL_BITS];
         }
         if count < 16 {
-            self.pieces[key.slot()] = key.0 | u128::from(count) << 120;
+            self.pieces[key.slot()] = [key.0[0], key.0[1] | u64::from(count) << 56];
         }
     }
 
@@ -101,8 +121,7 @@ impl Cache {
             u128::from_le_bytes(halves[1]),
         ];
         let fold = key[0] ^ key[1].rotate_left(41);
-        let h = (fold as u64).wrapping_mul(K)
-            ^ ((fold >> 64) as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let h = (fold as u64).wrapping_mul(K) ^ ((fold >> 64) as u64).wrapping_mul(K2);
         let slot = (h.wrapping_mul(K) >> (64 - LARGE_BITS)) as usize;
         let entry = self.large[slot];
         let count = (entry[1] >> 120) as u32 & 15;
@@ -122,10 +141,11 @@ impl Cache {
     }
 }
 
-/// Bits 120 to 123 of an entry are the count, the others the word's.
+/// Bits 56 to 59 of an entry's second half are the count, the others the word's.
 #[inline]
-fn count(entry: u128, key: SmallKey) -> Option<u32> {
-    ((entry ^ key.0) & !(15 << 120) == 0).then_some((entry >> 120) as u32 & 15)
+fn count(entry: [u64; 2], key: SmallKey) -> Option<u32> {
+    let same = entry[0] == key.0[0] && (entry[1] ^ key.0[1]) & !COUNT == 0;
+    same.then_some((entry[1] >> 56) as u32 & 15)
 }
 
 /// Where a word of 16 to 31 bytes belongs.

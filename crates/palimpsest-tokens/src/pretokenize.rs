@@ -120,10 +120,18 @@ impl<'a> Scanner<'a> {
         };
         let (mut gap, mut at) = (start, start);
         while at < end {
-            let Some(after) = self.matches(*cut, at, end) else {
+            let after = self.matches(cut, at, end);
+            if after == at {
                 at = self.next(at, end).1;
                 continue;
-            };
+            }
+            if rest.is_empty() {
+                if gap < at && !word(gap, at) || !word(at, after) {
+                    return false;
+                }
+                (gap, at) = (after, after);
+                continue;
+            }
             if gap < at && !self.cut(rest, gap, at, word) || !self.cut(rest, at, after, word) {
                 return false;
             }
@@ -132,12 +140,23 @@ impl<'a> Scanner<'a> {
         gap == end || self.cut(rest, gap, end, word)
     }
 
-    /// Where the match of one expression that starts at `at` ends, if there is one.
-    fn matches(&self, cut: Cut, at: usize, end: usize) -> Option<usize> {
+    /// Where the match of one expression that starts at `at` ends; `at` if there is none.
+    fn matches(&self, cut: &Cut, at: usize, end: usize) -> usize {
         match cut {
-            Cut::Words(words) => Some(self.words(words, at, end)),
-            Cut::Cased { digits, contractions } => Some(self.cased(digits, contractions, at, end)),
-            Cut::Gpt2 => Some(self.gpt2(at, end)),
+            Cut::Words(words) => self.words(words, at, end),
+            Cut::Cased {
+                digits,
+                contractions,
+            } => self.cased(*digits, *contractions, at, end),
+            Cut::Gpt2 => self.gpt2(at, end),
+            other => self.matches_rare(*other, at, end).unwrap_or(at),
+        }
+    }
+
+    #[inline(never)]
+    fn matches_rare(&self, cut: Cut, at: usize, end: usize) -> Option<usize> {
+        match cut {
+            Cut::Words(_) | Cut::Cased { .. } | Cut::Gpt2 => None,
             Cut::Deepseek => self.deepseek(at, end),
             Cut::Numbers(most) => match self.run_of(at, end, NUMBER, most) {
                 after if after == at => None,
@@ -296,7 +315,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn words(&self, words: Words, at: usize, end: usize) -> usize {
+    fn words(&self, words: &Words, at: usize, end: usize) -> usize {
         let letters = if words.marks { LETTER | MARK } else { LETTER };
         let b = self.bytes[at];
         if b == b'\''

@@ -18,10 +18,7 @@ const VERSION: u8 = 1;
 impl Vocabulary {
     /// A snapshot to store by the model's digest. `None` if this vocabulary came from one.
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
-        let parts = self.parts();
-        if parts.merges.is_empty() {
-            return None;
-        }
+        let parts = self.parts()?;
         let mut out = Vec::with_capacity(parts.texts.bytes().len() + parts.merges.len() * 7);
         out.extend_from_slice(MAGIC);
         out.push(VERSION);

@@ -36,6 +36,8 @@ pub enum Trust {
 #[derive(Debug)]
 pub struct Vocabulary {
     parts: Parts,
+    /// Whether the merges are still there.
+    whole: bool,
     index: Index,
     pairs: Pairs,
     joins: Joins,
@@ -81,6 +83,7 @@ impl Vocabulary {
         };
         Self {
             parts,
+            whole: true,
             index,
             pairs,
             joins,
@@ -178,14 +181,16 @@ impl Vocabulary {
             + self.state.borrow().cache.memory()
     }
 
-    pub(crate) fn parts(&self) -> &Parts {
-        &self.parts
+    /// All there is to it, unless merges were dropped.
+    pub(crate) fn parts(&self) -> Option<&Parts> {
+        self.whole.then_some(&self.parts)
     }
 
     /// Drops what only [`Self::to_bytes`] needs, about a third of the memory.
     #[must_use]
     pub fn without_snapshot(mut self) -> Self {
         self.parts.merges = Vec::new();
+        self.whole = false;
         self
     }
 

@@ -48,3 +48,12 @@ fn gemma_4_leaves_html_alone() {
     let tool = [("<|tool_response>", 4)];
     check(&tool, Rules::LlamaCpp, Specials::All, 6);
 }
+
+/// B8: a vocabulary that came from a snapshot cannot be asked for one; the same loaded from a description can.
+#[test]
+fn only_a_whole_vocabulary_has_a_snapshot() {
+    let loaded = vocabulary(&[]);
+    let snapshot = loaded.to_bytes().unwrap();
+    assert_eq!(Vocabulary::from_bytes(&snapshot).unwrap().to_bytes(), None);
+    assert_eq!(loaded.without_snapshot().to_bytes(), None);
+}

@@ -18,7 +18,7 @@ function range(from, to) {
 }
 
 /** A vocabulary of 256 bytes and three special tokens: with it, counts are bytes, and can be checked by hand. */
-function byteVocabulary() {
+export function byteVocabulary() {
   const tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", ...byteAlphabet()];
   return { tokens, merges: [], token_type: tokens.map((_, i) => (i < 3 ? 3 : 1)) };
 }

@@ -1,6 +1,7 @@
 //! The budget bar: the window in the order it is sent, always with its numbers.
 
 use leptos::prelude::AnyView;
+use palimpsest_tokens::Source;
 
 use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
@@ -22,6 +23,7 @@ pub fn budget(big: bool) -> AnyView {
         el("div")
             .class(class)
             .attr("data-state", now.name())
+            .attr("data-source", source(budget.source).0)
             .child(sum(&budget, now, big, reply > 0))
             .child(track(&budget, now, big))
             .child(table(&budget))
@@ -65,6 +67,11 @@ fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
         State::Over { by } => line.child(said("warn", fill(T::OverBy, &[&number(by)]))),
     };
     if big {
+        let (_, word) = source(budget.source);
+        let line = line.child(el("span").class("sub").child(match budget.source {
+            Source::Estimated => fill(word, &[&number(budget.bound)]),
+            Source::Exact | Source::Measured => t(word).to_owned(),
+        }));
         let sum = [
             budget.window.unwrap_or(0),
             budget.limit,
@@ -84,6 +91,15 @@ fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
                 .attr("href", format!("#{}", Screen::Context.name()))
                 .child(t(T::Inspect)),
         )
+    }
+}
+
+/// Where a number comes from: a name for styles, and the words.
+const fn source(source: Source) -> (&'static str, T) {
+    match source {
+        Source::Exact => ("exact", T::CountedExactly),
+        Source::Measured => ("measured", T::CountedByServer),
+        Source::Estimated => ("estimated", T::CountedRoughly),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The budget bar's data.
 
+use palimpsest_tokens::Source;
+
 /// What a stretch of the bar holds, in window order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -67,6 +69,10 @@ pub struct Budget {
     pub used: u32,
     /// The number is an estimate: a `≈` stands before it.
     pub estimated: bool,
+    /// Where the number comes from.
+    pub source: Source,
+    /// How many more tokens it may be.
+    pub bound: u32,
     /// The stretches in window order, without those made here ([`Self::stretches`]).
     pub segments: Vec<Segment>,
     /// Kept for the answer.
@@ -174,6 +180,7 @@ impl Budget {
         if reply > 0 {
             budget.used = budget.used.saturating_add(reply);
             budget.estimated = true;
+            budget.source = Source::Estimated;
         }
         budget
     }
@@ -230,6 +237,8 @@ mod tests {
             limit: 7004,
             used,
             estimated: false,
+            source: Source::Exact,
+            bound: 0,
             segments: vec![
                 Segment {
                     kind: Kind::System,
