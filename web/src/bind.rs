@@ -517,7 +517,7 @@ mod tests {
             recalled: None,
             watermark: None,
             pending: None,
-            anchors: std::collections::BTreeSet::new(),
+            anchors: BTreeSet::new(),
             compactions: 0,
             next_layer: 0,
             next_note: 0,
