@@ -1,8 +1,9 @@
 // What the package answers to a conformance case. Runs in Node and in browsers.
 
-export function answer({ compact, countTokens, validate }, { call, messages, then, options }) {
+export function answer({ compact, countTokens, replay, validate }, { call, messages, then, options }) {
   if (call === "validate") return validate(messages, options.dialect);
   if (call === "count") return countTokens(messages);
+  if (call === "replay") return replay(messages, options);
   try {
     const first = compact(messages, options);
     const out = { messages: first.messages, report: first.report };

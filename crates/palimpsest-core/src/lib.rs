@@ -1,5 +1,6 @@
 //! Decides what a model sees of a long conversation.
 #![forbid(unsafe_code)]
+pub mod analytics;
 pub mod budget;
 pub mod compact;
 pub mod condense;
@@ -23,6 +24,7 @@ pub mod prompt;
 pub mod recall;
 pub mod record;
 pub mod rendition;
+pub mod replay;
 pub mod request;
 pub mod retention;
 pub mod run;

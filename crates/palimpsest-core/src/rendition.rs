@@ -112,7 +112,8 @@ pub fn verbatim_parts(message: &Message) -> Vec<Part> {
         .collect()
 }
 
-fn escape_part(part: &Part) -> Part {
+/// A part with imitations of our fences made harmless.
+pub(crate) fn escape_part(part: &Part) -> Part {
     let mut part = part.clone();
     match &mut part {
         Part::Text { text } | Part::ToolResult { text, .. } | Part::File { text, .. } => {

@@ -163,7 +163,7 @@ pub fn last_call(context: &Context, pattern: &str) -> Option<Seq> {
         .rev()
         .map(|e| e.message.as_ref())
         .take_while(|m| context.view.watermark.is_none_or(|w| m.seq > w))
-        .find(|m| calls(m, pattern))?;
+        .find(|m| marks(m, pattern))?;
     Some(found.seq)
 }
 
@@ -182,7 +182,7 @@ fn call_after(context: &Context, pattern: &str, watermark: Option<Seq>) -> Optio
     context.entries[from..]
         .iter()
         .map(|e| e.message.as_ref())
-        .find(|m| calls(m, pattern))
+        .find(|m| marks(m, pattern))
         .map(|m| m.seq)
 }
 
@@ -197,7 +197,8 @@ fn is_end_mark(context: &Context, mark: Seq) -> bool {
     }
 }
 
-fn calls(message: &Message, pattern: &str) -> bool {
+/// Whether the message calls one of the tools.
+pub fn marks(message: &Message, pattern: &str) -> bool {
     message.role == Role::Assistant
         && message
             .parts

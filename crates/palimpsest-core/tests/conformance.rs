@@ -9,7 +9,9 @@ use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{self, Dialect, Rendered};
 use palimpsest_core::error::CoreError;
 use palimpsest_core::message::Origin;
+use palimpsest_core::policy::Policy;
 use palimpsest_core::rendition::verbatim_tokens;
+use palimpsest_core::replay::{ReplayOptions, replay_list};
 use palimpsest_tokens::{Count, Estimator, TokenCounter};
 use serde_json::{Value, json};
 
@@ -21,6 +23,9 @@ fn compact(
     let number = |name: &str| options[name].as_u64().map(|n| n as u32);
     let mut core = CompactOptions::new(number("window").expect("a window"));
     core.reserve = number("reserve");
+    if let Some(policy) = options.get("policy") {
+        core.policy = Policy::from_value(policy)?;
+    }
     core.max_tokens = number("maxTokens");
     core.pins =
         serde_json::from_value(options.get("pins").cloned().unwrap_or(json!([]))).expect("pins");
@@ -97,6 +102,20 @@ fn answer(case: &Value) -> Value {
             json!(dialect::validate(&values, dialect))
         }
         Some("count") => count(&values),
+        Some("replay") => {
+            let window = options["window"].as_u64().expect("a window") as u32;
+            let policies: Vec<Policy> = options["policies"]
+                .as_array()
+                .expect("policies")
+                .iter()
+                .map(|p| Policy::from_value(p).expect("a policy"))
+                .collect();
+            let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+            let options = ReplayOptions::new(window);
+            let report = replay_list(&values, None, &policies, &options, &counter);
+            let text = serde_json::to_string(&report.expect("a report")).expect("JSON");
+            serde_json::from_str(&text).expect("JSON")
+        }
         other => panic!("no call {other:?}"),
     }
 }

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use palimpsest_core::budget::{Due, Occasion};
 use palimpsest_core::context::{Context, Seed, Setup};
+use palimpsest_core::layer::Level;
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::pass::{self, PassKind, dedupe, offload};
 use palimpsest_core::policy::{Policy, presets};
@@ -486,6 +487,13 @@ fn checkpoints_fade_in_steps() {
             let layers = &c.view().layers;
             for (age, layer) in layers.iter().rev().enumerate() {
                 let room = scale([1_200, 600, 300, 150][age.min(3)]);
+                let level = [Level::Detailed, Level::Moderate, Level::Compact][age.min(2)];
+                // what was short enough already is not written again
+                assert!(
+                    layer.level <= level || layer.tokens <= scale(600),
+                    "age {age}: {:?}",
+                    layer.level
+                );
                 assert!(
                     layer.tokens <= room,
                     "round {round}, age {age}: {} of {room}",
@@ -522,6 +530,69 @@ fn the_trigger_of_seed_two() {
     assert_eq!(context.fixed(), 1_000);
     assert_eq!(context.trigger(), 1_000 + 10_080);
     assert!(context.trigger() < context.setup().shares.limit);
+}
+
+/// B3: what the conversation may take follows every change at once: a longer system prompt, a layer, a lifted layer.
+#[test]
+fn available_follows_every_change() {
+    let mut c = busy(presets::checkpoints(), 8_192, 30);
+    let available = |c: &Context| {
+        let b = c.budget();
+        assert_eq!(b.available, b.limit - b.fixed);
+        b.available
+    };
+    let before = available(&c);
+    c.set_records(Records::with_system("word ".repeat(300)));
+    let longer = available(&c);
+    assert!(
+        (280..400).contains(&(before - longer)),
+        "{before} → {longer}"
+    );
+    let trigger = c.trigger();
+    run(&mut c, RunOptions::default()).unwrap();
+    let slot = longer - available(&c);
+    let layer = c.view().layers[0].tokens;
+    assert!(
+        slot >= layer && slot < layer + 819 + 120,
+        "{slot} for a layer of {layer} and the user's words"
+    );
+    assert!(
+        c.trigger() > trigger,
+        "80 % of less is nearer to the window's end"
+    );
+    let mut view = c.view().clone();
+    view.layers.clear();
+    view.quotes.clear();
+    c.set_view(view);
+    assert_eq!(available(&c), longer);
+}
+
+/// B4: a fill trigger fires at its number, not one below it; the bound of an estimate counts as tokens.
+#[test]
+fn a_fill_fires_at_its_number() {
+    let mut c = context(2_048, presets::auto_summarize());
+    let mut fired = None;
+    for n in 0..4_000 {
+        let role = if n % 2 == 0 {
+            Role::User
+        } else {
+            Role::Assistant
+        };
+        say(&mut c, role, "a");
+        let count = c.count();
+        let reached = count.tokens + count.bound >= 1_024;
+        assert_eq!(
+            c.due(&Occasion::default()),
+            reached.then_some(Due::Fill),
+            "{count:?}"
+        );
+        if reached {
+            fired = Some(count.tokens + count.bound);
+            break;
+        }
+    }
+    let at = fired.unwrap();
+    assert!((1_024..1_040).contains(&at), "{at}");
 }
 
 /// B4: every kind of trigger, at its boundary.

@@ -11,11 +11,12 @@ use palimpsest_core::record::Records;
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_tokens::{Source, TokenCounter};
 
+use crate::blobs;
 use crate::config::Config;
 use crate::counting::Counting;
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA, SessionInfo};
-use crate::ports::{Durability, Expect, Op, Query, Store, StoreError, Table, World};
+use crate::ports::{Durability, Expect, KeyPart, Op, Query, Store, StoreError, Table, World};
 use crate::rows::{hex, key, seal, session_key, unseal};
 use crate::session::{Inner, Session};
 
@@ -159,7 +160,7 @@ impl Engine {
             .iter()
             .filter_map(|row| {
                 let id = match row.key.first() {
-                    Some(crate::ports::KeyPart::Text(id)) => id.clone(),
+                    Some(KeyPart::Text(id)) => id.clone(),
                     _ => return None,
                 };
                 // one damaged head must not hide the other sessions
@@ -320,9 +321,11 @@ impl Engine {
         session.edit_head(edit).await
     }
 
-    /// Removes every row of a session for good: the one deletion there is (I1).
+    /// Removes every row of a session for good: the one deletion there is (I1). Its large texts go with it,
+    /// unless a message of another session names them (O4).
     pub async fn purge(&self, id: &str) -> Result<(), EngineError> {
         self.open.borrow_mut().remove(id);
+        let unnamed = blobs::named_only_by(self.store.as_ref(), id).await?;
         let lease = self.store.claim(id, true).await?;
         let own = [
             Table::Messages,
@@ -343,6 +346,11 @@ impl Engine {
                 prefix: session_key(id),
             })
             .to_vec();
+        let blobs = unnamed.into_iter().map(|hash| Op::DeletePrefix {
+            table: Table::Blobs,
+            prefix: vec![KeyPart::Text(hash)],
+        });
+        let ops = ops.into_iter().chain(blobs).collect();
         self.store
             .apply(&lease, None, ops, Durability::Strict)
             .await?;
@@ -364,7 +372,7 @@ pub(crate) fn setup(
         thinking,
         exact: counter.source() == Source::Exact,
     };
-    let mut policy = Policy::preset(policy)?;
+    let mut policy = Policy::from_text(policy)?;
     config.shape(&mut policy);
     let mut setup = Setup::new(window, options, policy, 0)?;
     config.shape_shares(&mut setup.shares);

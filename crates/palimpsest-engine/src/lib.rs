@@ -4,6 +4,7 @@
 //! of [`ports`]; [`MemoryStore`] is the store that documents the contract.
 #![forbid(unsafe_code)]
 
+mod blobs;
 pub mod config;
 mod counting;
 mod engine;

@@ -29,8 +29,8 @@ struct Options {
     max_tokens: Option<Tokens>,
     /// A preset's name.
     policy: Option<String>,
-    /// Rules of the caller's own, instead of a preset.
-    rules: Option<Policy>,
+    /// Rules of the caller's own: a preset and what differs from it.
+    rules: Option<Value>,
     goal: Option<Goal>,
     #[serde(default)]
     pins: Vec<String>,
@@ -46,7 +46,7 @@ struct Options {
 impl Options {
     fn core(self, tools: Vec<Value>) -> Result<CompactOptions, CoreError> {
         let policy = match (self.rules, self.policy) {
-            (Some(rules), _) => rules,
+            (Some(rules), _) => Policy::from_value(&rules)?,
             (None, Some(name)) => Policy::preset(&name)?,
             (None, None) => Policy::default(),
         };

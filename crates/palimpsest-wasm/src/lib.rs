@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `version.rs` | `version` |
 //! | `compact.rs` | the class `Compaction` behind `compact` and `compactWith` |
+//! | `replay.rs` | `replay` |
 //! | `validate.rs` | `validate` |
 //! | `count.rs` | the class `Counter` behind `countTokens` |
 //! | `tokenizer.rs` | the class `TokenizerLoader` |
@@ -27,6 +28,7 @@ mod boundary;
 mod compact;
 mod count;
 mod error;
+mod replay;
 mod tokenizer;
 mod validate;
 mod version;

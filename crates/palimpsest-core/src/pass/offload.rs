@@ -35,7 +35,8 @@ pub struct Reference {
     pub message: Seq,
     /// The part of the message, from 0.
     pub part: u32,
-    /// Name of the content: the first 16 bytes of its SHA-256, in hexadecimal. A blob has the same.
+    /// Name of the content: the first 16 bytes of its SHA-256, in hexadecimal. A blob has the same. What was read
+    /// back from a window has its first 12 digits.
     pub hash: String,
     /// Bytes of the text.
     pub bytes: u32,
@@ -45,9 +46,11 @@ pub struct Reference {
     pub tail: String,
 }
 
-/// Bytes of the beginning and of the end that a reference shows.
+/// Bytes of the beginning and of the end that a reference shows at most: an eighth and a sixteenth of the text.
 const HEAD: usize = 240;
 const TAIL: usize = 120;
+/// Digits of the hash that a reference shows: enough to tell whether it is still that text.
+const SHOWN_HASH: usize = 12;
 /// How every reference begins.
 const MARK: &str = "[offloaded: message ";
 /// How the results of seed 4's own program begin that lie in a file of theirs.
@@ -61,8 +64,12 @@ impl Reference {
             part,
             hash: content_hash(text.as_bytes()),
             bytes: text.len() as u32,
-            head: cut::head(text, HEAD).trim_end().to_owned(),
-            tail: cut::tail(text, TAIL).trim_start().to_owned(),
+            head: cut::head(text, HEAD.min(text.len() / 8))
+                .trim_end()
+                .to_owned(),
+            tail: cut::tail(text, TAIL.min(text.len() / 16))
+                .trim_start()
+                .to_owned(),
         }
     }
 
@@ -77,13 +84,15 @@ impl Reference {
             tail,
         } = self;
         format!(
-            "{MARK}{message}, part {part}, {bytes} bytes, {hash}; recall shows all of it]\n{}\n…\n{}",
+            "{MARK}{message}, part {part}, {bytes} bytes, {}; recall it]\n{}\n…\n{}",
+            hash.get(..SHOWN_HASH).unwrap_or(hash),
             escape_fences(head),
             escape_fences(tail)
         )
     }
 
-    /// Reads message, part, bytes and hash from a shown reference. Head and tail are not read back.
+    /// Reads message, part, bytes and the first digits of the hash from a shown reference. Head and tail are not
+    /// read back.
     pub fn parse(text: &str) -> Option<Self> {
         let line = text.strip_prefix(MARK)?.lines().next()?;
         let (message, rest) = line.split_once(", part ")?;
@@ -200,7 +209,8 @@ pub fn resolve<'a>(context: &'a Context, reference: &Reference) -> Option<&'a st
 /// The text of a message's part that a reference stands for.
 pub fn text_of<'a>(message: &'a Message, reference: &Reference) -> Option<&'a str> {
     let text = message.parts.get(reference.part as usize)?.words();
-    (content_hash(text.as_bytes()) == reference.hash).then_some(text)
+    let known = reference.hash.len() >= SHOWN_HASH;
+    (known && content_hash(text.as_bytes()).starts_with(&reference.hash)).then_some(text)
 }
 
 /// The view in which an offloaded message is shown as it was said again. `None` if it is not offloaded.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::message::Part;
-use crate::rendition::{Reduced, ReducedKind};
+use crate::rendition::{Reduced, ReducedKind, escape_part};
 use crate::retention;
 
 use super::{Call, Edits, OpenCalls};
@@ -67,7 +67,7 @@ pub fn edits(
     let pairs = pairs(context, end);
     let best = best(&pairs, options.keep_best as usize);
     // the blocks that go, by entry and part
-    let mut gone: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut gone: Vec<(usize, usize)> = Vec::with_capacity(pairs.len() * 2);
     for (n, pair) in pairs.iter().enumerate() {
         let stays = (options.keep_errors && pair.error)
             || best.contains(&n)
@@ -78,38 +78,51 @@ pub fn edits(
             gone.extend(pair.result);
         }
     }
+    gone.sort_unstable();
     let counter = context.counter.as_ref();
     let mut stripped = Stripped::default();
+    let mut next = 0;
     for &index in &context.shown[..kept_from] {
         let message = &context.entries[index].message;
-        if !gone.range((index, 0)..(index + 1, 0)).any(|_| true)
-            || !super::has_tools(context, index)
-        {
+        // both are in order
+        while next < gone.len() && gone[next].0 < index {
+            next += 1;
+        }
+        let many = gone[next..].iter().take_while(|at| at.0 == index).count();
+        let here = &gone[next..next + many];
+        if here.is_empty() || !super::has_tools(context, index) {
             continue;
         }
-        let Some(now) = super::parts_now(context, index) else {
-            continue;
-        };
         // by id, since what is shown now may lack parts already; an id that is also kept stays
-        let ids = |wanted: bool| -> BTreeSet<&str> {
-            let parts = message.parts.iter().enumerate();
-            parts
-                .filter(|(p, _)| gone.contains(&(index, *p)) == wanted)
-                .filter_map(|(_, part)| block_id(part))
-                .collect()
+        let (mut going, mut staying) = (BTreeSet::new(), BTreeSet::new());
+        for (p, part) in message.parts.iter().enumerate() {
+            if let Some(id) = block_id(part) {
+                if here.binary_search(&(index, p)).is_ok() {
+                    going.insert(id);
+                } else {
+                    staying.insert(id);
+                }
+            }
+        }
+        let goes = |part: &Part| {
+            block_id(part).is_some_and(|id| going.contains(id) && !staying.contains(id))
         };
-        let (going, staying) = (ids(true), ids(false));
         let mut blocks = 0;
-        let parts: Vec<Part> = now
-            .iter()
-            .filter(|part| {
-                let goes =
-                    block_id(part).is_some_and(|id| going.contains(id) && !staying.contains(id));
-                blocks += u32::from(goes);
-                !goes && !matches!(part, Part::Thinking { .. })
-            })
-            .cloned()
-            .collect();
+        let mut stays = |part: &&Part| {
+            let goes = goes(part);
+            blocks += u32::from(goes);
+            !goes && !part.is_empty()
+        };
+        // texts that go are not copied first
+        let parts: Vec<Part> = match context.view.reduced.get(&message.seq) {
+            Some(now) => now.parts.iter().filter(&mut stays).cloned().collect(),
+            None => message
+                .parts
+                .iter()
+                .filter(&mut stays)
+                .map(escape_part)
+                .collect(),
+        };
         if blocks > 0 {
             stripped.blocks += blocks;
             let reduced = Reduced::new(ReducedKind::Stripped, message.role, parts, counter);

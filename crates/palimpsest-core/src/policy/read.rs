@@ -7,6 +7,17 @@ use crate::error::CoreError;
 use crate::nearest::nearest;
 
 impl Policy {
+    /// Reads a policy from text: the name of a preset, or the JSON of [`Self::from_value`]. What a session's head
+    /// keeps.
+    pub fn from_text(text: &str) -> Result<Self, CoreError> {
+        if !text.trim_start().starts_with('{') {
+            return Self::preset(text);
+        }
+        let value: Value = serde_json::from_str(text)
+            .map_err(|e| CoreError::InvalidPolicy(format!("it is not JSON: {e}")))?;
+        Self::from_value(&value)
+    }
+
     /// Reads a policy from data: the name of a preset, or an object with any of a policy's keys. What an
     /// object does not name is as in the preset `base` (`balanced` if not given). Keys may be written in
     /// camel case. An unknown key is an error that names the nearest known one.
@@ -51,12 +62,32 @@ impl Policy {
     }
 }
 
-/// The policy's own keys in snake case. What lies inside them is read as it is, tool rules in camel case.
+/// The keys as they are stored: snake case, and camel case inside the rules for tools, whose types have it.
 fn snake_keys(given: &Map<String, Value>) -> Map<String, Value> {
     given
         .iter()
-        .map(|(key, value)| (snake(key), value.clone()))
+        .map(|(key, value)| {
+            let key = snake(key);
+            let inside = match key.as_str() {
+                "tool_output" | "repeats" | "marks" => camel,
+                _ => snake,
+            };
+            let value = with_keys(value, inside);
+            (key, value)
+        })
         .collect()
+}
+
+/// The value with every key of every object in it as `case` has it.
+fn with_keys(value: &Value, case: fn(&str) -> String) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (case(key), with_keys(value, case)))
+            .collect(),
+        Value::Array(items) => items.iter().map(|v| with_keys(v, case)).collect(),
+        plain => plain.clone(),
+    }
 }
 
 fn snake(key: &str) -> String {
@@ -67,6 +98,20 @@ fn snake(key: &str) -> String {
             out.push(c.to_ascii_lowercase());
         } else {
             out.push(c);
+        }
+    }
+    out
+}
+
+fn camel(key: &str) -> String {
+    let mut out = String::with_capacity(key.len());
+    let mut upper = false;
+    for c in key.chars() {
+        if c == '_' {
+            upper = !out.is_empty();
+        } else {
+            out.push(if upper { c.to_ascii_uppercase() } else { c });
+            upper = false;
         }
     }
     out
@@ -133,6 +178,10 @@ mod tests {
         check(&json!({"base": 3}), Err("name of a preset"));
         check(&json!(7), Err("a name or an object"));
         check(&json!({"name": "mine", "onArrival": true}), Ok("mine"));
+        check(
+            &json!({"name": "rules", "toolOutput": {"error_percent": 20, "rules": [{"tools": "*", "aboveLines": 9, "method": "content"}]}, "passes": [{"pass": "strip", "keepErrors": true}, {"pass": "emergency"}]}),
+            Ok("rules"),
+        );
         check(&json!({"name": " "}), Err("has a name"));
         check(&json!({"trigers": []}), Err("did you mean \"triggers\"?"));
         check(
@@ -140,7 +189,7 @@ mod tests {
             Err("did you mean \"condense\"?"),
         );
         check(
-            &json!({"passes": [{"pass": "strip", "keepErrors": true}]}),
+            &json!({"passes": [{"pass": "strip", "keepErors": true}]}),
             Err("did you mean \"keep_errors\"?"),
         );
         check(
@@ -174,6 +223,25 @@ mod tests {
         check(
             &json!({"fading": {"by": "ratios", "largest": 1_200, "percent": [60, 50, 40]}}),
             Ok("custom balanced"),
+        );
+    }
+
+    /// E4: a head keeps a name or JSON.
+    #[test]
+    fn from_text() {
+        assert_eq!(
+            Policy::from_text("watermark").map(|p| p.name),
+            Ok("watermark".into())
+        );
+        let mine = Policy::from_text(" {\"base\":\"watermark\",\"name\":\"mine\"}").unwrap();
+        assert_eq!((mine.name.as_str(), mine.passes.len()), ("mine", 2));
+        assert_eq!(
+            Policy::from_text("{\"base\":").unwrap_err().code(),
+            "invalid_policy"
+        );
+        assert_eq!(
+            Policy::from_text("mine").unwrap_err().code(),
+            "unknown_policy"
         );
     }
 

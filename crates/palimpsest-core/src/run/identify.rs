@@ -123,8 +123,7 @@ impl Run {
     fn must_shrink(&self, limit: u32) -> bool {
         let context = &self.context;
         context.setup().policy.covers_with().is_none()
-            && (context.tokens() > limit
-                || (!self.options.manual && context.tokens() >= context.trigger()))
+            && (context.tokens() > limit || (!self.options.manual && context.is_due()))
     }
 
     /// Chooses what a new layer covers.

@@ -138,7 +138,7 @@ impl Trimmed {
                 let weak = most.min(share as u32);
                 let offloaded = self.passes.iter().filter(|s| s.pass == PassKind::Offload);
                 let freed: u32 = offloaded.map(|s| s.tokens).sum();
-                tokens < self.context.trigger() || freed >= weak
+                !self.context.is_due() || freed >= weak
             }
         }
     }

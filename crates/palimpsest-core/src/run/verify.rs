@@ -168,7 +168,7 @@ impl Run {
         // A policy that covers nothing goes down to its target at once, not to the limit at every message.
         let covers = policy.covers_with().is_some();
         let before = context.tokens();
-        let most = if covers || before < context.trigger() || self.options.manual {
+        let most = if covers || !context.is_due() || self.options.manual {
             limit
         } else {
             aim.min(limit)

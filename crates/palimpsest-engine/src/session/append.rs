@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use palimpsest_core::context::{Cause, Entry, View};
 use palimpsest_core::message::{Message, Origin, Part, Role, Seq};
-use palimpsest_core::pass::emergency;
+use palimpsest_core::pass::{condense, emergency};
 use palimpsest_core::rendition::verbatim_tokens;
 
 use crate::error::EngineError;
@@ -117,7 +117,7 @@ impl Session {
                     table: Table::Partials,
                     key: session_key(&id),
                 });
-                let excerpt = excerpts(state, &stored).or_else(|| recalls(state, &stored));
+                let excerpt = arrivals(state, &stored).or_else(|| recalls(state, &stored));
                 if let Some(view) = &excerpt {
                     let forms = new_forms(state, view);
                     for (seq, reduced) in &forms {
@@ -236,34 +236,58 @@ fn recalls(state: &super::State, stored: &[Stored]) -> Option<View> {
     Some(view)
 }
 
-/// The view in which replies and results that are larger than a quarter of the window, and would not
-/// fit, are shown as excerpts.
-fn excerpts(state: &super::State, stored: &[Stored]) -> Option<View> {
+/// The view in which results are condensed as they arrive, where the policy says so (T2); and in which replies
+/// and results that are larger than a quarter of the window, and would not fit, are shown as excerpts.
+fn arrivals(state: &super::State, stored: &[Stored]) -> Option<View> {
     let shares = state.context.setup().shares;
     let quarter = shares.window / 4;
-    let total: u32 = stored
+    let arrives = state.context.setup().policy.on_arrival
+        && stored.iter().any(|s| s.message.results().next().is_some());
+    let total = stored
         .iter()
         .map(|s| s.tokens)
         .fold(state.context.tokens(), u32::saturating_add);
-    let large = |s: &&Stored| s.message.role != Role::User && s.tokens > quarter;
-    if total <= shares.limit || !stored.iter().any(|s| large(&s)) {
+    let large = |s: &Stored| s.message.role != Role::User && s.tokens > quarter;
+    // the usual case copies nothing
+    if !arrives && (total <= shares.limit || !stored.iter().any(large)) {
         return None;
     }
+    let policy = Rc::clone(&state.context.setup().policy);
     let mut context = state.context.clone();
+    let mut view = context.view().clone();
+    let mut cause = None;
     for s in stored {
         context.push_counted(Entry {
             message: Rc::clone(&s.message),
             tokens: s.tokens,
             counted_by: s.counted_by,
         });
+        let short = policy
+            .on_arrival
+            .then(|| condense::on_arrival(&context, &policy.tool_output))
+            .flatten();
+        if let Some(short) = short {
+            view.reduced.insert(s.message.seq, Rc::new(short));
+            cause = Some(Cause::Arrival);
+        }
     }
-    let mut view = context.view().clone();
-    for s in stored.iter().filter(large) {
-        let reduced = emergency::excerpt_of(&context, s.message.seq, quarter)?;
-        view.reduced.insert(s.message.seq, Rc::new(reduced));
+    if cause.is_some() {
+        context.set_view(view.clone());
     }
+    if context.tokens() > shares.limit {
+        for s in stored.iter().filter(|s| s.message.role != Role::User) {
+            let seq = s.message.seq;
+            let now = view.reduced.get(&seq).map_or(s.tokens, |r| r.tokens);
+            if now > quarter
+                && let Some(reduced) = emergency::excerpt_of(&context, seq, quarter)
+            {
+                view.reduced.insert(seq, Rc::new(reduced));
+                cause = Some(Cause::Excerpt);
+            }
+        }
+    }
+    view.cause = cause?;
     view.revision = state.head.last_revision + 1;
-    view.cause = Cause::Excerpt;
     Some(view)
 }
 

@@ -14,6 +14,7 @@ use palimpsest_core::request::{
 use palimpsest_core::run::{
     Preview, Proposal, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
 };
+use palimpsest_core::watermark;
 
 use crate::counting::was_cut;
 use crate::error::{EngineError, refusal_sentence};
@@ -215,6 +216,7 @@ impl Session {
         let result = self.drive(&options, &signal, &running).await;
         self.0.state.borrow_mut().compaction = None;
         drop(turn);
+        self.warn_of_marks(&result);
         match &result {
             Ok(_) => {}
             Err(EngineError::Refused(refusal)) => {
@@ -324,6 +326,30 @@ impl Session {
             && run.is_manual() == options.manual
             && options.focus.is_none();
         fits.then_some(*run)
+    }
+
+    /// A watermark that is not on this branch strips nothing; a mark whose call never came is dropped (W2, W3).
+    fn warn_of_marks(&self, result: &Result<Compacted, EngineError>) {
+        if watermark::is_lost(&self.0.state.borrow().context) {
+            self.emit(&Event::Warning {
+                code: "watermark_not_found",
+                message:
+                    "The watermark is not on this branch of the conversation. Nothing was stripped."
+                        .into(),
+            });
+        }
+        let Ok(done) = result else { return };
+        for line in done
+            .report
+            .adjustments
+            .iter()
+            .filter(|l| l.starts_with("the mark asked for"))
+        {
+            self.emit(&Event::Warning {
+                code: "mark_dropped",
+                message: line.clone(),
+            });
+        }
     }
 
     /// One summary from a model, asked for again when the server is busy or the line breaks. `None` if it was

@@ -6,6 +6,7 @@ use palimpsest_core::mode::Mode;
 use palimpsest_core::model::Tier;
 use palimpsest_core::prompt::{BuiltPrompt, Skill, SystemPromptWarning};
 use palimpsest_core::record::PendingProposal;
+use palimpsest_core::watermark::MarkReason;
 
 use crate::error::EngineError;
 use crate::event::Event;
@@ -164,14 +165,44 @@ impl Session {
         }
     }
 
-    /// Switches on the skills whose names match (`*`, `?`, `{a,b}`). The names that were off, sorted.
+    /// Switches on the skills whose names match (`*`, `?`, `{a,b}`). The names that were off, sorted. The end of
+    /// the history becomes the watermark if the policy marks that, too.
     pub async fn activate_skills(&self, patterns: &[String]) -> Result<Vec<String>, EngineError> {
-        self.switch_skills(patterns, true).await
+        let names = self.switch_skills(patterns, true).await?;
+        if self.marks_activation() {
+            self.mark_end().await?;
+        }
+        Ok(names)
     }
 
-    /// Switches off the skills whose names match. The names that were on, sorted (W1).
+    /// Switches off the skills whose names match. The names that were on, sorted. The end of the history becomes
+    /// the watermark, whether or not any was on (W1, W2).
     pub async fn deactivate_skills(&self, patterns: &[String]) -> Result<Vec<String>, EngineError> {
-        self.switch_skills(patterns, false).await
+        let names = self.switch_skills(patterns, false).await?;
+        self.mark_end().await?;
+        Ok(names)
+    }
+
+    /// As [`Self::activate_skills`] and [`Self::deactivate_skills`], by a call of `tool`: that call becomes the
+    /// watermark when it is in the history.
+    pub(super) async fn switch_skills_by(
+        &self,
+        tool: &str,
+        patterns: &[String],
+        on: bool,
+    ) -> Result<Vec<String>, EngineError> {
+        let names = self.switch_skills(patterns, on).await?;
+        if !on {
+            self.ask_mark(tool, MarkReason::Deactivated).await?;
+        } else if self.marks_activation() {
+            self.ask_mark(tool, MarkReason::Activated).await?;
+        }
+        Ok(names)
+    }
+
+    fn marks_activation(&self) -> bool {
+        let state = self.0.state.borrow();
+        state.context.setup().policy.marks.on_activate
     }
 
     async fn switch_skills(

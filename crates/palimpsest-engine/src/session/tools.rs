@@ -5,6 +5,7 @@ use palimpsest_core::extractive;
 use palimpsest_core::message::{Message, Part, Role, Seq};
 use palimpsest_core::recall::Recall;
 use palimpsest_core::rendition::Rendition;
+use palimpsest_core::watermark::MarkReason;
 use palimpsest_core::window::quote_tokens;
 use serde_json::{Value, json};
 
@@ -113,10 +114,23 @@ impl Session {
         };
         let arguments: Value =
             serde_json::from_str(text).map_err(|e| format!("The arguments are not JSON: {e}"))?;
+        let name = {
+            let state = self.0.state.borrow();
+            let tools = &state.head.config.tools;
+            match tool {
+                OwnTool::ActivateSkills => tools.activate_skills.clone(),
+                OwnTool::DeactivateSkills => tools.deactivate_skills.clone(),
+                _ => tools.compress_to_checkpoint.clone(),
+            }
+        };
         match tool {
             OwnTool::Recall => self.answer_recall(&arguments),
             OwnTool::SearchHistory => self.answer_search(&arguments),
             OwnTool::Compress => {
+                // this call becomes the watermark: where the policy strips, it strips up to here
+                self.ask_mark(&name, MarkReason::Asked)
+                    .await
+                    .map_err(|e| e.to_string())?;
                 let compact = CompactOptions {
                     model: Some(std::rc::Rc::clone(&options.model)),
                     focus: arguments
@@ -139,12 +153,12 @@ impl Session {
                 }
             }
             OwnTool::ActivateSkills => self
-                .activate_skills(&patterns(&arguments)?)
+                .switch_skills_by(&name, &patterns(&arguments)?, true)
                 .await
                 .map(|names| switched("on", &names))
                 .map_err(|e| e.to_string()),
             OwnTool::DeactivateSkills => self
-                .deactivate_skills(&patterns(&arguments)?)
+                .switch_skills_by(&name, &patterns(&arguments)?, false)
                 .await
                 .map(|names| switched("off", &names))
                 .map_err(|e| e.to_string()),

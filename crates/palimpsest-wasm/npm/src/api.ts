@@ -18,6 +18,7 @@ export {
   type SummaryJob,
 } from "./compact.js";
 export { PalimpsestError, type ErrorCode } from "./errors.js";
+export { replay, type PassFigures, type PolicyReplay, type ReplayOptions, type ReplayReport } from "./replay.js";
 export type { WasmSource } from "./runtime.js";
 export { countTokens, Tokenizer, type Count } from "./tokenizer.js";
 export { validate, type Dialect, type Problem, type Validation } from "./validate.js";

@@ -6,37 +6,71 @@ import type { Dialect } from "./validate.js";
 import type { Compaction } from "./wasm/palimpsest_wasm.js";
 
 /** The named policies. */
-export type PolicyName = "balanced";
+export type PolicyName = "balanced" | "checkpoints" | "watermark" | "offload-compact" | "auto-summarize";
 
-/** A policy of your own: when to act, which passes in which order, with which numbers. */
+/**
+ * A policy of your own: a preset, and what differs from it. When to act, which passes in which order, with which
+ * numbers. An unknown key is refused with the nearest one.
+ */
 export interface Policy {
+  /** The preset that stands for everything not said here; `balanced` if not said. */
+  base?: PolicyName;
   /** Its name. */
-  name: string;
+  name?: string;
   /** When a session compacts without being asked. */
-  triggers: (
-    | { on: "fill"; of: "available" | "window" | "window_less_tier"; at: number }
+  triggers?: (
+    | { on: "fill"; of: "available" | "window_less_fixed" | "window" | "window_less_tier"; at: number }
     | { on: "messages"; count: number }
-    | { on: "watermark" }
+    | { on: "idle"; seconds: number }
+    | { on: "watermark" | "overflow" | "manual" }
   )[];
-  /** The passes, least lossy first; the last one is `emergency`. */
-  passes: (
-    | { pass: "condense" | "dedupe" | "offload" | "summarize" | "truncate" | "emergency" }
-    | { pass: "strip"; keep?: number; keepErrors?: boolean }
+  /** The passes, each taken only if the one before was not enough, in this order; the last one is `emergency`. */
+  passes?: (
+    | { pass: "condense" | "dedupe" | "summarize" | "truncate" | "fade" | "emergency" }
+    | { pass: "strip"; keep?: number; keepErrors?: boolean; keepBest?: number }
+    | { pass: "offload"; tokens?: number; windowPercent?: number }
   )[];
+  /** When the passes go on after the deterministic ones. */
+  escalate?: { when: "target" } | { when: "weak"; tokens: number; windowPercent: number };
+  /** How much a new layer covers. */
+  cover?: "needed" | "all";
   /** How much of the end stays as it was said. */
-  keepRecent: { by: "share" } | { by: "tokens"; tokens: number } | { by: "messages"; messages: number };
+  keepRecent?: { by: "share" } | { by: "tokens"; tokens: number } | { by: "messages"; messages: number };
   /** What happens to the user's own words in a covered range. */
-  userWords: "share" | "summarize" | "never";
+  userWords?: "share" | "summarize" | "never";
   /** The role of the message that holds the layers. */
-  slotRole: "user" | "assistant" | "system";
+  slotRole?: "user" | "assistant" | "system";
   /** A line before the layers. */
   slotPrefix?: string;
   /** How layers get shorter with age. */
-  fading: { by: "notes" } | { by: "cascade"; sizes: number[] } | { by: "single"; tokens: number };
+  fading?: { by: "notes" } | { by: "cascade"; sizes: number[] } | { by: "ratios"; largest: number; percent: number[] } | { by: "single"; tokens: number };
   /** The form a summary is asked for in. */
-  headings: "level" | "eight" | "short";
+  headings?: "level" | "eight" | "short";
+  /** What happens when a model was to summarise and did not answer. */
+  onFailure?: "extractive" | "refuse";
   /** Whether old passages are quoted when a message asks for them. */
-  recall: boolean;
+  recall?: boolean;
+  /** Whether tool output is condensed as it arrives. */
+  onArrival?: boolean;
+  /** How tool output is condensed: floors in tokens, and rules of which the first that fits is taken. */
+  toolOutput?: {
+    debug?: boolean;
+    floor?: number;
+    structuredFloor?: number;
+    errorPercent?: number;
+    gainPercent?: number;
+    rules?: {
+      tools: string;
+      content?: "json" | "diff" | "html" | "log" | "trace" | "hits" | "csv" | "yaml" | "text";
+      aboveLines?: number;
+      aboveRows?: number;
+      method: "keep" | "search" | "file" | "rows" | "api" | "content";
+    }[];
+  };
+  /** What counts as a repetition: patterns of tool names, and the arguments that name a file. */
+  repeats?: { floor?: number; reads?: string; writes?: string; edits?: string; paths?: string[] };
+  /** When a watermark is set. */
+  marks?: { tools?: string; onActivate?: boolean; everyTokens?: number; atTasks?: boolean };
 }
 
 /** What the conversation is to reach: never summarised, always in the system message. */

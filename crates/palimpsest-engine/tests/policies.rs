@@ -1,0 +1,519 @@
+//! Sessions under every policy: marks, references, the log, large texts.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::rc::Rc;
+
+use futures_executor::block_on;
+use palimpsest_core::message::{Part, Role, Seq};
+use palimpsest_core::pass::PassKind;
+use palimpsest_core::policy::presets;
+use palimpsest_core::prompt::Skill;
+use palimpsest_core::rendition::ReducedKind;
+use palimpsest_core::request::{Delta, FinishReason};
+use palimpsest_core::watermark::MarkReason;
+use palimpsest_engine::ports::{Query, Signal, Store, Table};
+use palimpsest_engine::session::{
+    CompactOptions, NewMessage, PromptParts, SendOptions, log_markdown,
+};
+use palimpsest_engine::testing::model::{Answer, ScriptedModel};
+use palimpsest_engine::testing::world::world;
+use palimpsest_engine::{Engine, MemoryStore, NewSession, Session};
+use palimpsest_tokens::Estimator;
+
+async fn engine(store: Rc<dyn Store>) -> Engine {
+    Engine::start(store, world(), Rc::new(Estimator::default()))
+        .await
+        .unwrap()
+}
+
+async fn create(engine: &Engine, policy: &str, window: u32) -> Session {
+    let new = NewSession {
+        window,
+        model: "m".into(),
+        system: "Be exact.".into(),
+        policy: policy.into(),
+        ..NewSession::default()
+    };
+    engine.create(new).await.unwrap()
+}
+
+/// A question, a call, its result, an answer; returns the number of the result.
+async fn exchange(s: &Session, n: usize, tool: &str, text: String) -> Seq {
+    s.append(NewMessage::user(format!("Step {n}, please.")))
+        .await
+        .unwrap();
+    let call = Part::ToolCall {
+        id: format!("c{n}"),
+        name: tool.into(),
+        arguments: format!("{{\"n\":{n}}}"),
+    };
+    s.append(NewMessage::assistant(vec![call])).await.unwrap();
+    let result = Part::ToolResult {
+        call: format!("c{n}"),
+        name: None,
+        text,
+        error: false,
+    };
+    let at = s.append(NewMessage::tool(vec![result])).await.unwrap();
+    let done = format!("Step {n} is done in src/part_{n}.rs.");
+    s.append(NewMessage::assistant(vec![Part::text(done)]))
+        .await
+        .unwrap();
+    at
+}
+
+fn lines(n: usize, seed: usize) -> String {
+    (0..n).fold(String::new(), |t, i| {
+        t + &format!(
+            "line {i} of {seed} says something about part {}\n",
+            i * 7 % 13
+        )
+    })
+}
+
+fn rows(n: usize) -> String {
+    let rows: Vec<String> = (0..n)
+        .map(|i| format!("{{\"id\":{i},\"name\":\"name {i}\",\"city\":\"Rome\"}}"))
+        .collect();
+    format!("[{}]", rows.join(","))
+}
+
+fn window_text(s: &Session) -> String {
+    let window = s.window();
+    let parts = window
+        .messages()
+        .iter()
+        .flat_map(palimpsest_core::window::WindowMessage::parts);
+    parts.map(Part::words).collect::<Vec<_>>().join("\n")
+}
+
+async fn tend(s: &Session) -> Option<palimpsest_engine::session::Compacted> {
+    s.tend(CompactOptions::default(), Signal::never())
+        .await
+        .unwrap()
+}
+
+/// E4, I2, I6: a session runs under every preset and under one given as data: it compacts by itself, fits, and comes
+/// back from the store byte for byte.
+#[test]
+fn every_policy_in_a_session() {
+    block_on(async {
+        let own = "{\"base\":\"balanced\",\"name\":\"mine\",\"passes\":[{\"pass\":\"condense\"},{\"pass\":\"truncate\"},{\"pass\":\"emergency\"}]}";
+        let names = presets::ALL.iter().map(|(name, _)| *name).chain([own]);
+        for name in names {
+            let store = Rc::new(MemoryStore::new());
+            let e = engine(store.clone()).await;
+            let s = create(&e, name, 8_192).await;
+            let mut done = 0;
+            for n in 0..24 {
+                let text = if n % 2 == 0 { rows(60) } else { lines(60, n) };
+                exchange(&s, n, "bash", text).await;
+                done += u32::from(tend(&s).await.is_some());
+                if name == "watermark" && n == 12 {
+                    s.mark_end().await.unwrap();
+                }
+                assert!(
+                    s.context().check_limit().valid || name == "watermark",
+                    "{name}"
+                );
+            }
+            assert!(done > 0, "{name}");
+            let before = s.window();
+            let id = s.id().to_owned();
+            drop((s, e));
+            let again = engine(store).await.open(&id, true).await.unwrap();
+            assert_eq!(again.window(), before, "{name}");
+        }
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let wrong = NewSession {
+            policy: "{\"base\":\"balanced\",\"trigers\":[]}".into(),
+            ..NewSession::default()
+        };
+        let error = e.create(wrong).await.unwrap_err();
+        assert!(
+            error.to_string().contains("did you mean \"triggers\"?"),
+            "{error}"
+        );
+    });
+}
+
+/// T2: under `auto-summarize` a result is condensed as it arrives, by its tool; the original stays in the history, and
+/// the form is the same after reopening.
+#[test]
+fn condensed_on_arrival() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let s = create(&e, "auto-summarize", 32_768).await;
+        let at = exchange(&s, 1, "database_query", rows(300)).await;
+        let text = window_text(&s);
+        assert!(
+            text.contains("\n300 rows\n") && text.len() < 2_000,
+            "{text}"
+        );
+        let history = s.history(None, 10);
+        let item = history.iter().find(|i| i.message.seq == at).unwrap();
+        assert_eq!(
+            (item.reduced, item.message.words()),
+            (Some(ReducedKind::Condensed), rows(300))
+        );
+        let id = s.id().to_owned();
+        let before = s.window();
+        drop((s, e));
+        let again = engine(store).await.open(&id, true).await.unwrap();
+        assert_eq!(again.window(), before);
+
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let other = create(&e, "balanced", 32_768).await;
+        exchange(&other, 1, "database_query", rows(300)).await;
+        assert!(
+            window_text(&other).contains(&rows(300)),
+            "not under another policy"
+        );
+    });
+}
+
+/// W1, W2, W4: a mark that was asked for, its settling and the anchors are stored with the session and survive
+/// reopening; undo takes the stripping back.
+#[test]
+fn marks_are_stored() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let s = create(&e, "watermark", 32_768).await;
+        let first = exchange(&s, 1, "bash", lines(30, 1)).await;
+        let second = exchange(&s, 2, "bash", lines(30, 2)).await;
+        s.anchor(second, true).await.unwrap();
+        s.ask_mark("compress_to_checkpoint", MarkReason::Asked)
+            .await
+            .unwrap();
+        let id = s.id().to_owned();
+        drop((s, e));
+        let e = engine(store.clone()).await;
+        let s = e.open(&id, true).await.unwrap();
+        assert!(!s.is_due(), "the call has not come");
+        exchange(&s, 3, "compress_to_checkpoint", "ok".into()).await;
+        assert!(s.is_due());
+        let before = window_text(&s);
+        let done = tend(&s).await.unwrap();
+        assert_eq!(
+            done.report
+                .passes
+                .iter()
+                .map(|p| p.pass)
+                .collect::<Vec<_>>(),
+            [PassKind::Strip]
+        );
+        let text = window_text(&s);
+        assert!(
+            !text.contains("line 0 of 1 ") && text.contains("line 0 of 2 "),
+            "{text}"
+        );
+        assert_eq!(tend(&s).await, None);
+        let window = s.window();
+        drop((s, e));
+        let s = engine(store).await.open(&id, true).await.unwrap();
+        assert_eq!(s.window(), window);
+        assert_eq!(s.anchor(999, true).await.unwrap_err().code(), "not_found");
+        s.undo().await.unwrap();
+        assert_eq!(window_text(&s), before);
+        let figures = s.analytics();
+        assert_eq!(figures.total.saved(), 0);
+        assert_eq!(first + 4, second);
+    });
+}
+
+fn calling(name: &str, arguments: &str) -> ScriptedModel {
+    let call = Answer::Deltas(vec![
+        Ok(Delta::ToolCall {
+            id: "own".into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        }),
+        Ok(Delta::Done {
+            reason: FinishReason::ToolCalls,
+        }),
+    ]);
+    ScriptedModel::new([call, Answer::text("Done.")], |_| {
+        Answer::text("They talked.")
+    })
+}
+
+/// W1, W2: deactivating skills returns the sorted names and always sets a mark: by the model's tool call that call, by
+/// the host the end of the history; `compress_to_checkpoint` is the second trigger; activation only by option.
+#[test]
+fn skills_and_checkpoints_set_marks() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let own = "{\"base\":\"watermark\",\"name\":\"mine\",\"marks\":{\"onActivate\":true}}";
+        for (policy, activation) in [("watermark", false), (own, true)] {
+            let s = create(&e, policy, 32_768).await;
+            let mut config = palimpsest_engine::Config::default();
+            config.tools.enabled = true;
+            s.configure(config).await.unwrap();
+            let skill = |name: &str| Skill {
+                name: name.into(),
+                text: format!("How to {name}."),
+                active: true,
+            };
+            let parts = PromptParts {
+                skills: Some(vec![skill("web-css"), skill("db-sql"), skill("web-html")]),
+                ..PromptParts::default()
+            };
+            s.set_prompt(parts).await.unwrap();
+            let mark = |s: &Session| s.context().view().watermark;
+            let tell = async |name: &str, arguments: &str| {
+                let model = calling(name, arguments);
+                let options = SendOptions {
+                    model: Rc::new(model.clone()),
+                    tools: Vec::new(),
+                    handler: None,
+                    temperature: None,
+                    think: None,
+                };
+                s.send(
+                    NewMessage::user("Go on."),
+                    &options,
+                    Signal::never(),
+                    &|_| {},
+                )
+                .await
+                .unwrap();
+                tend(&s).await;
+                let history = s.history(None, 100);
+                let call = history
+                    .iter()
+                    .rev()
+                    .find(|i| i.message.calls().next().is_some());
+                let result = history.iter().rev().find(|i| i.message.role == Role::Tool);
+                (call.unwrap().message.seq, result.unwrap().message.words())
+            };
+            exchange(&s, 1, "bash", lines(5, 1)).await;
+            let (call, said) = tell("deactivate_skills", "{\"patterns\":\"web-*\"}").await;
+            assert_eq!(mark(&s), Some(call));
+            assert!(said.contains("web-css, web-html"), "{said}");
+            assert!(!window_text(&s).contains("line 0 of 1 "));
+            let (call, _) = tell("deactivate_skills", "{\"patterns\":\"nothing-*\"}").await;
+            assert_eq!(mark(&s), Some(call), "a mark even if nothing was on");
+            let before = mark(&s);
+            let (call, _) = tell("activate_skills", "{\"patterns\":\"web-css\"}").await;
+            assert_eq!(mark(&s), if activation { Some(call) } else { before });
+            exchange(&s, 2, "bash", lines(5, 2)).await;
+            let (call, _) = tell("compress_to_checkpoint", "{}").await;
+            assert_eq!(mark(&s), Some(call));
+            assert!(!window_text(&s).contains("line 0 of 2 "));
+            exchange(&s, 3, "bash", lines(5, 3)).await;
+            let names = s.deactivate_skills(&["*".into()]).await.unwrap();
+            assert_eq!(names, ["db-sql", "web-css"]);
+            let tip = s.head().tip.unwrap();
+            assert_eq!(mark(&s), Some(tip + 1), "the end of the history");
+        }
+    });
+}
+
+/// W2: a mark whose call never came is dropped at the end of the next turn, with a warning.
+#[test]
+fn marks_that_cannot_be_are_warned_of() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let s = create(&e, "watermark", 32_768).await;
+        let heard: Rc<std::cell::RefCell<Vec<&'static str>>> = Rc::default();
+        let log = Rc::clone(&heard);
+        s.on(move |event| {
+            if let palimpsest_engine::Event::Warning { code, .. } = event {
+                log.borrow_mut().push(code);
+            }
+        });
+        exchange(&s, 1, "bash", lines(5, 1)).await;
+        s.ask_mark("compress_to_checkpoint", MarkReason::Asked)
+            .await
+            .unwrap();
+        exchange(&s, 2, "bash", lines(5, 2)).await;
+        assert_eq!(tend(&s).await, None, "the next turn is not over");
+        exchange(&s, 3, "bash", lines(5, 3)).await;
+        let done = tend(&s).await.unwrap();
+        assert_eq!(
+            (done.report.before, *heard.borrow() == ["mark_dropped"]),
+            (done.report.after, true)
+        );
+        assert!(s.context().view().pending.is_none());
+    });
+}
+
+/// O1, O4: an offloaded result is in the history, its reference finds it by hash, also after reopening, and shown again
+/// it is as it was said.
+#[test]
+fn references_bring_back() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let s = create(&e, "offload-compact", 16_384).await;
+        for n in 0..12 {
+            exchange(&s, n, "bash", lines(120, n)).await;
+        }
+        let done = tend(&s).await.unwrap();
+        assert_eq!(done.report.passes[0].pass, PassKind::Offload);
+        let id = s.id().to_owned();
+        drop((s, e));
+        let s = engine(store).await.open(&id, true).await.unwrap();
+        let references = s.references();
+        assert!(references.len() > 3);
+        let one = &references[0];
+        assert_eq!(s.offloaded_text(one).unwrap(), lines(120, 0));
+        assert!(!window_text(&s).contains(&lines(120, 0)));
+        s.bring_back(one.message).await.unwrap();
+        assert!(window_text(&s).contains(&lines(120, 0)));
+        assert_eq!(s.references().len(), references.len() - 1);
+        assert_eq!(
+            s.bring_back(one.message).await.unwrap_err().code(),
+            "not_found"
+        );
+        let wrong = palimpsest_core::pass::offload::Reference {
+            hash: "000000000000".into(),
+            ..one.clone()
+        };
+        assert_eq!(s.offloaded_text(&wrong).unwrap_err().code(), "not_found");
+    });
+}
+
+async fn blobs(store: &MemoryStore) -> usize {
+    let rows = store.read(Query::all(Table::Blobs, vec![])).await.unwrap();
+    let mut hashes: Vec<_> = rows.into_iter().map(|r| r.key[0].clone()).collect();
+    hashes.dedup();
+    hashes.len()
+}
+
+/// O4: a large text lies in blobs since it arrived, one for the same text in two sessions; it goes with the last session
+/// that names it, and never before.
+#[test]
+fn large_texts_live_as_long_as_they_are_named() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let large = lines(1_500, 7);
+        assert!(large.len() > 32 * 1_024);
+        let a = create(&e, "offload-compact", 32_768).await;
+        let b = create(&e, "balanced", 32_768).await;
+        exchange(&a, 1, "bash", large.clone()).await;
+        exchange(&a, 2, "bash", lines(1_500, 8)).await;
+        exchange(&b, 1, "bash", large.clone()).await;
+        assert_eq!(blobs(&store).await, 2);
+        let (id_a, id_b) = (a.id().to_owned(), b.id().to_owned());
+        let options = CompactOptions {
+            manual: true,
+            ..CompactOptions::default()
+        };
+        a.compact(options, Signal::never()).await.unwrap();
+        assert_eq!(blobs(&store).await, 2, "a compaction deletes nothing");
+        drop((a, b));
+        e.purge(&id_a).await.unwrap();
+        assert_eq!(
+            blobs(&store).await,
+            1,
+            "the other session names one of them"
+        );
+        let b = e.open(&id_b, true).await.unwrap();
+        let history = b.history(None, 10);
+        assert!(
+            history
+                .iter()
+                .any(|i| i.message.role == Role::Tool && i.message.words() == large)
+        );
+        drop(b);
+        e.purge(&id_b).await.unwrap();
+        assert_eq!(blobs(&store).await, 0);
+    });
+}
+
+/// O3, O4: a large text that cannot be read is a placeholder that names it; the rest of the session opens.
+#[test]
+fn an_unreadable_large_text() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let s = create(&e, "balanced", 32_768).await;
+        let large = lines(1_500, 7);
+        exchange(&s, 1, "bash", large.clone()).await;
+        let id = s.id().to_owned();
+        drop((s, e));
+        let hash = palimpsest_core::pass::offload::content_hash(large.as_bytes());
+        let lease = store.claim(&id, true).await.unwrap();
+        let gone = palimpsest_engine::ports::Op::DeletePrefix {
+            table: Table::Blobs,
+            prefix: vec![palimpsest_engine::ports::KeyPart::Text(hash.clone())],
+        };
+        store
+            .apply(
+                &lease,
+                None,
+                vec![gone],
+                palimpsest_engine::ports::Durability::Strict,
+            )
+            .await
+            .unwrap();
+        let s = engine(store).await.open(&id, true).await.unwrap();
+        let history = s.history(None, 10);
+        let words: Vec<String> = history.iter().map(|i| i.message.words()).collect();
+        assert_eq!(words[2], format!("[Content unavailable: {hash}]"));
+        assert_eq!(words[3], "Step 1 is done in src/part_1.rs.");
+    });
+}
+
+/// T4, W5: the log has time, action, messages and tokens before and after, percentages and saving of every compaction,
+/// as data and as Markdown; analytics say what each tool takes and what is not shown of it.
+#[test]
+fn the_session_log() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let s = create(&e, "balanced", 8_192).await;
+        for n in 0..10 {
+            exchange(
+                &s,
+                n,
+                if n % 2 == 0 { "bash" } else { "read" },
+                lines(60, n),
+            )
+            .await;
+        }
+        let done = tend(&s).await.unwrap();
+        let log = s.log().await.unwrap();
+        assert_eq!(log.len(), 1);
+        let entry = &log[0];
+        assert_eq!(entry.tokens, (done.report.before, done.report.after));
+        assert_eq!((entry.window, entry.revision), (8_192, done.revision));
+        assert_eq!(entry.saved(), done.report.freed());
+        assert_eq!(entry.messages.1, done.report.preserved);
+        assert!(entry.at > 0.0);
+        let text = log_markdown("A\n# title", &log, &|_| "2026-01-02T03:04:05".into());
+        let percent = |t: u32| f64::from(t) * 100.0 / 8_192.0;
+        assert!(
+            text.starts_with("# Session log: A # title\n\n## Compacted @ 2026-01-02T03:04:05\n"),
+            "{text}"
+        );
+        assert!(text.contains(&format!(
+            "- Before: {} / 8192 tokens ({:.1} %)",
+            entry.tokens.0,
+            percent(entry.tokens.0)
+        )));
+        assert!(text.contains(&format!(
+            "- Saved: {} tokens ({:.1} %)",
+            entry.saved(),
+            entry.saving_percent()
+        )));
+        for shed in &done.report.passes {
+            assert!(text.contains(&format!(": {} tokens\n", shed.tokens)));
+        }
+        let figures = s.analytics();
+        assert_eq!(figures.tools.iter().map(|t| t.blocks).sum::<u32>(), 20);
+        assert_eq!(figures.total.blocks, 20);
+        assert!(figures.total.saved() > 0 && figures.total.ratio() < 1.0);
+        assert!(
+            figures
+                .tools
+                .is_sorted_by_key(|t| std::cmp::Reverse(t.saved()))
+        );
+        let outcome = s.last_outcome().await.unwrap().unwrap();
+        assert_eq!(outcome.current_tokens, done.report.after);
+    });
+}
