@@ -238,6 +238,8 @@ pub struct Run {
     written: Vec<summarize::Written>,
     /// What the summaries propose to change in the goal.
     proposals: Vec<crate::marker::Proposal>,
+    /// A layer's shorter form that the model wrote.
+    faded: Option<(LayerId, String)>,
     draft: Option<update::Draft>,
     /// What the deterministic passes did, once they ran.
     trimmed: Option<ladder::Trimmed>,
@@ -259,6 +261,7 @@ impl Run {
             waiting: None,
             written: Vec::new(),
             proposals: Vec::new(),
+            faded: None,
             draft: None,
             trimmed: None,
             next_job: 1,

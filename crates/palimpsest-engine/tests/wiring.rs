@@ -1026,3 +1026,158 @@ fn summaries_in_time() {
         assert!(timed.asked().len() > asked);
     });
 }
+
+/// C4: of the layers that fade at a compaction one is rewritten by the model, from its notes and in one call; a bad answer
+/// costs no second call and the cut is deterministic; no layer's own text is ever summarised again.
+#[test]
+fn one_model_call_goes_to_fading() {
+    block_on(async {
+        let long: &str = "- The user asks what each config/part file sets; each sets a limit in seconds, chosen because the old default was too slow.\n- A restart is needed after each change, since the files are read at start.\n- Part zero is set to zero seconds, part one to one second, part two to two seconds, and so on for every part that was asked about.\n- Nobody has measured yet whether the new limits help under load; the user wants to look at that later, once all parts are known.\n- The assistant suggests keeping the limits in one place and generating the files from there.\n- The user likes short answers with the number first and the reason after it.";
+        let short = "- The user asks what each config file of a part sets: each sets a limit in seconds.\n- A restart is needed after each change, in short.";
+        let fades = Rc::new(RefCell::new(Vec::new()));
+        let seen = Rc::clone(&fades);
+        let model = ScriptedModel::new([Answer::text("Yes.")], move |request| {
+            if system_of(request).contains("Main points only") {
+                let prompt = request.messages[1].parts[0].words().to_owned();
+                let n = seen.borrow().len();
+                seen.borrow_mut().push(prompt);
+                if n == 1 {
+                    return Answer::text("I'm sorry, but I can't help with that.");
+                }
+                return Answer::text(short);
+            }
+            Answer::text(long)
+        });
+        let (_, _, s) = session(4096).await;
+        for _ in 0..4 {
+            talk(&s, 24).await;
+            let before = model.asked().len();
+            compact(&s, &model).await;
+            assert!(
+                model.asked().len() - before <= 2,
+                "one summary, one fade at most"
+            );
+        }
+        let fades = fades.borrow();
+        let sizes: Vec<(u8, u32, String)> = s
+            .layers()
+            .iter()
+            .map(|l| (u8::from(l.level), l.tokens, l.summary.clone()))
+            .collect();
+        assert_eq!(fades.len(), 3, "{sizes:?}");
+        assert!(
+            fades
+                .iter()
+                .all(|p| p.contains("chosen because the old default was too slow"))
+        );
+        assert!(fades.iter().all(|p| !p.contains("in short")));
+        let layers = s.layers();
+        assert!(
+            layers[0].summary.starts_with(short),
+            "{}",
+            layers[0].summary
+        );
+        assert!(!layers[1].summary.is_empty() && !layers[1].summary.contains("sorry"));
+        assert!(layers.iter().rev().skip(1).all(|l| u8::from(l.level) < 3));
+    });
+}
+
+/// E2: what happens to a context is told in typed events, under their names.
+#[test]
+fn events_have_names_and_payloads() {
+    block_on(async {
+        let (_, _, s) = session(4096).await;
+        s.set_model("m", 4096, "offload-compact", false)
+            .await
+            .unwrap();
+        let events = record(&s);
+        s.append(NewMessage::user("Run it.")).await.unwrap();
+        let output: String = (0..220)
+            .map(|n| format!("line {n} of the output\n"))
+            .collect();
+        for n in 0..2 {
+            let id = format!("t{n}");
+            let call = Part::ToolCall {
+                id: id.clone(),
+                name: "run".into(),
+                arguments: "{}".into(),
+            };
+            s.append(NewMessage::assistant(vec![call])).await.unwrap();
+            let result = Part::ToolResult {
+                call: id,
+                name: Some("run".into()),
+                text: format!("{n}\n{output}"),
+                error: false,
+            };
+            s.append(NewMessage::tool(vec![result])).await.unwrap();
+        }
+        s.append(NewMessage::assistant(vec![Part::text("It ran.")]))
+            .await
+            .unwrap();
+        talk(&s, 4).await;
+        s.compact(
+            CompactOptions {
+                manual: true,
+                ..CompactOptions::default()
+            },
+            Signal::never(),
+        )
+        .await
+        .unwrap();
+        s.undo_with(IfOver::Show).await.unwrap();
+        let skipped = session(4096).await.2;
+        let others = record(&skipped);
+        let _ = skipped
+            .compact(
+                CompactOptions {
+                    manual: true,
+                    ..CompactOptions::default()
+                },
+                Signal::never(),
+            )
+            .await
+            .unwrap_err();
+        let _ = skipped.restore(9).await.unwrap_err();
+        skipped.snapshot("named").await.unwrap();
+        skipped.restore(1).await.unwrap();
+        let names: std::collections::BTreeSet<String> = events
+            .borrow()
+            .iter()
+            .chain(others.borrow().iter())
+            .map(|e| {
+                let json = serde_json::to_value(e).unwrap();
+                json["event"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        for name in [
+            "compressed",
+            "compression-skipped",
+            "offloaded",
+            "restored",
+            "snapshot-created",
+            "snapshot-restored",
+            "snapshot-error",
+            "auto-snapshot-created",
+            "budget-changed",
+        ] {
+            assert!(names.contains(name), "{name} is not among {names:?}");
+        }
+        // the others, by their payloads
+        let json = |e: &Event| serde_json::to_value(e).unwrap();
+        assert_eq!(
+            json(&Event::CheckpointAged { from: 1, to: 2 }),
+            serde_json::json!({"event": "checkpoint-aged", "from": 1, "to": 2})
+        );
+        assert_eq!(
+            json(&Event::RolloverComplete {
+                session: "x".into(),
+                notes: 3
+            }),
+            serde_json::json!({"event": "rollover-complete", "session": "x", "notes": 3})
+        );
+        assert_eq!(
+            json(&Event::PromptTruncated { sent: 2, read: 1 })["event"],
+            "prompt-truncated"
+        );
+    });
+}

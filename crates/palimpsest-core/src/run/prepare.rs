@@ -86,6 +86,7 @@ impl Run {
                 id,
                 part: part as u32 + 1,
                 parts,
+                fades: None,
                 attempt: 1,
                 target_tokens: (share as u32).max(super::identify::SMALLEST_SUMMARY),
                 system: String::new(),
@@ -103,6 +104,54 @@ impl Run {
             }
             self.queue.push_back(job);
         }
+        if asks_model {
+            let fade = self.fade_job(language);
+            self.queue.extend(fade);
+        }
+    }
+
+    /// The one model call of a compaction that goes to fading (C4): the layer that was the newest, made shorter from
+    /// its notes. Older ones are cut deterministically.
+    fn fade_job(&mut self, language: Option<String>) -> Option<SummaryJob> {
+        let context = &self.context;
+        let room = context.setup().shares.older;
+        if context.setup().policy.fading != Fading::Notes {
+            return None;
+        }
+        let layer = context
+            .view()
+            .layers
+            .iter()
+            .rfind(|l| l.level == Level::Detailed && l.tokens > room && !l.notes.is_empty())?;
+        let notes = layer.notes.iter().filter_map(|n| context.view().note(*n));
+        let passages: Vec<JobPassage> = notes
+            .map(|note| JobPassage {
+                seq: note.covers.first().map_or(0, |s| s.from),
+                role: Role::Assistant,
+                text: note.text.clone(),
+            })
+            .collect();
+        let id = self.next_job;
+        let mut job = SummaryJob {
+            id,
+            part: 1,
+            parts: 1,
+            fades: Some(layer.id),
+            attempt: 1,
+            target_tokens: room * 3 / 4,
+            system: String::new(),
+            prompt: String::new(),
+            nonce: self.nonce(id),
+            passages,
+            mode: self.options.mode,
+            focus: None,
+            language,
+            goal: None,
+            headings: Headings::ByLevel,
+        };
+        job.write_prompt();
+        self.next_job += 1;
+        Some(job)
     }
 
     /// Where one layer is rewritten each time (seed 4), what it said is summarised along.
@@ -187,7 +236,11 @@ impl SummaryJob {
             })
             .collect();
         let request = SummaryRequest {
-            level: Level::Detailed.into(),
+            level: if self.fades.is_some() {
+                Level::Moderate.into()
+            } else {
+                Level::Detailed.into()
+            },
             mode: self.mode,
             goal_text: self.goal.as_deref(),
             focus: self.focus.as_deref(),

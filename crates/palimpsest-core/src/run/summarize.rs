@@ -4,7 +4,7 @@ use palimpsest_tokens::TokenCounter;
 
 use crate::error::CoreError;
 use crate::extractive::{self, Passage};
-use crate::layer::Author;
+use crate::layer::{Author, LayerId};
 use crate::mode::Mode;
 use crate::policy::OnFailure;
 use crate::prompt::Headings;
@@ -40,6 +40,8 @@ pub struct SummaryJob {
     pub nonce: String,
     /// The messages themselves.
     pub passages: Vec<JobPassage>,
+    /// The layer that this summary is a shorter form of, made from its notes; `None` for the new layer's summary.
+    pub fades: Option<LayerId>,
     pub(super) mode: Mode,
     pub(super) focus: Option<String>,
     pub(super) language: Option<String>,
@@ -116,6 +118,13 @@ impl Run {
             }
         };
         debug_assert_eq!(self.stage, Stage::Summarize);
+        if let Some(layer) = waiting.fades {
+            // a fade that fails is cut deterministically: no second call for it (C4)
+            if let SuppliedSummary::Text(text) = answer {
+                self.take_fade(layer, &text, &waiting);
+            }
+            return Ok(());
+        }
         let refuses = self.context.setup().policy.on_failure == OnFailure::Refuse;
         if refuses && matches!(answer, SuppliedSummary::Failed(_)) {
             self.end(Refusal::ModelFailed);
@@ -163,6 +172,22 @@ impl Run {
         Ok(())
     }
 
+    fn take_fade(&mut self, layer: LayerId, text: &str, job: &SummaryJob) {
+        let counter = self.context.counter.as_ref();
+        let (text, _) = clean(text, job);
+        let source = job.source();
+        let draft = retention::Draft {
+            prompt: &job.system,
+            first_message: "",
+            source_tokens: counter.count(&source),
+            summary_tokens: counter.count(&text),
+            hit_length_limit: false,
+        };
+        if retention::reject(&text, &source, &draft).is_none() {
+            self.faded = Some((layer, text));
+        }
+    }
+
     fn author(&self) -> Author {
         self.options
             .model
@@ -185,6 +210,9 @@ impl Run {
             if !job.prompt.is_empty() && self.options.model.is_some() {
                 self.waiting = Some(job.clone());
                 return Some(job);
+            }
+            if job.fades.is_some() {
+                continue; // cut deterministically when its turn comes
             }
             let text = job.extractive(self.context.counter.as_ref());
             self.written.push(Written {

@@ -202,7 +202,13 @@ impl Run {
             let old = Rc::clone(&view.layers[i]);
             let age = layers - i;
             let room = fading.room(age, shares.window).unwrap_or(shares.older);
-            if old.tokens <= room {
+            // a form that is a few marks over its room is not cut again each time: what a model wrote stays
+            let slack = if notes && old.level != Level::Detailed {
+                room / 8
+            } else {
+                0
+            };
+            if old.tokens <= room + slack {
                 continue;
             }
             let level = match (fading, old.level) {
@@ -210,7 +216,11 @@ impl Run {
                 (_, Level::Detailed) => Level::Moderate,
                 _ => Level::Compact,
             };
-            let mut layer = self.text_of_notes(view, &old.notes, level, room);
+            let by_model = self.faded.as_ref().filter(|(id, _)| *id == old.id);
+            let mut layer = match by_model {
+                Some((_, text)) => fit(text, room * 3 / 4, level, counter),
+                None => self.text_of_notes(view, &old.notes, level, room),
+            };
             if layer.is_empty() {
                 layer = fit(&old.summary, room, level, counter);
             }

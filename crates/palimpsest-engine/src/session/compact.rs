@@ -7,6 +7,7 @@ use futures_util::{StreamExt, pin_mut};
 use palimpsest_core::context::Cause;
 use palimpsest_core::message::{Role, Seq};
 use palimpsest_core::mode::Mode;
+use palimpsest_core::rendition::{ReducedKind, Rendition};
 use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose as Asked, RequestMessage, RequestOptions,
     Usage,
@@ -127,6 +128,18 @@ impl Speed {
             + f64::from(write) / self.writes.unwrap_or(2.0);
         (60_000.0 + expected * 4_000.0).min(3_600_000.0) as u32
     }
+}
+
+/// Messages that stood in a shorter form and are shown as they were said again.
+pub(super) fn shown_anew(
+    state: &super::State,
+    view: &palimpsest_core::context::View,
+) -> Vec<Event> {
+    let before = state.context.view().reduced.keys();
+    before
+        .filter(|seq| matches!(view.rendition(**seq), Rendition::Verbatim))
+        .map(|seq| Event::Restored { seq: *seq })
+        .collect()
 }
 
 /// Excerpts and recalled quotes of messages that arrived after the run was planned stay as they are.
@@ -547,6 +560,7 @@ impl Session {
         } else {
             Purpose::Rollback
         };
+        let mut told: Vec<Event> = Vec::new();
         let proposes = !found.proposals.is_empty();
         let mut snapshot_number = 0;
         let mut aged = Vec::new();
@@ -599,7 +613,13 @@ impl Session {
                 let epoch = state.context.counter().epoch();
                 let mut forms = state.stored_forms.clone();
                 forms.retain(|seq, _| view.reduced.contains_key(seq));
+                told.extend(shown_anew(state, &view));
                 for (seq, reduced) in super::append::new_forms(state, &view) {
+                    if reduced.kind == ReducedKind::Offloaded {
+                        let full = state.messages.get(&seq).map_or(0, |s| s.tokens);
+                        let freed = full.saturating_sub(reduced.tokens);
+                        told.push(Event::Offloaded { seq, freed });
+                    }
                     let row = RenditionRow {
                         reduced: (*reduced).clone(),
                         counted_by: epoch,
@@ -676,6 +696,9 @@ impl Session {
         }
         if proposes {
             self.emit_proposals();
+        }
+        for event in &told {
+            self.emit(event);
         }
         for (from, to) in aged {
             self.emit(&Event::CheckpointAged { from, to });

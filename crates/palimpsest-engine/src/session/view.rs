@@ -208,10 +208,12 @@ impl Session {
     ) -> Result<(), EngineError> {
         let id = self.0.id.clone();
         let now = self.now();
+        let mut told = Vec::new();
         self.write(
             Durability::Strict,
             |state| {
                 continue_numbers(&mut view, state);
+                told = super::compact::shown_anew(state, &view);
                 let row = revision_row(&view, parent, &forms, state.head.tip, now);
                 let ops = vec![Op::Add {
                     table: Table::Revisions,
@@ -235,6 +237,9 @@ impl Session {
         )
         .await?;
         let revision = self.head().revision;
+        for event in &told {
+            self.emit(event);
+        }
         self.emit(&Event::ViewChanged { revision });
         self.emit_budget();
         Ok(())
