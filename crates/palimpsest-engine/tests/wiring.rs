@@ -1092,9 +1092,10 @@ fn events_have_names_and_payloads() {
             .unwrap();
         let events = record(&s);
         s.append(NewMessage::user("Run it.")).await.unwrap();
-        let output: String = (0..220)
-            .map(|n| format!("line {n} of the output\n"))
+        let lines: Vec<String> = (0..220)
+            .map(|n| format!("line {n} of the output"))
             .collect();
+        let output = lines.join("\n");
         for n in 0..2 {
             let id = format!("t{n}");
             let call = Part::ToolCall {
