@@ -138,7 +138,7 @@ test("bad input is a typed error", () => {
         code(() => compact(cyclic, { window: 1000 })), code(() => compact("x", { window: 1000 })), code(() => compact([7], { window: 1000 })),
         code(() => compact([{ role: "user", content: 1n }], { window: 1000 })), code(() => compact([deep], { window: 1000 })),
         ...[0, -1, NaN, Infinity, 1.5, "8192", 2 ** 32, null, undefined].map((window) => code(() => compact(hi, { window }))),
-        code(() => compact(hi, { window: 1000, policy: "no" })), code(() => compact(hi, { window: 1000, policy: { name: "x" } })),
+        code(() => compact(hi, { window: 1000, policy: "no" })), code(() => compact(hi, { window: 1000, policy: { nam: "x" } })),
         code(() => compact(hi, { window: 1000, maxToken: 5 })), code(() => compact(hi)), code(() => compact(hi, { window: 1000, state: { a: 1 } })),
         code(() => compact(hi, { window: 1000, dialect: "klingon" })), code(() => compact(hi, { window: 1000, pins: [""] })),
         code(() => compact([{ role: "user", content: "word ".repeat(5000) }], { window: 300 })), code(() => countTokens({})), code(() => validate(null)),
@@ -152,7 +152,7 @@ test("bad input is a typed error", () => {
   const window = Array(9).fill("invalid_window");
   assert.deepEqual(got.codes, [
     "bad_input", "bad_input", "bad_input", "bad_input", "bad_input", ...window.slice(0, 8), "invalid_options",
-    "unknown_policy", "invalid_options", "invalid_options", "invalid_options", "invalid_options", "bad_input", "empty_record",
+    "unknown_policy", "invalid_policy", "invalid_options", "invalid_options", "invalid_options", "bad_input", "empty_record",
     "cannot_fit", "bad_input", "bad_input",
   ]);
   assert.deepEqual(got.polluted, [null, true, 4]);

@@ -337,13 +337,17 @@ fn invariants_hold() {
         .chain([Policy::from_value(&truncate).unwrap()])
         .collect();
     let each = cases.div_ceil(policies.len() as u32);
-    for policy in policies {
-        under(&policy, each);
+    let counts: RefCell<BTreeMap<&'static str, u32>> = RefCell::default();
+    for policy in &policies {
+        under(policy, each, &counts);
+    }
+    let all = each * policies.len() as u32;
+    for (class, n) in counts.into_inner() {
+        assert!(n * 20 >= all, "only {n} of {all} cases had {class}");
     }
 }
 
-fn under(policy: &Policy, cases: u32) {
-    let counts: RefCell<BTreeMap<&str, u32>> = RefCell::default();
+fn under(policy: &Policy, cases: u32, counts: &RefCell<BTreeMap<&'static str, u32>>) {
     let mut runner = TestRunner::new(Config {
         cases,
         failure_persistence: None,
@@ -358,7 +362,7 @@ fn under(policy: &Policy, cases: u32) {
     runner
         .run(&strategy, |(events, window, system)| {
             let mut world = World::new(window, system, policy);
-            let mut seen: Vec<&str> = Vec::new();
+            let mut seen: Vec<&'static str> = Vec::new();
             for event in events {
                 match event {
                     Event::User(text) => world.say(Role::User, vec![Part::text(text)]),
@@ -458,11 +462,4 @@ fn under(policy: &Policy, cases: u32) {
             Ok(())
         })
         .unwrap();
-    for (class, n) in counts.into_inner() {
-        assert!(
-            n * 20 >= cases,
-            "only {n} of {cases} cases had {class} under {}",
-            policy.name
-        );
-    }
 }
