@@ -165,13 +165,13 @@ impl Run {
                 adjustments.push("made the older layers one step shorter".into());
             }
         }
-        // A policy that covers nothing goes down to its target at once, not to the limit at every message.
+        // A policy that covers nothing goes down some way at once, not to the limit at every message.
         let covers = policy.covers_with().is_some();
         let before = context.tokens();
         let most = if covers || !context.is_due() || self.options.manual {
             limit
         } else {
-            aim.min(limit)
+            below_trigger(context, limit).max(aim).min(limit)
         };
         if before > most {
             let mut smaller = context.clone();
@@ -188,6 +188,15 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// An eighth below the limit, or so far below that the bound of the count does not reach the trigger.
+fn below_trigger(context: &Context, limit: u32) -> u32 {
+    let mut most = limit - limit / 8;
+    while most > 0 && most.saturating_add(context.counter.bound(most)) >= context.trigger() {
+        most -= most / 16 + 1;
+    }
+    most
 }
 
 /// The references that the old window showed and the new one does not.
