@@ -296,7 +296,7 @@ await attempt("tiktoken", async () => {
   add("tiktoken (wasm) o200k", (text) => encoding.encode_ordinary(text).length);
 });
 await attempt("@huggingface/tokenizers", async () => {
-  const { Tokenizer } = await from("@huggingface/tokenizers");
+  const { Tokenizer } = await from("@huggingface/tokenizers").then((m) => (m.Tokenizer ? m : m.default));
   const family = FAMILIES[0];
   const config = path.join(oracles, `node_modules/@lenml/tokenizer-${family.file}/models/tokenizer_config.json`);
   const tokenizer = new Tokenizer(structuredClone(family.json), fs.existsSync(config) ? JSON.parse(fs.readFileSync(config, "utf8")) : {});

@@ -228,6 +228,9 @@ impl Setup {
     }
 }
 
+/// Tokens that a template may put around a tool call, an image or a file.
+const LOOSE_TOKENS: u32 = 24;
+
 /// Tokens of what is shown, by who said it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
@@ -262,11 +265,14 @@ struct OpenCalls {
     open: BTreeMap<String, u32>,
     unanswered: u32,
     orphans: u32,
+    /// Parts whose form in a prompt only the template knows.
+    loose: u32,
 }
 
 impl OpenCalls {
     fn see(&mut self, role: Role, parts: &[Part]) {
         for part in parts {
+            self.loose += u32::from(part.is_loose());
             match part {
                 Part::ToolCall { id, .. } if role == Role::Assistant => {
                     *self.open.entry(id.clone()).or_default() += 1;
@@ -644,6 +650,15 @@ impl Context {
     /// provider's own count of what was sent, with what was added since counted or estimated.
     pub fn count(&self) -> Count {
         let own = self.tokens();
+        // An estimate's own bound allows for it.
+        let exact = self.counter.source() == Source::Exact;
+        let loose = if exact {
+            LOOSE_TOKENS
+                .saturating_mul(self.calls.loose)
+                .saturating_add(self.setup.tools / 4)
+        } else {
+            0
+        };
         let counted = self.counter.source() == Source::Exact && self.stale == 0;
         let messages = self.shown.len() as u32 + 2;
         let Some(anchor) = self.anchor else {
@@ -652,7 +667,8 @@ impl Context {
                 .bound(own.saturating_sub(self.stale))
                 // Another vocabulary's count is off by up to a fifth, see the comparison of families.
                 .saturating_add(self.stale.div_ceil(5))
-                .saturating_add(self.counter.template_bound(messages));
+                .saturating_add(self.counter.template_bound(messages))
+                .saturating_add(loose);
             return if counted && bound == 0 {
                 Count::exact(own)
             } else {
@@ -670,10 +686,16 @@ impl Context {
             .saturating_add(self.beside())
             .saturating_add(added);
         let new = (self.entries.len() - anchor.entries) as u32;
+        let loose: u32 = self.entries[anchor.entries..]
+            .iter()
+            .flat_map(|entry| &entry.message.parts)
+            .map(|part| u32::from(exact && part.is_loose()) * LOOSE_TOKENS)
+            .fold(0, u32::saturating_add);
         let bound = self
             .counter
             .bound(added)
             .saturating_add(self.stale.min(added).div_ceil(5))
+            .saturating_add(loose)
             .saturating_add(if new == 0 {
                 0
             } else {

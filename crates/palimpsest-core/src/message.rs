@@ -149,6 +149,14 @@ impl Part {
         }
     }
 
+    /// Whether only the model's template knows what form it has in a prompt: its tokens are never exact.
+    pub const fn is_loose(&self) -> bool {
+        matches!(
+            self,
+            Self::ToolCall { .. } | Self::Image { .. } | Self::File { .. }
+        )
+    }
+
     /// Nothing a model could see: empty text, or thinking.
     pub fn is_empty(&self) -> bool {
         match self {

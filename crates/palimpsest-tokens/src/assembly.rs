@@ -20,6 +20,14 @@ pub(crate) enum Kind {
     Spm { space_prefix: bool },
 }
 
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Spm {
+            space_prefix: false,
+        }
+    }
+}
+
 impl Kind {
     /// Whether tokens are UTF-8 with `▁` for a space and bytes only as a fallback. Otherwise they are bytes in
     /// GPT-2's alphabet.
@@ -59,7 +67,7 @@ pub(crate) const CONTROL: u8 = 3;
 pub(crate) const USER_DEFINED: u8 = 4;
 
 /// A vocabulary without its tables: what a snapshot holds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Parts {
     pub(crate) model: String,
     pub(crate) pre: String,

@@ -5,6 +5,7 @@ use crate::{
     assembly::{Assembly, kind},
     error::Error,
     json::{Limits, Parser},
+    snapshot::Reading,
 };
 
 /// How far a [`Loader`] is.
@@ -52,6 +53,8 @@ pub struct Loader {
 #[derive(Debug)]
 enum Work {
     Reading(Box<Parser>),
+    /// A snapshot.
+    Unpacking(Box<Reading>),
     Building(Box<Assembly>),
 }
 
@@ -80,10 +83,9 @@ impl Loader {
         }
     }
 
-    /// From a snapshot, see [`Vocabulary::to_bytes`]: checked at once, its tables built in steps.
+    /// From a snapshot, see [`Vocabulary::to_bytes`]: that it is whole is checked at once, its tables are built in steps.
     pub fn from_snapshot(bytes: &[u8]) -> Result<Self, Error> {
-        let parts = crate::snapshot::read(bytes)?;
-        let work = Work::Building(Box::new(Assembly::resume(parts)));
+        let work = Work::Unpacking(Box::new(crate::snapshot::read(bytes)?));
         Ok(Self {
             work,
             waiting: Vec::new(),
@@ -94,7 +96,7 @@ impl Loader {
 
     /// Adds bytes of the answer. Bytes after the vocabulary is complete are ignored.
     pub fn push(&mut self, bytes: &[u8]) {
-        if matches!(self.work, Work::Building(_)) {
+        if !matches!(self.work, Work::Reading(_)) {
             return;
         }
         if self.read == self.waiting.len() {
@@ -136,6 +138,13 @@ impl Loader {
                 (self.waiting, self.read) = (Vec::new(), 0);
                 Ok(Progress::Working)
             }
+            Work::Unpacking(reading) => {
+                if reading.step(budget / ITEM)? {
+                    let parts = reading.finish();
+                    self.work = Work::Building(Box::new(Assembly::resume(parts)));
+                }
+                Ok(Progress::Working)
+            }
             Work::Building(assembly) => {
                 let done = assembly.step(budget / ITEM)?;
                 Ok(if done {
@@ -153,7 +162,7 @@ impl Loader {
         while self.step(usize::MAX / 2)? != Progress::Ready {}
         match self.work {
             Work::Building(assembly) => assembly.finish(),
-            Work::Reading(_) => Err(Error::Incomplete),
+            Work::Reading(_) | Work::Unpacking(_) => Err(Error::Incomplete),
         }
     }
 }

@@ -57,8 +57,64 @@ impl Vocabulary {
     }
 }
 
-/// Reads and checks a snapshot.
-pub(crate) fn read(bytes: &[u8]) -> Result<Parts, Error> {
+/// A snapshot that is being read: the head at once, its merges in steps.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    data: Vec<u8>,
+    at: usize,
+    parts: Parts,
+    /// Merges that are still to be read.
+    left: usize,
+    /// What the last merge made.
+    last: i32,
+}
+
+impl Reading {
+    /// Reads about so many merges. `true` when all were read.
+    pub(crate) fn step(&mut self, items: usize) -> Result<bool, Error> {
+        let mut reader = Reader {
+            data: &self.data,
+            at: self.at,
+        };
+        let texts = &self.parts.texts;
+        for _ in 0..items.max(1).min(self.left) {
+            let word = reader.number()?;
+            let step = word >> 1;
+            self.last = self
+                .last
+                .wrapping_add((step >> 1).cast_signed() ^ -(step & 1).cast_signed());
+            let (left, right) = (reader.number()?, reader.number()?);
+            let made = self.last.cast_unsigned();
+            let text = |id: u32| texts.get(id as usize);
+            let (a, b) = (text(left), text(right));
+            let whole = text(made).split_at_checked(a.len());
+            if a.is_empty() || b.is_empty() || whole != Some((a, b)) {
+                return reader.malformed("merge");
+            }
+            self.parts.merges.push(Merge {
+                left,
+                right,
+                made,
+                tied: word & 1 != 0,
+            });
+            self.left -= 1;
+        }
+        self.at = reader.at;
+        if self.left == 0 && reader.at != self.data.len() {
+            return reader.malformed("more than a snapshot");
+        }
+        Ok(self.left == 0)
+    }
+
+    /// What was read, when [`Self::step`] has said that all is.
+    pub(crate) fn finish(&mut self) -> Parts {
+        self.data = Vec::new();
+        std::mem::take(&mut self.parts)
+    }
+}
+
+/// Begins to read a snapshot, and checks that it is whole.
+pub(crate) fn read(bytes: &[u8]) -> Result<Reading, Error> {
     if bytes.len() < MAGIC.len() + 1 {
         return Err(Error::Incomplete);
     }
@@ -122,39 +178,22 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Parts, Error> {
     if n > (data.len() - reader.at) / 3 {
         return Err(Error::Incomplete);
     }
-    let mut merges = Vec::with_capacity(n);
-    let mut last = 0_i32;
-    for _ in 0..n {
-        let word = reader.number()?;
-        let step = word >> 1;
-        last = last.wrapping_add((step >> 1).cast_signed() ^ -(step & 1).cast_signed());
-        let (left, right) = (reader.number()?, reader.number()?);
-        let made = last.cast_unsigned();
-        let text = |id: u32| texts.get(id as usize);
-        let (a, b) = (text(left), text(right));
-        let whole = text(made).split_at_checked(a.len());
-        if a.is_empty() || b.is_empty() || whole != Some((a, b)) {
-            return reader.malformed("merge");
-        }
-        merges.push(Merge {
-            left,
-            right,
-            made,
-            tied: word & 1 != 0,
-        });
-    }
-    if reader.at != data.len() {
-        return reader.malformed("more than a snapshot");
-    }
-    Ok(Parts {
-        model,
-        pre,
-        kind,
-        add_bos: flags & 1 != 0,
-        texts,
-        tokens,
-        specials,
-        merges,
+    let at = reader.at;
+    Ok(Reading {
+        data: data.to_vec(),
+        at,
+        parts: Parts {
+            model,
+            pre,
+            kind,
+            add_bos: flags & 1 != 0,
+            texts,
+            tokens,
+            specials,
+            merges: Vec::with_capacity(n),
+        },
+        left: n,
+        last: 0,
     })
 }
 

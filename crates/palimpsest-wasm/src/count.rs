@@ -3,12 +3,15 @@ use std::rc::Rc;
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::message::Origin;
 use palimpsest_core::rendition::verbatim_tokens;
-use palimpsest_tokens::{Count, Estimator, Source, TokenCounter};
+use palimpsest_tokens::{Count, CountRole, Estimator, Source, TokenCounter};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::boundary;
 use crate::error::Failure;
+
+/// Tokens that a template may put around a tool call, an image or a file.
+const LOOSE_TOKENS: u32 = 24;
 
 /// Counts tokens: with a model's own vocabulary, or by estimate.
 #[wasm_bindgen]
@@ -77,20 +80,37 @@ impl Counter {
             None => dialect::detect(&values).unwrap_or(Dialect::OpenAi),
         };
         let parsed = dialect::parse(&values, dialect, Origin::Host)?;
-        let overhead = self.0.overhead();
         let system = parsed
             .system
             .iter()
-            .map(|line| self.0.count(&line.text).saturating_add(overhead.system));
+            .map(|line| self.0.count_message(CountRole::System, &line.text));
         let said = parsed
             .messages
             .iter()
             .map(|from| verbatim_tokens(&from.message, self.0.as_ref()));
-        let tokens = system.chain(said).fold(overhead.base, u32::saturating_add);
+        let base = self.0.overhead().base;
+        let tokens = system.chain(said).fold(base, u32::saturating_add);
+        let loose = parsed
+            .messages
+            .iter()
+            .flat_map(|from| &from.message.parts)
+            .filter(|part| part.is_loose())
+            .count();
+        let messages = parsed.system.len() + parsed.messages.len();
+        // The texts may be counted exactly; what a template puts around them is not known from the texts.
+        let template = self
+            .0
+            .template_bound(messages as u32)
+            .saturating_add(LOOSE_TOKENS.saturating_mul(loose as u32));
+        let bound = self.0.bound(tokens).saturating_add(template);
         Ok(Count {
             tokens,
-            source: self.0.source(),
-            bound: self.0.bound(tokens),
+            source: if bound == 0 {
+                self.0.source()
+            } else {
+                Source::Estimated
+            },
+            bound,
         })
     }
 }
@@ -114,5 +134,60 @@ mod tests {
             counter.prompt("{}", None).unwrap_err(),
             Failure::new("bad_input", "Expected an array of messages.")
         );
+    }
+
+    /// B7, B8: the same exchange with a tool call has the same count in every dialect; and with a vocabulary, whose texts are
+    /// exact, a prompt's template is still said to be a guess.
+    #[test]
+    fn every_dialect_counts_alike() {
+        let counter = Counter::estimator(Some("qwen3:8b".into()));
+        let openai = r#"[{"role":"user","content":"Weather in Oslo?"},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]},
+            {"role":"tool","tool_call_id":"a","content":"4 degrees, rain"},{"role":"assistant","content":"Cold and wet."}]"#;
+        let ollama = r#"[{"role":"user","content":"Weather in Oslo?"},
+            {"role":"assistant","content":"","tool_calls":[{"function":{"name":"weather","arguments":{"city":"Oslo"}}}]},
+            {"role":"tool","tool_name":"weather","content":"4 degrees, rain"},{"role":"assistant","content":"Cold and wet."}]"#;
+        let anthropic = r#"[{"role":"user","content":"Weather in Oslo?"},
+            {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"weather","input":{"city":"Oslo"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"4 degrees, rain"}]},{"role":"assistant","content":"Cold and wet."}]"#;
+        let vercel = r#"[{"role":"user","content":"Weather in Oslo?"},
+            {"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"weather","input":{"city":"Oslo"}}]},
+            {"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"weather","output":{"type":"text","value":"4 degrees, rain"}}]},
+            {"role":"assistant","content":"Cold and wet."}]"#;
+        let of = |text: &str| counter.count(text);
+        let overhead = counter.0.overhead();
+        let expected = overhead.base
+            + overhead.user
+            + 2 * overhead.assistant
+            + overhead.tool
+            + [
+                "Weather in Oslo?",
+                "weather",
+                r#"{"city":"Oslo"}"#,
+                "4 degrees, rain",
+                "Cold and wet.",
+            ]
+            .map(of)
+            .iter()
+            .sum::<u32>();
+        for (dialect, messages) in [
+            ("openai", openai),
+            ("ollama", ollama),
+            ("anthropic", anthropic),
+            ("ai-sdk", vercel),
+        ] {
+            let got = counter.prompt(messages, Some(dialect)).unwrap();
+            // a call's frame is charged too
+            assert!(
+                got.tokens.abs_diff(expected) <= 8,
+                "{dialect}: {got:?} {expected}"
+            );
+            assert_eq!(
+                got.tokens,
+                counter.prompt(openai, Some("openai")).unwrap().tokens,
+                "{dialect}"
+            );
+            assert!(got.bound >= 24, "{dialect}: {got:?}");
+        }
     }
 }
