@@ -39,6 +39,8 @@ enum Event {
     /// A result nobody asked for.
     Orphan(String),
     Empty,
+    /// A reply or a result larger than the window.
+    Huge(u8),
     Compact {
         summarizer: Summarizer,
         manual: bool,
@@ -96,6 +98,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => prop::collection::vec((0u8..6, fate, words()), 1..4).prop_map(Event::Tools),
         1 => words().prop_map(Event::Orphan),
         1 => Just(Event::Empty),
+        1 => any::<u8>().prop_map(Event::Huge),
         4 => (summarizer, any::<bool>()).prop_map(|(summarizer, manual)| Event::Compact { summarizer, manual }),
         1 => any::<u8>().prop_map(Event::HardLimit),
         1 => Just(Event::Emergency),
@@ -149,6 +152,11 @@ impl World {
         });
         self.said.push(Rc::clone(&message));
         self.context.push(message);
+    }
+
+    fn has_called(&self, id: u8) -> bool {
+        let id = format!("call_{id}");
+        self.said.iter().any(|m| m.calls().any(|c| c == id))
     }
 
     fn tools(&mut self, calls: &[(u8, Fate, String)]) {
@@ -322,7 +330,7 @@ impl World {
 }
 
 /// I1, I2, I3, I4, I5, I7, I8, I10, C6, B7, P10, E4: random conversations with parallel, missing, late, orphaned and
-/// reused tool calls, empty messages, every kind of summariser, undo, lift, marks, emergencies and changes of window;
+/// reused tool calls, empty messages, messages over the window, every kind of summariser, undo, lift, marks, emergencies and changes of window;
 /// under every preset, and under `truncate`.
 #[test]
 fn invariants_hold() {
@@ -381,6 +389,12 @@ fn under(policy: &Policy, cases: u32, counts: &RefCell<BTreeMap<&'static str, u3
                                 .any(|c| c.1 == Fate::Late)
                                 .then_some("late results"),
                         );
+                        seen.extend(
+                            calls
+                                .iter()
+                                .any(|c| world.has_called(c.0))
+                                .then_some("reused ids"),
+                        );
                         world.tools(&calls);
                     }
                     Event::Orphan(text) => {
@@ -396,6 +410,16 @@ fn under(policy: &Policy, cases: u32, counts: &RefCell<BTreeMap<&'static str, u3
                     Event::Empty => {
                         seen.push("empty messages");
                         world.say(Role::User, vec![Part::text("")]);
+                    }
+                    Event::Huge(n) => {
+                        seen.push("messages over the window");
+                        let window = world.context.setup().shares.window as usize;
+                        let text = format!("line {n} of a long output\n").repeat(window / 6);
+                        if n % 2 == 0 {
+                            world.say(Role::Assistant, vec![Part::text(text)]);
+                        } else {
+                            world.tools(&[(n % 6, Fate::Answered, text)]);
+                        }
                     }
                     Event::Compact { summarizer, manual } => {
                         seen.push("compactions");
