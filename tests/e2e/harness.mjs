@@ -29,7 +29,7 @@ const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", "
 export const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; " +
   "font-src 'self'; connect-src 'self' http://localhost:* http://127.0.0.1:*; manifest-src 'self'; worker-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types palimpsest-worker";
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types palimpsest-worker shell";
 
 /** Serves the app on a free port of this machine. */
 export async function serve() {

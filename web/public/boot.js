@@ -12,7 +12,14 @@ try {
 }
 const crash = document.getElementById("crash");
 document.getElementById("reload").addEventListener("click", () => location.reload());
-init({ module_or_path: "palimpsest_web_bg.wasm" }).catch((error) => {
+init({ module_or_path: "palimpsest_web_bg.wasm" }).then(offline, (error) => {
   crash.querySelector("code").textContent = String(error);
   crash.hidden = false;
 });
+
+// Once the page stands: the shell for visits without a network. The one script that may be named is ours.
+function offline() {
+  const policy = globalThis.trustedTypes?.createPolicy("shell", { createScriptURL: () => "sw.js" });
+  const name = policy?.createScriptURL("") ?? "sw.js";
+  setTimeout(() => navigator.serviceWorker?.register(name).catch(() => {}), 2000);
+}

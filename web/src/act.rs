@@ -10,11 +10,12 @@ use leptos::task::spawn_local;
 use palimpsest_browser::{HeadNote, StorageEvent, Tabs, settings};
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::layer::Layer;
-use palimpsest_core::message::Role;
-use palimpsest_core::request::{Delta, RequestMessage};
+use palimpsest_core::message::{Part, Role};
+use palimpsest_core::request::Delta;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::ports::{Signal, StoreError, World};
+use palimpsest_engine::rows::RevisionRow;
 use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage, SendEvent, SendOptions};
 use palimpsest_engine::{Engine, NewSession, Session};
 use palimpsest_tokens::{Estimator, TokenCounter};
@@ -32,9 +33,21 @@ use crate::text::{T, bytes, fill, number, t};
 use crate::tokenizer;
 use crate::view::budget::Activity;
 use crate::view::card::{Card, State};
+use crate::view::hit::Place;
 use crate::view::kept::Kept;
 use crate::view::model::Connection;
-use crate::view::thread::Entry;
+use crate::view::thread::{Entry, Stats};
+
+mod branch;
+mod library;
+mod records;
+
+pub use branch::{flip, last_said, regenerate, resend, words};
+pub use library::{duplicate, erase, export_all, export_session, pin_session, search};
+pub use records::{
+    add_milestone, ask_lift, compare, delete_snapshot, forget_quote, lift, pin, preview,
+    reach_goal, remove_goal_item, restore, set_goal, snapshot, turn_goal_item, unpin,
+};
 
 /// Where the settings stand in localStorage.
 const SETTINGS: &str = "palimpsest.settings";
@@ -47,6 +60,9 @@ const COUNT_EVERY: i32 = 250;
 
 /// Milliseconds between a change in another tab and the reading of it.
 const FOLLOW_AFTER: i32 = 150;
+
+/// The largest text file that goes with a message, in bytes.
+const LARGEST_FILE: u32 = 4_000_000;
 
 /// Milliseconds a note stays.
 const NOTE_STAYS: i32 = 10_000;
@@ -68,8 +84,12 @@ struct Back {
     passing: RefCell<BTreeMap<u32, (u32, Card)>>,
     /// Another tab writes the session that is shown here.
     follower: Cell<bool>,
+    /// A compaction that a person asked for runs: what is sent waits for it.
+    manual: Cell<bool>,
     /// A reading along that is under way, so that many changes cause one.
     following: Cell<bool>,
+    /// What the replies of this visit cost, by their numbers.
+    costs: RefCell<BTreeMap<u32, Stats>>,
     /// What has come in of a reply and is not shown yet.
     incoming: RefCell<Incoming>,
     toasts: Cell<u32>,
@@ -177,7 +197,9 @@ pub fn start(state: AppState) {
             listener: Cell::new(0),
             passing: RefCell::default(),
             follower: Cell::new(false),
+            manual: Cell::new(false),
             following: Cell::new(false),
+            costs: RefCell::default(),
             incoming: RefCell::default(),
             toasts: Cell::new(0),
         });
@@ -343,6 +365,7 @@ async fn create_now(back: &Rc<Back>) {
     let new = back.state.settings.with_untracked(|s| NewSession {
         model: s.model.clone(),
         window: s.window,
+        policy: s.policy.clone(),
         ..NewSession::default()
     });
     match back.engine.create(new).await {
@@ -362,6 +385,24 @@ pub fn open(id: String) {
             return;
         }
         open_now(&back, &id, false).await;
+    });
+}
+
+/// Opens a session at a message or a layer.
+pub fn open_at(id: String, place: Place) {
+    with_engine(move |back| async move {
+        go(Screen::Chat);
+        if back.session().is_none_or(|s| s.id() != id) {
+            open_now(&back, &id, false).await;
+        }
+        match place {
+            Place::Title => {}
+            Place::Message(n) => back.state.jump.set(n),
+            Place::Layer(_) => {
+                look(Lens::Overlay);
+                go(Screen::Context);
+            }
+        }
     });
 }
 
@@ -435,6 +476,9 @@ pub fn take_over() {
 async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     let state = back.state;
     back.passing.borrow_mut().clear();
+    back.costs.borrow_mut().clear();
+    state.waiting.set(None);
+    state.attached.set(Vec::new());
     state.reply.set(None);
     state.activity.set(Activity::Quiet);
     state.notice.update(|n| {
@@ -540,6 +584,8 @@ pub fn take_back(id: u32, undo: Undo) {
         let (id, title) = match undo {
             Undo::Delete { id, title } => (id, title),
             Undo::EvenIfOver => return undo_now(&back, IfOver::Show).await,
+            Undo::LiftAll { layer } => return lift(layer, true),
+            Undo::Restore { n } => return restore(n),
         };
         match back.engine.undelete(&id).await {
             Ok(()) => {
@@ -559,11 +605,31 @@ pub fn take_back(id: u32, undo: Undo) {
 
 // ── showing ─────────────────────────────────────────────────────────────────────────────────────
 
-/// Everything of the open session, in one tick.
+/// Everything of the open session, in one tick: what has to be read is read before anything is shown.
 async fn show_all(back: &Rc<Back>) {
+    let Some(session) = back.session() else {
+        return;
+    };
+    let story = story(&session).await;
+    if back.session().is_none_or(|s| s.id() != session.id()) {
+        return;
+    }
     show_head(back);
     show_window(back);
-    show_thread(back).await;
+    records::show(back);
+    show_thread(back, &session, &story);
+}
+
+/// What a session's cards are made of: its revisions, and the layers they wrote.
+async fn story(session: &Session) -> (Vec<RevisionRow>, BTreeMap<u32, Layer>) {
+    let rows = session.revisions().await.unwrap_or_default();
+    let mut written: BTreeMap<u32, Layer> = BTreeMap::new();
+    for id in rows.iter().filter_map(|r| r.report.as_ref()?.layer) {
+        if let Ok(layer) = session.layer(id).await {
+            written.insert(id, (*layer).clone());
+        }
+    }
+    (rows, written)
 }
 
 /// Title, model, window, records.
@@ -578,14 +644,12 @@ fn show_head(back: &Back) {
         title: head.title,
         model: head.model,
         window: head.window,
+        policy: head.policy,
         system: records.system.clone(),
         messages: head.last_seq.map_or(0, bind::place),
         follower: back.follower.get(),
     };
     back.state.open.set(Some(open));
-    back.state
-        .pins
-        .set(records.pins.iter().map(|p| p.text.clone()).collect());
 }
 
 /// Budget, layers and the window itself.
@@ -606,26 +670,17 @@ fn show_window(back: &Back) {
 }
 
 /// Messages and cards.
-async fn show_thread(back: &Rc<Back>) {
-    let Some(session) = back.session() else {
-        return;
-    };
+fn show_thread(
+    back: &Back,
+    session: &Session,
+    (rows, written): &(Vec<RevisionRow>, BTreeMap<u32, Layer>),
+) {
     let state = back.state;
-    let rows = session.revisions().await.unwrap_or_default();
-    let mut written: BTreeMap<u32, Layer> = BTreeMap::new();
-    for id in rows.iter().filter_map(|r| r.report.as_ref()?.layer) {
-        if let Ok(layer) = session.layer(id).await {
-            written.insert(id, (*layer).clone());
-        }
-    }
-    if back.session().is_none_or(|s| s.id() != session.id()) {
-        return;
-    }
     let head = session.head();
     let limit = session.budget().limit;
     let mut cards: BTreeMap<u32, Card> = BTreeMap::new();
     let mut places = Vec::new();
-    for (after, card) in bind::cards(&rows, head.revision, &written, limit) {
+    for (after, card) in bind::cards(rows, head.revision, written, limit) {
         places.push((after, card.number));
         cards.insert(card.number, card);
     }
@@ -638,7 +693,10 @@ async fn show_thread(back: &Rc<Back>) {
     drop(passing);
     let items = session.history(None, usize::MAX);
     state.cards.set(cards);
-    state.thread.set(bind::thread(&items, &head.model, &places));
+    let costs = back.costs.borrow();
+    let entries = bind::thread(&items, &head.model, &places, &costs);
+    drop(costs);
+    state.thread.set(entries);
 }
 
 /// What the engine tells.
@@ -721,7 +779,10 @@ pub fn compact(focus: String) {
             manual: true,
             ..summariser(&back)
         };
+        back.manual.set(true);
         run(&back, &session, options).await;
+        back.manual.set(false);
+        send_waiting(&back, &session);
     });
 }
 
@@ -890,30 +951,116 @@ pub fn read_layer(id: u32) {
 
 // ── talking ─────────────────────────────────────────────────────────────────────────────────────
 
-/// Says something. Whether it was taken: if not, the text stays where it is.
+/// Says something. Whether it was taken: if not, the text stays where it is. While a reply comes in or a
+/// person's compaction runs, it waits.
 pub fn send(text: String) -> bool {
     let Some(back) = back() else { return false };
     let state = back.state;
     let Some(session) = back.writer() else {
         return false;
     };
-    if session.is_replying() {
-        return false;
+    if session.is_replying() || back.manual.get() {
+        if state.waiting.with_untracked(Option::is_some) {
+            return false;
+        }
+        keep_draft(session.id(), "");
+        state.say(t(T::Waits));
+        state.waiting.set(Some(text));
+        return true;
     }
-    let some =
-        !session.head().model.is_empty() || state.models.with_untracked(|all| !all.is_empty());
-    if !some
-        || state
-            .connection
-            .with_untracked(|c| *c != Connection::Connected)
-    {
-        note(t(T::NotSentNoModel).to_owned(), true);
-        survey(state);
+    if !can_send(&back) {
         return false;
     }
     keep_draft(session.id(), "");
-    spawn_local(async move { talk(&back, &session, Some(text)).await });
+    let message = with_files(state, text);
+    spawn_local(async move { talk(&back, &session, Some(message)).await });
     true
+}
+
+/// Whether a model answers; if not, the person is told.
+fn can_send(back: &Back) -> bool {
+    let state = back.state;
+    let named = back.session().is_some_and(|s| !s.head().model.is_empty());
+    let some = named || state.models.with_untracked(|all| !all.is_empty());
+    let connected = state
+        .connection
+        .with_untracked(|c| *c == Connection::Connected);
+    if some && connected {
+        return true;
+    }
+    note(t(T::NotSentNoModel).to_owned(), true);
+    survey(state);
+    false
+}
+
+/// The words with the files that were attached, each a part of its own.
+fn with_files(state: AppState, text: String) -> NewMessage {
+    let mut message = NewMessage::user(text);
+    for (name, text) in state.attached.get_untracked() {
+        message.parts.push(Part::File { name, text });
+    }
+    state.attached.set(Vec::new());
+    message
+}
+
+/// Takes the waiting message back into the field.
+pub fn unqueue() {
+    if let Some(state) = AppState::remembered()
+        && let Some(text) = state.waiting.get_untracked()
+    {
+        state.waiting.set(None);
+        state.draft.set(text);
+        page::focus("#msg");
+    }
+}
+
+/// Sends what waits, now that nothing is in its way.
+fn send_waiting(back: &Rc<Back>, session: &Session) {
+    if !back.shows(session) || session.is_replying() {
+        return;
+    }
+    if let Some(text) = back.state.waiting.get_untracked() {
+        back.state.waiting.set(None);
+        let message = with_files(back.state, text);
+        let (back, session) = (Rc::clone(back), session.clone());
+        spawn_local(async move { talk(&back, &session, Some(message)).await });
+    }
+}
+
+/// Takes text files along with the next message.
+pub fn attach(file: File) {
+    with_engine(|back| async move {
+        let name = file.name();
+        let size = file.size();
+        if size > f64::from(LARGEST_FILE) {
+            let text = fill(
+                T::AttachTooLarge,
+                &[&name, &bytes(size), &bytes(f64::from(LARGEST_FILE))],
+            );
+            return note(text, true);
+        }
+        let text = JsFuture::from(file.text())
+            .await
+            .ok()
+            .and_then(|t| t.as_string())
+            .unwrap_or_default();
+        // The browser reads bytes that are no text as replacement marks.
+        if text.contains(['\u{0}', '\u{fffd}']) {
+            return note(fill(T::AttachNoText, &[&name]), true);
+        }
+        back.state.say(fill(T::Attached, &[&name]));
+        back.state.attached.update(|all| {
+            all.retain(|(n, _)| *n != name);
+            all.push((name, text));
+        });
+    });
+}
+
+/// Leaves an attached file out again.
+pub fn detach(name: &str) {
+    if let Some(state) = AppState::remembered() {
+        state.attached.update(|all| all.retain(|(n, _)| n != name));
+    }
 }
 
 /// Asks for the reply again after a failure.
@@ -934,7 +1081,7 @@ pub fn stop() {
     }
 }
 
-async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
+async fn talk(back: &Rc<Back>, session: &Session, message: Option<NewMessage>) {
     let state = back.state;
     give_model(back, session).await;
     state.notice.update(|n| {
@@ -947,7 +1094,7 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
     state.reply_thinking.set(String::new());
     let head = session.head();
     let place = |n: u32| head.last_seq.map_or(n, |s| bind::place(s) + n);
-    let seq = place(if text.is_some() { 2 } else { 1 });
+    let seq = place(if message.is_some() { 2 } else { 1 });
     state.reply.set(Some(Reply {
         name: head.model.clone(),
         seq,
@@ -958,7 +1105,7 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
         model: server::model(state),
         tools: Vec::new(),
         handler: None,
-        temperature: None,
+        temperature: state.settings.with_untracked(|s| s.temperature),
         think: None,
     };
     let hear = {
@@ -977,11 +1124,11 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
             SendEvent::Waiting | SendEvent::Tool(_) => {}
         }
     };
-    let keep = text.clone();
-    let result = match text {
-        Some(text) => {
+    let keep = message.clone();
+    let result = match message {
+        Some(message) => {
             session
-                .send(NewMessage::user(text), &options, Signal::never(), &hear)
+                .send(message, &options, Signal::never(), &hear)
                 .await
         }
         None => session.reply(&options, Signal::never(), &hear).await,
@@ -991,11 +1138,29 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
         state.reply.set(None);
     }
     match result {
-        Ok(reply) => state.say(t(if reply.stopped {
-            T::ReplyStopped
-        } else {
-            T::ReplyDone
-        })),
+        Ok(reply) => {
+            if let (Some(read), Some(wrote)) =
+                (reply.usage.prompt_tokens, reply.usage.completion_tokens)
+            {
+                let stats = Stats {
+                    read,
+                    wrote,
+                    speed: reply
+                        .usage
+                        .completion_ms
+                        .filter(|ms| *ms > 0)
+                        .map(|ms| f64::from(wrote) * 1000.0 / f64::from(ms)),
+                };
+                back.costs
+                    .borrow_mut()
+                    .insert(bind::place(reply.seq), stats);
+            }
+            state.say(t(if reply.stopped {
+                T::ReplyStopped
+            } else {
+                T::ReplyDone
+            }));
+        }
         Err(EngineError::Model(palimpsest_core::request::ModelError::Aborted)) => {
             state.say(t(T::ReplyStopped));
         }
@@ -1011,7 +1176,7 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
                 EngineError::Core(_) => {
                     // Refused before it was stored: the words go back into the field.
                     note(why, true);
-                    if let Some(text) = keep {
+                    if let Some(text) = keep.map(|m| said_in(&m)) {
                         keep_draft(session.id(), &text);
                         if shown {
                             state.draft.set(text);
@@ -1025,7 +1190,23 @@ async fn talk(back: &Rc<Back>, session: &Session, text: Option<String>) {
     }
     show_all(back).await;
     list(back).await;
+    if back.shows(session) && state.waiting.with_untracked(Option::is_some) {
+        // The person goes first; what is due is done after their reply.
+        return send_waiting(back, session);
+    }
     tend(back, session).await;
+}
+
+/// The words of a message, without its files.
+fn said_in(message: &NewMessage) -> String {
+    message
+        .parts
+        .iter()
+        .find_map(|part| match part {
+            Part::Text { text } => Some(text.clone()),
+            _ => None,
+        })
+        .unwrap_or_default()
 }
 
 /// A piece of the reply. Shown with the next picture, counted four times a second.
@@ -1103,32 +1284,37 @@ pub fn drafted(text: String) {
 
 /// Another model.
 pub fn choose_model(name: String) {
-    remodel(move |model, _| *model = name);
+    remodel(move |s| s.model = name);
 }
 
 /// Another window.
 pub fn choose_window(tokens: u32) {
-    remodel(move |_, window| *window = tokens);
+    remodel(move |s| s.window = tokens);
 }
 
-fn remodel(edit: impl FnOnce(&mut String, &mut u32) + 'static) {
+/// Another policy.
+pub fn choose_policy(name: &'static str) {
+    remodel(move |s| name.clone_into(&mut s.policy));
+}
+
+/// Changes model, window or policy of the open session; the next session starts with the same.
+fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
     with_engine(|back| async move {
         let Some(session) = back.writer() else {
             return;
         };
         let head = session.head();
-        let (mut model, mut window) = (head.model.clone(), head.window);
-        edit(&mut model, &mut window);
+        let mut wish = back.state.settings.get_untracked();
+        wish.model.clone_from(&head.model);
+        wish.window = head.window;
+        wish.policy.clone_from(&head.policy);
+        edit(&mut wish);
         match session
-            .set_model(&model, window, &head.policy, head.thinking)
+            .set_model(&wish.model, wish.window, &wish.policy, head.thinking)
             .await
         {
             Ok(()) => {
-                // The next session starts with the same.
-                change(move |s| {
-                    s.model = model;
-                    s.window = window;
-                });
+                change(move |s| *s = wish);
                 back.state.activity.set(Activity::Quiet);
             }
             Err(error) => failed(&back, &error),
@@ -1187,89 +1373,57 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32,
     if text.trim().is_empty() {
         return Err(t(T::ImportEmpty).to_owned());
     }
-    let mut imported = import::read(&text, &file.name()).map_err(|e| e.to_string())?;
-    if !take_system {
-        imported.decline_system();
+    let mut count = 0;
+    let mut first = None;
+    for mut imported in import::read(&text, &file.name()).map_err(|e| e.to_string())? {
+        if !take_system {
+            imported.decline_system();
+        }
+        count += imported.messages.len() as u32;
+        let id = merge(back, imported).await?;
+        first.get_or_insert(id);
     }
-    let Imported {
-        id,
-        title,
-        system,
-        messages,
-    } = imported;
-    let count = messages.len() as u32;
-    let known = back
-        .engine
-        .sessions()
-        .await
-        .map_err(|e| e.to_string())?
-        .iter()
-        .any(|s| s.id == id);
-    let gone = back
-        .engine
-        .deleted_sessions()
-        .await
-        .map_err(|e| e.to_string())?
-        .iter()
-        .any(|s| s.id == id);
-    if gone {
-        back.engine.undelete(&id).await.map_err(|e| e.to_string())?;
-    }
-    if known || gone {
-        list(back).await;
+    list(back).await;
+    if let Some(id) = first {
         open_now(back, &id, false).await;
-        return Ok(count);
+    }
+    Ok(count)
+}
+
+/// Makes a session of what was read, unless it is there already. Its identifier.
+async fn merge(back: &Rc<Back>, imported: Imported) -> Result<String, String> {
+    let say = |e: EngineError| e.to_string();
+    let id = imported.id;
+    let is = |all: Vec<palimpsest_engine::SessionInfo>| all.iter().any(|s| s.id == id);
+    if is(back.engine.sessions().await.map_err(say)?) {
+        return Ok(id);
+    }
+    if is(back.engine.deleted_sessions().await.map_err(say)?) {
+        back.engine.undelete(&id).await.map_err(say)?;
+        return Ok(id);
     }
     let chosen = back.state.settings.get_untracked();
     let new = NewSession {
-        title,
+        title: imported.title,
         model: chosen.model,
         window: chosen.window,
-        system,
+        system: imported.system,
         ..NewSession::default()
     };
-    let session = back
-        .engine
-        .create_with_id(&id, new)
-        .await
-        .map_err(|e| e.to_string())?;
-    if let Err(error) = session.append_all(messages).await {
+    let session = back.engine.create_with_id(&id, new).await.map_err(say)?;
+    if let Err(error) = session.append_all(imported.messages).await {
         // An empty session would only stand in the way of another attempt.
         let _ = back.engine.purge(&id).await;
         return Err(error.to_string());
     }
-    adopt(back, session, false).await;
-    list(back).await;
-    Ok(count)
-}
-
-/// Saves the open session as a file of OpenAI messages.
-pub fn export() {
-    let Some(back) = back() else { return };
-    let Some(session) = back.session() else {
-        return;
-    };
-    let mut messages: Vec<RequestMessage> = Vec::new();
-    let system = session.records().system;
-    if !system.is_empty() {
-        messages.push(RequestMessage::text(Role::System, system));
+    // What does not fit into the records stays in what was said.
+    if imported.goal.is_some() {
+        let _ = session.set_goal(imported.goal).await;
     }
-    for item in session.history(None, usize::MAX) {
-        messages.push(RequestMessage {
-            role: item.message.role,
-            parts: item.message.parts.clone(),
-        });
+    for pin in imported.pins {
+        let _ = session.pin(pin.kind, &pin.text).await;
     }
-    let title = session.head().title;
-    let value = serde_json::json!({ "title": title, "messages": dialect::to_values(&messages, Dialect::OpenAi) });
-    let name = if title.is_empty() {
-        "session".to_owned()
-    } else {
-        title
-    };
-    if page::save(&format!("{name}.json"), &format!("{value:#}")).is_none() {
-        note(t(T::CopyFailed).to_owned(), true);
-    }
+    Ok(id)
 }
 
 /// Copies a text.

@@ -6,24 +6,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use palimpsest_core::budget::{Budget as Report, Segment as Stretch, SegmentKind};
-use palimpsest_core::context::{Cause, Setup};
+use palimpsest_core::context::{Cause, Recalled, Setup};
+use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
 use palimpsest_core::policy::Policy;
-use palimpsest_core::run::{RunReport, Stage as RunStage};
+use palimpsest_core::record::{Pin, PinKind};
+use palimpsest_core::rendition::ReducedKind;
+use palimpsest_core::run::{Preview, RunReport, Stage as RunStage};
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_core::window::{Source as From, Window};
 use palimpsest_engine::rows::RevisionRow;
-use palimpsest_engine::session::HistoryItem;
+use palimpsest_engine::session::{HistoryItem, Snapshot};
 use palimpsest_engine::{Head, SessionInfo};
 use palimpsest_tokens::Source;
 
 use crate::view::budget::{Age, Budget, Kind, Segment};
 use crate::view::card::{Card, Done, Stage, State};
 use crate::view::layer::LayerView;
+use crate::view::record::{
+    GoalItem, GoalKind, GoalView, PinView, PreviewView, QuoteView, SnapshotView, Why,
+};
 use crate::view::sent::{Ink, Sent};
 use crate::view::session::SessionEntry;
-use crate::view::thread::{Block, Entry, Message, Who};
+use crate::view::thread::{Block, Entry, Form, Message, Stats, Who};
 
 /// The number people see.
 pub const fn place(seq: Seq) -> u32 {
@@ -136,6 +142,7 @@ pub fn session(info: &SessionInfo, layers: Option<u32>) -> SessionEntry {
         messages: head.messages,
         layers,
         model: head.model.clone(),
+        pinned: head.pinned,
     }
 }
 
@@ -167,7 +174,12 @@ pub type Placed = (u32, u32);
 
 /// The messages of a path with the cards between them. An assistant message and the tool results that
 /// follow it are one entry.
-pub fn thread(items: &[HistoryItem], model: &str, cards: &[Placed]) -> Vec<Entry> {
+pub fn thread(
+    items: &[HistoryItem],
+    model: &str,
+    cards: &[Placed],
+    costs: &BTreeMap<u32, Stats>,
+) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut open: Option<Message> = None;
     let mut cards = cards.to_vec();
@@ -187,6 +199,8 @@ pub fn thread(items: &[HistoryItem], model: &str, cards: &[Placed]) -> Vec<Entry
             && let Some(message) = &mut open
         {
             message.last = seq;
+            message.stats = costs.get(&seq).copied().or(message.stats);
+            message.tokens += item.tokens;
             answer(&mut message.blocks, &item.message.parts);
             continue;
         }
@@ -213,8 +227,15 @@ pub fn thread(items: &[HistoryItem], model: &str, cards: &[Placed]) -> Vec<Entry
             name,
             at: item.message.at,
             blocks,
-            stats: None,
-            unfinished: false,
+            stats: costs.get(&seq).copied(),
+            form: item.reduced.map(|kind| match kind {
+                ReducedKind::Condensed => Form::Condensed,
+                ReducedKind::Stripped => Form::Stripped,
+                ReducedKind::Offloaded => Form::Offloaded,
+                ReducedKind::Excerpt => Form::Excerpt,
+            }),
+            tokens: item.tokens,
+            branch: item.branch,
         });
     }
     close(&mut open, &mut entries, u32::MAX);
@@ -239,10 +260,12 @@ fn block(blocks: &mut Vec<Block>, part: &Part) {
         } => Block::Attachment {
             name: name.clone(),
             media: media_type.clone(),
+            text: String::new(),
         },
-        Part::File { name, .. } => Block::Attachment {
+        Part::File { name, text } => Block::Attachment {
             name: name.clone(),
             media: String::new(),
+            text: text.clone(),
         },
     });
 }
@@ -372,6 +395,104 @@ pub fn done(
     }
 }
 
+/// The goal of the records; `tokens` are those of goal and pins in the window.
+pub fn goal(goal: &Goal, tokens: u32) -> GoalView {
+    let mut items: Vec<GoalItem> = Vec::new();
+    let mut add = |id, text: &str, kind| {
+        items.push(GoalItem {
+            id,
+            text: text.to_owned(),
+            kind,
+        });
+    };
+    for m in &goal.milestones {
+        let kind = match m.state {
+            MilestoneState::Pending => GoalKind::ToDo,
+            MilestoneState::InProgress => GoalKind::Doing,
+            MilestoneState::Completed => GoalKind::Done,
+        };
+        add(m.id, &m.text, kind);
+    }
+    for d in &goal.decisions {
+        add(d.id, &d.text, GoalKind::Decision { locked: d.locked });
+    }
+    for a in &goal.artifacts {
+        add(
+            a.id,
+            &format!("{} ({})", a.path, a.action.name()),
+            GoalKind::Artifact,
+        );
+    }
+    for n in &goal.next_steps {
+        add(n.id, &n.text, GoalKind::Next);
+    }
+    for n in &goal.blockers {
+        add(n.id, &n.text, GoalKind::Blocker);
+    }
+    GoalView {
+        text: goal.description.clone(),
+        reached: goal.status == GoalStatus::Completed,
+        items,
+        tokens,
+    }
+}
+
+/// A line of the records.
+pub fn pin(pin: &Pin) -> PinView {
+    PinView {
+        id: pin.id,
+        text: pin.text.clone(),
+        why: match pin.kind {
+            PinKind::Pin => Why::Pinned,
+            PinKind::Constraint { from } => Why::Demand(place(from)),
+            PinKind::Decision => Why::Decision,
+        },
+    }
+}
+
+/// A snapshot.
+pub fn snapshot(snapshot: &Snapshot) -> SnapshotView {
+    SnapshotView {
+        n: snapshot.n,
+        name: snapshot.name.clone(),
+        automatic: snapshot.name.is_empty(),
+        at: snapshot.at,
+        messages: snapshot.messages,
+        layers: snapshot.layers,
+        tokens: snapshot.tokens,
+        tip: snapshot.tip.map_or(0, place),
+    }
+}
+
+/// The quotes recalled for the last question.
+pub fn quotes(recalled: Option<&Recalled>) -> Vec<QuoteView> {
+    recalled
+        .into_iter()
+        .flat_map(|r| &r.quotes)
+        .map(|q| QuoteView {
+            place: place(q.seq),
+            text: q.text.clone(),
+            tokens: q.tokens,
+        })
+        .collect()
+}
+
+/// A plan of a compaction.
+pub fn preview(plan: &Preview, focus: &str) -> PreviewView {
+    PreviewView {
+        before: plan.before,
+        after: plan.after,
+        covers: (
+            plan.covers.iter().map(|s| place(s.from)).min().unwrap_or(0),
+            plan.covers.iter().map(|s| place(s.to)).max().unwrap_or(0),
+        ),
+        messages: plan.messages,
+        read: plan.covered_tokens,
+        layer: plan.layer_tokens,
+        focus: focus.to_owned(),
+    }
+}
+
 /// The next window as it is sent.
 pub fn sent(window: &Window) -> Vec<Sent> {
     window
@@ -481,7 +602,7 @@ mod tests {
             item(3, Role::Tool, vec![result("a", "two")]),
             item(4, Role::Assistant, vec![Part::text("done")]),
         ];
-        let entries = thread(&items, "m:7b", &[(4, 1), (5, 2)]);
+        let entries = thread(&items, "m:7b", &[(4, 1), (5, 2)], &BTreeMap::new());
         let shape: Vec<String> = entries
             .iter()
             .map(|e| match e {

@@ -1,5 +1,8 @@
 //! Slash commands, read here and never sent to a model.
 
+use crate::export::Format;
+use crate::text::T;
+
 /// What was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -22,26 +25,59 @@ pub enum Command {
     Context,
     /// Take the last compaction back.
     Undo,
+    /// Say what a compaction would do.
+    Preview(String),
+    /// Take a layer off.
+    Lift(u32),
+    /// Remember the present, perhaps under a name.
+    Snapshot(String),
+    /// Go back to a snapshot.
+    Restore,
+    /// Set the goal, or show it.
+    Goal(String),
+    /// Keep a decision word for word.
+    Decide(String),
+    /// Keep a line word for word.
+    Pin(String),
     /// Choose a model.
     Model(String),
     /// Rename the session.
     Title(String),
-    /// Save the session as a file.
-    Export,
+    /// Save the session as a file: Markdown, or JSON.
+    Export(Format),
     /// Say what there is.
     Help,
 }
 
 /// The names, as [`Command::Help`] lists them.
-pub const NAMES: [&str; 7] = [
-    "/compact [focus]",
-    "/context",
-    "/undo",
-    "/model name",
-    "/title words",
-    "/export",
-    "/help",
+pub const NAMES: [(&str, T); 14] = [
+    ("/compact [focus]", T::HelpCompact),
+    ("/preview [focus]", T::HelpPreview),
+    ("/undo", T::HelpUndo),
+    ("/lift n", T::HelpLift),
+    ("/context", T::HelpContext),
+    ("/snapshot [name]", T::HelpSnapshot),
+    ("/restore", T::HelpRestore),
+    ("/goal words", T::HelpGoal),
+    ("/decide words", T::HelpDecide),
+    ("/pin words", T::HelpPin),
+    ("/model name", T::HelpModel),
+    ("/title words", T::HelpTitle),
+    ("/export md | json", T::HelpExport),
+    ("/help", T::HelpHelp),
 ];
+
+/// The commands that begin as `typed` does, `typed` being a slash and letters; none for anything else.
+pub fn beginning(typed: &str) -> Vec<(&'static str, T)> {
+    let name = |line: &'static str| line.split(' ').next().unwrap_or(line);
+    if !typed.starts_with('/') || typed.contains(char::is_whitespace) {
+        return Vec::new();
+    }
+    NAMES
+        .into_iter()
+        .filter(|(line, _)| name(line).starts_with(typed))
+        .collect()
+}
 
 /// Reads what was typed. A slash followed by a letter, at the very start, begins a command;
 /// `//` begins a message with one slash; paths such as `/etc/hosts` are messages.
@@ -67,7 +103,21 @@ pub fn read(text: &str) -> Input {
         "undo" => Input::Command(Command::Undo),
         "model" => Input::Command(Command::Model(argument)),
         "title" | "rename" => Input::Command(Command::Title(argument)),
-        "export" => Input::Command(Command::Export),
+        "export" => Input::Command(Command::Export(if argument == "json" {
+            Format::Json
+        } else {
+            Format::Markdown
+        })),
+        "preview" => Input::Command(Command::Preview(argument)),
+        "lift" => match argument.parse() {
+            Ok(number) => Input::Command(Command::Lift(number)),
+            Err(_) => Input::Unknown(format!("/lift {argument}")),
+        },
+        "snapshot" => Input::Command(Command::Snapshot(argument)),
+        "restore" => Input::Command(Command::Restore),
+        "goal" => Input::Command(Command::Goal(argument)),
+        "decide" if !argument.is_empty() => Input::Command(Command::Decide(argument)),
+        "pin" if !argument.is_empty() => Input::Command(Command::Pin(argument)),
         "help" => Input::Command(Command::Help),
         _ => Input::Unknown(format!("/{name}")),
     }
@@ -76,6 +126,14 @@ pub fn read(text: &str) -> Input {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_are_offered_while_they_are_typed() {
+        let names = |typed: &str| -> Vec<&str> { beginning(typed).iter().map(|n| n.0).collect() };
+        assert_eq!(names("/co"), ["/compact [focus]", "/context"]);
+        assert_eq!(names("/").len(), NAMES.len());
+        assert!(names("/compact now").is_empty() && names("co").is_empty() && names("").is_empty());
+    }
 
     /// O5: a command's text is never sent; unknown ones are refused.
     #[test]
@@ -90,6 +148,18 @@ mod tests {
             Input::Command(Command::Compact(String::new())),
         );
         check("/undo", Input::Command(Command::Undo));
+        check("/lift 2", Input::Command(Command::Lift(2)));
+        check("/lift two", Input::Unknown("/lift two".into()));
+        check(
+            "/export json",
+            Input::Command(Command::Export(Format::Json)),
+        );
+        check("/export", Input::Command(Command::Export(Format::Markdown)));
+        check("/decide", Input::Unknown("/decide".into()));
+        check(
+            "/decide use SQLite",
+            Input::Command(Command::Decide("use SQLite".into())),
+        );
         check("/comapct", Input::Unknown("/comapct".into()));
         check(
             "/etc/hosts is empty",

@@ -1,7 +1,9 @@
 //! A conversation from a file: a list of messages, or an object that holds one.
 
 use palimpsest_core::dialect::{self, Dialect};
+use palimpsest_core::goal::Goal;
 use palimpsest_core::message::Origin;
+use palimpsest_core::record::Pin;
 use palimpsest_engine::rows::content_hash;
 use palimpsest_engine::session::NewMessage;
 use serde_json::Value;
@@ -21,11 +23,17 @@ pub struct Imported {
     pub system: String,
     /// What was said.
     pub messages: Vec<NewMessage>,
+    /// Its goal, in a file of ours. Counts only if the person accepts it.
+    pub goal: Option<Goal>,
+    /// Its pins, in a file of ours. They count only if the person accepts them.
+    pub pins: Vec<Pin>,
 }
 
 impl Imported {
     /// The person does not take the system lines: they become the first message, as quoted text (S7).
     pub fn decline_system(&mut self) {
+        self.goal = None;
+        self.pins.clear();
         let system = std::mem::take(&mut self.system);
         if system.trim().is_empty() {
             return;
@@ -54,29 +62,54 @@ pub enum ImportError {
     BadMessage(String),
 }
 
-/// Reads a conversation. `name` is the file's name: it becomes the title where the file has none.
-pub fn read(text: &str, name: &str) -> Result<Imported, ImportError> {
+/// Reads the conversations of a file: a list of messages, one session or a whole vault of ours, or what
+/// Open WebUI, ChatGPT and Claude export. `name` is the file's name: it becomes the title where there is
+/// none.
+pub fn read(text: &str, name: &str) -> Result<Vec<Imported>, ImportError> {
     let value: Value =
         serde_json::from_str(text).map_err(|e| ImportError::NotJson(e.to_string()))?;
-    let (values, title) = match &value {
-        Value::Array(list) => (list, None),
-        Value::Object(object) => {
-            let list = object
-                .get("messages")
-                .and_then(Value::as_array)
-                .ok_or(ImportError::NoMessages)?;
-            (
-                list,
-                object
-                    .get("title")
-                    .or_else(|| object.get("name"))
-                    .and_then(Value::as_str),
-            )
-        }
-        _ => return Err(ImportError::NoMessages),
+    let stem = name.strip_suffix(".json").unwrap_or(name);
+    let many = match &value {
+        Value::Object(vault) => vault.get("sessions").and_then(Value::as_array),
+        Value::Array(list) if list.first().is_some_and(is_conversation) => Some(list),
+        _ => None,
     };
-    let dialect = dialect::detect(values).unwrap_or(Dialect::OpenAi);
-    let parsed = dialect::parse(values, dialect, Origin::Import)
+    let Some(many) = many else {
+        return conversation(&value, content_hash(text.as_bytes()), stem).map(|one| vec![one]);
+    };
+    // A conversation in which nothing was said is left out; a file in which all are so is refused.
+    let mut all = Vec::new();
+    let mut why = ImportError::NoMessages;
+    for value in many {
+        let hash = content_hash(value.to_string().as_bytes());
+        match conversation(value, hash, stem) {
+            Ok(one) => all.push(one),
+            Err(error) => why = error,
+        }
+    }
+    if all.is_empty() { Err(why) } else { Ok(all) }
+}
+
+/// Whether a value is a conversation as other apps write it, and no message.
+fn is_conversation(value: &Value) -> bool {
+    ["mapping", "chat_messages", "chat", "messages"]
+        .iter()
+        .any(|key| value.get(key).is_some())
+}
+
+fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, ImportError> {
+    let converted = chatgpt(value)
+        .or_else(|| claude(value))
+        .or_else(|| open_webui(value));
+    let list = match (&converted, value) {
+        (Some(list), _) | (None, Value::Array(list)) => list,
+        (None, value) => value
+            .get("messages")
+            .and_then(Value::as_array)
+            .ok_or(ImportError::NoMessages)?,
+    };
+    let dialect = dialect::detect(list).unwrap_or(Dialect::OpenAi);
+    let parsed = dialect::parse(list, dialect, Origin::Import)
         .map_err(|e| ImportError::BadMessage(e.to_string()))?;
     let system = parsed.system_text();
     let messages: Vec<NewMessage> = parsed
@@ -92,20 +125,124 @@ pub fn read(text: &str, name: &str) -> Result<Imported, ImportError> {
     if messages.is_empty() {
         return Err(ImportError::NoMessages);
     }
-    let stem = name.strip_suffix(".json").unwrap_or(name);
-    let title = title
+    let title = [value.get("title"), value.get("name")]
+        .into_iter()
+        .flatten()
+        .find_map(Value::as_str)
         .map(str::trim)
         .filter(|t| !t.is_empty())
         .unwrap_or(stem)
         .chars()
         .take(80)
         .collect();
+    let own = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
     Ok(Imported {
-        id: content_hash(text.as_bytes()),
+        id: own_id(value).unwrap_or(hash),
         title,
         system,
         messages,
+        goal: serde_json::from_value(own("goal")).unwrap_or_default(),
+        pins: serde_json::from_value(own("pins")).unwrap_or_default(),
     })
+}
+
+/// The identifier of a session of ours: the same session again is no second one.
+fn own_id(value: &Value) -> Option<String> {
+    let id = value.get("id")?.as_str()?;
+    let own = value.get("layers").is_some() && value.get("pins").is_some();
+    let plain = id.len() <= 64 && id.bytes().all(|b| b.is_ascii_alphanumeric());
+    (own && plain && !id.is_empty()).then(|| id.to_owned())
+}
+
+/// A message as OpenAI's servers take it.
+fn said(role: &str, text: &str) -> Value {
+    serde_json::json!({ "role": role, "content": text })
+}
+
+/// The path from `last` back to the beginning, oldest first. `step` gives a node's parent and its message.
+/// A circle ends it.
+fn path<'a>(
+    last: &'a str,
+    most: usize,
+    step: impl Fn(&'a str) -> Option<(Option<&'a str>, Option<Value>)>,
+) -> Vec<Value> {
+    let mut list = Vec::new();
+    let mut at = Some(last);
+    for _ in 0..=most {
+        let Some((parent, message)) = at.and_then(&step) else {
+            break;
+        };
+        list.extend(message);
+        at = parent;
+    }
+    list.reverse();
+    list
+}
+
+/// ChatGPT: a tree of nodes and the newest one of the branch that was shown last.
+fn chatgpt(value: &Value) -> Option<Vec<Value>> {
+    let mapping = value.get("mapping")?.as_object()?;
+    let last = value.get("current_node")?.as_str()?;
+    let step = |id: &'_ str| {
+        let node = mapping.get(id)?;
+        let message = node.get("message").and_then(|m| {
+            let role = m.pointer("/author/role")?.as_str()?;
+            let parts = m.pointer("/content/parts")?.as_array()?;
+            let texts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+            let text = texts.join("\n");
+            let plain = matches!(role, "user" | "assistant" | "system");
+            (plain && !text.trim().is_empty()).then(|| said(role, &text))
+        });
+        Some((node.get("parent").and_then(Value::as_str), message))
+    };
+    Some(path(last, mapping.len(), step))
+}
+
+/// Claude: a plain list with names of its own for who speaks.
+fn claude(value: &Value) -> Option<Vec<Value>> {
+    let list = value.get("chat_messages")?.as_array()?;
+    let one = |message: &Value| {
+        let role = match message.get("sender")?.as_str()? {
+            "human" => "user",
+            "assistant" => "assistant",
+            _ => return None,
+        };
+        let text = message
+            .get("text")
+            .and_then(Value::as_str)
+            .filter(|t| !t.trim().is_empty())
+            .map_or_else(
+                || {
+                    let parts = message.get("content").and_then(Value::as_array);
+                    let texts = parts.into_iter().flatten();
+                    let texts: Vec<&str> = texts.filter_map(|p| p.get("text")?.as_str()).collect();
+                    texts.join("\n")
+                },
+                str::to_owned,
+            );
+        (!text.trim().is_empty()).then(|| said(role, &text))
+    };
+    Some(list.iter().filter_map(one).collect())
+}
+
+/// Open WebUI: a tree of messages and the newest one of the branch that was shown last.
+fn open_webui(value: &Value) -> Option<Vec<Value>> {
+    let history = value.pointer("/chat/history")?;
+    let messages = history.get("messages")?.as_object()?;
+    let last = history.get("currentId")?.as_str()?;
+    let step = |id: &'_ str| {
+        let message = messages.get(id)?;
+        let role = message.get("role").and_then(Value::as_str);
+        let text = message.get("content").and_then(Value::as_str);
+        let plain = role
+            .zip(text)
+            .filter(|(role, text)| {
+                matches!(*role, "user" | "assistant" | "system") && !text.trim().is_empty()
+            })
+            .map(|(role, text)| said(role, text));
+        Some((message.get("parentId").and_then(Value::as_str), plain))
+    };
+    Some(path(last, messages.len(), step))
 }
 
 #[cfg(test)]
@@ -114,13 +251,47 @@ mod tests {
 
     use super::*;
 
+    fn one(text: &str, name: &str) -> Imported {
+        let mut all = read(text, name).unwrap();
+        assert_eq!(all.len(), 1);
+        all.remove(0)
+    }
+
+    /// S7: a circle in a tree of messages ends it; conversations in which nothing was said are left out.
+    #[test]
+    fn trees_of_other_apps_are_walked_once() {
+        let text = r#"[{"title":"Round","current_node":"b","mapping":{
+            "a":{"parent":"b","message":{"author":{"role":"user"},"content":{"parts":["one"]}}},
+            "b":{"parent":"a","message":{"author":{"role":"assistant"},"content":{"parts":["two"]}}}}},
+            {"title":"Empty","current_node":"a","mapping":{"a":{"parent":null,"message":null}}}]"#;
+        let read_in = one(text, "conversations.json");
+        assert_eq!(read_in.title, "Round");
+        assert!(read_in.messages.len() <= 3);
+    }
+
+    /// S7: a session of ours keeps its identity, so that importing it again adds nothing.
+    #[test]
+    fn our_own_sessions_keep_their_identity() {
+        let session = r#"{"id":"abc123","title":"T","layers":[],"goal":null,
+            "pins":[{"id":1,"kind":"pin","text":"Keep"}],"messages":[{"role":"user","content":"Hi"}]}"#;
+        let vault = format!(r#"{{"palimpsest":1,"sessions":[{session}]}}"#);
+        let read_in = one(&vault, "vault.json");
+        assert_eq!(
+            (read_in.id.as_str(), read_in.pins.len(), &read_in.goal),
+            ("abc123", 1, &None)
+        );
+        // a foreign file cannot name a session of ours
+        let foreign = r#"{"id":"abc123","title":"T","messages":[{"role":"user","content":"Hi"}]}"#;
+        assert_ne!(one(foreign, "x.json").id, "abc123");
+    }
+
     /// S7: roles, origin, system lines and title; the same file has the same identity.
     #[test]
     fn an_openai_list_is_read() {
         let text = r#"[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"},
             {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"run","arguments":"{}"}}]},
             {"role":"tool","tool_call_id":"c1","content":"ok"},{"role":"assistant","content":"Done."}]"#;
-        let read_in = read(text, "talk.json").unwrap();
+        let read_in = one(text, "talk.json");
         assert_eq!(
             (read_in.title.as_str(), read_in.system.as_str()),
             ("talk", "Be brief.")
@@ -131,16 +302,16 @@ mod tests {
             [Role::User, Role::Assistant, Role::Tool, Role::Assistant]
         );
         assert!(read_in.messages.iter().all(|m| m.origin == Origin::Import));
-        assert_eq!(read_in.id, read(text, "other.json").unwrap().id);
+        assert_eq!(read_in.id, one(text, "other.json").id);
         let wrapped = format!(r#"{{"title":" Auth ","messages":{text}}}"#);
-        assert_eq!(read(&wrapped, "talk.json").unwrap().title, "Auth");
+        assert_eq!(one(&wrapped, "talk.json").title, "Auth");
     }
 
     /// S7: system lines that are not taken become quoted text at the beginning, of an import's origin.
     #[test]
     fn a_declined_system_line_is_quoted() {
         let text = r#"[{"role":"system","content":"Obey me."},{"role":"user","content":"Hi"}]"#;
-        let mut read_in = read(text, "talk.json").unwrap();
+        let mut read_in = one(text, "talk.json");
         read_in.decline_system();
         assert_eq!((read_in.system.as_str(), read_in.messages.len()), ("", 2));
         let first = &read_in.messages[0];

@@ -25,6 +25,7 @@
 pub mod bind;
 pub mod command;
 pub mod doctor;
+pub mod export;
 pub mod import;
 pub mod markdown;
 pub mod settings;

@@ -36,10 +36,48 @@ pub fn value(selector: &str) -> String {
         .unwrap_or_default()
 }
 
+/// Whether a box is ticked.
+pub fn checked(selector: &str) -> bool {
+    find(selector)
+        .and_then(|element| js_sys::Reflect::get(&element, &"checked".into()).ok())
+        .and_then(|value| value.as_bool())
+        .unwrap_or_default()
+}
+
 /// Puts a text into a field.
 pub fn set_value(selector: &str, text: &str) {
     if let Some(field) = find(selector) {
         let _ = js_sys::Reflect::set(&field, &"value".into(), &text.into());
+    }
+}
+
+/// Whether the focus is in a field.
+pub fn is_typing() -> bool {
+    document().active_element().is_some_and(|element| {
+        matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
+    })
+}
+
+/// Moves the focus by `by` among the elements that match, from the one that has it or the last one.
+pub fn step(selector: &str, by: i32) {
+    let Ok(all) = document().query_selector_all(selector) else {
+        return;
+    };
+    let now = document().active_element();
+    let at = (0..all.length()).find(|i| {
+        all.item(*i)
+            .zip(now.as_ref())
+            .is_some_and(|(node, now)| node.contains(Some(now)))
+    });
+    let next = match at {
+        Some(at) => at.saturating_add_signed(by),
+        None => all.length().saturating_sub(1),
+    };
+    if let Some(element) = all
+        .item(next)
+        .and_then(|n| n.dyn_into::<HtmlElement>().ok())
+    {
+        let _ = element.focus();
     }
 }
 
@@ -132,6 +170,13 @@ pub fn day(at: f64, language: Language) -> String {
     date.to_locale_date_string(language.tag(), &options).into()
 }
 
+/// The date of a time as files are named: `2026-11-21`.
+pub fn date(at: f64) -> String {
+    let date = js_sys::Date::new(&at.into());
+    let month = date.get_month() + 1;
+    format!("{}-{month:02}-{:02}", date.get_full_year(), date.get_date())
+}
+
 /// Midnight before a time, where the person is.
 pub fn midnight(at: f64) -> f64 {
     let date = js_sys::Date::new(&at.into());
@@ -150,10 +195,10 @@ pub fn toggle(name: &str) {
 }
 
 /// Saves a text as a file, through a link that is clicked.
-pub fn save(name: &str, text: &str) -> Option<()> {
+pub fn save(name: &str, kind: &str, text: &str) -> Option<()> {
     let parts = js_sys::Array::of1(&text.into());
     let options = web_sys::BlobPropertyBag::new();
-    options.set_type("application/json");
+    options.set_type(kind);
     let blob = web_sys::Blob::new_with_str_sequence_and_options(&parts, &options).ok()?;
     let address = web_sys::Url::create_object_url_with_blob(&blob).ok()?;
     let link: HtmlElement = document().create_element("a").ok()?.dyn_into().ok()?;

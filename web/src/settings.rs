@@ -31,6 +31,12 @@ pub struct Settings {
     pub automatic: bool,
     /// The session that was open.
     pub session: String,
+    /// When all sessions were last exported; milliseconds since 1970, 0 for never.
+    pub exported: f64,
+    /// The policy of new sessions.
+    pub policy: String,
+    /// Sampling temperature; `None` leaves it to the model.
+    pub temperature: Option<f32>,
 }
 
 impl Default for Settings {
@@ -48,6 +54,9 @@ impl Default for Settings {
             summary_model: String::new(),
             automatic: true,
             session: String::new(),
+            exported: 0.0,
+            policy: "balanced".to_owned(),
+            temperature: None,
         }
     }
 }
@@ -104,6 +113,22 @@ impl Server {
     }
 }
 
+/// What is typed is no temperature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoTemperature;
+
+/// `text` as a sampling temperature: between 0 and 2, with a point or a comma; nothing for the model's own.
+pub fn temperature_of(text: &str) -> Result<Option<f32>, NoTemperature> {
+    let text = text.trim().replace(',', ".");
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match text.parse::<f32>() {
+        Ok(t) if (0.0..=2.0).contains(&t) => Ok(Some(t)),
+        _ => Err(NoTemperature),
+    }
+}
+
 /// The windows that are offered, in tokens.
 pub const WINDOWS: [u32; 7] = [2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
 
@@ -154,6 +179,15 @@ mod tests {
         check("99999999999", None);
         check("many", None);
         check("", None);
+    }
+
+    #[test]
+    fn temperatures_are_read() {
+        assert_eq!(temperature_of(" 0,7 "), Ok(Some(0.7)));
+        assert_eq!(temperature_of(""), Ok(None));
+        assert_eq!(temperature_of("2.1"), Err(NoTemperature));
+        assert_eq!(temperature_of("NaN"), Err(NoTemperature));
+        assert_eq!(temperature_of("warm"), Err(NoTemperature));
     }
 
     #[test]

@@ -10,9 +10,11 @@ use crate::settings::Settings;
 use crate::signal::Signal;
 use crate::view::budget::{Activity, Budget};
 use crate::view::card::Card;
+use crate::view::hit::Hit;
 use crate::view::kept::Kept;
 use crate::view::layer::LayerView;
 use crate::view::model::{Check, Connection, ModelEntry};
+use crate::view::record::{GoalView, PinView, PreviewView, QuoteView, SnapshotView};
 use crate::view::sent::Sent;
 use crate::view::session::SessionEntry;
 use crate::view::thread::Entry;
@@ -46,8 +48,26 @@ pub struct AppState {
     pub activity: Signal<Activity>,
     /// The next window, made when the lens asks for it.
     pub sent: Signal<Vec<Sent>>,
-    /// Its pinned lines and constraints.
-    pub pins: Signal<Vec<String>>,
+    /// Its goal.
+    pub goal: Signal<Option<GoalView>>,
+    /// Its pinned lines, decisions and constraints.
+    pub pins: Signal<Vec<PinView>>,
+    /// Its snapshots, newest first.
+    pub snapshots: Signal<Vec<SnapshotView>>,
+    /// Passages quoted for the last question.
+    pub quotes: Signal<Vec<QuoteView>>,
+    /// What a compaction would do.
+    pub preview: Signal<Option<PreviewView>>,
+    /// A message that is sent once the reply or the compaction that goes on is done.
+    pub waiting: Signal<Option<String>>,
+    /// Text files that go with the next message: name and text.
+    pub attached: Signal<Vec<(String, String)>>,
+    /// The beginning of a command in the message field; empty while none is typed.
+    pub command: Signal<String>,
+    /// The message that the thread is to show; 0 for none.
+    pub jump: Signal<u32>,
+    /// What is looked for in the library, and what was found.
+    pub hits: Signal<Option<Vec<Hit>>>,
     /// The reply that is being written.
     pub reply: Signal<Option<Reply>>,
     /// Its text so far.
@@ -102,7 +122,16 @@ impl AppState {
             budget: Signal::new(None),
             activity: Signal::default(),
             sent: Signal::default(),
+            goal: Signal::default(),
             pins: Signal::default(),
+            snapshots: Signal::default(),
+            quotes: Signal::default(),
+            preview: Signal::default(),
+            waiting: Signal::default(),
+            attached: Signal::default(),
+            command: Signal::default(),
+            jump: Signal::new(0),
+            hits: Signal::default(),
             reply: Signal::new(None),
             reply_text: Signal::default(),
             reply_thinking: Signal::default(),
@@ -191,6 +220,8 @@ pub struct Open {
     pub model: String,
     /// Its window in tokens.
     pub window: u32,
+    /// Its policy.
+    pub policy: String,
     /// Its system prompt.
     pub system: String,
     /// Messages so far.
@@ -254,6 +285,29 @@ pub enum Dialog {
     Window,
     /// Another model.
     Model,
+    /// The goal.
+    Goal,
+    /// A line to keep word for word.
+    Pin,
+    /// Other words in place of a message.
+    Edit {
+        /// Its number.
+        place: u32,
+        /// Its words now.
+        text: String,
+    },
+    /// Lifting [`AppState::layer`], with its price.
+    Lift,
+    /// [`AppState::layer`] beside what it covers.
+    Compare,
+    /// [`AppState::preview`].
+    Preview,
+    /// Snapshots of the open session.
+    Snapshots,
+    /// Commands and keys.
+    Keys,
+    /// Erasing everything.
+    Erase,
 }
 
 /// How messages are kept.
@@ -305,4 +359,14 @@ pub enum Undo {
     },
     /// The last compaction, although the window before is over its limit.
     EvenIfOver,
+    /// A layer, although what it covers is over the limit.
+    LiftAll {
+        /// Which.
+        layer: u32,
+    },
+    /// A restored snapshot: back to the one of the present.
+    Restore {
+        /// Which.
+        n: u32,
+    },
 }

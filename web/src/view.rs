@@ -5,9 +5,11 @@
 
 pub mod budget;
 pub mod card;
+pub mod hit;
 pub mod kept;
 pub mod layer;
 pub mod model;
+pub mod record;
 pub mod sent;
 pub mod session;
 pub mod thread;

@@ -145,7 +145,7 @@ pub(crate) fn content_security_policy(connect: &[String]) -> Result<String> {
     Ok(format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; \
          font-src 'self'; connect-src {origins}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types palimpsest-worker"
+         form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types palimpsest-worker shell"
     ))
 }
 

@@ -9,7 +9,7 @@ use crate::act;
 use crate::el::{El, IntoChild, el, live};
 use crate::page;
 use crate::signal::{derived, effect};
-use crate::state::{AppState, Screen};
+use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, language, t};
 use crate::ui::{chat, context, dialog, library, settings, side, toast};
 
@@ -106,7 +106,15 @@ pub fn listen(state: AppState) {
             .and_then(|files| files.get(0))
         {
             event.prevent_default();
-            act::import(file, true);
+            // A list of messages is a conversation; any other text goes with the next message.
+            if std::path::Path::new(&file.name())
+                .extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+            {
+                act::import(file, true);
+            } else {
+                act::attach(file);
+            }
         }
     });
     let _ = window.add_event_listener_with_callback("drop", on_drop.as_ref().unchecked_ref());
@@ -142,6 +150,10 @@ fn key(state: AppState, event: &KeyboardEvent) {
             Screen::Context
         }),
         (true, false, "b") => page::toggle("data-side"),
+        (false, _, "?") if !page::is_typing() => state.dialog.set(Some(Dialog::Keys)),
+        (false, false, "arrowup" | "arrowdown") if event.alt_key() => {
+            page::step(".thread .msg", if name == "ArrowUp" { -1 } else { 1 });
+        }
         _ => return,
     }
     event.prevent_default();

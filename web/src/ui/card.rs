@@ -186,6 +186,9 @@ fn written(done: &Done, body: El) -> El {
         done.id
             .map(|id| button(T::CardRead, move || act::read_layer(id))),
     );
+    let compare = done
+        .id
+        .map(|id| button(T::Compare, move || act::compare(id)));
     let acts = if done.undoable {
         acts.child(
             el("button")
@@ -198,7 +201,7 @@ fn written(done: &Done, body: El) -> El {
     } else {
         acts
     };
-    body.child(facts).child(acts)
+    body.child(facts).child(acts.child(compare))
 }
 
 /// What a layer does not say any more, the first few in full.

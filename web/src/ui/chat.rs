@@ -23,6 +23,9 @@ use crate::view::thread::Entry;
 /// Entries shown at first, and added by each click on "earlier".
 const PAGE: usize = 60;
 
+/// Pictures until every message at the end has its height.
+const FRAMES: u32 = 5;
+
 /// How near to the end the thread must be to follow it, in pixels.
 const NEAR: i32 = 80;
 
@@ -66,9 +69,42 @@ fn thread() -> El {
             follow(&grown);
         }
     });
+    // A place that was looked for: enough of the thread is shown, and the message gets the focus.
+    effect(move || {
+        let seq = state.jump.get();
+        if seq == 0 {
+            return;
+        }
+        state.jump.set(0);
+        away.set(true);
+        let (after, seq) = state.thread.with_untracked(|all| {
+            all.iter()
+                .enumerate()
+                .find_map(|(at, e)| match e {
+                    Entry::Message(m) if (m.seq..=m.last).contains(&seq) => {
+                        Some((all.len() - at, m.seq))
+                    }
+                    _ => None,
+                })
+                .unwrap_or((0, seq))
+        });
+        if after + 10 > shown.get_untracked() {
+            shown.set(after + 10);
+        }
+        crate::page::after(120, move || {
+            crate::page::focus(&format!(".thread [data-seq='{seq}']"));
+        });
+    });
+    // The messages of two sessions have the same numbers: an element belongs to one session.
     let entries = move || {
+        let own = state
+            .open
+            .with_untracked(|o| o.as_ref().map_or(0, |o| salt(&o.id)));
         let skip = state.thread.with(Vec::len).saturating_sub(shown.get());
-        state.thread.with(|all| all[skip..].to_vec())
+        state.thread.with(|all| {
+            let tail = all[skip..].iter();
+            tail.map(|e| (e.key() ^ own, e.clone())).collect::<Vec<_>>()
+        })
     };
     let made = Rc::clone(&place);
     el("div")
@@ -89,13 +125,18 @@ fn thread() -> El {
                 act::copy(text);
             }
         })
+        .child(el("h2").class("vh").child(t(T::Conversation)))
         .child(notice())
         .child(start())
         .child(earlier(shown))
-        .child(each(entries, Entry::key, |entry| match &entry {
-            Entry::Message(m) => message(m),
-            Entry::Card(number) => card(*number),
-        }))
+        .child(each(
+            entries,
+            |(key, _)| *key,
+            |(_, entry)| match &entry {
+                Entry::Message(m) => message(m),
+                Entry::Card(number) => card(*number),
+            },
+        ))
         .child(reply())
         .child(live(move || {
             if away.get() {
@@ -118,21 +159,31 @@ fn thread() -> El {
         }))
 }
 
+/// A number for a session's identifier (FNV-1a).
+fn salt(id: &str) -> u64 {
+    id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 fn target(event: &web_sys::Event) -> Option<Element> {
     event.target()?.dyn_into().ok()
 }
 
 /// Goes to the end, and once more when the messages there have been laid out.
 fn follow(place: &Kept<Option<Element>>) {
-    let place = Rc::clone(place);
-    let to_end = move || {
+    settle(Rc::clone(place), FRAMES);
+}
+
+/// Goes to the end with each of the next pictures: a message's height is only known once it is in view.
+fn settle(place: Kept<Option<Element>>, frames: u32) {
+    next_frame(move || {
         if let Some(element) = place.borrow().as_ref() {
             element.set_scroll_top(element.scroll_height());
         }
-    };
-    next_frame(move || {
-        to_end();
-        next_frame(to_end);
+        if frames > 1 {
+            settle(place, frames - 1);
+        }
     });
 }
 
@@ -180,7 +231,7 @@ fn notice() -> AnyView {
             Some(Notice::Kept(kept)) => text::kept(kept)
                 .map_or_else(nothing, |warning| strip("warn", warning.to_owned()).view()),
             Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[&why]))
-                .child(button(T::Export, act::export))
+                .child(button(T::ExportAll, act::export_all))
                 .view(),
             Some(Notice::Reply(why)) => strip("warn", fill(T::ReplyFailed, &[&why]))
                 .child(button(T::TryAgain, act::retry))

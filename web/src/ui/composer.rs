@@ -2,16 +2,17 @@
 
 use std::rc::Rc;
 
+use leptos::prelude::AnyView;
 use wasm_bindgen::JsCast;
-use web_sys::KeyboardEvent;
+use web_sys::{HtmlInputElement, KeyboardEvent};
 
 use crate::act;
 use crate::command::{self, Command, Input};
-use crate::el::{El, IntoChild, el, live};
+use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{derived, effect, kept};
-use crate::state::{AppState, Screen};
+use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, fill, number, t};
 
 /// How long typing must rest before the draft is counted and kept, in milliseconds.
@@ -31,6 +32,7 @@ pub fn composer() -> El {
             state.draft.set(String::new());
             // The signal may have been empty before: set the field as well.
             page::set_value("#msg", "");
+            state.command.change(String::new());
             state.draft_tokens.set(0);
         }
     };
@@ -41,6 +43,12 @@ pub fn composer() -> El {
         .attr("placeholder", t(T::MessagePlaceholder))
         .attr("enterkeyhint", "send")
         .on("input", move |_| {
+            let text = page::value("#msg");
+            // Only the beginning of a command makes anything else on the page look at what is typed.
+            let slash = text.starts_with('/') && !text.contains(char::is_whitespace);
+            state
+                .command
+                .change(if slash { text } else { String::new() });
             let turn = *typed.borrow() + 1;
             *typed.borrow_mut() = turn;
             let typed = Rc::clone(&typed);
@@ -58,6 +66,14 @@ pub fn composer() -> El {
             if key.key() == "Enter" && !key.shift_key() && !key.is_composing() {
                 event.prevent_default();
                 submit();
+            }
+            // An empty field: the arrow up brings the last message back to be changed.
+            if key.key() == "ArrowUp"
+                && page::value("#msg").is_empty()
+                && let Some((place, text)) = act::last_said(state)
+            {
+                event.prevent_default();
+                state.dialog.set(Some(Dialog::Edit { place, text }));
             }
         });
     let seq = move || {
@@ -80,7 +96,117 @@ pub fn composer() -> El {
                 .class("field")
                 .child(label)
                 .child(textarea)
+                .child(offered(state))
+                .child(waiting(state))
+                .child(attached(state))
                 .child(under(state)),
+        )
+}
+
+/// The commands that begin with what was typed. A click completes the name.
+fn offered(state: AppState) -> AnyView {
+    live(move || {
+        let names = command::beginning(&state.command.get());
+        if names.is_empty() {
+            return nothing();
+        }
+        el("ul")
+            .class("offered")
+            .attr("aria-label", t(T::Commands))
+            .children(names.into_iter().map(|(line, what)| {
+                let name = line.split(' ').next().unwrap_or(line);
+                el("li").child(
+                    el("button")
+                        .attr("type", "button")
+                        .child(el("code").child(line))
+                        .child(el("span").child(t(what)))
+                        .click(move || {
+                            page::set_value("#msg", &format!("{name} "));
+                            state.command.change(String::new());
+                            page::focus("#msg");
+                        }),
+                )
+            }))
+            .view()
+    })
+}
+
+/// The message that waits for a reply or a compaction to end.
+fn waiting(state: AppState) -> AnyView {
+    live(move || match state.waiting.get() {
+        None => nothing(),
+        Some(text) => el("p")
+            .class("queued")
+            .child(el("span").class("sub").child(t(T::Waits)))
+            .child(" ")
+            .child(el("span").attr("dir", "auto").child(text))
+            .child(
+                el("button")
+                    .class("link")
+                    .attr("type", "button")
+                    .child(t(T::TakeBack))
+                    .click(act::unqueue),
+            )
+            .view(),
+    })
+}
+
+/// The files that go with the message.
+fn attached(state: AppState) -> AnyView {
+    live(move || {
+        let files = state.attached.get();
+        if files.is_empty() {
+            return nothing();
+        }
+        el("ul")
+            .class("attached")
+            .attr("aria-label", t(T::AttachedFiles))
+            .children(files.into_iter().map(|(name, text)| {
+                let lines = number(text.lines().count() as u32);
+                let label = format!("{}: {name}", t(T::Remove));
+                el("li")
+                    .child(icon("page"))
+                    .child(el("span").child(name.clone()))
+                    .child(el("i").child(fill(T::Lines, &[&lines])))
+                    .child(
+                        el("button")
+                            .class("quiet")
+                            .attr("type", "button")
+                            .attr("aria-label", label)
+                            .child(icon("cross"))
+                            .click(move || act::detach(&name)),
+                    )
+            }))
+            .view()
+    })
+}
+
+/// The button that takes text files along.
+fn attach() -> El {
+    el("label")
+        .class("quiet file")
+        .attr("title", t(T::Attach))
+        .child(icon("clip"))
+        .child(el("span").class("vh").child(t(T::Attach)))
+        .child(
+            el("input")
+                .attr("type", "file")
+                .attr("id", "attach")
+                .flag("multiple", true)
+                .on("change", |event| {
+                    let input = event
+                        .target()
+                        .and_then(|x| x.dyn_into::<HtmlInputElement>().ok());
+                    if let Some(input) = input {
+                        let files = input.files();
+                        for i in 0..files.as_ref().map_or(0, web_sys::FileList::length) {
+                            if let Some(file) = files.as_ref().and_then(|f| f.get(i)) {
+                                act::attach(file);
+                            }
+                        }
+                        input.set_value("");
+                    }
+                }),
         )
 }
 
@@ -98,6 +224,7 @@ fn under(state: AppState) -> El {
     let busy = derived(move || state.reply.with(Option::is_some));
     el("div")
         .class("under")
+        .child(attach())
         .child(hint)
         .child(tokens)
         .child(live(move || {
@@ -124,42 +251,39 @@ fn under(state: AppState) -> El {
 
 /// Does what was typed. Whether the field is to be emptied.
 fn run(state: AppState, text: &str) -> bool {
-    match command::read(text) {
-        Input::Empty => false,
-        Input::Message(text) => act::send(text),
+    let files = state.attached.with_untracked(|all| !all.is_empty());
+    let command = match command::read(text) {
+        Input::Empty if files => return act::send(String::new()),
+        Input::Empty => return false,
+        Input::Message(text) => return act::send(text),
         Input::Unknown(name) => {
             act::note(fill(T::UnknownCommand, &[&name]), true);
-            false
+            return false;
         }
-        Input::Command(Command::Compact(focus)) => {
-            act::compact(focus);
-            true
-        }
-        Input::Command(Command::Context) => {
-            act::go(Screen::Context);
-            true
-        }
-        Input::Command(Command::Undo) => {
-            act::undo();
-            true
-        }
-        Input::Command(Command::Model(name)) => {
-            act::choose_model(name);
-            true
-        }
-        Input::Command(Command::Title(title)) => {
+        Input::Command(command) => command,
+    };
+    let open = |dialog| state.dialog.set(Some(dialog));
+    match command {
+        Command::Compact(focus) => act::compact(focus),
+        Command::Preview(focus) => act::preview(focus),
+        Command::Undo => act::undo(),
+        Command::Lift(number) => act::ask_lift(number),
+        Command::Context => act::go(Screen::Context),
+        Command::Snapshot(name) => act::snapshot(name),
+        Command::Restore => open(Dialog::Snapshots),
+        Command::Goal(text) if text.is_empty() => open(Dialog::Goal),
+        Command::Goal(text) => act::set_goal(text),
+        Command::Decide(text) => act::pin(text, true),
+        Command::Pin(text) => act::pin(text, false),
+        Command::Model(name) if name.is_empty() => open(Dialog::Model),
+        Command::Model(name) => act::choose_model(name),
+        Command::Title(title) => {
             if let Some(id) = state.open.with(|o| o.as_ref().map(|o| o.id.clone())) {
                 act::rename(id, title);
             }
-            true
         }
-        Input::Command(Command::Export) => {
-            act::export();
-            true
-        }
-        Input::Command(Command::Help) => {
-            act::note(fill(T::CommandsAre, &[&command::NAMES.join(", ")]), false);
-            true
-        }
+        Command::Export(format) => act::export_session(format),
+        Command::Help => open(Dialog::Keys),
     }
+    true
 }

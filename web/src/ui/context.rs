@@ -7,7 +7,8 @@ use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, nothing};
+use crate::el::{El, IntoChild, el, live, nothing};
+use crate::icon::icon;
 use crate::page;
 use crate::signal::Signal;
 use crate::state::{AppState, Lens};
@@ -16,7 +17,8 @@ use crate::ui::bar::{self, age_name};
 use crate::ui::card::dropped;
 use crate::ui::message::speaker;
 use crate::view::budget::Age;
-use crate::view::layer::LayerView;
+use crate::view::card::{Card, State};
+use crate::view::layer::{LayerView, band};
 use crate::view::sent::{Ink, Sent};
 use crate::view::thread::{Block, Entry, Message};
 
@@ -54,6 +56,7 @@ pub fn context() -> AnyView {
             Some(lens_name(state.lens.get()).to_owned())
         })
         .child(head)
+        .child(live(move || timeline(state)))
         .child(el("div").class("page").live(move || {
             if state.open.with(Option::is_none) {
                 return el("p").class("sub").child(t(T::NoSessionOpen)).view();
@@ -64,6 +67,80 @@ pub fn context() -> AnyView {
             }
         }))
         .into_child()
+}
+
+/// Every compaction in time: its two windows as bars on one scale, and the layers as bands whose height is
+/// their tokens.
+fn timeline(state: AppState) -> AnyView {
+    let cards: Vec<Card> = state.cards.with(|all| {
+        all.values()
+            .filter(|c| matches!(c.state, State::Done(_)))
+            .cloned()
+            .collect()
+    });
+    let layers = state.layers.get();
+    if cards.is_empty() {
+        return nothing();
+    }
+    let scale = cards
+        .iter()
+        .filter_map(|c| match &c.state {
+            State::Done(done) => Some(done.limit.max(done.before)),
+            _ => None,
+        })
+        .max()
+        .unwrap_or(1);
+    let largest = layers.iter().map(|l| l.tokens).max().unwrap_or(1);
+    let entry = |card: &Card| {
+        let State::Done(done) = &card.state else {
+            return el("li");
+        };
+        let n = card.number;
+        let now = layers.iter().find(|l| l.number == n);
+        let band = now.map(|l| {
+            el("span")
+                .class(bar::band_class(l.age))
+                .var("block-size", format!("{}px", band(l.tokens, largest)))
+        });
+        let form = now.map_or_else(
+            || t(T::LayerMerged).to_owned(),
+            |l| format!("{}, {}", age_name(l.age), number(l.tokens)),
+        );
+        el("li").child(
+            el("button")
+                .attr("type", "button")
+                .child(
+                    el("span")
+                        .class("pair")
+                        .child(bar::mini(&done.bar_before, scale))
+                        .child(bar::mini(&done.bar_after, scale)),
+                )
+                .child(el("span").class("layer-band").child(band))
+                .child(
+                    el("b")
+                        .child(el("span").class("vh").child(t(T::TimelineEntry)))
+                        .child(format!(" {n}")),
+                )
+                .child(el("span").class("sub").child(format!(
+                    "{} → {}",
+                    number(done.before),
+                    number(done.after)
+                )))
+                .child(el("span").class("vh").child(form))
+                .click(move || {
+                    act::look(Lens::Overlay);
+                    page::next_frame(move || {
+                        page::next_frame(move || page::focus(&format!("[data-layer='{n}']")));
+                    });
+                }),
+        )
+    };
+    el("section")
+        .class("timeline")
+        .attr("aria-labelledby", "h-timeline")
+        .child(el("h2").attr("id", "h-timeline").child(t(T::Timeline)))
+        .child(el("ol").children(cards.iter().map(entry)))
+        .view()
 }
 
 const fn lens_name(lens: Lens) -> &'static str {
@@ -263,6 +340,8 @@ fn beside(layer: &LayerView) -> El {
     };
     el("div")
         .class("note-block")
+        .attr("data-layer", id.to_string())
+        .attr("tabindex", "-1")
         .child(
             el("h3")
                 .child(el("span").child(fill(T::Layer, &[&id.to_string()])))
@@ -279,13 +358,33 @@ fn beside(layer: &LayerView) -> El {
             ),
         )
         .child(
-            el("p").class("acts").child(
-                el("button")
-                    .class("btn")
-                    .attr("type", "button")
-                    .child(t(T::CardRead))
-                    .click(move || act::read_layer(key)),
-            ),
+            el("p")
+                .class("acts")
+                .child(
+                    el("button")
+                        .class("btn")
+                        .attr("type", "button")
+                        .child(t(T::CardRead))
+                        .click(move || act::read_layer(key)),
+                )
+                .child(
+                    el("button")
+                        .class("btn")
+                        .attr("type", "button")
+                        .child(t(T::Compare))
+                        .click(move || act::compare(key)),
+                )
+                .child(
+                    el("button")
+                        .class("btn")
+                        .attr("type", "button")
+                        .child(icon("lift"))
+                        .child(fill(
+                            T::LiftFor,
+                            &[&number(layer.original.saturating_sub(layer.tokens))],
+                        ))
+                        .click(move || act::ask_lift(id)),
+                ),
         )
 }
 

@@ -15,6 +15,8 @@ use crate::text::{T, fill, number, t};
 use crate::ui::bar::age_name;
 use crate::ui::card::dropped;
 use crate::ui::message::prose;
+use crate::view::record::SnapshotView;
+use crate::view::thread::Entry;
 
 /// The open dialog, if any.
 pub fn dialogs() -> AnyView {
@@ -27,6 +29,15 @@ pub fn dialogs() -> AnyView {
         Some(Dialog::Layer) => layer(state),
         Some(Dialog::Window) => window_size(state),
         Some(Dialog::Model) => model(state),
+        Some(Dialog::Goal) => goal(state),
+        Some(Dialog::Pin) => pin(state),
+        Some(Dialog::Edit { place, text }) => edit(state, place, text),
+        Some(Dialog::Lift) => lift(state),
+        Some(Dialog::Compare) => compare(state),
+        Some(Dialog::Preview) => preview(state),
+        Some(Dialog::Snapshots) => snapshots(state),
+        Some(Dialog::Keys) => keys(state),
+        Some(Dialog::Erase) => erase(state),
     })
 }
 
@@ -344,4 +355,489 @@ fn ledger(facts: &[String]) -> Option<El> {
                 el("dd").child(el("ul").children(facts.iter().map(|f| el("li").child(f.clone())))),
             ))
     })
+}
+
+/// A labelled text area of a dialog.
+fn area(label: T, id: &'static str, rows: &'static str, text: String) -> El {
+    el("label")
+        .child(el("span").class("sub").child(t(label)))
+        .child(
+            el("textarea")
+                .attr("rows", rows)
+                .attr("dir", "auto")
+                .attr("id", id)
+                .flag("autofocus", true)
+                .child(text),
+        )
+}
+
+/// A button of a dialog that closes it.
+fn then_close(state: AppState, text: T, solid: bool, mut then: impl FnMut() + 'static) -> El {
+    el("button")
+        .class(if solid { "btn solid" } else { "btn" })
+        .attr("type", "button")
+        .child(t(text))
+        .click(move || {
+            state.dialog.set(None);
+            then();
+        })
+}
+
+/// The goal: what is to be reached, and the steps on the way.
+fn goal(state: AppState) -> AnyView {
+    let text = state
+        .goal
+        .with_untracked(|g| g.as_ref().map(|g| g.text.clone()))
+        .unwrap_or_default();
+    let there = !text.is_empty();
+    let body = form(move || {
+        act::set_goal(page::value("#goal-text"));
+        state.dialog.set(None);
+    })
+    .child(area(T::GoalHelp, "goal-text", "3", text));
+    let items = there.then(|| {
+        el("div")
+            .child(el("h3").child(t(T::GoalItems)))
+            .live(move || {
+                let items = state
+                    .goal
+                    .with(|g| g.as_ref().map_or_else(Vec::new, |g| g.items.clone()));
+                if items.is_empty() {
+                    return el("p").class("sub").child(t(T::GoalNoItems)).view();
+                }
+                el("ul")
+                    .class("marks")
+                    .children(items.iter().map(crate::ui::notes::goal_item))
+                    .into_child()
+            })
+            .child(
+                el("p")
+                    .class("acts")
+                    .child(
+                        el("input")
+                            .attr("type", "text")
+                            .attr("id", "milestone")
+                            .attr("dir", "auto")
+                            .attr("aria-label", t(T::Milestone))
+                            .attr("placeholder", t(T::Milestone)),
+                    )
+                    .child(
+                        el("button")
+                            .class("btn")
+                            .attr("type", "button")
+                            .attr("id", "add-milestone")
+                            .child(t(T::Add))
+                            .click(|| {
+                                let text = page::value("#milestone");
+                                if !text.trim().is_empty() {
+                                    act::add_milestone(text);
+                                    page::set_value("#milestone", "");
+                                }
+                            }),
+                    ),
+            )
+    });
+    let reached = there.then(|| {
+        let done = state
+            .goal
+            .with_untracked(|g| g.as_ref().is_some_and(|g| g.reached));
+        let text = if done { T::GoalReopen } else { T::GoalReach };
+        then_close(state, text, false, move || act::reach_goal(!done))
+    });
+    let remove =
+        there.then(|| then_close(state, T::GoalRemove, false, || act::set_goal(String::new())));
+    let foot = el("p").class("acts").child(reached).child(remove);
+    let body = body.child(items).child(foot).child(buttons(state));
+    frame(state, t(T::Goal).to_owned(), body)
+}
+
+fn pin(state: AppState) -> AnyView {
+    let body = form(move || {
+        let text = page::value("#pin-text");
+        if !text.trim().is_empty() {
+            act::pin(text, page::checked("#pin-decision"));
+        }
+        state.dialog.set(None);
+    })
+    .child(area(T::PinHelp, "pin-text", "3", String::new()))
+    .child(
+        el("label")
+            .class("tick-box")
+            .child(
+                el("input")
+                    .attr("type", "checkbox")
+                    .attr("id", "pin-decision"),
+            )
+            .child(t(T::PinDecision)),
+    )
+    .child(buttons(state));
+    frame(state, t(T::Pinned).to_owned(), body)
+}
+
+fn edit(state: AppState, place: u32, text: String) -> AnyView {
+    let body = form(move || {
+        let text = page::value("#edit-text");
+        state.dialog.set(None);
+        act::resend(place, text);
+    })
+    .child(area(T::EditHelp, "edit-text", "8", text))
+    .child(
+        el("p")
+            .class("acts end")
+            .child(then_close(state, T::Cancel, false, || {}))
+            .child(
+                el("button")
+                    .class("btn solid")
+                    .attr("type", "submit")
+                    .child(icon("branch"))
+                    .child(t(T::Resend)),
+            ),
+    );
+    frame(state, fill(T::EditTitle, &[&place.to_string()]), body)
+}
+
+/// A price before a lift.
+fn lift(state: AppState) -> AnyView {
+    let Some(layer) = state.layer.get_untracked() else {
+        return nothing();
+    };
+    let (used, limit) = state
+        .budget
+        .with_untracked(|b| b.as_ref().map_or((0, 0), |b| (b.used, b.limit)));
+    let more = layer.original.saturating_sub(layer.tokens);
+    let after = used.saturating_add(more);
+    let (from, to) = layer.range();
+    let id = layer.id;
+    let body = el("div")
+        .child(el("p").child(fill(
+            T::LiftText,
+            &[&from.to_string(), &to.to_string(), &number(more)],
+        )))
+        .child(
+            el("p")
+                .class(if after > limit { "badc" } else { "sub" })
+                .child(fill(
+                    if after > limit {
+                        T::LiftOver
+                    } else {
+                        T::LiftFits
+                    },
+                    &[&number(after), &number(limit)],
+                )),
+        )
+        .child(
+            el("p")
+                .class("acts end")
+                .child(then_close(state, T::Cancel, false, || {}))
+                .child(then_close(state, T::LiftLayer, true, move || {
+                    act::lift(id, false);
+                })),
+        );
+    frame(
+        state,
+        fill(T::LiftTitle, &[&layer.number.to_string()]),
+        body,
+    )
+}
+
+/// What a layer says beside what it covers.
+fn compare(state: AppState) -> AnyView {
+    let Some(layer) = state.layer.get_untracked() else {
+        return nothing();
+    };
+    let covered = state.thread.with_untracked(|all| {
+        all.iter()
+            .filter_map(|entry| match entry {
+                Entry::Message(m) if layer.covers(m.seq) => Some(m.clone()),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    });
+    let said = el("div")
+        .class("side-said")
+        .attr("tabindex", "0")
+        .attr("role", "region")
+        .attr("aria-label", t(T::LensSaid))
+        .child(el("h3").child(t(T::LensSaid)))
+        .children(covered.iter().map(|m| {
+            el("article")
+                .child(el("b").class("sub").child(format!(
+                    "{} {}",
+                    crate::ui::message::speaker(m.who, &m.name),
+                    m.seq
+                )))
+                .child(prose(&act::words(&m.blocks)))
+        }));
+    let written = el("div")
+        .class("side-layer")
+        .attr("tabindex", "0")
+        .attr("role", "region")
+        .attr("aria-label", fill(T::Layer, &[&layer.number.to_string()]))
+        .child(el("h3").child(fill(T::Layer, &[&layer.number.to_string()])))
+        .child(
+            el("div")
+                .class("script")
+                .attr("dir", "auto")
+                .child(prose(&layer.text)),
+        )
+        .child(ledger(&layer.ledger))
+        .child(
+            el("dl").class("facts tight").child(
+                el("div")
+                    .child(el("dt").child(t(T::CardDropped)))
+                    .child(dropped(&layer.dropped)),
+            ),
+        );
+    let body = el("div").class("compare").child(said).child(written);
+    frame(
+        state,
+        fill(T::CompareTitle, &[&layer.number.to_string()]),
+        body,
+    )
+}
+
+/// What a compaction would do, before it is asked for.
+fn preview(state: AppState) -> AnyView {
+    let Some(plan) = state.preview.get_untracked() else {
+        return nothing();
+    };
+    let fact = |name: T, text: String| {
+        el("div")
+            .child(el("dt").child(t(name)))
+            .child(el("dd").child(text))
+    };
+    let focus = plan.focus.clone();
+    let body = el("div")
+        .child(
+            el("dl")
+                .class("facts")
+                .child(fact(
+                    T::PreviewWindow,
+                    format!("{} → ≈ {}", number(plan.before), number(plan.after)),
+                ))
+                .child(fact(
+                    T::CardCovers,
+                    fill(
+                        T::PreviewCovers,
+                        &[
+                            &plan.covers.0.to_string(),
+                            &plan.covers.1.to_string(),
+                            &number(plan.messages),
+                        ],
+                    ),
+                ))
+                .child(fact(
+                    T::PreviewRead,
+                    fill(
+                        T::PreviewReadText,
+                        &[&number(plan.read), &number(plan.layer)],
+                    ),
+                )),
+        )
+        .child(el("p").class("sub").child(t(T::PreviewHelp)))
+        .child(
+            el("p")
+                .class("acts end")
+                .child(then_close(state, T::Cancel, false, || {}))
+                .child(then_close(state, T::CompactNow, true, move || {
+                    act::compact(focus.clone());
+                })),
+        );
+    frame(state, t(T::PreviewTitle).to_owned(), body)
+}
+
+/// All snapshots of the session, with the way back to each.
+fn snapshots(state: AppState) -> AnyView {
+    let chosen = Signal::new(None::<u32>);
+    let new = form(|| {
+        act::snapshot(page::value("#snapshot-name"));
+        page::set_value("#snapshot-name", "");
+    })
+    .class("inline")
+    .child(
+        el("input")
+            .attr("type", "text")
+            .attr("id", "snapshot-name")
+            .attr("dir", "auto")
+            .attr("maxlength", "80")
+            .attr("aria-label", t(T::SnapshotName))
+            .attr("placeholder", t(T::SnapshotName)),
+    )
+    .child(
+        el("button")
+            .class("btn solid")
+            .attr("type", "submit")
+            .child(t(T::SnapshotTake)),
+    );
+    let list = live(move || {
+        let all = state.snapshots.get();
+        if all.is_empty() {
+            return el("p").class("sub").child(t(T::SnapshotsNone)).view();
+        }
+        let open = chosen.get();
+        el("ol")
+            .class("line-list")
+            .children(
+                all.iter()
+                    .map(|s| snapshot(state, s, chosen, open == Some(s.n))),
+            )
+            .into_child()
+    });
+    let body = el("div")
+        .child(new)
+        .child(list)
+        .child(el("p").class("sub").child(t(T::SnapshotsHelp)));
+    frame(state, t(T::Snapshots).to_owned(), body)
+}
+
+fn snapshot(
+    state: AppState,
+    snapshot: &SnapshotView,
+    chosen: Signal<Option<u32>>,
+    open: bool,
+) -> El {
+    let n = snapshot.n;
+    let name = crate::ui::notes::snapshot_name(snapshot);
+    let facts = fill(
+        T::SnapshotFacts,
+        &[
+            &number(snapshot.messages),
+            &number(snapshot.layers),
+            &number(snapshot.tokens),
+        ],
+    );
+    let last = state.thread.with_untracked(|all| {
+        all.iter().rev().find_map(|e| match e {
+            Entry::Message(m) if m.seq <= snapshot.tip => {
+                let words: String = act::words(&m.blocks).chars().take(160).collect();
+                Some((m.seq, words)).filter(|(_, w)| !w.is_empty())
+            }
+            _ => None,
+        })
+    });
+    let newer = state.thread.with_untracked(|all| {
+        all.iter()
+            .filter(|e| matches!(e, Entry::Message(m) if m.seq > snapshot.tip))
+            .count() as u32
+    });
+    let label = |text: T| format!("{}: {name}", t(text));
+    let ask = open.then(|| {
+        el("div")
+            .class("ask")
+            .attr("role", "group")
+            .attr("aria-label", label(T::Restore))
+            .child(last.map(|(seq, words)| {
+                el("blockquote")
+                    .attr("dir", "auto")
+                    .child(format!("{seq}: {words}"))
+            }))
+            .child(el("p").child(fill(T::RestoreText, &[&number(newer)])))
+            .child(
+                el("p")
+                    .class("acts")
+                    .child(
+                        el("button")
+                            .class("btn solid")
+                            .attr("type", "button")
+                            .child(icon("branch"))
+                            .child(t(T::RestoreBranch))
+                            .click(move || {
+                                state.dialog.set(None);
+                                act::restore(n);
+                            }),
+                    )
+                    .child(
+                        el("button")
+                            .class("link")
+                            .attr("type", "button")
+                            .child(t(T::Cancel))
+                            .click(move || chosen.set(None)),
+                    ),
+            )
+    });
+    el("li")
+        .class(if open { "picked" } else { "" })
+        .child(
+            el("div")
+                .child(el("b").attr("dir", "auto").child(name.clone()))
+                .child(el("p").class("sub").child(facts)),
+        )
+        .child(
+            el("p")
+                .class("acts")
+                .child(
+                    el("button")
+                        .class("link")
+                        .attr("type", "button")
+                        .attr("aria-label", label(T::PreviewRestore))
+                        .attr("aria-expanded", open.to_string())
+                        .child(t(T::PreviewRestore))
+                        .click(move || chosen.set(if open { None } else { Some(n) })),
+                )
+                .child(
+                    el("button")
+                        .class("quiet")
+                        .attr("type", "button")
+                        .attr("aria-label", label(T::Delete))
+                        .child(icon("cross"))
+                        .click(move || act::delete_snapshot(n)),
+                ),
+        )
+        .child(ask)
+}
+
+/// Commands and keys.
+fn keys(state: AppState) -> AnyView {
+    let row = |name: AnyView, what: &'static str| {
+        el("div")
+            .child(el("dt").child(name))
+            .child(el("dd").child(what))
+    };
+    let commands = crate::command::NAMES
+        .into_iter()
+        .map(|(name, what)| row(el("code").child(name).view(), t(what)));
+    let keys = crate::ui::settings::KEYS.into_iter().map(|(key, what)| {
+        row(
+            el("kbd").child(crate::ui::settings::key_name(key)).view(),
+            t(what),
+        )
+    });
+    let body = el("div")
+        .class("keymap")
+        .child(
+            el("div")
+                .child(el("h3").child(t(T::Commands)))
+                .child(el("dl").class("facts").children(commands)),
+        )
+        .child(
+            el("div")
+                .child(el("h3").child(t(T::TabShortcuts)))
+                .child(el("dl").class("facts").children(keys)),
+        );
+    frame(state, t(T::KeysTitle).to_owned(), body)
+}
+
+/// Erasing everything has to be meant.
+fn erase(state: AppState) -> AnyView {
+    let count = state.sessions.with_untracked(Vec::len) as u32;
+    let body = el("div")
+        .child(el("p").child(fill(T::EraseText, &[&number(count)])))
+        .child(
+            el("p")
+                .class("acts end")
+                .child(then_close(state, T::ExportAll, false, act::export_all))
+                .child(then_close(state, T::Cancel, false, || {}))
+                .child(
+                    el("button")
+                        .class("btn danger")
+                        .attr("type", "button")
+                        .attr("id", "erase-now")
+                        .child(t(T::EraseNow))
+                        .click(move || {
+                            state.dialog.set(None);
+                            act::erase();
+                        }),
+                ),
+        );
+    frame(state, t(T::Erase).to_owned(), body)
 }

@@ -3,13 +3,18 @@
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live};
+use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
 use crate::page;
+use crate::signal::kept;
 use crate::state::{AppState, Dialog};
 use crate::text::{self, T, bytes, count, fill, language, number, t};
 use crate::ui::side::{new_session, title_of};
+use crate::view::hit::{Hit, Place};
 use crate::view::session::SessionEntry;
+
+/// Days without an export after which the library reminds of one.
+const REMIND_AFTER: u32 = 7;
 
 /// The library.
 pub fn library() -> AnyView {
@@ -30,30 +35,121 @@ pub fn library() -> AnyView {
         .attr("type", "button")
         .child(t(T::Import))
         .click(move || state.dialog.set(Some(Dialog::Import)));
+    let export = el("button")
+        .class("btn")
+        .attr("type", "button")
+        .attr("id", "export-all")
+        .child(t(T::ExportAll))
+        .click(act::export_all);
     let head = el("header").class("head wide").child(
         el("div")
             .class("title")
             .child(el("h1").attr("id", "h-library").child(t(T::Library)))
             .child(el("p").class("of").text_live(of))
-            .child(el("p").class("acts end").child(new_session()).child(import)),
+            .child(
+                el("p")
+                    .class("acts end")
+                    .child(new_session())
+                    .child(import)
+                    .child(export),
+            ),
     );
     el("section")
         .class("screen library")
         .attr("id", "s-library")
         .attr("aria-labelledby", "h-library")
-        .child(head)
+        .child(head.child(search(state)))
+        .child(found(state))
         .child(rows(state))
         .child(storage(state))
         .into_child()
 }
 
+fn search(state: AppState) -> El {
+    let turn = kept(0u32);
+    el("label")
+        .class("find")
+        .child(icon("search"))
+        .child(el("span").class("vh").child(t(T::SearchAll)))
+        .child(
+            el("input")
+                .attr("type", "search")
+                .attr("id", "search-all")
+                .attr("placeholder", t(T::SearchAll))
+                .on("input", move |_| {
+                    let now = *turn.borrow() + 1;
+                    *turn.borrow_mut() = now;
+                    let turn = std::rc::Rc::clone(&turn);
+                    page::after(200, move || {
+                        if *turn.borrow() == now {
+                            act::search(page::value("#search-all"));
+                        }
+                    });
+                })
+                .made(move |_| state.hits.set(None)),
+        )
+}
+
+/// Where the words that are looked for stand.
+fn found(state: AppState) -> AnyView {
+    live(move || {
+        let Some(hits) = state.hits.get() else {
+            return nothing();
+        };
+        if hits.is_empty() {
+            return el("p").class("empty sub").child(t(T::FoundNothing)).view();
+        }
+        let line = |hit: &Hit| {
+            let (id, place) = (hit.session.clone(), hit.place);
+            let title = if hit.title.is_empty() {
+                t(T::Untitled).to_owned()
+            } else {
+                hit.title.clone()
+            };
+            let where_ = match place {
+                Place::Title => t(T::InTitle).to_owned(),
+                Place::Message(n) => fill(T::InMessage, &[&n.to_string()]),
+                Place::Layer(n) => fill(T::InLayer, &[&n.to_string()]),
+            };
+            let (before, it, after) = hit.words.clone();
+            el("li").child(
+                el("a")
+                    .attr("href", "#chat")
+                    .child(el("b").attr("dir", "auto").child(title))
+                    .child(el("i").class("sub").child(where_))
+                    .child(
+                        el("span")
+                            .attr("dir", "auto")
+                            .child(before)
+                            .child(el("mark").child(it))
+                            .child(after),
+                    )
+                    .on("click", move |_| act::open_at(id.clone(), place)),
+            )
+        };
+        el("ol")
+            .class("hits")
+            .attr("aria-label", t(T::SearchAll))
+            .children(hits.iter().map(line))
+            .view()
+    })
+}
+
 fn rows(state: AppState) -> AnyView {
     live(move || {
+        if state.hits.with(Option::is_some) {
+            return nothing();
+        }
         let mut sessions = state.sessions.get();
         if sessions.is_empty() {
             return el("p").class("empty sub").child(t(T::NoSessions)).view();
         }
-        sessions.sort_by(|a, b| b.at.total_cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
+        sessions.sort_by(|a, b| {
+            b.pinned
+                .cmp(&a.pinned)
+                .then_with(|| b.at.total_cmp(&a.at))
+                .then_with(|| a.id.cmp(&b.id))
+        });
         let column = |name: T, class: &'static str| {
             el("th").class(class).attr("scope", "col").child(t(name))
         };
@@ -75,6 +171,7 @@ fn rows(state: AppState) -> AnyView {
 fn row(state: AppState, session: SessionEntry) -> El {
     let title = title_of(&session);
     let (open, id, delete) = (session.id.clone(), session.id.clone(), session.id.clone());
+    let (pin, copy, pinned) = (session.id.clone(), session.id.clone(), session.pinned);
     let old = session.title.clone();
     let tool = |name: T, icon_name: &'static str| {
         el("button")
@@ -124,6 +221,12 @@ fn row(state: AppState, session: SessionEntry) -> El {
         .child(
             el("td")
                 .class("act")
+                .child(
+                    tool(if pinned { T::Unpin } else { T::PinSession }, "pin")
+                        .attr("aria-pressed", pinned.to_string())
+                        .click(move || act::pin_session(pin.clone(), !pinned)),
+                )
+                .child(tool(T::Duplicate, "copy").click(move || act::duplicate(copy.clone())))
                 .child(tool(T::Rename, "edit").click(move || {
                     state.dialog.set(Some(Dialog::Rename {
                         id: id.clone(),
@@ -192,6 +295,24 @@ fn storage(state: AppState) -> El {
                 .into_child()
         }
     });
+    let exported = live(move || {
+        let at = state.settings.with(|s| s.exported);
+        let days = ((act::now() - at) / 86_400_000.0) as u32;
+        let line = if at <= 0.0 {
+            el("span")
+                .class("warnc")
+                .child(icon("warn"))
+                .child(t(T::ExportNever))
+        } else if days >= REMIND_AFTER {
+            el("span")
+                .class("warnc")
+                .child(icon("warn"))
+                .child(fill(T::ExportDaysAgo, &[&number(days)]))
+        } else {
+            el("span").child(page::day(at, language()))
+        };
+        line.view()
+    });
     el("section")
         .class("store")
         .attr("aria-labelledby", "h-store")
@@ -200,6 +321,17 @@ fn storage(state: AppState) -> El {
             el("dl")
                 .class("figures")
                 .child(figure(T::StorageUsed, used))
-                .child(figure(T::StorageEviction, eviction)),
+                .child(figure(T::StorageEviction, eviction))
+                .child(figure(T::LastExport, exported)),
+        )
+        .child(
+            el("p").class("acts").child(
+                el("button")
+                    .class("btn danger")
+                    .attr("type", "button")
+                    .attr("id", "erase")
+                    .child(t(T::Erase))
+                    .click(move || state.dialog.set(Some(Dialog::Erase))),
+            ),
         )
 }

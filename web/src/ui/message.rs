@@ -9,9 +9,9 @@ use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
 use crate::markdown;
 use crate::page::clock;
-use crate::state::AppState;
+use crate::state::{AppState, Dialog};
 use crate::text::{T, decimal, fill, number, t};
-use crate::view::thread::{Block, Message, Stats, Who};
+use crate::view::thread::{Block, Entry, Form, Message, Stats, Who};
 
 /// Lines of a tool result that are shown before it is unfolded.
 const LINES: usize = 12;
@@ -22,9 +22,6 @@ pub fn message(message: &Arc<Message>) -> AnyView {
     let mut body = el("div").class("body");
     for block in &message.blocks {
         body = body.child(self::block(block));
-    }
-    if message.unfinished {
-        body = body.child(el("p").class("plain").child(t(T::Stopped)));
     }
     if let Some(stats) = message.stats {
         body = body.child(self::stats(stats));
@@ -39,7 +36,7 @@ pub fn message(message: &Arc<Message>) -> AnyView {
         .attr("data-seq", seq.to_string())
         .attr("tabindex", "-1")
         .child(head(message))
-        .child(body)
+        .child(body.child(tools(message)))
         .into_child()
 }
 
@@ -56,19 +53,96 @@ fn head(message: &Arc<Message>) -> El {
         format!("{place} · {when}")
     };
     let seq = message.seq;
-    let whole = Arc::clone(message);
     el("header")
         .child(el("b").child(speaker(message.who, &message.name)))
         .child(el("span").child(place))
         .child(covered(seq))
-        .child(
-            el("button")
-                .class("quiet")
-                .attr("type", "button")
-                .attr("aria-label", t(T::CopyMessage))
-                .child(icon("copy"))
-                .click(move || act::copy(plain(&whole))),
-        )
+        .child(message.form.map(|form| {
+            let text = match form {
+                Form::Condensed => T::FormCondensed,
+                Form::Stripped => T::FormStripped,
+                Form::Offloaded => T::FormOffloaded,
+                Form::Excerpt => T::FormExcerpt,
+            };
+            el("span").class("in").child(t(text))
+        }))
+}
+
+/// What can be done with a message: go to another branch, copy, change, say again, pin.
+fn tools(message: &Arc<Message>) -> El {
+    let (seq, whole) = (message.seq, Arc::clone(message));
+    let tool = |name: T, icon_name: &'static str| {
+        el("button")
+            .class("quiet")
+            .attr("type", "button")
+            .attr("aria-label", format!("{}: {seq}", t(name)))
+            .attr("title", t(name))
+            .child(icon(icon_name))
+    };
+    let (at, of) = message.branch;
+    let flip = (of > 1).then(|| {
+        el("span")
+            .class("flip")
+            .attr("role", "group")
+            .attr("aria-label", t(T::Branches))
+            .child(
+                tool(T::BranchBefore, "back")
+                    .flag("disabled", at == 1)
+                    .click(move || act::flip(seq, -1)),
+            )
+            .child(el("span").child(format!("{at} / {of}")))
+            .child(
+                tool(T::BranchAfter, "chev")
+                    .flag("disabled", at == of)
+                    .click(move || act::flip(seq, 1)),
+            )
+    });
+    let line = el("p")
+        .class("tools")
+        .child(flip)
+        .child(tool(T::CopyMessage, "copy").click(move || act::copy(plain(&whole))));
+    match message.who {
+        Who::You => {
+            let text = act::words(&message.blocks);
+            let pinned = text.clone();
+            let state = AppState::here();
+            line.child(tool(T::EditMessage, "edit").click(move || {
+                state.dialog.set(Some(Dialog::Edit {
+                    place: seq,
+                    text: text.clone(),
+                }));
+            }))
+            .child(tool(T::PinMessage, "pin").click(move || act::pin(pinned.clone(), false)))
+        }
+        Who::Model => line.child(again(message)),
+        Who::Other => line,
+    }
+}
+
+/// The last reply can be written again.
+fn again(message: &Arc<Message>) -> AnyView {
+    let (seq, state) = (message.seq, AppState::here());
+    live(move || {
+        let last = state.thread.with(|all| {
+            let last = all.iter().rev().find_map(|e| match e {
+                Entry::Message(m) => Some(m.seq),
+                Entry::Card(_) => None,
+            });
+            last == Some(seq)
+        });
+        if !last {
+            return nothing();
+        }
+        el("button")
+            .class("quiet")
+            .attr("type", "button")
+            .attr("id", "again")
+            .attr("aria-label", t(T::Regenerate))
+            .attr("title", t(T::Regenerate))
+            .child(icon("again"))
+            .click(act::regenerate)
+            .view()
+    })
 }
 
 /// The name beside a message.
@@ -107,11 +181,25 @@ fn block(block: &Block) -> AnyView {
             result,
             error,
         } => tool(name, arguments, result.as_deref(), *error).into_child(),
-        Block::Attachment { name, media } => el("p")
+        Block::Attachment { name, media, text } if text.is_empty() => el("p")
             .class("plain")
             .child(icon("page"))
             .child(format!(" {name} "))
             .child(el("span").class("sub").child(media.clone()))
+            .into_child(),
+        Block::Attachment { name, text, .. } => el("details")
+            .class("tool")
+            .child(
+                el("summary")
+                    .child(icon("page"))
+                    .child(el("b").child(name.clone()))
+                    .child(el("span").child(number(text.lines().count() as u32))),
+            )
+            .child(
+                el("pre")
+                    .attr("tabindex", "0")
+                    .child(el("code").child(text.clone())),
+            )
             .into_child(),
     }
 }

@@ -8,9 +8,10 @@ use crate::icon::icon;
 use crate::page;
 use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog};
-use crate::text::{T, number, t};
+use crate::text::{T, count, fill, number, t};
 use crate::ui::bar::{age_name, band_class};
 use crate::view::layer::{LayerView, band};
+use crate::view::record::{GoalItem, GoalKind, PinView, QuoteView, SnapshotView, Why};
 
 /// The notes: a column, or a sheet where the page is narrow.
 pub fn notes() -> El {
@@ -31,9 +32,12 @@ pub fn notes() -> El {
                     page::focus(".notes-open");
                 }),
         )
-        .child(system(state))
+        .child(goal(state))
         .child(pins(state))
         .child(layers(state))
+        .child(quotes(state))
+        .child(snapshots(state))
+        .child(system(state))
 }
 
 fn system(state: AppState) -> El {
@@ -69,22 +73,218 @@ fn system(state: AppState) -> El {
         })
 }
 
-fn pins(state: AppState) -> AnyView {
+/// A heading with a button beside it that opens a dialog.
+fn head(title: T, id: &'static str, button: T, then: impl FnMut() + 'static) -> El {
+    el("h2").child(t(title)).child(
+        el("button")
+            .class("link")
+            .attr("type", "button")
+            .attr("id", id)
+            .attr("aria-label", format!("{}: {}", t(title), t(button)))
+            .child(t(button))
+            .click(then),
+    )
+}
+
+/// A small button at the end of a line.
+fn small(label: String, icon_name: &'static str, then: impl FnMut() + 'static) -> El {
+    el("button")
+        .class("quiet")
+        .attr("type", "button")
+        .attr("aria-label", label)
+        .child(icon(icon_name))
+        .click(then)
+}
+
+fn goal(state: AppState) -> El {
+    let edit = move || {
+        if state.open.with_untracked(Option::is_some) {
+            state.dialog.set(Some(Dialog::Goal));
+        }
+    };
+    el("section")
+        .child(head(T::Goal, "edit-goal", T::Edit, edit))
+        .live(move || {
+            let Some(goal) = state.goal.get() else {
+                return el("p").class("sub").child(t(T::GoalNone)).view();
+            };
+            let words = el("p")
+                .class("goal")
+                .attr("dir", "auto")
+                .child(goal.text.clone());
+            let words = if goal.reached {
+                words.child(" ").child(
+                    el("span")
+                        .class("okc")
+                        .child(icon("check"))
+                        .child(t(T::GoalReached)),
+                )
+            } else {
+                words
+            };
+            el("div")
+                .child(words)
+                .child(
+                    el("ul")
+                        .class("marks")
+                        .children(goal.items.iter().map(goal_item)),
+                )
+                .child(
+                    el("p")
+                        .class("sub")
+                        .child(fill(T::GoalTokens, &[&number(goal.tokens)])),
+                )
+                .into_child()
+        })
+}
+
+/// A line of the goal; a milestone moves on when it is clicked, a decision is locked or unlocked.
+pub fn goal_item(item: &GoalItem) -> El {
+    let (id, kind) = (item.id, item.kind);
+    let (sign, state) = match kind {
+        GoalKind::ToDo => ("ring", T::MilestoneToDo),
+        GoalKind::Doing => ("dot", T::MilestoneDoing),
+        GoalKind::Done => ("check", T::MilestoneDone),
+        GoalKind::Decision { locked: true } => ("lock", T::DecisionLocked),
+        GoalKind::Decision { locked: false } => ("flag", T::DecisionOpen),
+        GoalKind::Artifact => ("page", T::GoalArtifact),
+        GoalKind::Next => ("chev", T::GoalNext),
+        GoalKind::Blocker => ("warn", T::GoalBlocker),
+    };
+    let turns = matches!(
+        kind,
+        GoalKind::ToDo | GoalKind::Doing | GoalKind::Done | GoalKind::Decision { .. }
+    );
+    let label = format!("{}: {}", t(state), item.text);
+    let mark = if turns {
+        small(label, sign, move || act::turn_goal_item(id, kind)).view()
+    } else {
+        icon(sign)
+    };
+    el("li")
+        .child(mark)
+        .child(el("span").attr("dir", "auto").child(item.text.clone()))
+        .child(small(
+            format!("{}: {}", t(T::Remove), item.text),
+            "cross",
+            move || act::remove_goal_item(id),
+        ))
+}
+
+fn pins(state: AppState) -> El {
+    let add = move || {
+        if state.open.with_untracked(Option::is_some) {
+            state.dialog.set(Some(Dialog::Pin));
+        }
+    };
+    el("section")
+        .child(head(T::Pinned, "add-pin", T::Add, add))
+        .live(move || {
+            let pins = state.pins.get();
+            if pins.is_empty() {
+                return el("p").class("sub").child(t(T::PinnedNone)).view();
+            }
+            el("ul")
+                .class("marks")
+                .children(pins.iter().map(pin_line))
+                .into_child()
+        })
+}
+
+fn pin_line(pin: &PinView) -> El {
+    let id = pin.id;
+    let (sign, from) = match pin.why {
+        Why::Pinned => ("pin", None),
+        Why::Decision => ("lock", Some(t(T::Decided).to_owned())),
+        Why::Demand(place) => ("lock", Some(fill(T::FromMessage, &[&place.to_string()]))),
+    };
+    let words = el("span")
+        .attr("dir", "auto")
+        .child(pin.text.clone())
+        .child(from.map(|from| el("i").child(from)));
+    el("li").child(icon(sign)).child(words).child(small(
+        format!("{}: {}", t(T::Remove), pin.text),
+        "cross",
+        move || act::unpin(id),
+    ))
+}
+
+/// Passages quoted for the last question: shown, and removable.
+fn quotes(state: AppState) -> AnyView {
     live(move || {
-        let pins = state.pins.get();
-        if pins.is_empty() {
+        let quotes = state.quotes.get();
+        if quotes.is_empty() {
             return nothing();
         }
-        let lines = pins.into_iter().map(|pin| {
+        let line = |quote: &QuoteView| {
+            let place = quote.place;
             el("li")
-                .child(icon("lock"))
-                .child(el("span").attr("dir", "auto").child(pin))
-        });
+                .child(icon("eye"))
+                .child(
+                    el("span")
+                        .attr("dir", "auto")
+                        .child(quote.text.clone())
+                        .child(el("i").child(fill(T::FromMessage, &[&place.to_string()]))),
+                )
+                .child(small(
+                    format!("{}: {place}", t(T::Remove)),
+                    "cross",
+                    move || act::forget_quote(place),
+                ))
+        };
+        let total: u32 = quotes.iter().map(|q| q.tokens).sum();
         el("section")
-            .child(el("h2").child(t(T::Pinned)))
-            .child(el("ul").class("marks").children(lines))
+            .child(
+                el("h2")
+                    .child(t(T::Recalled))
+                    .child(el("i").child(number(total))),
+            )
+            .child(el("p").class("sub").child(t(T::RecalledHelp)))
+            .child(
+                el("ul")
+                    .class("marks quotes")
+                    .children(quotes.iter().map(line)),
+            )
             .into_child()
     })
+}
+
+fn snapshots(state: AppState) -> El {
+    let all = move || {
+        if state.open.with_untracked(Option::is_some) {
+            state.dialog.set(Some(Dialog::Snapshots));
+        }
+    };
+    el("section")
+        .child(head(T::Snapshots, "snapshots", T::ShowAll, all))
+        .live(move || {
+            let all = state.snapshots.get();
+            if all.is_empty() {
+                return el("p").class("sub").child(t(T::SnapshotsNone)).view();
+            }
+            let line = |s: &SnapshotView| {
+                el("li").child(icon("bookmark")).child(
+                    el("span")
+                        .attr("dir", "auto")
+                        .child(snapshot_name(s))
+                        .child(el("i").child(count(T::MessagesOne, T::MessagesMany, s.messages))),
+                )
+            };
+            el("ul")
+                .class("marks")
+                .children(all.iter().take(3).map(line))
+                .into_child()
+        })
+}
+
+/// A snapshot's name, or why it was made.
+pub fn snapshot_name(snapshot: &SnapshotView) -> String {
+    let when = page::clock(snapshot.at);
+    if snapshot.automatic {
+        format!("{when} {}", t(T::SnapshotAutomatic))
+    } else {
+        format!("{when} {}", snapshot.name)
+    }
 }
 
 fn layers(state: AppState) -> El {

@@ -8,10 +8,10 @@ use crate::act;
 use crate::el::{El, IntoChild, el, live, nothing};
 use crate::icon::icon;
 use crate::page;
-use crate::settings::{Server, Theme, WINDOWS, address_of};
+use crate::settings::{Server, Theme, WINDOWS, address_of, temperature_of};
 use crate::signal::Signal;
 use crate::state::{AppState, Tab};
-use crate::text::{T, fill, number, seconds, t};
+use crate::text::{T, number, seconds, t};
 use crate::ui::header::{describe, selected};
 use crate::ui::side::shortcut;
 use crate::view::model::{Check, Connection, Fix, Verdict};
@@ -309,6 +309,25 @@ fn model(state: AppState) -> El {
             }
         });
     let automatic = state.settings.with_untracked(|s| s.automatic);
+    let temperature = el("input")
+        .attr("type", "text")
+        .attr("inputmode", "decimal")
+        .attr("id", "temperature")
+        .attr("placeholder", t(T::TemperatureOwn))
+        .attr(
+            "value",
+            state
+                .settings
+                .with_untracked(|s| s.temperature.map(|x| x.to_string()))
+                .unwrap_or_default(),
+        )
+        .on("change", |event| {
+            let text = input_value(&event).unwrap_or_default();
+            match temperature_of(&text) {
+                Ok(value) => act::change(move |s| s.temperature = value),
+                Err(_) => act::note(t(T::TemperatureWrong).to_owned(), true),
+            }
+        });
     el("section")
         .class("span")
         .attr("aria-labelledby", "h-model")
@@ -326,8 +345,14 @@ fn model(state: AppState) -> El {
                 ))
                 .child(live(move || {
                     field(T::SummaryModel, model_list(state, true), None).view()
-                })),
+                }))
+                .child(field(
+                    T::Temperature,
+                    temperature,
+                    Some(t(T::TemperatureHelp).to_owned()),
+                )),
         )
+        .child(policies(state))
         .child(
             el("label")
                 .class("tick-box")
@@ -343,6 +368,51 @@ fn model(state: AppState) -> El {
                 .child(t(T::AutoCompact)),
         )
 }
+
+/// How compaction is done, for this session and for new ones.
+fn policies(state: AppState) -> AnyView {
+    live(move || {
+        let chosen = state
+            .open
+            .with(|o| o.as_ref().map(|o| o.policy.clone()))
+            .unwrap_or_else(|| state.settings.with(|s| s.policy.clone()));
+        el("fieldset")
+            .class("policies")
+            .child(el("legend").child(t(T::Policy)))
+            .children(POLICIES.into_iter().map(|(name, title, help)| {
+                el("label")
+                    .class("tick-box")
+                    .child(
+                        el("input")
+                            .attr("type", "radio")
+                            .attr("name", "policy")
+                            .attr("value", name)
+                            .flag("checked", chosen == name)
+                            .on("change", move |_| act::choose_policy(name)),
+                    )
+                    .child(
+                        el("span")
+                            .child(el("b").child(t(title)))
+                            .child(" ")
+                            .child(el("span").class("sub").child(t(help))),
+                    )
+            }))
+            .view()
+    })
+}
+
+/// The presets with what they are called and what they do.
+const POLICIES: [(&str, T, T); 5] = [
+    ("balanced", T::PolicyBalanced, T::PolicyBalancedHelp),
+    (
+        "checkpoints",
+        T::PolicyCheckpoints,
+        T::PolicyCheckpointsHelp,
+    ),
+    ("watermark", T::PolicyWatermark, T::PolicyWatermarkHelp),
+    ("offload-compact", T::PolicyOffload, T::PolicyOffloadHelp),
+    ("auto-summarize", T::PolicyAuto, T::PolicyAutoHelp),
+];
 
 fn model_list(state: AppState, for_layers: bool) -> El {
     let chosen = state.settings.with_untracked(|s| {
@@ -491,32 +561,63 @@ fn appearance(state: AppState) -> El {
         ))
 }
 
+/// A key: itself, with Ctrl or the command key, or with Shift as well.
+#[derive(Debug, Clone, Copy)]
+pub enum Key {
+    /// As it is written.
+    Plain(&'static str),
+    /// With Ctrl, or the command key.
+    Command(&'static str),
+    /// With Shift too.
+    Shifted(&'static str),
+}
+
+/// The keys of the page.
+pub const KEYS: [(Key, T); 12] = [
+    (Key::Plain("Enter"), T::KeySend),
+    (Key::Plain("Shift Enter"), T::KeyBreak),
+    (Key::Plain("Esc"), T::KeyStop),
+    (Key::Plain("↑"), T::KeyEditLast),
+    (Key::Plain("Alt ↑ ↓"), T::KeyMessages),
+    (Key::Shifted("O"), T::KeyNew),
+    (Key::Command("K"), T::KeySearch),
+    (Key::Command("I"), T::KeyInspector),
+    (Key::Command("B"), T::KeySide),
+    (Key::Plain("Shift Esc"), T::KeyComposer),
+    (Key::Plain("/"), T::KeyCommands),
+    (Key::Plain("?"), T::KeySheet),
+];
+
+/// A key as the system writes it.
+pub fn key_name(key: Key) -> String {
+    match key {
+        Key::Plain(name) => name.to_owned(),
+        Key::Command(name) => shortcut(name, false),
+        Key::Shifted(name) => shortcut(name, true),
+    }
+}
+
 fn shortcuts() -> El {
-    let keys: [(String, T); 8] = [
-        ("Enter".into(), T::KeySend),
-        ("Shift Enter".into(), T::KeyBreak),
-        ("Esc".into(), T::KeyStop),
-        (shortcut("O", true), T::KeyNew),
-        (shortcut("K", false), T::KeySearch),
-        (shortcut("I", false), T::KeyInspector),
-        (shortcut("B", false), T::KeySide),
-        ("Shift Esc".into(), T::KeyComposer),
-    ];
+    let line = |name: AnyView, text: T| {
+        el("div")
+            .child(el("dt").child(name))
+            .child(el("dd").child(t(text)))
+    };
     el("section")
         .attr("aria-labelledby", "h-keys")
         .child(el("h2").attr("id", "h-keys").child(t(T::TabShortcuts)))
         .child(
-            el("dl")
-                .class("figures")
-                .children(keys.into_iter().map(|(key, text)| {
-                    el("div")
-                        .child(el("dt").child(el("kbd").child(key)))
-                        .child(el("dd").child(t(text)))
-                })),
+            el("dl").class("facts").children(
+                KEYS.into_iter()
+                    .map(|(key, text)| line(el("kbd").child(key_name(key)).view(), text)),
+            ),
         )
+        .child(el("h2").child(t(T::Commands)))
         .child(
-            el("p")
-                .class("sub")
-                .child(fill(T::CommandsAre, &[&crate::command::NAMES.join(", ")])),
+            el("dl").class("facts").children(
+                crate::command::NAMES
+                    .into_iter()
+                    .map(|(name, text)| line(el("code").child(name).view(), text)),
+            ),
         )
 }

@@ -105,6 +105,7 @@ fn list(state: AppState, filter: Signal<String>) -> AnyView {
         let mut all = el("div");
         for (when, sessions) in groups {
             let name = match when {
+                When::Pinned => T::PinnedSessions,
                 When::Today => T::Today,
                 When::Week => T::ThisWeek,
                 When::Earlier => T::Earlier,

@@ -17,11 +17,15 @@ pub struct SessionEntry {
     pub layers: Option<u32>,
     /// Its model.
     pub model: String,
+    /// It stands first.
+    pub pinned: bool,
 }
 
 /// A group of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum When {
+    /// Pinned, whenever it was used.
+    Pinned,
     /// Since midnight.
     Today,
     /// In the seven days before.
@@ -42,10 +46,17 @@ pub fn grouped(
         .iter()
         .filter(|s| needle.is_empty() || s.title.to_lowercase().contains(&needle))
         .collect();
-    found.sort_by(|a, b| b.at.total_cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
+    found.sort_by(|a, b| {
+        b.pinned
+            .cmp(&a.pinned)
+            .then_with(|| b.at.total_cmp(&a.at))
+            .then_with(|| a.id.cmp(&b.id))
+    });
     let mut groups: Vec<(When, Vec<SessionEntry>)> = Vec::new();
     for session in found {
-        let when = if session.at >= midnight {
+        let when = if session.pinned {
+            When::Pinned
+        } else if session.at >= midnight {
             When::Today
         } else if session.at >= midnight - 7.0 * 86_400_000.0 {
             When::Week
@@ -73,6 +84,7 @@ mod tests {
             messages: 0,
             layers: None,
             model: String::new(),
+            pinned: id == "p",
         }
     }
 
@@ -105,5 +117,8 @@ mod tests {
             vec![(When::Today, vec!["d".into(), "b".into()])]
         );
         assert_eq!(ids("zebra"), vec![]);
+        let pinned = [list[1].clone(), entry("p", "Kept", 1.0)];
+        let first = grouped(&pinned, "", midnight);
+        assert_eq!((first[0].0, first[0].1[0].id.as_str()), (When::Pinned, "p"));
     }
 }

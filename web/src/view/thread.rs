@@ -12,10 +12,18 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// What keeps its element: a message's numbers (tool results make it longer), or the card's.
+    /// What keeps its element: a message's numbers, with what changes its looks (tool results, branches,
+    /// its form, its cost), or the card's.
     pub fn key(&self) -> u64 {
         match self {
-            Self::Message(m) => u64::from(m.seq) << 32 | u64::from(m.last),
+            Self::Message(m) => {
+                let looks = u64::from(m.last - m.seq) << 16
+                    ^ u64::from(m.branch.0) << 10
+                    ^ u64::from(m.branch.1) << 4
+                    ^ m.form.map_or(0, |f| f as u64 + 1)
+                    ^ u64::from(m.stats.is_some()) << 3;
+                u64::from(m.seq) << 32 | looks & 0xffff_ffff
+            }
             Self::Card(number) => u64::from(*number),
         }
     }
@@ -49,8 +57,12 @@ pub struct Message {
     pub blocks: Vec<Block>,
     /// What the reply cost.
     pub stats: Option<Stats>,
-    /// The reply was stopped or cut off.
-    pub unfinished: bool,
+    /// How it is sent, where that is not word for word.
+    pub form: Option<Form>,
+    /// Its tokens, word for word.
+    pub tokens: u32,
+    /// Which of its siblings it is, from 1, and how many there are.
+    pub branch: (u32, u32),
 }
 
 /// One piece of a message.
@@ -77,7 +89,22 @@ pub enum Block {
         name: String,
         /// Its media type.
         media: String,
+        /// The text of a file.
+        text: String,
     },
+}
+
+/// How a message is sent, where that is not word for word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Said more briefly.
+    Condensed,
+    /// Without tool calls and thinking.
+    Stripped,
+    /// As a reference to what is stored.
+    Offloaded,
+    /// Its head and its tail.
+    Excerpt,
 }
 
 /// What a reply cost.

@@ -1,0 +1,27 @@
+// What the journeys of every area do again and again.
+
+/** Waits until `probe`, run in the page, is true. Asks by the clock: a tab in the background draws no frames. */
+export const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000, polling: 100 }, ...args);
+
+/** The text of the first element that matches. */
+export const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
+
+/** Waits for `selector` and clicks it. */
+export const click = async (page, selector) => (await page.waitForSelector(selector, { visible: true, timeout: 60_000 })).click();
+
+/** The model answers and the session is there. */
+export const ready = (page) => until(page, () => document.querySelector(".live.okc"));
+
+/** Waits until `n` messages stand in the thread and no reply comes in. */
+export const messages = (page, n) => until(page, (n) => document.querySelectorAll(".thread .msg:not(.replying)").length === n && !document.querySelector(".replying"), n);
+
+/** A conversation with enough in it to be compacted: `turns` exchanges about a bakery. */
+export function bakery(turns, words = 30) {
+  const messages = [];
+  for (let i = 1; i <= turns; i += 1) {
+    const filler = (who) => Array.from({ length: words }, (_, k) => `${who} word ${k} of turn ${i}`).join(", ");
+    messages.push({ role: "user", content: `Question ${i} about oven ${100 + i}: ${filler("a")}.` });
+    messages.push({ role: "assistant", content: `Oven ${100 + i} bakes at ${200 + i} °C. The recipe lies in /recipes/bread-${i}.md. ${filler("some")}.` });
+  }
+  return messages;
+}

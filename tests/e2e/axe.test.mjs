@@ -1,0 +1,51 @@
+// axe over every screen and state, in light, dark and forced colours, at 360 and 1280 pixels: no violation.
+// PALIMPSEST_PICTURES=folder keeps a picture of each, at 360, 1024 and 1440.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import test from "node:test";
+import { begin, cleanUp } from "./harness.mjs";
+import { STATES, furnish, leave, look } from "./screens.mjs";
+
+test.afterEach(cleanUp);
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Violations of the page as it stands, each with the elements it is about. */
+async function violations(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const found = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+    return found.violations.map((v) => `${v.id} (${v.impact}): ${v.nodes.slice(0, 3).map((n) => `${n.target.join(" ")} ${n.any[0]?.message ?? n.failureSummary}`).join(" | ")}`);
+  });
+}
+
+for (const colours of ["light", "dark", "forced"]) {
+  test(`no screen has an accessibility violation in ${colours} colours`, { timeout: 600_000 }, async () => {
+    const world = await begin({ settings: { summary_model: "-" }, script: { answer: { words: 40 } } });
+    const { page } = world;
+    await furnish(page);
+    const found = [];
+    const pictures = process.env.PALIMPSEST_PICTURES;
+    for (const width of pictures ? [360, 1280, 1024, 1440] : [360, 1280]) {
+      await look(page, width, colours);
+      for (const [name, visit] of STATES) {
+        try {
+          await visit(page);
+        } catch (error) {
+          throw new Error(`${name} at ${width}: ${error.message}`);
+        }
+        if (pictures && width !== 1280) {
+          await new Promise((done) => setTimeout(done, 150));
+          await page.screenshot({ path: path.join(pictures, `${name}-${colours}-${width}.png`) });
+        }
+        if (width === 360 || width === 1280) found.push(...(await violations(page)).map((text) => `${name} at ${width}: ${text}`));
+        await leave(page);
+      }
+    }
+    await world.end();
+    assert.deepEqual(found, []);
+  });
+}

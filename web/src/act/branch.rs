@@ -1,0 +1,98 @@
+//! Saying something again: regenerate, edit and resend, go from branch to branch. Nothing is removed.
+
+use super::{failed, list, note, show_all, talk, with_engine};
+use crate::text::{T, t};
+use crate::view::thread::{Block, Entry, Who};
+use crate::{bind, state::AppState};
+
+/// Has the last reply written again; the present one stays on its branch.
+pub fn regenerate() {
+    with_engine(|back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        if session.is_replying() || !super::can_send(&back) {
+            return;
+        }
+        match session.rewind_to_last_user().await {
+            Ok(_) => {
+                show_all(&back).await;
+                talk(&back, &session, None).await;
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Says something else in place of the message with the number `place`. What followed stays on its branch.
+pub fn resend(place: u32, text: String) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        if text.trim().is_empty() || session.is_replying() {
+            return;
+        }
+        if !super::can_send(&back) {
+            return;
+        }
+        match session.rewind_before(place.saturating_sub(1)).await {
+            Ok(()) => {
+                show_all(&back).await;
+                let new = palimpsest_engine::session::NewMessage::user(text);
+                talk(&back, &session, Some(new)).await;
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Shows the branch `by` steps beside that of the message with the number `place`.
+pub fn flip(place: u32, by: i32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        if session.is_replying() {
+            return note(t(T::BusyReplying).to_owned(), true);
+        }
+        let seq = place.saturating_sub(1);
+        let all = session.siblings(seq);
+        let Some(to) = all
+            .iter()
+            .position(|s| *s == seq)
+            .and_then(|at| at.checked_add_signed(by as isize))
+            .and_then(|at| all.get(at))
+        else {
+            return;
+        };
+        if let Err(error) = session.switch_to(*to).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+        list(&back).await;
+        crate::page::focus(&format!("[data-seq='{}'] .flip button", bind::place(*to)));
+    });
+}
+
+/// The last message of the person: its number and its words.
+pub fn last_said(state: AppState) -> Option<(u32, String)> {
+    state.thread.with_untracked(|all| {
+        all.iter().rev().find_map(|entry| match entry {
+            Entry::Message(m) if m.who == Who::You => Some((m.seq, words(&m.blocks))),
+            _ => None,
+        })
+    })
+}
+
+/// The text of a message.
+pub fn words(blocks: &[Block]) -> String {
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|b| match b {
+            Block::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.join("\n\n")
+}

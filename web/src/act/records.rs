@@ -1,0 +1,324 @@
+//! Goal, pins, snapshots, quotes, layers: what stands beside the conversation.
+
+use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState};
+use palimpsest_core::record::PinKind;
+use palimpsest_engine::error::EngineError;
+use palimpsest_engine::session::IfOver;
+use palimpsest_tokens::Estimator;
+
+use super::{Back, failed, list, note, show_all, show_head, toast, with_engine};
+use crate::bind;
+use crate::state::{AppState, Dialog, Undo};
+use crate::text::{T, fill, number, t};
+use crate::view::record::GoalKind;
+
+use std::rc::Rc;
+
+/// Shows goal, pins, snapshots and quotes of the open session.
+pub(super) fn show(back: &Back) {
+    let Some(session) = back.session() else {
+        return;
+    };
+    let state = back.state;
+    let records = session.records();
+    let tokens = state.budget.with_untracked(|b| {
+        let goal = |s: &&crate::view::budget::Segment| s.kind == crate::view::budget::Kind::Goal;
+        b.as_ref().map_or(0, |b| {
+            b.segments.iter().filter(goal).map(|s| s.tokens).sum()
+        })
+    });
+    state
+        .goal
+        .change(records.goal.as_ref().map(|g| bind::goal(g, tokens)));
+    state
+        .pins
+        .change(records.pins.iter().map(bind::pin).collect());
+    let mut snapshots: Vec<_> = session.snapshots().iter().map(bind::snapshot).collect();
+    snapshots.reverse();
+    state.snapshots.change(snapshots);
+    let context = session.context();
+    state
+        .quotes
+        .change(bind::quotes(context.view().recalled.as_ref()));
+}
+
+/// Sets what is to be reached; nothing takes the goal away.
+pub fn set_goal(text: String) {
+    with_engine(|back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let text = text.trim();
+        let (limits, counter) = (GoalLimits::default(), Estimator::default());
+        let goal = if text.is_empty() {
+            Ok(None)
+        } else {
+            match session.records().goal {
+                Some(goal) => {
+                    let edit = GoalEdit::Describe {
+                        text: text.to_owned(),
+                    };
+                    goal.apply(edit, limits, &counter).map(Some)
+                }
+                None => Goal::new(text, back.world.clock.now(), limits, &counter).map(Some),
+            }
+        };
+        match goal {
+            Ok(goal) => commit_goal(&back, goal).await,
+            Err(error) => note(fill(T::GoalRefused, &[&error.to_string()]), true),
+        }
+    });
+}
+
+async fn commit_goal(back: &Rc<Back>, goal: Option<Goal>) {
+    let Some(session) = back.writer() else {
+        return;
+    };
+    if let Err(error) = session.set_goal(goal).await {
+        failed(back, &error);
+    }
+    show_all(back).await;
+}
+
+/// Changes one thing about the goal.
+fn edit_goal(edit: impl FnOnce(f64) -> GoalEdit + 'static) {
+    with_engine(|back| async move {
+        let Some(goal) = back.session().and_then(|s| s.records().goal) else {
+            return;
+        };
+        let edit = edit(back.world.clock.now());
+        match goal.apply(edit, GoalLimits::default(), &Estimator::default()) {
+            Ok(goal) => commit_goal(&back, Some(goal)).await,
+            Err(error) => note(fill(T::GoalRefused, &[&error.to_string()]), true),
+        }
+    });
+}
+
+/// Adds a milestone.
+pub fn add_milestone(text: String) {
+    edit_goal(move |at| GoalEdit::AddMilestone {
+        text,
+        state: MilestoneState::Pending,
+        at,
+    });
+}
+
+/// Moves a line of the goal on: a milestone from open to begun to done and back, a decision's lock.
+pub fn turn_goal_item(id: u32, kind: GoalKind) {
+    edit_goal(move |at| match kind {
+        GoalKind::Decision { locked } => GoalEdit::LockDecision {
+            id,
+            locked: !locked,
+        },
+        _ => GoalEdit::SetMilestone {
+            id,
+            state: match kind {
+                GoalKind::ToDo => MilestoneState::InProgress,
+                GoalKind::Doing => MilestoneState::Completed,
+                _ => MilestoneState::Pending,
+            },
+            at,
+        },
+    });
+}
+
+/// Takes a line out of the goal.
+pub fn remove_goal_item(id: u32) {
+    edit_goal(move |_| GoalEdit::Remove { id });
+}
+
+/// The goal is reached, or not yet.
+pub fn reach_goal(reached: bool) {
+    edit_goal(move |at| GoalEdit::SetStatus {
+        status: if reached {
+            GoalStatus::Completed
+        } else {
+            GoalStatus::Active
+        },
+        at,
+    });
+}
+
+/// Keeps a line word for word; as a decision if `decided`.
+pub fn pin(text: String, decided: bool) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let kind = if decided {
+            PinKind::Decision
+        } else {
+            PinKind::Pin
+        };
+        match session.pin(kind, &text).await {
+            Ok(_) => back.state.say(fill(T::PinKept, &[text.trim()])),
+            Err(error) => failed(&back, &error),
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Takes a line out of the records. It stays in what was said.
+pub fn unpin(id: u32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        if let Err(error) = session.unpin(id).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Remembers the present under a name, or without one.
+pub fn snapshot(name: String) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let name = if name.trim().is_empty() {
+            t(T::SnapshotUnnamed).to_owned()
+        } else {
+            name.trim().to_owned()
+        };
+        match session.snapshot(&name).await {
+            Ok(_) => note(fill(T::SnapshotTaken, &[&name]), false),
+            Err(error) => failed(&back, &error),
+        }
+        show(&back);
+    });
+}
+
+/// Goes back to a snapshot. What was said since stays, on a branch of its own; the present is remembered
+/// first, so that the way back is one click.
+pub fn restore(n: u32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        match session.restore(n).await {
+            Ok(()) => {
+                let present = session.snapshots().last().map(|s| s.n);
+                show_all(&back).await;
+                list(&back).await;
+                let text = fill(
+                    T::SnapshotRestored,
+                    &[&number(session.message_count() as u32)],
+                );
+                back.state.say(text.clone());
+                toast(&back, text, present.map(|n| Undo::Restore { n }), false);
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Removes a snapshot. Nothing that was said goes with it.
+pub fn delete_snapshot(n: u32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        if let Err(error) = session.delete_snapshot(n).await {
+            failed(&back, &error);
+        }
+        show(&back);
+    });
+}
+
+/// Takes a recalled quote out of the window.
+pub fn forget_quote(place: u32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        if let Err(error) = session.forget_recalled(place.checked_sub(1)).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Takes a layer off: what it covers is sent word for word again.
+pub fn lift(layer: u32, if_over: bool) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let if_over = if if_over {
+            IfOver::Show
+        } else {
+            IfOver::Refuse
+        };
+        match session.lift_with(layer, if_over).await {
+            Ok(()) => {
+                show_all(&back).await;
+                list(&back).await;
+                let text = fill(T::Lifted, &[&number(session.budget().used.tokens)]);
+                note(text, false);
+            }
+            Err(error @ EngineError::WouldNotFit { .. }) => {
+                back.state.say(error.to_string());
+                toast(
+                    &back,
+                    error.to_string(),
+                    Some(Undo::LiftAll { layer }),
+                    true,
+                );
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Asks before a layer is lifted: `number` is the one people see.
+pub fn ask_lift(number: u32) {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    let found = state
+        .layers
+        .with_untracked(|all| all.iter().find(|l| l.number == number).cloned());
+    match found {
+        Some(layer) => {
+            state.layer.set(Some(layer));
+            state.dialog.set(Some(Dialog::Lift));
+        }
+        None => note(fill(T::NoLayer, &[&number.to_string()]), true),
+    }
+}
+
+/// Opens the text of a layer beside what it covers.
+pub fn compare(id: u32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.session() else {
+            return;
+        };
+        match session.layer(id).await {
+            Ok(layer) => {
+                back.state.layer.set(Some(bind::layer(&layer)));
+                back.state.dialog.set(Some(Dialog::Compare));
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Says what a compaction would do now. Asks no model.
+pub fn preview(focus: String) {
+    with_engine(move |back| async move {
+        let Some(session) = back.session() else {
+            return;
+        };
+        let wish = Some(focus.clone()).filter(|f| !f.is_empty());
+        match session.preview(wish) {
+            Ok(plan) => {
+                back.state.preview.set(Some(bind::preview(&plan, &focus)));
+                back.state.dialog.set(Some(Dialog::Preview));
+            }
+            Err(error) => note(fill(T::StatusNothing, &[&error.to_string()]), true),
+        }
+        show_head(&back);
+    });
+}
