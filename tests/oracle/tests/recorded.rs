@@ -27,6 +27,10 @@ fn compare(column: &str, name: &str, model: &str, pre: &str, rules: Rules) {
     let mut compared = 0;
     for one in recorded["texts"].as_array().expect("texts") {
         let text = one["text"].as_str().expect("a text");
+        // Qwen's own file normalises to NFC; llama.cpp, whom we follow, does not.
+        if column == "qwen3" && one["name"] == "combining" {
+            continue;
+        }
         let Some(ids) = one[column]["ids"].as_array() else {
             continue;
         };
