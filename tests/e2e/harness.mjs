@@ -166,6 +166,13 @@ export async function budget(page) {
   });
 }
 
+/** The window is as large as it was then; what a reply taught about the model's tokens may have moved the figures a little. */
+export async function near(page, then) {
+  const now = await budget(page);
+  assert.equal(now.state, then.state);
+  assert.ok(Math.abs(now.used - then.used) < then.used * 0.1, JSON.stringify({ then, now }));
+}
+
 /** Types into the message field and sends with Enter. */
 export async function say(page, text) {
   await page.focus("#msg");

@@ -361,9 +361,21 @@ pub fn new_session() {
     });
 }
 
+/// The model of new sessions: the one chosen last if it is there, else the first there is.
+fn usual_model(state: AppState) -> Option<String> {
+    let preferred = state.settings.with_untracked(|s| s.model.clone());
+    state.models.with_untracked(|all| {
+        all.iter()
+            .find(|m| m.name == preferred)
+            .or_else(|| all.first())
+            .map(|m| m.name.clone())
+    })
+}
+
 async fn create_now(back: &Rc<Back>) {
+    let usual = usual_model(back.state);
     let new = back.state.settings.with_untracked(|s| NewSession {
-        model: s.model.clone(),
+        model: usual.unwrap_or_else(|| s.model.clone()),
         window: s.window,
         policy: s.policy.clone(),
         ..NewSession::default()
@@ -1405,7 +1417,8 @@ async fn merge(back: &Rc<Back>, imported: Imported) -> Result<String, String> {
     let chosen = back.state.settings.get_untracked();
     let new = NewSession {
         title: imported.title,
-        model: chosen.model,
+        // the model that will answer counts best from the beginning
+        model: usual_model(back.state).unwrap_or(chosen.model),
         window: chosen.window,
         system: imported.system,
         ..NewSession::default()
@@ -1583,14 +1596,7 @@ async fn give_model(back: &Rc<Back>, session: &Session) {
     if !head.model.is_empty() {
         return;
     }
-    let preferred = state.settings.with_untracked(|s| s.model.clone());
-    let name = state.models.with_untracked(|all| {
-        all.iter()
-            .find(|m| m.name == preferred)
-            .or_else(|| all.first())
-            .map(|m| m.name.clone())
-    });
-    if let Some(name) = name {
+    if let Some(name) = usual_model(state) {
         match session
             .set_model(&name, head.window, &head.policy, head.thinking)
             .await

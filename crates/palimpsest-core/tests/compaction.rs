@@ -315,6 +315,48 @@ fn a_floor_over_the_limit_is_refused() {
     );
 }
 
+/// P7: a part that the summariser's window does not hold is asked for in halves, until one message is left; what came
+/// back for the halves is the summary.
+#[test]
+fn a_part_that_overflows_is_halved() {
+    let mut context = context(8_192, "Be brief.");
+    talk(&mut context, 60);
+    let options = RunOptions {
+        model: Some("small".into()),
+        ..RunOptions::default()
+    };
+    let mut run = Run::new(&context, options, SEED);
+    let (mut refused, mut written) = (0, 0);
+    let report = loop {
+        match run.step() {
+            Step::Need(job) => {
+                let answer = if job.passages.len() > 12 {
+                    refused += 1;
+                    SuppliedSummary::Failed("overflow".into())
+                } else {
+                    assert!(job.part <= job.parts, "{} of {}", job.part, job.parts);
+                    written += 1;
+                    let first = job.passages.first().unwrap().seq;
+                    SuppliedSummary::Text(format!(
+                        "From message {first} on the retry limits of several widgets were set, and the old format stays."
+                    ))
+                };
+                run.supply(job.id, answer).unwrap();
+            }
+            other => break commit(&mut context, other),
+        }
+    };
+    assert!(refused > 0 && written > refused, "{refused} {written}");
+    let layers = &context.view().layers;
+    let layer = layers.iter().find(|l| Some(l.id) == report.layer).unwrap();
+    assert!(
+        matches!(layer.author, palimpsest_core::layer::Author::Model { .. }),
+        "{:?}",
+        layer.author
+    );
+    check_window(&context);
+}
+
 /// P7, P8: a summariser that answers nonsense is asked once more, then the deterministic summary is taken
 /// and marked.
 #[test]

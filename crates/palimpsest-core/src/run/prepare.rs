@@ -170,7 +170,7 @@ impl Run {
     /// What the fences of a job are made with (G3). The number of a job is unique in its run only: the revision
     /// the run starts from and the last message make it unique in the session; the caller's secret is the
     /// session's own.
-    fn nonce(&self, id: super::JobId) -> String {
+    pub(super) fn nonce(&self, id: super::JobId) -> String {
         let tip = self.context.entries.last().map_or(0, |e| e.message.seq);
         let place = u64::from(self.context.view().revision) << 32 | u64::from(tip);
         crate::fence::nonce_at(place, id.into(), &self.seed.secret)

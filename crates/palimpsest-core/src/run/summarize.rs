@@ -125,6 +125,13 @@ impl Run {
             }
             return Ok(());
         }
+        if matches!(&answer, SuppliedSummary::Failed(code) if code == "overflow")
+            && waiting.fades.is_none()
+            && waiting.passages.len() > 1
+        {
+            self.halve(waiting);
+            return Ok(());
+        }
         let refuses = self.context.setup().policy.on_failure == OnFailure::Refuse;
         if refuses && matches!(answer, SuppliedSummary::Failed(_)) {
             self.end(Refusal::ModelFailed);
@@ -186,6 +193,30 @@ impl Run {
         if retention::reject(&text, &source, &draft).is_none() {
             self.faded = Some((layer, text));
         }
+    }
+
+    /// Asks for a job in two halves: the model's tokenizer found more in it than was counted here.
+    fn halve(&mut self, mut job: SummaryJob) {
+        let rest = job.passages.split_off(job.passages.len() / 2);
+        job.target_tokens = (job.target_tokens / 2).max(super::identify::SMALLEST_SUMMARY);
+        job.parts += 1;
+        let mut second = SummaryJob {
+            id: self.next_job,
+            part: job.part + 1,
+            passages: rest,
+            nonce: self.nonce(self.next_job),
+            ..job.clone()
+        };
+        self.next_job += 1;
+        for half in [&mut second, &mut job] {
+            half.write_prompt();
+        }
+        for later in self.queue.iter_mut().filter(|job| job.fades.is_none()) {
+            later.part += 1;
+            later.parts += 1;
+        }
+        self.queue.push_front(second);
+        self.queue.push_front(job);
     }
 
     fn author(&self) -> Author {
