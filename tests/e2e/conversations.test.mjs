@@ -129,7 +129,8 @@ for (const engine of ["chrome", "firefox"]) {
         const request = world.chats().findLast((body) => body.messages.at(-1).content.includes("What is left to do?"));
         assertSound(request.messages);
         assertFloor(request.messages, said);
-        await world.end();
+        // where the server counts more than was thought, it says so (400), and the part is asked for in halves
+        await world.end({ tolerate: summariser === "the model" ? [/status of 400/] : [] });
       });
     }
   }

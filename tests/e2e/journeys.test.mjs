@@ -332,7 +332,8 @@ test("the coding session: imported with a system prompt, compacted at 8,192, win
   await page.click(".lens [data-lens=sees]");
   await page.waitForSelector(".sent pre");
   assert.match(await text(page, ".sent pre"), /^You untangle code\. KEEP-ME-7431\./);
-  await world.end();
+  // a part that the server finds too long is asked for in halves
+  await world.end({ tolerate: [/status of 400/] });
 });
 
 test("the policy of this harness is the one that is shipped", () => {
