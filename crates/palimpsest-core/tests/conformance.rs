@@ -57,6 +57,9 @@ fn compact(
     ))
 }
 
+/// What a template may put around a call or a result, as the package reckons it.
+const LOOSE_TOKENS: u32 = 24;
+
 fn count(values: &[Value]) -> Value {
     let counter = Estimator::default();
     let parsed = dialect::parse(values, Dialect::OpenAi, Origin::Host).expect("messages");
@@ -72,10 +75,18 @@ fn count(values: &[Value]) -> Value {
         .map(|m| verbatim_tokens(&m.message, &counter))
         .sum();
     let tokens = overhead.base + system + said;
+    // what a template puts around texts, calls and results is not known from the texts
+    let loose = parsed
+        .messages
+        .iter()
+        .flat_map(|m| &m.message.parts)
+        .filter(|part| part.is_loose())
+        .count() as u32;
+    let messages = (parsed.system.len() + parsed.messages.len()) as u32;
     json!(Count {
         tokens,
         source: counter.source(),
-        bound: counter.bound(tokens)
+        bound: counter.bound(tokens) + counter.template_bound(messages) + LOOSE_TOKENS * loose
     })
 }
 

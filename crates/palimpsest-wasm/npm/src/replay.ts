@@ -80,6 +80,7 @@ export interface ReplayReport {
  * import { init, replay } from "palimpsest";
  *
  * await init();
+ * const messages = Array.from({ length: 200 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `Message ${i}` }));
  * const { policies } = replay(messages, { window: 8192, policies: ["balanced", "watermark"] });
  * for (const { policy, sent, compactions } of policies) console.log(policy, sent, compactions);
  * ```
