@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CoreError;
 use crate::layer::{Layer, LayerId};
-use crate::message::{Message, Part, Role, Seq};
+use crate::message::{LOOSE_TOKENS, Message, Part, Role, Seq};
 use crate::note::{Note, NoteId};
 use crate::policy::Policy;
 use crate::record::{Records, RenderedRecords};
@@ -227,9 +227,6 @@ impl Setup {
         })
     }
 }
-
-/// Tokens that a template may put around a tool call, an image or a file.
-const LOOSE_TOKENS: u32 = 24;
 
 /// Tokens of what is shown, by who said it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 //! | `read.rs` | what the readers of all dialects share |
 //! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs` | one dialect each: reader and writer |
 //! | `group.rs` | which parts of a window share one message of the dialect |
+//! | `count.rs` | how large a list is as a prompt |
 //! | `validate.rs` | the public linter |
 
 use std::collections::BTreeSet;
@@ -23,12 +24,14 @@ use crate::window::Window;
 
 mod ai_sdk;
 mod anthropic;
+mod count;
 mod group;
 mod ollama;
 mod openai;
 mod read;
 pub mod validate;
 
+pub use count::count;
 pub use validate::{Problem, Validation, validate, validate_list};
 
 /// The longest identifier that is taken, in bytes (F 18).

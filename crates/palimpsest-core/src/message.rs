@@ -117,6 +117,9 @@ fn is_false(b: &bool) -> bool {
     !*b
 }
 
+/// Tokens that a template may put around a part that [`Part::is_loose`].
+pub(crate) const LOOSE_TOKENS: u32 = 24;
+
 impl Part {
     /// A text part.
     pub fn text(text: impl Into<String>) -> Self {

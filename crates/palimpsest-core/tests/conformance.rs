@@ -8,11 +8,9 @@ use palimpsest_core::compact::{CompactOptions, CompactState, Compaction};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{self, Dialect, Rendered};
 use palimpsest_core::error::CoreError;
-use palimpsest_core::message::Origin;
 use palimpsest_core::policy::Policy;
-use palimpsest_core::rendition::verbatim_tokens;
 use palimpsest_core::replay::{ReplayOptions, replay_list};
-use palimpsest_tokens::{Count, Estimator, TokenCounter};
+use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 
 fn compact(
@@ -57,39 +55,6 @@ fn compact(
     ))
 }
 
-/// What a template may put around a call or a result, as the package reckons it.
-const LOOSE_TOKENS: u32 = 24;
-
-fn count(values: &[Value]) -> Value {
-    let counter = Estimator::default();
-    let parsed = dialect::parse(values, Dialect::OpenAi, Origin::Host).expect("messages");
-    let overhead = counter.overhead();
-    let system: u32 = parsed
-        .system
-        .iter()
-        .map(|line| counter.count(&line.text) + overhead.system)
-        .sum();
-    let said: u32 = parsed
-        .messages
-        .iter()
-        .map(|m| verbatim_tokens(&m.message, &counter))
-        .sum();
-    let tokens = overhead.base + system + said;
-    // what a template puts around texts, calls and results is not known from the texts
-    let loose = parsed
-        .messages
-        .iter()
-        .flat_map(|m| &m.message.parts)
-        .filter(|part| part.is_loose())
-        .count() as u32;
-    let messages = (parsed.system.len() + parsed.messages.len()) as u32;
-    json!(Count {
-        tokens,
-        source: counter.source(),
-        bound: counter.bound(tokens) + counter.template_bound(messages) + LOOSE_TOKENS * loose
-    })
-}
-
 fn answer(case: &Value) -> Value {
     let mut values = case["messages"].as_array().expect("messages").clone();
     let options = &case["options"];
@@ -112,7 +77,9 @@ fn answer(case: &Value) -> Value {
                 .map(|name| Dialect::named(name).expect("a dialect"));
             json!(dialect::validate(&values, dialect))
         }
-        Some("count") => count(&values),
+        Some("count") => {
+            json!(dialect::count(&values, None, &Estimator::default()).expect("messages"))
+        }
         Some("replay") => {
             let window = options["window"].as_u64().expect("a window") as u32;
             let policies: Vec<Policy> = options["policies"]

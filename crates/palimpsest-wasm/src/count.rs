@@ -1,17 +1,12 @@
 use std::rc::Rc;
 
 use palimpsest_core::dialect::{self, Dialect};
-use palimpsest_core::message::Origin;
-use palimpsest_core::rendition::verbatim_tokens;
-use palimpsest_tokens::{Count, CountRole, Estimator, Source, TokenCounter};
+use palimpsest_tokens::{Count, Estimator, Source, TokenCounter};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::boundary;
 use crate::error::Failure;
-
-/// Tokens that a template may put around a tool call, an image or a file.
-const LOOSE_TOKENS: u32 = 24;
 
 /// Counts tokens: with a model's own vocabulary, or by estimate.
 #[wasm_bindgen]
@@ -75,43 +70,8 @@ impl Counter {
 impl Counter {
     fn prompt(&self, messages: &str, dialect: Option<&str>) -> Result<Count, Failure> {
         let values = boundary::messages(messages)?;
-        let dialect = match dialect {
-            Some(name) => Dialect::named(name)?,
-            None => dialect::detect(&values).unwrap_or(Dialect::OpenAi),
-        };
-        let parsed = dialect::parse(&values, dialect, Origin::Host)?;
-        let system = parsed
-            .system
-            .iter()
-            .map(|line| self.0.count_message(CountRole::System, &line.text));
-        let said = parsed
-            .messages
-            .iter()
-            .map(|from| verbatim_tokens(&from.message, self.0.as_ref()));
-        let base = self.0.overhead().base;
-        let tokens = system.chain(said).fold(base, u32::saturating_add);
-        let loose = parsed
-            .messages
-            .iter()
-            .flat_map(|from| &from.message.parts)
-            .filter(|part| part.is_loose())
-            .count();
-        let messages = parsed.system.len() + parsed.messages.len();
-        // The texts may be counted exactly; what a template puts around them is not known from the texts.
-        let template = self
-            .0
-            .template_bound(messages as u32)
-            .saturating_add(LOOSE_TOKENS.saturating_mul(loose as u32));
-        let bound = self.0.bound(tokens).saturating_add(template);
-        Ok(Count {
-            tokens,
-            source: if bound == 0 {
-                self.0.source()
-            } else {
-                Source::Estimated
-            },
-            bound,
-        })
+        let dialect = dialect.map(Dialect::named).transpose()?;
+        Ok(dialect::count(&values, dialect, self.0.as_ref())?)
     }
 }
 

@@ -1,0 +1,46 @@
+//! How large a list is as a prompt.
+
+use palimpsest_tokens::{Count, CountRole, Source, TokenCounter};
+use serde_json::Value;
+
+use super::{Dialect, detect, parse};
+use crate::error::CoreError;
+use crate::message::{LOOSE_TOKENS, Origin};
+use crate::rendition::verbatim_tokens;
+
+/// Tokens of `values` as a prompt; the dialect is detected if none is given. Texts may be counted exactly, but what a
+/// template puts around them is not known from the texts: it is part of the bound. Errors as of [`parse`].
+pub fn count(
+    values: &[Value],
+    dialect: Option<Dialect>,
+    counter: &dyn TokenCounter,
+) -> Result<Count, CoreError> {
+    let dialect = dialect.unwrap_or_else(|| detect(values).unwrap_or(Dialect::OpenAi));
+    let parsed = parse(values, dialect, Origin::Host)?;
+    let system = parsed
+        .system
+        .iter()
+        .map(|line| counter.count_message(CountRole::System, &line.text));
+    let said = parsed
+        .messages
+        .iter()
+        .map(|from| verbatim_tokens(&from.message, counter));
+    let base = counter.overhead().base;
+    let tokens = system.chain(said).fold(base, u32::saturating_add);
+    let parts = parsed.messages.iter().flat_map(|from| &from.message.parts);
+    let loose = parts.filter(|part| part.is_loose()).count() as u32;
+    let messages = (parsed.system.len() + parsed.messages.len()) as u32;
+    let bound = counter
+        .bound(tokens)
+        .saturating_add(counter.template_bound(messages))
+        .saturating_add(LOOSE_TOKENS.saturating_mul(loose));
+    Ok(Count {
+        tokens,
+        source: if bound == 0 {
+            counter.source()
+        } else {
+            Source::Estimated
+        },
+        bound,
+    })
+}
