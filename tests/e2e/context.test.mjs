@@ -122,6 +122,8 @@ test("a snapshot is taken, restored as a branch, and the present comes back", SL
   await click(page, ".toast .btn");
   await messages(page, 4);
   assert.match(await text(page, ".thread"), /Second[\s\S]*Two\./);
+  await page.reload();
+  await until(page, () => document.querySelector(".notes")?.textContent.includes("works on sqlite"));
   await world.end();
 });
 

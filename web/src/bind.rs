@@ -455,7 +455,6 @@ pub fn snapshot(snapshot: &Snapshot) -> SnapshotView {
     SnapshotView {
         n: snapshot.n,
         name: snapshot.name.clone(),
-        automatic: snapshot.name.is_empty(),
         at: snapshot.at,
         messages: snapshot.messages,
         layers: snapshot.layers,

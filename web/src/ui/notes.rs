@@ -270,9 +270,11 @@ fn snapshots(state: AppState) -> El {
                         .child(el("i").child(count(T::MessagesOne, T::MessagesMany, s.messages))),
                 )
             };
+            // what somebody named comes before what was made by itself
+            let (named, own): (Vec<_>, Vec<_>) = all.iter().partition(|s| !s.name.is_empty());
             el("ul")
                 .class("marks")
-                .children(all.iter().take(3).map(line))
+                .children(named.into_iter().chain(own).take(3).map(line))
                 .into_child()
         })
 }
@@ -280,7 +282,7 @@ fn snapshots(state: AppState) -> El {
 /// A snapshot's name, or why it was made.
 pub fn snapshot_name(snapshot: &SnapshotView) -> String {
     let when = page::clock(snapshot.at);
-    if snapshot.automatic {
+    if snapshot.name.is_empty() {
         format!("{when} {}", t(T::SnapshotAutomatic))
     } else {
         format!("{when} {}", snapshot.name)

@@ -75,8 +75,6 @@ pub struct SnapshotView {
     pub n: u32,
     /// Its name; empty for those made by themselves.
     pub name: String,
-    /// Made by itself.
-    pub automatic: bool,
     /// When; milliseconds since 1970.
     pub at: f64,
     /// Messages on its path.
