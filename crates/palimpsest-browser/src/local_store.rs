@@ -83,14 +83,23 @@ impl LocalStorageStore {
 
     /// Keeps the rows, or takes the last write back.
     fn keep(&self, rows: &MemoryStore, before: Vec<(Table, Row)>) -> Result<(), StoreError> {
-        let text = text_of(&rows.rows());
+        let text =
+            serde_json::to_string(&rows.rows()).map_err(|e| StoreError::Failed(e.to_string()));
+        let written = text.and_then(|text| {
+            let set = LocalStorage::raw().set_item(&self.0.entry, &text);
+            set.map(|()| text).map_err(|_| StoreError::Quota)
+        });
         let mut state = self.0.state.borrow_mut();
-        if LocalStorage::raw().set_item(&self.0.entry, &text).is_ok() {
-            state.text = Some(text);
-            return Ok(());
+        match written {
+            Ok(text) => {
+                state.text = Some(text);
+                Ok(())
+            }
+            Err(why) => {
+                state.rows = MemoryStore::from_rows(before);
+                Err(why)
+            }
         }
-        state.rows = MemoryStore::from_rows(before);
-        Err(StoreError::Quota)
     }
 }
 
@@ -139,9 +148,4 @@ fn item(name: &str) -> Option<String> {
 
 fn rows_of(text: &str) -> Option<Vec<(Table, Row)>> {
     serde_json::from_str(text).ok()
-}
-
-fn text_of(rows: &[(Table, Row)]) -> String {
-    // tables, keys and texts: nothing in it that has no JSON
-    serde_json::to_string(rows).unwrap_or_default()
 }

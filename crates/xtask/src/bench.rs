@@ -8,7 +8,15 @@ use crate::process;
 use crate::setup::Machine;
 
 /// Tests of `palimpsest-core` that print figures: they assert what must hold and show the rest.
-const TABLES: [&str; 4] = ["canary", "growth", "recall", "savings"];
+const TABLES: [&str; 7] = [
+    "canary",
+    "growth",
+    "growth_passes",
+    "recall",
+    "replays",
+    "retained",
+    "savings",
+];
 
 pub(crate) fn run(machine: &Machine, name: Option<&str>) -> Result<()> {
     let folder = machine.places.root.join("tests/bench");
