@@ -63,7 +63,7 @@ impl Analytics {
         let mut by_tool: BTreeMap<String, ToolFigures> = BTreeMap::new();
         let mut names: BTreeMap<&str, &str> = BTreeMap::new();
         let mut total = ToolFigures::default();
-        for entry in &context.entries {
+        for entry in context.entries.iter() {
             let message = &entry.message;
             let now = match context.view.rendition(message.seq) {
                 Rendition::Covered(_) => Some(&[][..]),

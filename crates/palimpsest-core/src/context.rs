@@ -7,7 +7,7 @@ use palimpsest_tokens::{Count, Source, TokenCounter};
 use serde::{Deserialize, Serialize};
 
 use crate::error::CoreError;
-use crate::layer::{Layer, LayerId};
+use crate::layer::{Layer, LayerId, Span};
 use crate::message::{LOOSE_TOKENS, Message, Part, Role, Seq};
 use crate::note::{Note, NoteId};
 use crate::policy::Policy;
@@ -297,7 +297,8 @@ impl OpenCalls {
 /// The messages of one path with the view over them. Cheap to clone: messages are shared.
 #[derive(Clone)]
 pub struct Context {
-    pub(crate) entries: Vec<Entry>,
+    /// Shared between clones: planning does not copy the conversation.
+    pub(crate) entries: Rc<Vec<Entry>>,
     pub(crate) view: View,
     pub(crate) records: Records,
     pub(crate) rendered: RenderedRecords,
@@ -309,6 +310,8 @@ pub struct Context {
     pub(crate) slot: Option<Slot>,
     calls: OpenCalls,
     last_user: Option<usize>,
+    /// Tokens of all the user said on the path, shown or not, as stored.
+    said_by_user: u64,
     /// The epoch of the counter when it last counted what the window bounds.
     epoch: u64,
     /// Tokens of what is shown and was counted by another counter.
@@ -332,7 +335,7 @@ impl Context {
         let rendered = records.render(setup.shares.window, counter.as_ref());
         let epoch = counter.epoch();
         Self {
-            entries: Vec::new(),
+            entries: Rc::default(),
             view: View::default(),
             records,
             rendered,
@@ -343,6 +346,7 @@ impl Context {
             slot: None,
             calls: OpenCalls::default(),
             last_user: None,
+            said_by_user: 0,
             epoch,
             stale: 0,
             anchor: None,
@@ -365,8 +369,9 @@ impl Context {
         let index = self.entries.len();
         if entry.message.role == Role::User {
             self.last_user = Some(index);
+            self.said_by_user += u64::from(entry.tokens);
         }
-        self.entries.push(entry);
+        Rc::make_mut(&mut self.entries).push(entry);
         self.show(index);
     }
 
@@ -415,10 +420,28 @@ impl Context {
         self.sums = Sums::default();
         self.calls = OpenCalls::default();
         self.stale = 0;
-        for index in 0..self.entries.len() {
-            self.show(index);
+        let mut from = 0;
+        for span in self.covered() {
+            let until = self
+                .entries
+                .partition_point(|e| e.message.seq < span.from)
+                .max(from);
+            (from..until).for_each(|index| self.show(index));
+            from = self
+                .entries
+                .partition_point(|e| e.message.seq <= span.to)
+                .max(from);
         }
+        (from..self.entries.len()).for_each(|index| self.show(index));
         self.slot = window::slot(&self.view, &self.setup.policy, self.counter.as_ref());
+    }
+
+    /// What layers cover, oldest first: it is passed over, so that the cost of a view is that of what it shows.
+    fn covered(&self) -> Vec<Span> {
+        let layers = self.view.layers.iter();
+        let mut spans: Vec<Span> = layers.flat_map(|l| l.covers.iter().copied()).collect();
+        spans.sort_by_key(|s| s.from);
+        spans
     }
 
     /// Replaces the records.
@@ -517,9 +540,12 @@ impl Context {
             let message = Rc::clone(&entry.message);
             let before = entry.tokens;
             let tokens = verbatim_tokens(&message, self.counter.as_ref());
-            let entry = &mut self.entries[index];
+            let entry = &mut Rc::make_mut(&mut self.entries)[index];
             (entry.tokens, entry.counted_by) = (tokens, epoch);
             self.stale = self.stale.saturating_sub(before);
+            if message.role == Role::User {
+                self.said_by_user = self.said_by_user - u64::from(before) + u64::from(tokens);
+            }
             let sum = self.sums.of(message.role);
             *sum = sum.saturating_sub(before).saturating_add(tokens);
             let words: usize = message.parts.iter().map(|p| p.words().len()).sum();
@@ -563,6 +589,14 @@ impl Context {
     /// The messages of the path, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Tokens of what the user said that layers cover, as stored. Bounded by what is shown, not by the history.
+    pub(crate) fn covered_user_tokens(&self) -> u32 {
+        let shown = self.shown.iter().map(|&i| &self.entries[i]);
+        let shown = shown.filter(|e| e.message.role == Role::User);
+        let shown: u64 = shown.map(|e| u64::from(e.tokens)).sum();
+        u32::try_from(self.said_by_user.saturating_sub(shown)).unwrap_or(u32::MAX)
     }
 
     /// How many messages are shown, in whatever form.

@@ -8,22 +8,18 @@ use crate::process;
 use crate::setup::Machine;
 
 /// Tests of `palimpsest-core` that print figures: they assert what must hold and show the rest.
-const TABLES: [&str; 7] = [
-    "canary",
-    "growth",
-    "growth_passes",
-    "recall",
-    "replays",
-    "retained",
-    "savings",
+const TABLES: [(&str, &str, &str); 7] = [
+    ("canary", "behaviour", "canary::"),
+    ("growth", "growth", "conversation::"),
+    ("growth_passes", "growth", "passes::"),
+    ("recall", "behaviour", "recall::"),
+    ("replays", "behaviour", "replays::"),
+    ("retained", "behaviour", "retained::"),
+    ("savings", "behaviour", "savings::"),
 ];
 
 pub(crate) fn run(machine: &Machine, name: Option<&str>) -> Result<()> {
     let folder = machine.places.root.join("tests/bench");
-    let tables = machine.places.root.join("crates/palimpsest-core/tests");
-    let tables = TABLES
-        .into_iter()
-        .filter(|name| tables.join(format!("{name}.rs")).is_file());
     let mut known: Vec<String> = files(&folder)
         .unwrap_or_default()
         .into_iter()
@@ -35,20 +31,22 @@ pub(crate) fn run(machine: &Machine, name: Option<&str>) -> Result<()> {
             )
         })
         .collect();
-    known.extend(tables.map(str::to_owned));
+    known.extend(TABLES.map(|(name, ..)| name.to_owned()));
+    let table = TABLES.iter().find(|(table, ..)| Some(*table) == name);
+    if let Some((_, binary, tests)) = table {
+        return process::show(machine.cargo().args([
+            "test",
+            "--release",
+            "--package",
+            "palimpsest-core",
+            "--test",
+            binary,
+            tests,
+            "--",
+            "--nocapture",
+        ]));
+    }
     match name {
-        Some(name) if TABLES.contains(&name) && known.iter().any(|known| known == name) => {
-            process::show(machine.cargo().args([
-                "test",
-                "--release",
-                "--package",
-                "palimpsest-core",
-                "--test",
-                name,
-                "--",
-                "--nocapture",
-            ]))
-        }
         Some(name) if known.iter().any(|known| known == name) => process::show(
             machine
                 .node()

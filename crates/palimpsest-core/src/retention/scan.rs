@@ -94,7 +94,7 @@ impl Scanner {
                 continue;
             }
             if c == '`' && eye == Eye::Prose {
-                if let Some(close) = find_close(text, after, end, '`', 200) {
+                if let Some((close, past)) = find_close(text, after, end, '`', 200) {
                     let inside = text[after..close].trim();
                     if !inside.is_empty()
                         && !inside.contains(char::is_whitespace)
@@ -113,7 +113,7 @@ impl Scanner {
                             };
                             self.known(class, s, e, out);
                         }
-                        at = close + 1;
+                        at = past;
                         continue;
                     }
                     if inside.len() >= 4 && !inside.contains('\n') && close > quote_from {
@@ -122,7 +122,7 @@ impl Scanner {
                             start: after,
                             end: close,
                         });
-                        quote_from = close + 1;
+                        quote_from = past;
                     }
                 }
                 at = after;
@@ -137,18 +137,15 @@ impl Scanner {
                         p.is_whitespace() || matches!(p, '(' | '[' | ':' | '=') || unspaced(p)
                     });
                 if opens
-                    && let Some(close) = find_close(text, after, end, close_mark, QUOTE_MAX)
-                    && quoted_fact(
-                        &text[after..close],
-                        text[close + close_mark.len_utf8()..].chars().next(),
-                    )
+                    && let Some((close, past)) = find_close(text, after, end, close_mark, QUOTE_MAX)
+                    && quoted_fact(&text[after..close], text[past..].chars().next())
                 {
                     out.push(Found {
                         class: FactClass::Quoted,
                         start: after,
                         end: close,
                     });
-                    quote_from = close + close_mark.len_utf8();
+                    quote_from = past;
                 }
                 at = after;
                 continue;
@@ -839,14 +836,21 @@ fn opening(c: char) -> Option<char> {
     })
 }
 
-/// The byte of the closing mark, at most `reach` bytes on and on the same line.
-fn find_close(text: &str, from: usize, end: usize, mark: char, reach: usize) -> Option<usize> {
+/// The byte of the closing mark, at most `reach` bytes on and on the same line, and the one after it: a curly quote may be
+/// closed by a straight one, which is shorter.
+fn find_close(
+    text: &str,
+    from: usize,
+    end: usize,
+    mark: char,
+    reach: usize,
+) -> Option<(usize, usize)> {
     for (i, c) in text[from..end].char_indices() {
         if i > reach || c == '\n' {
             return None;
         }
         if c == mark || mark == '”' && matches!(c, '“' | '"') && i > 0 {
-            return Some(from + i);
+            return Some((from + i, from + i + c.len_utf8()));
         }
     }
     None

@@ -5,7 +5,6 @@ use crate::layer::Span;
 use crate::message::{Part, Role};
 use crate::pass::PassKind;
 use crate::policy::{Cover, Fading, KeepRecent, UserWords, scaled};
-use crate::rendition::Rendition;
 use crate::tool::Pairing;
 
 use super::{Aim, Refusal, Run};
@@ -379,27 +378,11 @@ impl Prefix {
             push(&mut user, if role == Role::User { tokens } else { 0 });
             push(&mut fixed, if role == Role::System { tokens } else { 0 });
         }
-        let covered_user = if context.view().layers.is_empty() {
-            0
-        } else {
-            context
-                .entries
-                .iter()
-                .filter(|e| e.message.role == Role::User)
-                .filter(|e| {
-                    matches!(
-                        context.view().rendition(e.message.seq),
-                        Rendition::Covered(_)
-                    )
-                })
-                .map(|e| e.tokens)
-                .fold(0, u32::saturating_add)
-        };
         Self {
             shown,
             user,
             fixed,
-            covered_user,
+            covered_user: context.covered_user_tokens(),
         }
     }
 }

@@ -148,6 +148,8 @@ mod facts {
             &["Guten Tag", "おはよう"],
         );
         check("It's 5\" wide", &[]);
+        // closed by a straight mark, which is shorter than the curly one, with a letter of four bytes after it
+        check("𞸧“abc\"𞸧 and “def\" 𖺈.", &["abc", "def"]);
     }
 
     /// P9: sentences that settle, prefer or deny.

@@ -5,21 +5,14 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a test stops at the first surprise and prints what it measured"
-)]
-#![allow(
-    dead_code,
     clippy::format_collect,
-    reason = "the corpus is shared with another test; a few strings for a table"
+    reason = "a test stops at the first surprise and prints what it measured: a few strings for a table"
 )]
-
-#[path = "canary/corpus.rs"]
-mod corpus;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use corpus::{CLASSES, Canary, Class, Who, conversation};
+use super::canary::corpus::{CLASSES, Canary, Class, Who, conversation};
 use palimpsest_core::budget::SegmentKind;
 use palimpsest_core::context::{Context, Seed, Setup};
 use palimpsest_core::extractive::{Options, Passage, Speaker, summarize};

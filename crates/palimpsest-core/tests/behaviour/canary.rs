@@ -9,9 +9,7 @@
     reason = "a test stops at the first surprise and prints what it measured"
 )]
 
-#[path = "canary/corpus.rs"]
-mod corpus;
-#[path = "canary/rivals.rs"]
+pub(crate) mod corpus;
 mod rivals;
 
 use std::fmt::Write as _;

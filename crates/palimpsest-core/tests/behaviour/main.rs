@@ -1,0 +1,18 @@
+//! What the core does, seen from outside: one binary, because each further one costs a link and seconds of code generation,
+//! and because its tests then run beside each other.
+
+mod bad_input;
+mod canary;
+mod compact;
+mod compaction;
+mod condense;
+mod conformance;
+mod extractive;
+mod invariants;
+mod passes;
+mod recall;
+mod replays;
+mod retained;
+mod retention;
+mod savings;
+mod seeds;

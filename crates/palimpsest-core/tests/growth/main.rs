@@ -1,0 +1,4 @@
+//! How cost grows with the conversation: apart from the other tests, whose work beside it would be measured too.
+
+mod conversation;
+mod passes;
