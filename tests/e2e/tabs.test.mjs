@@ -31,11 +31,14 @@ test("a second tab shows the thread, follows it, and takes over", SLOW, async ()
   await second.waitForSelector(".toast.bad");
   assert.equal(await drafts(second), "From the second");
 
+  await second.$eval(".notice", (notice) => (notice.dataset.seen = "before"));
   await first.bringToFront();
   await say(first, "Say two");
   await until(second, () => document.querySelectorAll(".msg").length === 4);
   assert.match(await second.$eval(".thread", (thread) => thread.textContent), /Two\./);
   assert.equal(world.chats().length, 2);
+  // the alert is not made anew with every change: it would be read aloud again, and its button slip from under the hand
+  assert.equal(await second.$eval(".notice", (notice) => notice.dataset.seen), "before");
 
   await second.bringToFront();
   await second.click(".notice .btn");

@@ -182,6 +182,8 @@ struct Row {
     name: &'static str,
     totals: Totals,
     seconds: f64,
+    /// If something failed: what its runner said of it.
+    why: String,
 }
 
 /// Sets up, runs the chosen steps and prints the table. The last line is `N passed, N failed`.
@@ -209,6 +211,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
             name: "unknown step",
             totals: Totals::FAILED,
             seconds: 0.0,
+            why: String::new(),
         });
     }
     match setup::prepare(places, &parts) {
@@ -219,6 +222,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
                 name: "setup",
                 totals: Totals::FAILED,
                 seconds: watch.seconds(),
+                why: format!("{error:#}"),
             });
         }
     }
@@ -241,6 +245,7 @@ fn run_step(machine: &Machine, step: &Step) -> Row {
                     }
                     Err(error) => {
                         println!("{error:#}");
+                        text.push_str(&format!("{error:#}\n"));
                         success = false;
                     }
                 }
@@ -252,6 +257,7 @@ fn run_step(machine: &Machine, step: &Step) -> Row {
         Does::Call(function) => {
             if let Err(error) = function(machine) {
                 println!("{error:#}");
+                text.push_str(&format!("{error:#}\n"));
                 success = false;
             }
         }
@@ -263,14 +269,24 @@ fn run_step(machine: &Machine, step: &Step) -> Row {
         "── {}: {word}, {} passed, {} failed, {seconds:.1} s ──",
         step.name, totals.passed, totals.failed
     );
+    let why = if totals.failed == 0 {
+        String::new()
+    } else {
+        step.read.why(&text)
+    };
     Row {
         name: step.name,
         totals,
         seconds,
+        why,
     }
 }
 
 fn summarise(rows: &[Row], watch: Stopwatch) -> ExitCode {
+    // said again here: nobody should have to search hours of output for it
+    for row in rows.iter().filter(|row| !row.why.is_empty()) {
+        println!("\n── why {} failed ──\n{}", row.name, row.why);
+    }
     println!(
         "\n{:<20}{:>9}{:>9}{:>10}",
         "step", "passed", "failed", "seconds"

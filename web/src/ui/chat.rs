@@ -219,14 +219,19 @@ fn earlier(shown: Signal<usize>) -> AnyView {
 /// What must not be missed.
 fn notice() -> AnyView {
     let state = AppState::here();
-    live(move || {
+    // the same words stay the same element: a new one would be read aloud again, and take the button from under the hand
+    let shown = derived(move || {
         let follower = state.open.with(|o| o.as_ref().is_some_and(|o| o.follower));
+        (follower, state.notice.get())
+    });
+    live(move || {
+        let (follower, notice) = shown.get();
         if follower {
             return strip("page", t(T::OtherTab).to_owned())
                 .child(button(T::TakeOver, act::take_over))
                 .view();
         }
-        match state.notice.get() {
+        match notice {
             None => nothing(),
             Some(Notice::Kept(kept)) => text::kept(kept)
                 .map_or_else(nothing, |warning| strip("warn", warning.to_owned()).view()),

@@ -75,6 +75,26 @@ impl Read {
     }
 }
 
+/// The most lines that are repeated of a failed step.
+const WHY: usize = 80;
+
+impl Read {
+    /// What a runner said of the tests that failed; of a step without tests its last lines.
+    pub(crate) fn why(self, text: &str) -> String {
+        let lines: Vec<&str> = text.lines().collect();
+        let first = match self {
+            Self::Cargo => lines.iter().position(|line| *line == "failures:"),
+            Self::Node => lines
+                .iter()
+                .position(|line| line.ends_with("failing tests:")),
+            Self::Exit | Self::Own => None,
+        };
+        let from = first.unwrap_or(lines.len().saturating_sub(WHY / 2));
+        let to = lines.len().min(from + WHY);
+        lines[from..to].join("\n")
+    }
+}
+
 fn cargo(line: &str) -> Option<Totals> {
     let (_, counts) = line.split_once("test result: ")?;
     Some(Totals {
@@ -136,6 +156,24 @@ mod tests {
         let text = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n\
                     test result: FAILED. 5 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
         check(Read::Cargo, text, false, 7, 1);
+    }
+
+    #[test]
+    fn a_failure_is_found_among_all_that_was_said() {
+        let noise = "test a ... ok\n".repeat(500);
+        let said = format!("{noise}\nfailures:\n\n---- b stdout ----\n3 is not 4\n{noise}");
+        let why = Read::Cargo.why(&said);
+        assert!(
+            why.starts_with("failures:") && why.contains("3 is not 4"),
+            "{why}"
+        );
+        assert_eq!(why.lines().count(), WHY);
+        let said = format!("{noise}✖ failing tests:\n✖ c (2 ms)\n  timeout");
+        assert_eq!(
+            Read::Node.why(&said),
+            "✖ failing tests:\n✖ c (2 ms)\n  timeout"
+        );
+        assert_eq!(Read::Exit.why("one\ntwo"), "one\ntwo");
     }
 
     #[test]
