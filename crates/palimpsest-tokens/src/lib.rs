@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod assembly;
+mod blocks;
 mod cache;
 mod calibration;
 mod counter;

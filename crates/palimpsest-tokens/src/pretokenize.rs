@@ -5,6 +5,7 @@
 //! regular-expression engine and needs none in the download. llama.cpp, which runs behind Ollama, does not match
 //! the families' own expressions to the letter; [`Rules`] says which of the two is meant.
 
+use crate::blocks::Blocks;
 use crate::unicode::{
     ASCII, Edition, Kinds, LETTER, LOWER, MARK, NUMBER, PUNCTUATION, SPACE, SYMBOL, UNCASED, UPPER,
     Unicode, decode,
@@ -108,7 +109,60 @@ impl<'a> Scanner<'a> {
     }
 
     /// Calls `word` with the bounds of each word of `start..end` in order, until it says `false`.
+    #[inline]
     pub(crate) fn cut(
+        &self,
+        cuts: &[Cut],
+        start: usize,
+        end: usize,
+        word: &mut impl FnMut(usize, usize) -> bool,
+    ) -> bool {
+        match (Blocks::of(cuts), cuts) {
+            (Some(blocks), [cut]) => self.cut_in_blocks(&blocks, cut, start, end, word),
+            _ => self.cut_one_by_one(cuts, start, end, word),
+        }
+    }
+
+    /// As [`Self::cut`], for an expression that leaves nothing between its matches.
+    fn cut_in_blocks(
+        &self,
+        blocks: &Blocks,
+        cut: &Cut,
+        start: usize,
+        end: usize,
+        word: &mut impl FnMut(usize, usize) -> bool,
+    ) -> bool {
+        let mut at = start;
+        while at < end {
+            let mut last = None;
+            if let Some(mut starts) = blocks.starts(self.bytes, at, end) {
+                let block = at;
+                while starts.bits != 0 {
+                    let next = block + starts.bits.trailing_zeros() as usize;
+                    if !word(at, next) {
+                        return false;
+                    }
+                    at = next;
+                    starts.bits &= starts.bits - 1;
+                }
+                last = starts.end.map(|n| block + n);
+                if at > block && last.is_none() {
+                    continue;
+                }
+            }
+            // What no block holds: not ASCII, or long.
+            let after =
+                last.unwrap_or_else(|| self.matches(cut, at, end).max(self.next(at, end).1));
+            if !word(at, after) {
+                return false;
+            }
+            at = after;
+        }
+        true
+    }
+
+    /// As [`Self::cut`], a match at a time.
+    pub(crate) fn cut_one_by_one(
         &self,
         cuts: &[Cut],
         start: usize,
@@ -132,12 +186,14 @@ impl<'a> Scanner<'a> {
                 (gap, at) = (after, after);
                 continue;
             }
-            if gap < at && !self.cut(rest, gap, at, word) || !self.cut(rest, at, after, word) {
+            if gap < at && !self.cut_one_by_one(rest, gap, at, word)
+                || !self.cut_one_by_one(rest, at, after, word)
+            {
                 return false;
             }
             (gap, at) = (after, after);
         }
-        gap == end || self.cut(rest, gap, end, word)
+        gap == end || self.cut_one_by_one(rest, gap, end, word)
     }
 
     /// Where the match of one expression that starts at `at` ends; `at` if there is none.
