@@ -1,31 +1,52 @@
 //! How many tokens words had that were counted lately.
 
+use crate::words::hash;
+
 /// Words of up to this many bytes are kept in the small cache.
 pub(crate) const SMALL: usize = 15;
 /// And up to this many in the large one.
 pub(crate) const LARGE: usize = 31;
 
-const SMALL_BITS: u32 = 16;
-const LARGE_BITS: u32 = 12;
+/// And up to this many in the one for lines of signs.
+pub(crate) const LONG: usize = 120;
 
-/// Two direct-mapped tables of whole words: a hit is never another word's count.
+/// Pairs of entries in the small cache.
+const SMALL_BITS: u32 = 15;
+const LARGE_BITS: u32 = 12;
+const LONG_BITS: u32 = 9;
+
+/// Tables of whole words: a hit is never another word's count.
 ///
-/// An entry is the word's bytes, zeros, and in the last byte its length and count. Sixteen bytes are two numbers of eight: wasm
-/// has no larger ones, and calls a function for each shift of what has.
+/// A small entry is the word's bytes, zeros, and in the last byte its length and count: two numbers of eight bytes, as wasm has
+/// no larger ones. Two entries share a place, the later one first, so that two frequent words do not drive out each other.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    small: Vec<[u64; 2]>,
+    small: Vec<[Entry; 2]>,
     /// As `small`, for pieces of words, where those are not what whole words of the same bytes are.
-    pieces: Vec<[u64; 2]>,
-    large: Vec<[u128; 2]>,
+    pieces: Vec<[Entry; 2]>,
+    large: Vec<[u64; 4]>,
+    /// As `large`, for pieces.
+    large_pieces: Vec<[u64; 4]>,
+    long: Vec<Long>,
+}
+
+type Entry = [u64; 2];
+
+#[derive(Debug, Clone, Copy)]
+struct Long {
+    word: [u8; LONG],
+    len: u32,
+    count: u32,
 }
 
 impl Default for Cache {
     fn default() -> Self {
         Self {
-            small: vec![[0; 2]; 1 << SMALL_BITS],
+            small: vec![[[0; 2]; 2]; 1 << SMALL_BITS],
             pieces: Vec::new(),
-            large: vec![[0; 2]; 1 << LARGE_BITS],
+            large: vec![[0; 4]; 1 << LARGE_BITS],
+            large_pieces: Vec::new(),
+            long: Vec::new(),
         }
     }
 }
@@ -49,7 +70,7 @@ const MASKS: [u64; 9] = {
 
 /// A word as numbers: at most 15 bytes, and its length in the last.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SmallKey([u64; 2]);
+pub(crate) struct SmallKey(Entry);
 
 impl SmallKey {
     /// The word at `start..end` of `bytes`.
@@ -77,82 +98,153 @@ impl SmallKey {
         let h = low.wrapping_mul(K) ^ high.wrapping_mul(K2);
         (h >> (64 - SMALL_BITS)) as usize
     }
+
+    /// The count in an entry, if it is this word's.
+    #[inline]
+    fn count_in(self, entry: Entry) -> Option<u32> {
+        let same = entry[0] == self.0[0] && (entry[1] ^ self.0[1]) & !COUNT == 0;
+        same.then_some((entry[1] >> 56) as u32 & 15)
+    }
+
+    #[inline]
+    fn find(self, table: &[[Entry; 2]]) -> Option<u32> {
+        let pair = table.get(self.slot())?;
+        self.count_in(pair[0]).or_else(|| self.count_in(pair[1]))
+    }
+
+    #[inline]
+    fn keep(self, table: &mut [[Entry; 2]], count: u32) {
+        let [low, high] = self.0;
+        if count < 16
+            && let Some(pair) = table.get_mut(self.slot())
+        {
+            *pair = [[low, high | u64::from(count) << 56], pair[0]];
+        }
+    }
 }
 
 impl Cache {
     /// The count of a word, if it is there.
     #[inline]
     pub(crate) fn small(&self, key: SmallKey) -> Option<u32> {
-        count(self.small[key.slot()], key)
+        key.find(&self.small)
     }
 
     #[inline]
     pub(crate) fn keep_small(&mut self, key: SmallKey, count: u32) {
-        if count < 16 {
-            self.small[key.slot()] = [key.0[0], key.0[1] | u64::from(count) << 56];
-        }
+        key.keep(&mut self.small, count);
     }
 
     /// The count of a piece of a word, if it is there.
     #[inline]
     pub(crate) fn piece(&self, key: SmallKey) -> Option<u32> {
-        count(*self.pieces.get(key.slot())?, key)
+        key.find(&self.pieces)
     }
 
     #[inline]
     pub(crate) fn keep_piece(&mut self, key: SmallKey, count: u32) {
         if self.pieces.is_empty() {
-            self.pieces = vec![[0; 2]; 1 << SMALL_BITS];
+            self.pieces = vec![[[0; 2]; 2]; 1 << SMALL_BITS];
         }
-        if count < 16 {
-            self.pieces[key.slot()] = [key.0[0], key.0[1] | u64::from(count) << 56];
-        }
+        key.keep(&mut self.pieces, count);
     }
 
-    /// The count of a word of 16 to 31 bytes, if it is there, and its key.
+    /// The count of a word of 16 to 31 bytes, if it is there.
     #[inline]
-    pub(crate) fn large(&self, word: &[u8]) -> (LargeKey, Option<u32>) {
-        let mut bytes = [0; 32];
-        bytes[..word.len()].copy_from_slice(word);
-        bytes[31] = ((word.len() - 16) as u8) << 4;
-        let (halves, _) = bytes.as_chunks::<16>();
-        let key = [
-            u128::from_le_bytes(halves[0]),
-            u128::from_le_bytes(halves[1]),
-        ];
-        let fold = key[0] ^ key[1].rotate_left(41);
-        let h = (fold as u64).wrapping_mul(K) ^ ((fold >> 64) as u64).wrapping_mul(K2);
-        let slot = (h.wrapping_mul(K) >> (64 - LARGE_BITS)) as usize;
-        let entry = self.large[slot];
-        let count = (entry[1] >> 120) as u32 & 15;
-        // Length 16 is written as 0, so an empty entry must not count as a word of sixteen zeros: no word counts 0.
-        let hit = entry[0] == key[0] && (entry[1] ^ key[1]) & !(15 << 120) == 0 && count > 0;
-        (LargeKey { key, slot }, hit.then_some(count))
+    pub(crate) fn large(&self, key: &LargeKey) -> Option<u32> {
+        key.find(&self.large)
     }
 
-    pub(crate) fn keep_large(&mut self, LargeKey { key, slot }: LargeKey, count: u32) {
-        if count < 16 {
-            self.large[slot] = [key[0], key[1] | u128::from(count) << 120];
+    pub(crate) fn keep_large(&mut self, key: &LargeKey, count: u32) {
+        key.keep(&mut self.large, count);
+    }
+
+    /// The same for a piece of a word.
+    #[inline]
+    pub(crate) fn large_piece(&self, key: &LargeKey) -> Option<u32> {
+        key.find(&self.large_pieces)
+    }
+
+    pub(crate) fn keep_large_piece(&mut self, key: &LargeKey, count: u32) {
+        if self.large_pieces.is_empty() {
+            self.large_pieces = vec![[0; 4]; 1 << LARGE_BITS];
+        }
+        key.keep(&mut self.large_pieces, count);
+    }
+
+    /// The count of a word of 32 to [`LONG`] bytes, if it is there.
+    pub(crate) fn long(&self, word: &[u8]) -> Option<u32> {
+        let entry = self.long.get(long_slot(word))?;
+        (entry.word.get(..entry.len as usize) == Some(word)).then_some(entry.count)
+    }
+
+    pub(crate) fn keep_long(&mut self, word: &[u8], count: u32) {
+        if self.long.is_empty() {
+            let empty = Long {
+                word: [0; LONG],
+                len: 0,
+                count: 0,
+            };
+            self.long = vec![empty; 1 << LONG_BITS];
+        }
+        if let Some(entry) = self.long.get_mut(long_slot(word))
+            && let Some(room) = entry.word.get_mut(..word.len())
+        {
+            room.copy_from_slice(word);
+            (entry.len, entry.count) = (word.len() as u32, count);
         }
     }
 
     pub(crate) fn memory(&self) -> usize {
-        (self.small.len() + self.pieces.len()) * 16 + self.large.len() * 32
+        (self.small.len() + self.pieces.len()) * size_of::<[Entry; 2]>()
+            + (self.large.len() + self.large_pieces.len()) * 32
+            + self.long.len() * size_of::<Long>()
     }
 }
 
-/// Bits 56 to 59 of an entry's second half are the count, the others the word's.
-#[inline]
-fn count(entry: [u64; 2], key: SmallKey) -> Option<u32> {
-    let same = entry[0] == key.0[0] && (entry[1] ^ key.0[1]) & !COUNT == 0;
-    same.then_some((entry[1] >> 56) as u32 & 15)
+fn long_slot(word: &[u8]) -> usize {
+    (hash(word).wrapping_mul(K) >> (64 - LONG_BITS)) as usize
 }
 
-/// Where a word of 16 to 31 bytes belongs.
+/// A word of 16 to 31 bytes as numbers: its length less 16 in the high half of the last byte.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LargeKey {
-    key: [u128; 2],
-    slot: usize,
+pub(crate) struct LargeKey([u64; 4]);
+
+impl LargeKey {
+    #[inline]
+    pub(crate) fn new(word: &[u8]) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..word.len()].copy_from_slice(word);
+        let (quarters, _) = bytes.as_chunks::<8>();
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i: usize| u64::from_le_bytes(quarters[i]));
+        Self([a, b, c, d | (word.len() as u64 - 16) << 60])
+    }
+
+    #[inline]
+    fn slot(&self) -> usize {
+        let [a, b, c, d] = self.0;
+        let h = a.wrapping_mul(K) ^ b.wrapping_mul(K2);
+        let h = (h ^ h >> 32 ^ c).wrapping_mul(K) ^ d.wrapping_mul(K2);
+        (h >> (64 - LARGE_BITS)) as usize
+    }
+
+    #[inline]
+    fn find(&self, table: &[[u64; 4]]) -> Option<u32> {
+        let entry = table.get(self.slot())?;
+        let count = (entry[3] >> 56) as u32 & 15;
+        // Length 16 is written as 0, so an empty entry must not count as a word of sixteen zeros: no word counts 0.
+        let hit = entry[..3] == self.0[..3] && (entry[3] ^ self.0[3]) & !COUNT == 0 && count > 0;
+        hit.then_some(count)
+    }
+
+    fn keep(&self, table: &mut [[u64; 4]], count: u32) {
+        if count < 16
+            && let Some(entry) = table.get_mut(self.slot())
+        {
+            *entry = self.0;
+            entry[3] |= u64::from(count) << 56;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -178,12 +270,36 @@ mod tests {
             Some(3),
             "at the end of a text"
         );
-        let word = &text[19..40];
-        let (key, none) = cache.large(word);
-        assert_eq!(none, None);
-        cache.keep_large(key, 7);
-        assert_eq!(cache.large(word).1, Some(7));
-        assert_eq!(cache.large(&text[19..41]).1, None);
-        assert_eq!(cache.large(&[0; 16]).1, None);
+        let word = LargeKey::new(&text[19..40]);
+        assert_eq!(cache.large(&word), None);
+        cache.keep_large(&word, 7);
+        assert_eq!(cache.large(&word), Some(7));
+        assert_eq!(cache.large_piece(&word), None);
+        assert_eq!(cache.large(&LargeKey::new(&text[19..41])), None);
+        assert_eq!(cache.large(&LargeKey::new(&[0; 16])), None);
+        let line = [b'='; 80];
+        assert_eq!(cache.long(&line), None);
+        cache.keep_long(&line, 300);
+        assert_eq!(cache.long(&line), Some(300));
+        assert_eq!(cache.long(&line[1..]), None);
+    }
+
+    /// B8: of two words at one place both are found, of three the last two.
+    #[test]
+    fn two_words_share_a_place() {
+        let texts: Vec<String> = (0..200_000).map(|i| format!("w{i}")).collect();
+        let key = |text: &str| SmallKey::new(text.as_bytes(), 0, text.len());
+        let place = key(&texts[0]).slot();
+        let same: Vec<&String> = texts.iter().filter(|t| key(t).slot() == place).collect();
+        let mut cache = Cache::default();
+        for (i, text) in same.iter().take(3).enumerate() {
+            cache.keep_small(key(text), i as u32 + 1);
+        }
+        let found: Vec<_> = same
+            .iter()
+            .take(3)
+            .map(|text| cache.small(key(text)))
+            .collect();
+        assert_eq!(found, [None, Some(2), Some(3)]);
     }
 }

@@ -39,6 +39,18 @@ pub(crate) struct Finder {
     pairs: Vec<u64>,
     /// Bytes that are a text by themselves, or start one.
     starts: Vec<bool>,
+    /// The same as a list, if it is short: then eight bytes are looked at together.
+    few: Vec<u8>,
+}
+
+/// No more first bytes than this are looked for in eight bytes together.
+const FEW: usize = 4;
+
+/// The high bit of each byte of `x` that is `b`.
+const fn is(x: u64, b: u8) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let other = x ^ b as u64 * 0x0101_0101_0101_0101;
+    !((other & LOW) + LOW | other | LOW)
 }
 
 impl Finder {
@@ -68,6 +80,12 @@ impl Finder {
                 let pair = usize::from(*first) << 8 | second;
                 finder.pairs[pair / 64] |= 1 << (pair % 64);
             }
+        }
+        finder.few = (0..=255)
+            .filter(|b| finder.starts[usize::from(*b)])
+            .collect();
+        if finder.few.len() > FEW {
+            finder.few = Vec::new();
         }
         finder.index = Index::with_capacity(finder.texts.len());
         for i in 0..finder.texts.len() {
@@ -107,15 +125,41 @@ impl Finder {
     /// The next place from `at` on at which a special text may start.
     #[inline]
     fn candidate(&self, bytes: &[u8], mut at: usize) -> Option<usize> {
+        if !self.few.is_empty() {
+            while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+                let x = u64::from_le_bytes(*eight);
+                let mut found = self.few.iter().fold(0, |found, b| found | is(x, *b));
+                while found != 0 {
+                    let place = at + (found.trailing_zeros() / 8) as usize;
+                    if self.may_start(bytes, place) {
+                        return Some(place);
+                    }
+                    found &= found - 1;
+                }
+                at += 8;
+            }
+        }
         loop {
-            at += bytes[at..].iter().position(|b| self.starts[*b as usize])?;
-            let pair = usize::from(bytes[at]) << 8 | bytes.get(at + 1).map_or(0, |b| *b as usize);
-            // The last byte of a text may be a special text by itself.
-            if self.pairs[pair / 64] >> (pair % 64) & 1 != 0 || at + 1 == bytes.len() {
+            at += bytes
+                .get(at..)?
+                .iter()
+                .position(|b| self.starts[*b as usize])?;
+            if self.may_start(bytes, at) {
                 return Some(at);
             }
             at += 1;
         }
+    }
+
+    /// Whether a special text starts with the two bytes at `at`.
+    #[inline]
+    fn may_start(&self, bytes: &[u8], at: usize) -> bool {
+        let Some(second) = bytes.get(at + 1) else {
+            // The last byte of a text may be a special text by itself.
+            return true;
+        };
+        let pair = usize::from(bytes[at]) << 8 | usize::from(*second);
+        self.pairs[pair / 64] >> (pair % 64) & 1 != 0
     }
 
     /// Calls `piece` with the parts of a text in order, the token where a part is one, until it says `false`.

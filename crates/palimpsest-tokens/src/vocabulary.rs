@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use crate::{
     CountRole, Family, Overhead, Rules, Source, Specials, TokenCounter,
     assembly::{Kind, Merge, Parts},
-    cache::{Cache, LARGE, SMALL, SmallKey},
+    cache::{Cache, LARGE, LONG, LargeKey, SMALL, SmallKey},
     joins::Joins,
     pairs::{MAX_IDS, Pairs, Room},
     pretokenize::Scanner,
@@ -389,10 +389,44 @@ impl Vocabulary {
             };
             cache.keep_small(key, count);
             count
-        } else if self.whole(&bytes[start..end]).is_some() {
-            1
         } else {
-            self.count_pieces(cache, room, text, start, end)
+            self.count_long(cache, room, text, start, end)
+        }
+    }
+
+    /// A word that does not fit in the small cache.
+    #[inline(never)]
+    fn count_long(
+        &self,
+        cache: &mut Cache,
+        room: &mut Room,
+        text: &str,
+        start: usize,
+        end: usize,
+    ) -> u32 {
+        let word = &text.as_bytes()[start..end];
+        let count = |cache: &mut Cache, room: &mut Room| match self.whole(word) {
+            Some(_) => 1,
+            None => self.count_pieces(cache, room, text, start, end),
+        };
+        if word.len() <= LARGE {
+            let key = LargeKey::new(word);
+            if let Some(count) = cache.large(&key) {
+                return count;
+            }
+            let count = count(cache, room);
+            cache.keep_large(&key, count);
+            count
+        } else if word.len() <= LONG && word.last().is_some_and(u8::is_ascii) {
+            // Lines of signs come again, sentences without spaces hardly do.
+            if let Some(count) = cache.long(word) {
+                return count;
+            }
+            let count = count(cache, room);
+            cache.keep_long(word, count);
+            count
+        } else {
+            count(cache, room)
         }
     }
 
@@ -440,10 +474,10 @@ impl Vocabulary {
                 count
             })
         } else if n <= LARGE {
-            let (key, known) = cache.large(&text.as_bytes()[start..end]);
-            known.unwrap_or_else(|| {
+            let key = LargeKey::new(&text.as_bytes()[start..end]);
+            cache.large_piece(&key).unwrap_or_else(|| {
                 let count = self.merge(room, text, start, end);
-                cache.keep_large(key, count);
+                cache.keep_large_piece(&key, count);
                 count
             })
         } else {
