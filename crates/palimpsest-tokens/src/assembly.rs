@@ -94,8 +94,24 @@ pub(crate) struct Assembly {
     index: Index,
     pairs: Pairs,
     joins: Joins,
-    number: u32,
-    due: Vec<u32>,
+    /// Tokens that merges make.
+    made: Vec<bool>,
+    epoch: MergesEpoch,
+}
+
+/// A number that differs with every list of merges.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct MergesEpoch(u64);
+
+impl MergesEpoch {
+    #[inline]
+    pub(crate) fn add(&mut self, merge: &Merge) {
+        let word =
+            u64::from(merge.left) << 40 | u64::from(merge.right) << 20 | u64::from(merge.made);
+        self.0 = (self.0 ^ word)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(23);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,10 +124,12 @@ enum Stage {
     Characters,
     /// All ways to make each piece of two.
     Splits,
+    /// Those into the table.
+    Pairs,
     /// Texts into the index, for a snapshot.
     Reindex,
-    /// Merges into the table.
-    Pairs,
+    /// Where texts may be cut.
+    Joins,
     Done,
 }
 
@@ -203,16 +221,33 @@ impl Assembly {
             merges: Vec::new(),
         };
         let index = Index::with_capacity(n + (1 << 14));
-        Ok(Self::at(Stage::Texts, description, parts, index))
+        let pairs = Pairs::default();
+        let epoch = MergesEpoch::default();
+        Ok(Self::at(
+            Stage::Texts,
+            description,
+            parts,
+            index,
+            pairs,
+            epoch,
+        ))
     }
 
-    /// From a snapshot's parts.
-    pub(crate) fn resume(parts: Parts) -> Self {
+    /// From a snapshot's parts and merges, of which no list was kept.
+    pub(crate) fn resume(parts: Parts, pairs: Pairs, epoch: MergesEpoch) -> Self {
         let index = Index::with_capacity(parts.texts.len());
-        Self::at(Stage::Reindex, Description::default(), parts, index)
+        let stage = Stage::Reindex;
+        Self::at(stage, Description::default(), parts, index, pairs, epoch)
     }
 
-    fn at(stage: Stage, description: Description, parts: Parts, index: Index) -> Self {
+    fn at(
+        stage: Stage,
+        description: Description,
+        parts: Parts,
+        index: Index,
+        pairs: Pairs,
+        epoch: MergesEpoch,
+    ) -> Self {
         Self {
             stage,
             at: 0,
@@ -220,10 +255,10 @@ impl Assembly {
             order: Vec::new(),
             parts,
             index,
-            pairs: Pairs::default(),
+            pairs,
             joins: Joins::default(),
-            number: 0,
-            due: Vec::new(),
+            made: Vec::new(),
+            epoch,
         }
     }
 
@@ -237,6 +272,7 @@ impl Assembly {
             Stage::Splits => self.splits(end)?,
             Stage::Reindex => self.reindex(end),
             Stage::Pairs => self.pairs(end),
+            Stage::Joins => self.joins(end),
             Stage::Done => return Ok(true),
         }
         Ok(self.stage == Stage::Done)
@@ -252,6 +288,7 @@ impl Assembly {
             index,
             pairs,
             joins,
+            epoch,
             ..
         } = self;
         let symbols = Symbols::new(parts.kind, &parts.texts, &index);
@@ -267,15 +304,10 @@ impl Assembly {
                 .enumerate()
                 .map(|(i, (id, control))| (texts.get(i), *id, *control)),
         );
-        let mut epoch =
-            hash(parts.texts.bytes()) ^ hash(parts.pre.as_bytes()) ^ hash(parts.model.as_bytes());
-        for merge in &parts.merges {
-            let word =
-                u64::from(merge.left) << 40 | u64::from(merge.right) << 20 | u64::from(merge.made);
-            epoch = (epoch ^ word)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .rotate_left(23);
-        }
+        let epoch = hash(parts.texts.bytes())
+            ^ hash(parts.pre.as_bytes())
+            ^ hash(parts.model.as_bytes())
+            ^ epoch.0;
         Ok(Vocabulary::new(
             parts,
             index,
@@ -369,6 +401,7 @@ impl Assembly {
         let (mut left, mut both) = (Vec::new(), Vec::new());
         if self.at == 0 {
             self.parts.merges.reserve_exact(n);
+            self.pairs = Pairs::with_capacity(n);
         }
         for i in self.at..end.min(n) {
             let written = std::mem::take(&mut self.description.merges);
@@ -407,12 +440,14 @@ impl Assembly {
                 made: self.symbol(&both)?,
                 tied: false,
             };
+            self.pairs.push(&merge);
+            self.epoch.add(&merge);
             self.parts.merges.push(merge);
         }
         self.at = end;
         if end >= n {
             self.description.merges = Arena::default();
-            self.next(Stage::Pairs);
+            self.next(Stage::Joins);
         }
         Ok(())
     }
@@ -447,11 +482,7 @@ impl Assembly {
         self.at = end;
         if end >= n {
             // Best score first; of equal scores the one that comes first.
-            self.order = (0..n as u32).collect();
-            let scores = &self.description.scores;
-            let score = |id: &u32| scores[*id as usize];
-            self.order
-                .sort_by(|a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));
+            self.order = best_first(&self.description.scores[..n]);
             self.next(Stage::Splits);
         }
         Ok(())
@@ -505,6 +536,21 @@ impl Assembly {
         Ok(())
     }
 
+    fn pairs(&mut self, end: usize) {
+        let n = self.parts.merges.len();
+        if self.at == 0 {
+            self.pairs = Pairs::with_capacity(n);
+        }
+        for merge in &self.parts.merges[self.at..end.min(n)] {
+            self.pairs.push(merge);
+            self.epoch.add(merge);
+        }
+        self.at = end;
+        if end >= n {
+            self.next(Stage::Joins);
+        }
+    }
+
     fn reindex(&mut self, end: usize) {
         let n = self.parts.texts.len();
         for id in self.at..end.min(n) {
@@ -514,45 +560,65 @@ impl Assembly {
         }
         self.at = end;
         if end >= n {
-            self.next(Stage::Pairs);
+            self.next(Stage::Joins);
         }
     }
 
-    fn pairs(&mut self, end: usize) {
-        let n = self.parts.merges.len();
+    fn joins(&mut self, end: usize) {
+        let n = self.parts.texts.len();
         if self.at == 0 {
-            let mut made: Vec<u32> = Vec::new();
-            let mut several = false;
-            for merge in &self.parts.merges {
-                // Merges that are due together and make the same are one.
-                if !merge.tied || made.last() != Some(&merge.made) {
-                    several |= merge.tied && !made.is_empty();
-                    let due = match self.due.last() {
-                        Some(due) if merge.tied => *due,
-                        _ => made.len() as u32,
-                    };
-                    made.push(merge.made);
-                    self.due.push(due);
+            self.pairs.shrink();
+            self.made = vec![false; n];
+            for id in self.pairs.all_made() {
+                if let Some(made) = self.made.get_mut(*id as usize) {
+                    *made = true;
                 }
             }
-            let due = std::mem::take(&mut self.due);
-            self.number = u32::MAX;
-            self.pairs = Pairs::new(n, made, several.then_some(due));
         }
-        let mut last = self.at.checked_sub(1).map(|i| self.parts.merges[i].made);
-        for merge in &self.parts.merges[self.at..end.min(n)] {
-            if !merge.tied || last != Some(merge.made) {
-                self.number = self.number.wrapping_add(1);
-                self.joins.add(self.parts.texts.get(merge.made as usize));
+        for id in self.at..end.min(n) {
+            if self.made[id] {
+                self.joins.add(self.parts.texts.get(id));
             }
-            last = Some(merge.made);
-            self.pairs.insert(merge.left, merge.right, self.number);
         }
         self.at = end;
         if end >= n {
+            self.made = Vec::new();
             self.next(Stage::Done);
         }
     }
+}
+
+/// Places of scores, the best first, of equal ones the first: sixteen bits at a time, from the lowest.
+fn best_first(scores: &[f32]) -> Vec<u32> {
+    let key = |id: u32| {
+        let bits = scores[id as usize].to_bits();
+        // In the order of total_cmp, backwards.
+        if bits >> 31 == 0 {
+            !bits & !(1 << 31)
+        } else {
+            bits
+        }
+    };
+    let mut order: Vec<u32> = (0..scores.len() as u32).collect();
+    let mut sorted = vec![0; order.len()];
+    for shift in [0, 16] {
+        let digit = |id: u32| (key(id) >> shift & 0xffff) as usize;
+        let mut places = vec![0_u32; 1 << 16];
+        for id in &order {
+            places[digit(*id)] += 1;
+        }
+        let mut sum = 0;
+        for place in &mut places {
+            sum += std::mem::replace(place, sum);
+        }
+        for id in &order {
+            let place = &mut places[digit(*id)];
+            sorted[*place as usize] = *id;
+            *place += 1;
+        }
+        std::mem::swap(&mut order, &mut sorted);
+    }
+    order
 }
 
 /// How `tokenizer.ggml.model` and `.pre` make tokens.
@@ -627,6 +693,27 @@ fn to_bytes(written: &[u8], out: &mut Vec<u8>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// B8: the best score first, whatever its sign, and the first of equals.
+    #[test]
+    fn scores_are_sorted() {
+        let scores = [
+            -3.5,
+            0.0,
+            -0.0,
+            7.0,
+            -1e7,
+            7.0,
+            0.25,
+            -3.25,
+            f32::INFINITY,
+            -3.5,
+        ];
+        let mut expected: Vec<u32> = (0..10).collect();
+        expected.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
+        assert_eq!(best_first(&scores), expected);
+        assert_eq!(best_first(&[]), [0; 0]);
+    }
 
     /// B8: GPT-2's alphabet stands for each byte once.
     #[test]

@@ -9,8 +9,8 @@ use crate::unicode::decode;
 /// Neighbouring characters that some token contains, and a few more: what is not in here is a safe place to cut.
 #[derive(Debug, Clone)]
 pub(crate) struct Joins {
-    /// ASCII before ASCII, exactly: bit `b` of entry `a`.
-    ascii: Vec<u128>,
+    /// ASCII before ASCII, exactly: a bit for each pair.
+    ascii: Vec<u64>,
     /// Other neighbours, hashed into a set of bits. A collision only loses a cut.
     bits: Vec<u64>,
     /// Bytes on the two sides of a place at which a token holds only part of a character.
@@ -23,7 +23,7 @@ const BITS: u32 = 21;
 impl Default for Joins {
     fn default() -> Self {
         Self {
-            ascii: vec![0; 128],
+            ascii: vec![0; 256],
             bits: vec![0; 1 << (BITS - 6)],
             partial: vec![0; 1 << 10],
         }
@@ -41,7 +41,16 @@ impl Joins {
     pub(crate) fn add(&mut self, token: &[u8]) {
         if token.is_ascii() {
             for pair in token.windows(2) {
-                self.ascii[pair[0] as usize] |= 1 << pair[1];
+                self.add_ascii(pair[0].into(), pair[1].into());
+            }
+            return;
+        }
+        if std::str::from_utf8(token).is_ok() {
+            let (mut a, mut at) = char_at(token, 0);
+            while at < token.len() {
+                let (b, after) = char_at(token, at);
+                self.add_pair(a, b);
+                (a, at) = (b, after);
             }
             return;
         }
@@ -52,11 +61,7 @@ impl Joins {
             let (c, after) = whole(token, at);
             if at > 0 {
                 match (last, c) {
-                    (Some(a), Some(b)) if a < 128 && b < 128 => self.ascii[a as usize] |= 1 << b,
-                    (Some(a), Some(b)) => {
-                        let slot = slot(a, b);
-                        self.bits[slot / 64] |= 1 << (slot % 64);
-                    }
+                    (Some(a), Some(b)) => self.add_pair(a, b),
                     // Between two bytes of one character there is no place to cut.
                     _ if token[at] & 0xc0 == 0x80 => {}
                     _ => {
@@ -69,11 +74,24 @@ impl Joins {
         }
     }
 
+    fn add_ascii(&mut self, a: u32, b: u32) {
+        self.ascii[(a << 1 | b >> 6) as usize & 255] |= 1 << (b & 63);
+    }
+
+    fn add_pair(&mut self, a: u32, b: u32) {
+        if a < 128 && b < 128 {
+            self.add_ascii(a, b);
+        } else {
+            let slot = slot(a, b);
+            self.bits[slot / 64] |= 1 << (slot % 64);
+        }
+    }
+
     /// Whether some token may contain `a` and `b` next to each other, the bytes at the place being `before` and `after`.
     #[inline]
     fn joined(&self, a: u32, b: u32, before: u8, after: u8) -> bool {
         if a < 128 && b < 128 {
-            return self.ascii[a as usize] >> b & 1 != 0;
+            return self.ascii[(a << 1 | b >> 6) as usize & 255] >> (b & 63) & 1 != 0;
         }
         let (slot, pair) = (slot(a, b), usize::from(before) << 8 | usize::from(after));
         self.bits[slot / 64] >> (slot % 64) & 1 != 0
@@ -95,7 +113,7 @@ impl Joins {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.ascii.len() * 16 + self.bits.len() * 8 + self.partial.len() * 8
+        self.ascii.len() * 8 + self.bits.len() * 8 + self.partial.len() * 8
     }
 }
 

@@ -442,22 +442,65 @@ fn flag(word: &str) -> Option<bool> {
     }
 }
 
+/// A number, exactly if it has at most fifteen digits. Of scores only the order counts, and whether two are the same.
 fn number(word: &str, at: usize) -> Result<f32, Error> {
-    // One to nine digits, as types and most scores are, without the general parser.
-    let (negative, digits) = match word.strip_prefix('-') {
-        Some(digits) => (true, digits),
+    let malformed = || Error::Malformed { at, what: "number" };
+    let (negative, word) = match word.strip_prefix('-') {
+        Some(rest) => (true, rest),
         None => (false, word),
     };
-    if digits.len() <= 7 && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
-        let n = digits
-            .bytes()
-            .fold(0_u32, |n, b| n * 10 + u32::from(b - b'0')) as f32;
-        return Ok(if negative { -n } else { n });
+    let mut digits = 0_u64;
+    // Of the power of ten: what is written, and what the digits kept and dropped make of it.
+    let (mut written, mut shift) = (0_i32, 0_i32);
+    let (mut seen, mut fraction) = (false, false);
+    let mut bytes = word.bytes();
+    while let Some(b) = bytes.next() {
+        match b {
+            b'0'..=b'9' => {
+                seen = true;
+                if digits < u64::MAX / 100 {
+                    digits = digits * 10 + u64::from(b - b'0');
+                    shift -= i32::from(fraction);
+                } else {
+                    shift += i32::from(!fraction);
+                }
+            }
+            b'.' if !fraction => fraction = true,
+            b'e' | b'E' if seen => {
+                let (mut down, mut any) = (false, false);
+                for (i, b) in bytes.by_ref().enumerate() {
+                    match b {
+                        b'-' | b'+' if i == 0 => down = b == b'-',
+                        b'0'..=b'9' => {
+                            any = true;
+                            written = (written * 10 + i32::from(b - b'0')).min(9999);
+                        }
+                        _ => return Err(malformed()),
+                    }
+                }
+                if !any {
+                    return Err(malformed());
+                }
+                if down {
+                    written = -written;
+                }
+            }
+            _ => return Err(malformed()),
+        }
     }
-    match word.parse::<f32>() {
-        Ok(n) if !n.is_nan() => Ok(n),
-        _ => Err(Error::Malformed { at, what: "number" }),
+    if !seen {
+        return Err(malformed());
     }
+    let power = (written + shift).clamp(-400, 400);
+    let mut value = digits as f64;
+    let mut left = power.unsigned_abs();
+    while left > 0 && value != 0.0 {
+        // Powers up to this one are exact.
+        let ten = 10_f64.powi(left.min(22).cast_signed());
+        value = if power < 0 { value / ten } else { value * ten };
+        left -= left.min(22);
+    }
+    Ok(if negative { -value } else { value } as f32)
 }
 
 fn limit(n: usize, limit: usize, what: &'static str) -> Result<(), Error> {
@@ -465,5 +508,41 @@ fn limit(n: usize, limit: usize, what: &'static str) -> Result<(), Error> {
         Err(Error::TooLarge { what, limit })
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    /// B8: scores are the numbers that were written.
+    #[test]
+    fn numbers_are_read_as_written() {
+        for word in [
+            "0",
+            "-1",
+            "-0.0",
+            "17",
+            "-31999",
+            "-3.5",
+            "-1e7",
+            "-1e+07",
+            "2.5E-3",
+            "-10.123456",
+            "0.1",
+            "1e-45",
+            "3.4028235e38",
+            "123456789012345678901234567890",
+            "-0.000000000000000000000000000012345",
+            "1e400",
+            "1.",
+        ] {
+            assert_eq!(number(word, 0), Ok(word.parse().unwrap()), "{word}");
+        }
+        for word in [
+            "", "-", ".", "e5", "1e", "1e+", "1-2", "nan", "inf", "1.2.3", "--1", "true",
+        ] {
+            assert!(number(word, 0).is_err(), "{word}");
+        }
     }
 }

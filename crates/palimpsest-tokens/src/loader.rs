@@ -140,8 +140,7 @@ impl Loader {
             }
             Work::Unpacking(reading) => {
                 if reading.step(budget / ITEM)? {
-                    let parts = reading.finish();
-                    self.work = Work::Building(Box::new(Assembly::resume(parts)));
+                    self.work = Work::Building(Box::new(reading.finish()));
                 }
                 Ok(Progress::Working)
             }
@@ -177,6 +176,6 @@ impl Vocabulary {
 
     /// All at once from a snapshot. It cannot be asked for a snapshot again.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Ok(Loader::from_snapshot(bytes)?.finish()?.without_snapshot())
+        Loader::from_snapshot(bytes)?.finish()
     }
 }

@@ -1,5 +1,7 @@
 //! Which two tokens merge into which, and when.
 
+use crate::assembly::Merge;
+
 /// No more symbols than this: three numbers share a word of 64 bits.
 pub(crate) const MAX_IDS: usize = (1 << 20) - 16;
 /// No more merges than this.
@@ -22,15 +24,43 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Room for `n` pairs that make the tokens `made`; `due` is only needed if several merges are due at once.
-    pub(crate) fn new(n: usize, made: Vec<u32>, due: Option<Vec<u32>>) -> Self {
+    /// Room for `n` pairs.
+    pub(crate) fn with_capacity(n: usize) -> Self {
         let slots = (n * 8 / 5).next_power_of_two().max(4);
         Self {
             slots: vec![EMPTY; slots],
             shift: 64 - slots.trailing_zeros(),
-            made,
-            due,
+            made: Vec::with_capacity(n),
+            due: None,
         }
+    }
+
+    /// Adds the merge that is due next, or at the same time as the one before. No more than there is room for.
+    #[inline]
+    pub(crate) fn push(&mut self, merge: &Merge) {
+        // Merges that are due together and make the same are one.
+        if !merge.tied || self.made.last() != Some(&merge.made) {
+            let number = self.made.len() as u32;
+            if merge.tied && number > 0 && self.due.is_none() {
+                self.due = Some((0..number).collect());
+            }
+            if let Some(due) = &mut self.due {
+                let last = due.last().copied().filter(|_| merge.tied);
+                due.push(last.unwrap_or(number));
+            }
+            self.made.push(merge.made);
+        }
+        self.insert(merge.left, merge.right, self.made.len() as u32 - 1);
+    }
+
+    /// Gives back room that was not needed.
+    pub(crate) fn shrink(&mut self) {
+        self.made.shrink_to_fit();
+    }
+
+    /// The tokens that merges make, some of them several times.
+    pub(crate) fn all_made(&self) -> &[u32] {
+        &self.made
     }
 
     #[inline]
@@ -39,7 +69,7 @@ impl Pairs {
     }
 
     /// Adds a pair. The first of equal pairs wins.
-    pub(crate) fn insert(&mut self, left: u32, right: u32, merge: u32) {
+    fn insert(&mut self, left: u32, right: u32, merge: u32) {
         let key = u64::from(left) << 20 | u64::from(right);
         let mask = self.slots.len() - 1;
         let mut at = self.start(key);
@@ -266,9 +296,14 @@ mod tests {
 
     /// Merges of the letters a to d (ids 0 to 3): each `(left, right, made)` in the order they are due.
     fn pairs(merges: &[(u32, u32, u32)]) -> Pairs {
-        let mut pairs = Pairs::new(merges.len(), merges.iter().map(|m| m.2).collect(), None);
-        for (i, (left, right, _)) in merges.iter().enumerate() {
-            pairs.insert(*left, *right, i as u32);
+        let mut pairs = Pairs::with_capacity(merges.len());
+        for (left, right, made) in merges.iter().copied() {
+            pairs.push(&Merge {
+                left,
+                right,
+                made,
+                tied: false,
+            });
         }
         pairs
     }

@@ -5,9 +5,9 @@
 
 use crate::{
     Vocabulary,
-    assembly::{Kind, Merge, Parts, kind},
+    assembly::{Assembly, Kind, Merge, MergesEpoch, Parts, kind},
     error::Error,
-    pairs::{MAX_IDS, MAX_MERGES},
+    pairs::{MAX_IDS, MAX_MERGES, Pairs},
     specials::Special,
     words::{Arena, hash},
 };
@@ -63,6 +63,8 @@ pub(crate) struct Reading {
     data: Vec<u8>,
     at: usize,
     parts: Parts,
+    pairs: Pairs,
+    epoch: MergesEpoch,
     /// Merges that are still to be read.
     left: usize,
     /// What the last merge made.
@@ -91,12 +93,14 @@ impl Reading {
             if a.is_empty() || b.is_empty() || whole != Some((a, b)) {
                 return reader.malformed("merge");
             }
-            self.parts.merges.push(Merge {
+            let merge = Merge {
                 left,
                 right,
                 made,
                 tied: word & 1 != 0,
-            });
+            };
+            self.pairs.push(&merge);
+            self.epoch.add(&merge);
             self.left -= 1;
         }
         self.at = reader.at;
@@ -107,9 +111,13 @@ impl Reading {
     }
 
     /// What was read, when [`Self::step`] has said that all is.
-    pub(crate) fn finish(&mut self) -> Parts {
+    pub(crate) fn finish(&mut self) -> Assembly {
         self.data = Vec::new();
-        std::mem::take(&mut self.parts)
+        Assembly::resume(
+            std::mem::take(&mut self.parts),
+            std::mem::take(&mut self.pairs),
+            self.epoch,
+        )
     }
 }
 
@@ -152,12 +160,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Reading, Error> {
     }
     let mut lengths = Vec::with_capacity(symbols);
     for _ in 0..symbols {
-        lengths.push(reader.number()? as usize);
+        lengths.push(reader.number()?);
     }
-    let mut texts = Arena::default();
-    for n in &lengths {
-        texts.push(reader.take(*n)?);
-    }
+    let texts = Arena::cut(&data[reader.at..], &lengths).ok_or(Error::Incomplete)?;
+    reader.take(texts.bytes().len())?;
     let mut specials = (Arena::default(), Vec::new());
     for _ in 0..reader.number_to(tokens, "special tokens")? {
         let word = reader.number()?;
@@ -190,8 +196,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Reading, Error> {
             texts,
             tokens,
             specials,
-            merges: Vec::with_capacity(n),
+            merges: Vec::new(),
         },
+        pairs: Pairs::with_capacity(n),
+        epoch: MergesEpoch::default(),
         left: n,
         last: 0,
     })

@@ -1,5 +1,7 @@
 //! Tokens that are found in the text before anything is cut: `<|im_end|>`, and what a vocabulary's author defined.
 
+use std::cmp::Reverse;
+
 use crate::{
     pretokenize::Rules,
     words::{Arena, Index},
@@ -219,8 +221,13 @@ impl Finder {
         let mut end = start + n;
         let mut at = start + 1;
         let mut special: Vec<u32> = Vec::new();
+        // The longest first, and of equal lengths the first token.
+        let place = |i: u32| {
+            let length = self.texts.get(i as usize).len();
+            (Reverse(length), self.tokens[i as usize].0)
+        };
         let mut add = |found: u32| {
-            if let Err(i) = special.binary_search(&found) {
+            if let Err(i) = special.binary_search_by_key(&place(found), |i| place(*i)) {
                 special.insert(i, found);
             }
         };
@@ -243,12 +250,6 @@ impl Finder {
                 }
             }
         }
-        special.sort_by_key(|i| {
-            (
-                std::cmp::Reverse(self.texts.get(*i as usize).len()),
-                self.tokens[*i as usize].0,
-            )
-        });
         Some((end, special))
     }
 

@@ -82,8 +82,8 @@ impl Vocabulary {
             _ => Trust::Proven,
         };
         Self {
+            whole: !parts.merges.is_empty(),
             parts,
-            whole: true,
             index,
             pairs,
             joins,

@@ -4,12 +4,28 @@
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arena {
     bytes: Vec<u8>,
-    ends: Vec<u32>,
+    /// Where each text starts, and the end of the last; nothing if there are none.
+    bounds: Vec<u32>,
 }
 
 impl Arena {
+    /// The texts of `lengths` in `bytes`, one after the other. `None` if there are fewer bytes than that.
+    pub(crate) fn cut(bytes: &[u8], lengths: &[u32]) -> Option<Self> {
+        let mut end = 0_u32;
+        let mut bounds = Vec::with_capacity(lengths.len() + 1);
+        bounds.push(0);
+        for n in lengths {
+            end = end.checked_add(*n)?;
+            bounds.push(end);
+        }
+        Some(Self {
+            bytes: bytes.get(..end as usize)?.to_vec(),
+            bounds,
+        })
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+        self.bounds.len().saturating_sub(1)
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -17,8 +33,8 @@ impl Arena {
     }
 
     pub(crate) fn push(&mut self, text: &[u8]) {
-        self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len() as u32);
+        self.extend(text);
+        self.close();
     }
 
     /// Adds to a text that [`Self::close`] will end.
@@ -28,27 +44,30 @@ impl Arena {
 
     /// What was added since the last text ended.
     pub(crate) fn open(&self) -> &[u8] {
-        &self.bytes[self.ends.last().copied().unwrap_or(0) as usize..]
+        &self.bytes[self.bounds.last().copied().unwrap_or(0) as usize..]
     }
 
     pub(crate) fn close(&mut self) {
-        self.ends.push(self.bytes.len() as u32);
+        if self.bounds.is_empty() {
+            self.bounds.push(0);
+        }
+        self.bounds.push(self.bytes.len() as u32);
     }
 
     /// The text of `id`; nothing if there is none.
     #[inline]
     pub(crate) fn get(&self, id: usize) -> &[u8] {
-        let start = if id == 0 {
-            0
-        } else {
-            self.ends.get(id - 1).copied().unwrap_or(0)
-        };
-        let end = self.ends.get(id).copied().unwrap_or(start);
-        self.bytes.get(start as usize..end as usize).unwrap_or(&[])
+        match self.bounds.get(id..).and_then(<[u32]>::first_chunk) {
+            Some([start, end]) => self
+                .bytes
+                .get(*start as usize..*end as usize)
+                .unwrap_or(&[]),
+            None => &[],
+        }
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * 4
+        self.bytes.capacity() + self.bounds.capacity() * 4
     }
 }
 
@@ -70,6 +89,8 @@ pub(crate) fn hash(text: &[u8]) -> u64 {
 }
 
 /// From text to id: open addressing over an [`Arena`].
+///
+/// A slot is twelve bits of the text's hash and the id, so that other texts are hardly ever looked at.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
     slots: Vec<u32>,
@@ -77,6 +98,8 @@ pub(crate) struct Index {
 }
 
 const EMPTY: u32 = u32::MAX;
+/// Bits of a slot that are the id: ids are below [`crate::pairs::MAX_IDS`].
+const ID: u32 = (1 << 20) - 1;
 
 impl Index {
     /// Room for `n` texts.
@@ -91,14 +114,16 @@ impl Index {
     /// Adds the text of `id`. The first of equal texts wins.
     pub(crate) fn insert(&mut self, arena: &Arena, id: u32) {
         let text = arena.get(id as usize);
-        let mut at = hash(text) as usize & self.mask;
+        let hash = hash(text);
+        let tag = tag(hash);
+        let mut at = hash as usize & self.mask;
         loop {
             match self.slots[at] {
                 EMPTY => {
-                    self.slots[at] = id;
+                    self.slots[at] = tag | id & ID;
                     return;
                 }
-                other if arena.get(other as usize) == text => return,
+                other if other & !ID == tag && arena.get((other & ID) as usize) == text => return,
                 _ => at = (at + 1) & self.mask,
             }
         }
@@ -110,11 +135,15 @@ impl Index {
         if self.slots.is_empty() {
             return None;
         }
-        let mut at = hash(text) as usize & self.mask;
+        let hash = hash(text);
+        let tag = tag(hash);
+        let mut at = hash as usize & self.mask;
         loop {
             match self.slots[at] {
                 EMPTY => return None,
-                id if arena.get(id as usize) == text => return Some(id),
+                slot if slot & !ID == tag && arena.get((slot & ID) as usize) == text => {
+                    return Some(slot & ID);
+                }
                 _ => at = (at + 1) & self.mask,
             }
         }
@@ -123,4 +152,10 @@ impl Index {
     pub(crate) fn memory(&self) -> usize {
         self.slots.capacity() * 4
     }
+}
+
+/// Bits of a hash that do not choose the slot.
+#[inline]
+const fn tag(hash: u64) -> u32 {
+    (hash >> 32) as u32 & !ID
 }
