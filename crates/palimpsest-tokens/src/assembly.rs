@@ -173,6 +173,12 @@ const ALWAYS_CONTROL: [&str; 36] = [
     "<|file_sep|>",
 ];
 
+fn is_always_control(written: &[u8]) -> bool {
+    // One look for all but a few tokens.
+    matches!(written.first(), Some(b'<' | b'[' | b'_'))
+        && ALWAYS_CONTROL.iter().any(|text| text.as_bytes() == written)
+}
+
 impl Assembly {
     /// From a description.
     pub(crate) fn new(description: Description) -> Result<Self, Error> {
@@ -333,9 +339,7 @@ impl Assembly {
             let special = match self.description.types.get(id).copied().unwrap_or(1) {
                 CONTROL | UNKNOWN => Some(Special::Control),
                 USER_DEFINED => Some(Special::Defined),
-                _ if ALWAYS_CONTROL.iter().any(|text| text.as_bytes() == written) => {
-                    Some(Special::Assumed)
-                }
+                _ if is_always_control(written) => Some(Special::Assumed),
                 _ => None,
             };
             if let Some(special) = special.filter(|_| !written.is_empty()) {
@@ -398,13 +402,15 @@ impl Assembly {
     fn merges(&mut self, end: usize) -> Result<(), Error> {
         let n = self.description.merges.len();
         let raw = self.parts.kind.raw();
-        let (mut left, mut both) = (Vec::new(), Vec::new());
+        let mut both = Vec::new();
+        // One token is often made several ways, one after the other.
+        let (mut last, mut last_made) = (Vec::new(), 0);
         if self.at == 0 {
             self.parts.merges.reserve_exact(n);
             self.pairs = Pairs::with_capacity(n);
         }
+        let written = std::mem::take(&mut self.description.merges);
         for i in self.at..end.min(n) {
-            let written = std::mem::take(&mut self.description.merges);
             let text = written.get(i);
             // A space separates the two, but may also be the first byte of the left one.
             let space = text
@@ -412,38 +418,42 @@ impl Assembly {
                 .skip(1)
                 .position(|b| *b == b' ')
                 .map(|at| at + 1);
-            let parts = space.map(|at| (&text[..at], &text[at + 1..]));
-            left.clear();
-            both.clear();
-            let readable = match parts {
-                Some((a, b)) if raw => {
-                    to_spaces(a, &mut left);
-                    both.extend_from_slice(&left);
-                    to_spaces(b, &mut both);
-                    true
-                }
-                Some((a, b)) => {
-                    let readable = to_bytes(a, &mut left);
-                    both.extend_from_slice(&left);
-                    readable && to_bytes(b, &mut both)
-                }
-                None => false,
+            let Some((a, b)) = space.map(|at| (&text[..at], &text[at + 1..])) else {
+                continue;
             };
-            self.description.merges = written;
+            both.clear();
+            let mut readable = true;
+            let mut read = |part: &[u8]| {
+                if raw {
+                    to_spaces(part, &mut both);
+                } else {
+                    readable &= to_bytes(part, &mut both);
+                }
+                both.len()
+            };
+            let middle = read(a);
+            let length = read(b);
             // A merge that cannot be read can never apply.
-            if !readable || left.is_empty() || left.len() == both.len() {
+            if !readable || middle == 0 || middle == length {
                 continue;
             }
+            let left = self.symbol(&both[..middle])?;
+            let right = self.symbol(&both[middle..])?;
+            if last != both {
+                last_made = self.symbol(&both)?;
+                std::mem::swap(&mut last, &mut both);
+            }
             let merge = Merge {
-                left: self.symbol(&left)?,
-                right: self.symbol(&both[left.len()..])?,
-                made: self.symbol(&both)?,
+                left,
+                right,
+                made: last_made,
                 tied: false,
             };
             self.pairs.push(&merge);
             self.epoch.add(&merge);
             self.parts.merges.push(merge);
         }
+        self.description.merges = written;
         self.at = end;
         if end >= n {
             self.description.merges = Arena::default();
@@ -506,10 +516,9 @@ impl Assembly {
                     continue;
                 }
                 let (a, b) = text.split_at(at);
-                if let (Some(left), Some(right)) = (
-                    self.index.get(&self.parts.texts, a),
-                    self.index.get(&self.parts.texts, b),
-                ) {
+                if let Some(left) = self.index.get(&self.parts.texts, a)
+                    && let Some(right) = self.index.get(&self.parts.texts, b)
+                {
                     self.parts.merges.push(Merge {
                         left,
                         right,

@@ -1,6 +1,6 @@
 //! How many tokens words had that were counted lately.
 
-use crate::words::hash;
+use crate::words::{eight_at, hash};
 
 /// Words of up to this many bytes are kept in the small cache.
 pub(crate) const SMALL: usize = 15;
@@ -84,10 +84,8 @@ impl SmallKey {
                 u64::from_le_bytes(halves[1]) & MASKS[n.saturating_sub(8).min(8)],
             ]
         } else {
-            let mut sixteen = [0; 16];
-            sixteen[..n].copy_from_slice(&bytes[start..end]);
-            let (halves, _) = sixteen.as_chunks::<8>();
-            [u64::from_le_bytes(halves[0]), u64::from_le_bytes(halves[1])]
+            let word = &bytes[start..end];
+            [eight_at(word, 0), eight_at(word, 8)]
         };
         Self([low, high | (n as u64) << 60])
     }
@@ -213,10 +211,7 @@ pub(crate) struct LargeKey([u64; 4]);
 impl LargeKey {
     #[inline]
     pub(crate) fn new(word: &[u8]) -> Self {
-        let mut bytes = [0; 32];
-        bytes[..word.len()].copy_from_slice(word);
-        let (quarters, _) = bytes.as_chunks::<8>();
-        let [a, b, c, d] = [0, 1, 2, 3].map(|i: usize| u64::from_le_bytes(quarters[i]));
+        let [a, b, c, d] = [0, 8, 16, 24].map(|at| eight_at(word, at));
         Self([a, b, c, d | (word.len() as u64 - 16) << 60])
     }
 
