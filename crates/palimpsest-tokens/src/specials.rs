@@ -35,14 +35,35 @@ pub(crate) struct Finder {
     index: Index,
     /// The token of each text, and what it is.
     tokens: Vec<(u32, Special)>,
-    /// Lengths of the texts that start with each byte, longest first.
-    lengths: Vec<Vec<u32>>,
+    /// What the texts that start with each byte look like, longest first.
+    shapes: Vec<Vec<Shape>>,
     /// Pairs of bytes that some text starts with, one bit each.
     pairs: Vec<u64>,
     /// Bytes that are a text by themselves, or start one.
     starts: Vec<bool>,
     /// The same as a list, if it is short: then eight bytes are looked at together.
     few: Vec<u8>,
+}
+
+/// Texts of one length that share their first two bytes: a look at a third saves looking most of them up.
+#[derive(Debug, Clone)]
+struct Shape {
+    len: u32,
+    /// `None` for a text of one byte.
+    second: Option<u8>,
+    /// The last bytes there are, a bit for each.
+    lasts: [u64; 4],
+}
+
+impl Shape {
+    #[inline]
+    fn fits(&self, rest: &[u8]) -> bool {
+        let Some(last) = rest.get(self.len as usize - 1) else {
+            return false;
+        };
+        (self.second.is_none() || rest.get(1).copied() == self.second)
+            && self.lasts[usize::from(last / 64)] >> (last % 64) & 1 != 0
+    }
 }
 
 /// No more first bytes than this are looked for in eight bytes together.
@@ -59,7 +80,7 @@ impl Finder {
     /// From the tokens in the order of their ids: text, id, what it is.
     pub(crate) fn new<'a>(tokens: impl Iterator<Item = (&'a [u8], u32, Special)>) -> Self {
         let mut finder = Self {
-            lengths: vec![Vec::new(); 256],
+            shapes: vec![Vec::new(); 256],
             pairs: vec![0; 1 << 10],
             starts: vec![false; 256],
             ..Self::default()
@@ -69,11 +90,19 @@ impl Finder {
             finder.texts.push(text);
             finder.tokens.push((id, special));
             finder.starts[*first as usize] = true;
-            let lengths = &mut finder.lengths[*first as usize];
-            let n = text.len() as u32;
-            if let Err(at) = lengths.binary_search_by(|other| n.cmp(other)) {
-                lengths.insert(at, n);
-            }
+            let shapes = &mut finder.shapes[*first as usize];
+            let (len, second) = (text.len() as u32, text.get(1).copied());
+            let place = |shape: &Shape| (Reverse(shape.len), shape.second);
+            let at = match shapes.binary_search_by_key(&(Reverse(len), second), place) {
+                Ok(at) => at,
+                Err(at) => {
+                    let lasts = [0; 4];
+                    shapes.insert(at, Shape { len, second, lasts });
+                    at
+                }
+            };
+            let last = text.last().copied().unwrap_or(0);
+            shapes[at].lasts[usize::from(last / 64)] |= 1 << (last % 64);
             let seconds = match text.get(1) {
                 Some(second) => *second as usize..*second as usize + 1,
                 None => 0..256,
@@ -109,11 +138,14 @@ impl Finder {
         rules: Rules,
     ) -> impl Iterator<Item = (u32, usize)> + 'a {
         let rest = &bytes[at..];
-        let lengths: &[u32] = rest
+        let shapes: &[Shape] = rest
             .first()
-            .map_or(&[], |first| &self.lengths[*first as usize]);
-        lengths.iter().filter_map(move |n| {
-            let n = *n as usize;
+            .map_or(&[], |first| &self.shapes[*first as usize]);
+        shapes.iter().filter_map(move |shape| {
+            let n = shape.len as usize;
+            if !shape.fits(rest) {
+                return None;
+            }
             let found = self.index.get(&self.texts, rest.get(..n)?)?;
             let wanted = match self.tokens[found as usize].1 {
                 Special::Defined => true,
