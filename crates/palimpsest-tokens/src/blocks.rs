@@ -49,7 +49,7 @@ const fn at_least(x: u64, least: u8) -> u64 {
 
 /// The high bit of each byte (below 128) that is `b`.
 const fn is(x: u64, b: u8) -> u64 {
-    HIGH - (x ^ b as u64 * ONES)
+    HIGH - (x ^ (b as u64 * ONES))
 }
 
 /// The high bits of eight bytes, side by side.
@@ -83,7 +83,7 @@ impl Sets {
             let x = u64::from_le_bytes(*eight);
             sets.wide |= gather(x) << (8 * i);
             let x = x & !HIGH;
-            let small = x | 0x20 * ONES;
+            let small = x | (0x20 * ONES);
             let letters = at_least(small, b'a') & !at_least(small, b'z' + 1);
             let digits = at_least(x, b'0') & !at_least(x, b'9' + 1);
             let control = at_least(x, 9) & !at_least(x, 14);
@@ -145,14 +145,12 @@ impl Blocks {
     #[inline]
     pub(crate) fn starts(&self, bytes: &[u8], at: usize, end: usize) -> Option<Starts> {
         let rest = bytes.get(at..end)?;
-        match rest.first_chunk::<BLOCK>() {
-            Some(block) => self.starts_in(block, BLOCK, rest.len() == BLOCK),
-            None => {
-                let mut block = [0; BLOCK];
-                block[..rest.len()].copy_from_slice(rest);
-                self.starts_in(&block, rest.len(), true)
-            }
+        if let Some(block) = rest.first_chunk::<BLOCK>() {
+            return self.starts_in(block, BLOCK, rest.len() == BLOCK);
         }
+        let mut block = [0; BLOCK];
+        block[..rest.len()].copy_from_slice(rest);
+        self.starts_in(&block, rest.len(), true)
     }
 
     /// As [`Self::starts`], for the first `n` bytes of a block, with which the text ends or not.
@@ -462,7 +460,7 @@ mod tests {
                     })
                 })
                 .collect();
-            for _ in 0..1 + next(70) {
+            for _ in 0..=next(70) {
                 text.push_str(parts[few[next(few.len())]]);
             }
             check(&text);

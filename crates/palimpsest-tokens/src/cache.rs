@@ -211,16 +211,17 @@ pub(crate) struct LargeKey([u64; 4]);
 impl LargeKey {
     #[inline]
     pub(crate) fn new(word: &[u8]) -> Self {
-        let [a, b, c, d] = [0, 8, 16, 24].map(|at| eight_at(word, at));
-        Self([a, b, c, d | (word.len() as u64 - 16) << 60])
+        let mut key = [0, 8, 16, 24].map(|at| eight_at(word, at));
+        key[3] |= (word.len() as u64 - 16) << 60;
+        Self(key)
     }
 
     #[inline]
     fn slot(&self) -> usize {
-        let [a, b, c, d] = self.0;
-        let h = a.wrapping_mul(K) ^ b.wrapping_mul(K2);
-        let h = (h ^ h >> 32 ^ c).wrapping_mul(K) ^ d.wrapping_mul(K2);
-        (h >> (64 - LARGE_BITS)) as usize
+        let [first, second, third, last] = self.0;
+        let mix = first.wrapping_mul(K) ^ second.wrapping_mul(K2);
+        let mix = (mix ^ mix >> 32 ^ third).wrapping_mul(K) ^ last.wrapping_mul(K2);
+        (mix >> (64 - LARGE_BITS)) as usize
     }
 
     #[inline]

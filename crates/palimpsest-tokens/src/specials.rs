@@ -72,8 +72,8 @@ const FEW: usize = 4;
 /// The high bit of each byte of `x` that is `b`.
 const fn is(x: u64, b: u8) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let other = x ^ b as u64 * 0x0101_0101_0101_0101;
-    !((other & LOW) + LOW | other | LOW)
+    let other = x ^ (b as u64 * 0x0101_0101_0101_0101);
+    !(((other & LOW) + LOW) | other | LOW)
 }
 
 impl Finder {
