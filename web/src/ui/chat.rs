@@ -39,6 +39,8 @@ pub fn chat() -> AnyView {
             el("div")
                 .class("session")
                 .child(header())
+                // not in the thread: that scrolls to its end with every message
+                .child(notice())
                 .child(thread())
                 .child(composer()),
         )
@@ -126,7 +128,6 @@ fn thread() -> El {
             }
         })
         .child(el("h2").class("vh").child(t(T::Conversation)))
-        .child(notice())
         .child(start())
         .child(earlier(shown))
         .child(each(
