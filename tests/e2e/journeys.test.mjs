@@ -15,13 +15,24 @@ const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 6
 
 const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
 
-/** A conversation with enough in it to be compacted: `turns` exchanges about a bakery. */
-function bakery(turns, words = 30) {
+const DOUGHS = ["rye", "spelt", "wheat", "oat", "barley"];
+
+/** A conversation with enough in it to be compacted: `turns` exchanges about a bakery, of `lines` lines each. */
+function bakery(turns, lines = 15) {
   const messages = [];
   for (let i = 1; i <= turns; i += 1) {
-    const filler = (who) => Array.from({ length: words }, (_, k) => `${who} word ${k} of turn ${i}`).join(", ");
-    messages.push({ role: "user", content: `Question ${i} about oven ${100 + i}: ${filler("a")}.` });
-    messages.push({ role: "assistant", content: `Oven ${100 + i} bakes at ${200 + i} °C. The recipe lies in /recipes/bread-${i}.md. ${filler("some")}.` });
+    const dough = DOUGHS[i % DOUGHS.length];
+    const line = (k) => [
+      `The ${dough} rests ${8 + k} hours at ${20 + ((i + k) % 8)} °C`,
+      `${400 + 10 * k} g of water go to ${600 + 10 * i} g of flour`,
+      `Batch ${i}-${k} came out ${k % 2 ? "too dark" : "pale"} at the rim`,
+      `Shelf ${k} cools before loaf ${10 * i + k} is cut`,
+      `Mara took ${k + 2} crates of ${dough} to the market`,
+      `The salt was weighed at ${9 + k} g`,
+    ][(k + i) % 6];
+    const notes = (from) => Array.from({ length: lines }, (_, k) => line(from + k)).join(". ");
+    messages.push({ role: "user", content: `Question ${i} about oven ${100 + i}. ${notes(0)}. What do we change?` });
+    messages.push({ role: "assistant", content: `Oven ${100 + i} bakes at ${200 + i} °C. The recipe lies in /recipes/bread-${i}.md. ${notes(3)}.` });
   }
   return messages;
 }
@@ -111,6 +122,7 @@ test("an imported conversation is compacted, survives a reload, and the compacti
   assert.ok(card.includes(before.used.toLocaleString("en")) && card.includes(after.used.toLocaleString("en")), card);
   assert.equal((await page.$$(".strata li")).length, 1);
   // the picture of the readme
+  await page.click(".toast button").catch(() => {});
   if (process.env.PALIMPSEST_PICTURES) await page.screenshot({ path: path.join(process.env.PALIMPSEST_PICTURES, "chat.png") });
   // segments, free, answer and margin are the window, on the bar and in its table
   const sum = Object.values(after.stretches).reduce((a, b) => a + b, 0);
