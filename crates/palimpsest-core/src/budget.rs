@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::context::Context;
 use crate::error::CoreError;
 use crate::layer::LayerId;
-use crate::message::Role;
+use crate::message::{Role, Seq};
 use crate::pass::strip::StripOptions;
 use crate::policy::{Denominator, Pass, Trigger};
-use crate::watermark;
+use crate::watermark::{self, Marks};
 
 /// What a stretch of the window holds, in window order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +88,29 @@ pub struct Budget {
     pub reread: u32,
     /// The stretches in window order.
     pub segments: Vec<Segment>,
+    /// The watermark and its rules; `None` where there is no mark and the policy sets none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watermark: Option<MarkReport>,
+}
+
+/// Where the watermark is, and what stays before it (W4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarkReport {
+    /// The first message after it; `None` while there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<Seq>,
+    /// It is not among these messages: nothing is stripped.
+    pub lost: bool,
+    /// The tool whose call the next mark waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
+    /// Messages that stay whole before it.
+    pub anchors: u32,
+    /// What stays beside text, if the policy strips.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stays: Option<StripOptions>,
+    /// When marks are set.
+    pub marks: Marks,
 }
 
 /// Seed 1's provider validation (B6).
@@ -294,7 +317,13 @@ impl Context {
         if watermark::boundary(self).is_none() {
             return false;
         }
-        let options = self.setup.policy.passes.iter().find_map(|p| match *p {
+        self.strip_options()
+            .is_some_and(|o| !watermark::strip(self, &o).edits.is_empty())
+    }
+
+    /// What stays before the watermark, if the policy strips.
+    fn strip_options(&self) -> Option<StripOptions> {
+        self.setup.policy.passes.iter().find_map(|p| match *p {
             Pass::Strip {
                 keep,
                 keep_errors,
@@ -305,8 +334,23 @@ impl Context {
                 keep_best,
             }),
             _ => None,
-        });
-        options.is_some_and(|o| !watermark::strip(self, &o).edits.is_empty())
+        })
+    }
+
+    /// The watermark and its rules, where there are any to speak of.
+    fn mark_report(&self) -> Option<MarkReport> {
+        let view = &self.view;
+        let policy = &self.setup.policy;
+        let sets = policy.acts_on_marks() || policy.marks.every_tokens > 0 || policy.marks.at_tasks;
+        let none = view.watermark.is_none() && view.pending.is_none() && view.anchors.is_empty();
+        (sets || !none).then(|| MarkReport {
+            boundary: view.watermark,
+            lost: watermark::is_lost(self),
+            waits_for: view.pending.as_ref().map(|p| p.tool.clone()),
+            anchors: view.anchors.len() as u32,
+            stays: self.strip_options(),
+            marks: policy.marks.clone(),
+        })
     }
 
     /// The report.
@@ -406,6 +450,7 @@ impl Context {
             over: used.tokens.saturating_sub(shares.limit),
             used,
             segments,
+            watermark: self.mark_report(),
         }
     }
 }

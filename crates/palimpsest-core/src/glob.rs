@@ -6,12 +6,20 @@ const MOST_ALTERNATIVES: usize = 64;
 /// Whether `name` matches `pattern` as a whole. Case matters. An unclosed or nested brace is an
 /// ordinary character.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    if !pattern.contains('{') {
-        return matches_simple(pattern, name);
+    let Some((before, choices, after)) = braces(pattern) else {
+        return matches_simple(pattern.chars(), name);
+    };
+    // a pattern of one pair of braces, the usual one, is matched where it stands
+    if braces(after).is_none() && choices.split(',').count() <= MOST_ALTERNATIVES {
+        let with = |choice: &str| {
+            let pattern = before.chars().chain(choice.chars()).chain(after.chars());
+            matches_simple(pattern, name)
+        };
+        return choices.split(',').any(with);
     }
     alternatives(pattern)
         .iter()
-        .any(|p| matches_simple(p, name))
+        .any(|p| matches_simple(p.chars(), name))
 }
 
 /// The patterns that `{a,b}` stands for.
@@ -46,8 +54,8 @@ fn braces(pattern: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// One backtracking point is enough: the last star can stand for everything an earlier one could.
-fn matches_simple(pattern: &str, name: &str) -> bool {
-    let (mut p, mut n) = (pattern.chars(), name.chars());
+fn matches_simple(mut p: impl Iterator<Item = char> + Clone, name: &str) -> bool {
+    let mut n = name.chars();
     let mut star = None;
     loop {
         let before_n = n.clone();

@@ -4,6 +4,7 @@
 //! why nothing changes. Who answers a job does not matter: `compact` takes the deterministic
 //! summary, `compactWith` a callback, a session the model port. There is one path.
 
+mod caution;
 mod checkpoint;
 mod identify;
 mod ladder;
@@ -32,6 +33,7 @@ pub(crate) mod shrinking {
     pub(crate) use super::update::{fit, recount};
 }
 
+pub use caution::Caution;
 pub use outcome::Outcome;
 pub use prepare::JobPassage;
 pub use summarize::{JobId, SummaryJob, SuppliedSummary};
@@ -172,6 +174,9 @@ pub struct RunReport {
     pub passes: Vec<Shed>,
     /// What was done beside summarising: passes that had to help, rules that gave way to an invariant.
     pub adjustments: Vec<String>,
+    /// What the user should know although the run succeeded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<Caution>,
     /// Whether a person asked.
     pub manual: bool,
     /// The window's stretches before, neighbours of one kind joined.

@@ -6,16 +6,16 @@ use crate::ports::{KeyPart, Query, Store, StoreError, Table};
 use crate::rows::{MessageRow, session_key, unseal};
 
 /// The blobs that messages of `session` name and no message of any other session does. A row that cannot be read
-/// names nothing that is known: then every blob stays.
+/// names nothing that is known: then it is `None`, and every blob has to stay.
 pub(crate) async fn named_only_by(
     store: &dyn Store,
     session: &str,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Option<Vec<String>>, StoreError> {
     let Some(mut own) = named_by(store, session).await? else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     if own.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     }
     // one session after the other: never all messages at once
     for head in store.read(Query::all(Table::Heads, vec![])).await? {
@@ -27,10 +27,10 @@ pub(crate) async fn named_only_by(
         }
         match named_by(store, other).await? {
             Some(named) => own.retain(|hash| !named.contains(hash)),
-            None => return Ok(Vec::new()),
+            None => return Ok(None),
         }
     }
-    Ok(own.into_iter().collect())
+    Ok(Some(own.into_iter().collect()))
 }
 
 /// The blobs that a session's messages name; `None` if one of them cannot be read.

@@ -6,7 +6,9 @@
 //! {
 //!   "policy": "balanced",
 //!   "recall": true,
-//!   "compression": { "enabled": true, "strategy": "summarise", "preserve_recent": 2048, "summary_max_tokens": 1024 },
+//!   "compression": { "enabled": true, "strategy": "summarise", "preserve_recent": 2048, "preserve_count": 5,
+//!                    "summary_max_tokens": 1024, "summary_model": "qwen3:4b", "attempts": 3,
+//!                    "trigger_at": 0.8, "trigger_threshold": 15000 },
 //!   "snapshots": { "enabled": true, "auto_create": true, "auto_threshold": 0.8 },
 //!   "rollover": { "enabled": true, "small_model_compactions": 6 },
 //!   "tools": { "enabled": false, "recall": "recall", "search_history": "search_history",
@@ -15,7 +17,7 @@
 //! }
 //! ```
 
-use palimpsest_core::policy::{KeepRecent, Pass, Policy};
+use palimpsest_core::policy::{Escalation, Fading, KeepRecent, Pass, Policy, Trigger};
 use palimpsest_core::shares::Shares;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,9 +54,25 @@ pub struct Compression {
     /// Tokens of the end that stay as they were said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_recent: Option<u32>,
-    /// The most tokens a new summary takes.
+    /// Messages of the end that stay as they were said, instead of tokens (O5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preserve_count: Option<u32>,
+    /// The most tokens a new summary takes: seed 4's target (O5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_max_tokens: Option<u32>,
+    /// The model that writes summaries; without it the session's own (P7, O5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_model: Option<String>,
+    /// How often a summary is asked for when the server is busy or the line breaks (O5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// The share at which a policy that acts at a fill level does so, above 0 and at most 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger_at: Option<f32>,
+    /// Tokens: if offloading freed less than this and the trigger is still reached, older text is summarised. For
+    /// policies that offload first; at most a fifth of the window (O2, O5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger_threshold: Option<u32>,
 }
 
 /// How covered messages are represented.
@@ -115,7 +133,12 @@ impl Default for Compression {
             enabled: true,
             strategy: Strategy::default(),
             preserve_recent: None,
+            preserve_count: None,
             summary_max_tokens: None,
+            summary_model: None,
+            attempts: None,
+            trigger_at: None,
+            trigger_threshold: None,
         }
     }
 }
@@ -164,6 +187,14 @@ pub enum ConfigError {
         /// The name that is most like it.
         nearest: String,
     },
+    /// There is no profile of that name.
+    #[error("There is no profile \"{name}\". Known: {known}.")]
+    UnknownProfile {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
     /// A value that is not possible.
     #[error("The setting \"{key}\" is not possible: {why}.")]
     InvalidValue {
@@ -179,6 +210,7 @@ impl ConfigError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::UnknownKey { .. } => "unknown_setting",
+            Self::UnknownProfile { .. } => "unknown_profile",
             Self::InvalidValue { .. } => "invalid_setting",
         }
     }
@@ -203,7 +235,12 @@ const KEYS: [(&str, &[&str]); 5] = [
             "enabled",
             "strategy",
             "preserve_recent",
+            "preserve_count",
             "summary_max_tokens",
+            "summary_model",
+            "attempts",
+            "trigger_at",
+            "trigger_threshold",
         ],
     ),
     ("snapshots", &["enabled", "auto_create", "auto_threshold"]),
@@ -284,6 +321,28 @@ impl Config {
                 "a summary needs at least 24 tokens",
             );
         }
+        let compression = &self.compression;
+        if compression
+            .trigger_at
+            .is_some_and(|at| !(at.is_finite() && at > 0.0 && at <= 1.0))
+        {
+            return wrong("compression.trigger_at", "it is above 0 and at most 1");
+        }
+        if compression.preserve_count == Some(0) {
+            return wrong(
+                "compression.preserve_count",
+                "at least one message stays as it was said",
+            );
+        }
+        if compression.preserve_count.is_some() && compression.preserve_recent.is_some() {
+            return wrong(
+                "compression.preserve_count",
+                "either a number of messages or preserve_recent, a number of tokens",
+            );
+        }
+        if compression.attempts.is_some_and(|n| !(1..=10).contains(&n)) {
+            return wrong("compression.attempts", "1 to 10");
+        }
         let names = self.tools.names();
         for (i, name) in names.iter().enumerate() {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -309,6 +368,34 @@ impl Config {
         }
         if let Some(tokens) = self.compression.preserve_recent {
             policy.keep_recent = KeepRecent::Tokens { tokens };
+        }
+        if let Some(messages) = self.compression.preserve_count {
+            policy.keep_recent = KeepRecent::Messages { messages };
+        }
+        if let Some(share) = self.compression.trigger_at {
+            for trigger in &mut policy.triggers {
+                if let Trigger::Fill { at, .. } = trigger {
+                    *at = share;
+                }
+            }
+        }
+        if let Some(most) = self.compression.trigger_threshold
+            && let Escalation::Weak { tokens, .. } = &mut policy.escalate
+        {
+            *tokens = most;
+        }
+        if let Some(most) = self.compression.summary_max_tokens {
+            match &mut policy.fading {
+                Fading::Single { tokens } => *tokens = most,
+                Fading::Ratios { largest, .. } => *largest = most,
+                Fading::Cascade { sizes } => {
+                    let first = sizes.first().copied().unwrap_or(1).max(1);
+                    for size in sizes {
+                        *size = (u64::from(*size) * u64::from(most) / u64::from(first)) as u32;
+                    }
+                }
+                Fading::Notes => {}
+            }
         }
         if self.compression.strategy == Strategy::Truncate {
             for pass in &mut policy.passes {
@@ -361,6 +448,13 @@ fn unknown(group: &str, key: &str) -> ConfigError {
         key: place(group, key),
         nearest,
     }
+}
+
+/// The one of `keys` that is most like `key`.
+pub(crate) fn nearest(key: &str, keys: &[&str]) -> String {
+    let low = key.to_lowercase();
+    let found = keys.iter().min_by_key(|k| distance(&low, k));
+    found.map_or_else(String::new, |k| (*k).to_owned())
 }
 
 /// How many characters have to be put in, taken out or changed (Levenshtein).

@@ -17,6 +17,7 @@ use crate::counting::Counting;
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA, SessionInfo};
 use crate::ports::{Durability, Expect, KeyPart, Op, Query, Store, StoreError, Table, World};
+use crate::profile;
 use crate::rows::{hex, key, seal, session_key, unseal};
 use crate::session::{Inner, Session};
 
@@ -41,6 +42,9 @@ pub struct NewSession {
     pub mode: Mode,
     /// Settings (E3). A policy named here goes before [`Self::policy`].
     pub config: Config,
+    /// The project's profile: its settings and its policy for the model go before [`Self::policy`] and
+    /// [`Self::config`] (W4).
+    pub profile: Option<String>,
 }
 
 impl Default for NewSession {
@@ -55,12 +59,35 @@ impl Default for NewSession {
             provider: String::new(),
             mode: Mode::default(),
             config: Config::default(),
+            profile: None,
+        }
+    }
+}
+
+/// What became of the large texts of a session that is gone (O3, O4).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Texts that went with it: no message names them any more.
+    pub released: u32,
+    /// Large texts could not be released, because a message could not be read: they stay in the store.
+    pub kept: bool,
+}
+
+impl Purged {
+    /// What the user should know, if anything.
+    pub const fn warning(&self) -> Option<&'static str> {
+        if self.kept {
+            Some(
+                "A message could not be read, so nobody knows which large texts belong to it: all of them stay in the store.",
+            )
+        } else {
+            None
         }
     }
 }
 
 /// What is claimed to write what belongs to no session.
-const DEVICE: &str = "device";
+pub(crate) const DEVICE: &str = "device";
 
 /// The sessions of one store. Cheap to clone.
 #[derive(Clone)]
@@ -192,6 +219,10 @@ impl Engine {
         if let Some(policy) = new.config.policy.take() {
             new.policy = policy;
         }
+        if let Some(name) = &new.profile {
+            let profile = self.known_profile(name).await?;
+            profile::apply(&profile, &new.model, &mut new.policy, &mut new.config)?;
+        }
         let counter = self.counter_for(&new.model);
         let setup = setup(
             new.window,
@@ -233,6 +264,7 @@ impl Engine {
             provider: new.provider,
             mode: new.mode,
             config: new.config,
+            profile: new.profile,
             continues: None,
         };
         let ops = vec![
@@ -322,10 +354,16 @@ impl Engine {
     }
 
     /// Removes every row of a session for good: the one deletion there is (I1). Its large texts go with it,
-    /// unless a message of another session names them (O4).
-    pub async fn purge(&self, id: &str) -> Result<(), EngineError> {
+    /// unless a message of another session names them (O4). Where a message cannot be read nobody knows which texts it
+    /// names: then all of them stay, and the result says so (O3).
+    pub async fn purge(&self, id: &str) -> Result<Purged, EngineError> {
         self.open.borrow_mut().remove(id);
-        let unnamed = blobs::named_only_by(self.store.as_ref(), id).await?;
+        let found = blobs::named_only_by(self.store.as_ref(), id).await?;
+        let purged = Purged {
+            released: found.as_ref().map_or(0, Vec::len) as u32,
+            kept: found.is_none(),
+        };
+        let unnamed = found.unwrap_or_default();
         let lease = self.store.claim(id, true).await?;
         let own = [
             Table::Messages,
@@ -354,7 +392,7 @@ impl Engine {
         self.store
             .apply(&lease, None, ops, Durability::Strict)
             .await?;
-        Ok(())
+        Ok(purged)
     }
 }
 

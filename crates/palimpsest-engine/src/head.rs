@@ -71,6 +71,9 @@ pub struct Head {
     /// Settings that differ from the defaults (E3).
     #[serde(default, skip_serializing_if = "Config::is_default")]
     pub config: Config,
+    /// The project's profile that the settings came from (W4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The session that this one goes on from, after a rollover (E1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,

@@ -13,6 +13,7 @@ pub mod event;
 pub mod head;
 mod memory;
 pub mod ports;
+pub mod profile;
 pub mod rows;
 pub mod session;
 #[cfg(feature = "testing")]
@@ -20,10 +21,11 @@ pub mod testing;
 pub mod transfer;
 
 pub use config::{Config, ConfigError};
-pub use engine::{Engine, NewSession};
+pub use engine::{Engine, NewSession, Purged};
 pub use error::{EngineError, RoomChoice};
 pub use event::Event;
 pub use head::{Head, SessionInfo};
 pub use memory::MemoryStore;
+pub use profile::{ModelPolicy, Profile};
 pub use session::Session;
 pub use transfer::{Accept, Format, Transfer, TransferError};

@@ -6,6 +6,7 @@
 mod append;
 mod compact;
 mod count;
+mod exact;
 mod history;
 mod load;
 mod log;

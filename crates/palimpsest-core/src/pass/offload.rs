@@ -51,8 +51,12 @@ const HEAD: usize = 240;
 const TAIL: usize = 120;
 /// Digits of the hash that a reference shows: enough to tell whether it is still that text.
 const SHOWN_HASH: usize = 12;
-/// How every reference begins.
+/// How every reference with head and tail begins.
 const MARK: &str = "[offloaded: message ";
+/// How the short ones begin: a small result, which only a policy of its own offloads, is not worth more words.
+const SHORT_MARK: &str = "[recall message ";
+/// Results of at most so many tokens get the short form.
+const SMALL: u32 = 512;
 /// How the results of seed 4's own program begin that lie in a file of theirs.
 const FOREIGN: &str = "Tool result is at: ";
 
@@ -91,14 +95,47 @@ impl Reference {
         )
     }
 
+    /// What stands for a small text: its place, nothing else. The message it is in never changes.
+    fn short_text(&self) -> String {
+        match self.part {
+            0 => format!("{SHORT_MARK}{}]", self.message),
+            part => format!("{SHORT_MARK}{}, part {part}]", self.message),
+        }
+    }
+
+    /// As [`Self::parse`], wherever in a text the reference begins: with or without its bracket.
+    pub fn find(text: &str) -> Option<Self> {
+        [MARK, SHORT_MARK].iter().find_map(|mark| {
+            let at = text.find(mark.trim_start_matches('['))?;
+            Self::parse(&format!("[{}", &text[at..]))
+        })
+    }
+
+    fn parse_short(text: &str) -> Option<Self> {
+        let line = text.strip_prefix(SHORT_MARK)?.lines().next()?;
+        let line = line.split(']').next()?;
+        let (message, part) = line.split_once(", part ").unwrap_or((line, "0"));
+        Some(Self {
+            message: message.trim().parse().ok()?,
+            part: part.trim().parse().ok()?,
+            hash: String::new(),
+            bytes: 0,
+            head: String::new(),
+            tail: String::new(),
+        })
+    }
+
     /// Reads message, part, bytes and the first digits of the hash from a shown reference. Head and tail are not
-    /// read back.
+    /// read back, and of the short form of a small result only message and part.
     pub fn parse(text: &str) -> Option<Self> {
-        let line = text.strip_prefix(MARK)?.lines().next()?;
+        let Some(rest) = text.strip_prefix(MARK) else {
+            return Self::parse_short(text);
+        };
+        let line = rest.lines().next()?;
         let (message, rest) = line.split_once(", part ")?;
         let (part, rest) = rest.split_once(", ")?;
         let (bytes, rest) = rest.split_once(" bytes, ")?;
-        let hash = rest.split_once(';')?.0;
+        let hash = rest.split([';', ']']).next()?.trim();
         Some(Self {
             message: message.parse().ok()?,
             part: part.parse().ok()?,
@@ -168,7 +205,12 @@ pub fn edits(context: &Context, end: usize, options: OffloadOptions) -> Edits {
             let Part::ToolResult { text: said, .. } = &message.parts[number] else {
                 continue;
             };
-            *text = Reference::new(message.seq, number as u32, said).text();
+            let reference = Reference::new(message.seq, number as u32, said);
+            *text = if counter.count_until(said, SMALL).is_some() {
+                reference.short_text()
+            } else {
+                reference.text()
+            };
             changed = true;
         }
         if changed {
@@ -184,17 +226,25 @@ pub fn references(context: &Context) -> Vec<Reference> {
     let shown = context.shown.iter().filter_map(|&index| {
         let message = &context.entries[index].message;
         match context.view.rendition(message.seq) {
-            Rendition::Reduced(r) if r.kind == ReducedKind::Offloaded => Some(&r.parts),
+            Rendition::Reduced(r) if r.kind == ReducedKind::Offloaded => {
+                Some(r.parts.iter().map(move |part| (part, message)))
+            }
             _ => None,
         }
     });
-    shown
-        .flatten()
-        .filter_map(|part| match part {
-            Part::ToolResult { text, .. } => Reference::parse(text),
-            _ => None,
-        })
-        .collect()
+    let references = shown.flatten().filter_map(|(part, message)| {
+        let Part::ToolResult { text, .. } = part else {
+            return None;
+        };
+        let read = Reference::parse(text)?;
+        if !read.hash.is_empty() {
+            return Some(read);
+        }
+        // the short form is only a place: what it stands for is there
+        let said = message.parts.get(read.part as usize)?;
+        Some(Reference::new(read.message, read.part, said.words()))
+    });
+    references.collect()
 }
 
 /// The text that a reference stands for. `None` if the message is not on this path, or holds another text.
@@ -209,6 +259,10 @@ pub fn resolve<'a>(context: &'a Context, reference: &Reference) -> Option<&'a st
 /// The text of a message's part that a reference stands for.
 pub fn text_of<'a>(message: &'a Message, reference: &Reference) -> Option<&'a str> {
     let text = message.parts.get(reference.part as usize)?.words();
+    // the short form names the place alone
+    if reference.hash.is_empty() {
+        return Some(text);
+    }
     let known = reference.hash.len() >= SHOWN_HASH;
     (known && content_hash(text.as_bytes()).starts_with(&reference.hash)).then_some(text)
 }

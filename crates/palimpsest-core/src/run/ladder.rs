@@ -8,7 +8,7 @@ use crate::pass::{self, Applied, PassKind, Shed};
 use crate::policy::{Escalation, Pass};
 use crate::watermark::{self, Settled};
 
-use super::{Aim, Run};
+use super::{Aim, Caution, Run};
 
 /// What the deterministic passes did.
 #[derive(Debug, Clone)]
@@ -21,8 +21,8 @@ pub(super) struct Trimmed {
     pub(super) replaced: u32,
     /// A mark moved, or was dropped: worth a revision even if no token was saved.
     pub(super) marked: bool,
-    /// What the report has to say beside numbers.
-    pub(super) adjustments: Vec<String>,
+    /// What the user should know.
+    pub(super) cautions: Vec<Caution>,
 }
 
 impl Run {
@@ -33,7 +33,7 @@ impl Run {
             passes: Vec::new(),
             replaced: 0,
             marked: false,
-            adjustments: Vec::new(),
+            cautions: Vec::new(),
         };
         let settled = trimmed.settle();
         let policy = std::rc::Rc::clone(&self.context.setup().policy);
@@ -79,7 +79,12 @@ impl Run {
                 trimmed.add(applied);
             }
         }
-        let enough = trimmed.is_enough(aim, limit);
+        // who asks for it gets more than references, however much they freed
+        let enough = if self.options.manual {
+            trimmed.context.tokens() <= aim.min(limit)
+        } else {
+            trimmed.is_enough(aim, limit)
+        };
         self.context = trimmed.context.clone();
         self.trimmed = Some(trimmed);
         enough
@@ -98,17 +103,15 @@ impl Trimmed {
             Settled::Moved { .. } => self.marked = true,
             Settled::Dropped { tool } => {
                 self.marked = true;
-                self.adjustments.push(format!(
-                    "the mark asked for by `{tool}` was dropped: no such call came"
-                ));
+                self.cautions
+                    .push(Caution::MarkDropped { tool: tool.clone() });
             }
         }
         if self.marked {
             self.context.set_view(view);
         }
         if watermark::is_lost(&self.context) {
-            self.adjustments
-                .push("the watermark is not on this branch: nothing was stripped".into());
+            self.cautions.push(Caution::WatermarkNotFound);
         }
         acts
     }

@@ -6,11 +6,13 @@ use crate::context::{Cause, Context};
 use crate::layer::LayerId;
 use crate::pass::offload::{self, Reference};
 use crate::pass::{PassKind, Shed, emergency, fade};
-use crate::policy::Pass;
+use crate::policy::{Pass, SlotRole};
+use crate::rendition::Rendition;
+use crate::retention::Checked;
 
 use super::identify::Form;
 use super::update::window_words;
-use super::{Aim, Proposal, Refusal, Run, RunReport};
+use super::{Aim, Caution, Proposal, Refusal, Run, RunReport};
 
 impl Run {
     pub(super) fn verify(&mut self) -> Result<Proposal, Refusal> {
@@ -27,11 +29,9 @@ impl Run {
         let mut passes = trimmed.as_ref().map_or_else(Vec::new, |t| t.passes.clone());
         let replaced = trimmed.as_ref().map_or(0, |t| t.replaced);
         let marked = trimmed.as_ref().is_some_and(|t| t.marked);
-        if let Some(trimmed) = &trimmed {
-            draft
-                .adjustments
-                .extend(trimmed.adjustments.iter().cloned());
-        }
+        let mut cautions = trimmed
+            .as_ref()
+            .map_or_else(Vec::new, |t| t.cautions.clone());
         let mut context = self.context.clone();
         context.set_view(draft.view.clone());
         let covers = !plan.covered.is_empty();
@@ -88,7 +88,12 @@ impl Run {
             };
         }
 
-        let audit = draft.audit.check(&window_words(&context));
+        // without facts there is nothing to look for, and the window need not be put together
+        let audit = if draft.audit.facts.is_empty() {
+            Checked::default()
+        } else {
+            draft.audit.check(&window_words(&context))
+        };
         let retention = audit.retention();
         let dropped: Vec<String> = super::checkpoint::ordered(&audit.missing)
             .map(|f| f.text.clone())
@@ -102,6 +107,15 @@ impl Run {
         }
         view.revision = before_context.view().revision + 1;
         let reread = reread(&before_context, &context);
+        let released = released(&before_context, &context);
+        let gone = released
+            .iter()
+            .filter(|r| offload::resolve(&before_context, r).is_none());
+        cautions.extend(gone.map(|r| Caution::NotReleased {
+            reference: r.clone(),
+        }));
+        let said = cautions.iter().map(ToString::to_string);
+        draft.adjustments.splice(0..0, said);
         view.cause = Cause::Compaction {
             number: view.compactions,
             manual: self.options.manual,
@@ -119,10 +133,11 @@ impl Run {
             retention,
             dropped,
             preserved: context.shown.len() as u32,
-            released: released(&before_context, &context),
+            released,
             reread,
             passes,
             adjustments: draft.adjustments,
+            cautions,
             manual: self.options.manual,
             segments_before: before_context.stretches(),
             segments_after: context.stretches(),
@@ -207,18 +222,36 @@ fn released(before: &Context, after: &Context) -> Vec<Reference> {
     gone
 }
 
-/// Tokens that the model has to read again: everything from the first message on that differs. A provider's
-/// prefix cache, and a local model's, reach that far.
+/// Tokens that the model has to read again: everything from the first place on that differs. A provider's prefix
+/// cache, and a local model's, reach that far. Told from the views: neither window is put together for it.
 fn reread(before: &Context, after: &Context) -> u32 {
-    let (old, new) = (before.window(), after.window());
-    let same = old
-        .messages()
-        .iter()
-        .zip(new.messages())
-        .take_while(|(a, b)| a.role() == b.role() && a.parts() == b.parts())
-        .count();
-    new.messages()[same..]
-        .iter()
-        .map(crate::window::WindowMessage::tokens)
-        .fold(0, u32::saturating_add)
+    let all = after.tokens();
+    let slot = |c: &Context| c.slot.as_ref().map(|s| s.text.clone());
+    let same_slot = slot(before) == slot(after);
+    let in_system = after.setup().policy.slot_role == SlotRole::System;
+    if before.rendered.text != after.rendered.text || (in_system && !same_slot) {
+        return all;
+    }
+    let mut same = after.fixed_tokens();
+    if !same_slot {
+        return all.saturating_sub(same);
+    }
+    same = same.saturating_add(after.slot_tokens());
+    for (&old, &new) in before.shown.iter().zip(&after.shown) {
+        let (was, is) = (&before.entries[old], &after.entries[new]);
+        if was.message.seq != is.message.seq || !alike(before, after, was.message.seq) {
+            break;
+        }
+        same = same.saturating_add(after.shown_tokens(new));
+    }
+    all.saturating_sub(same)
+}
+
+/// Whether both views show the message in the same form.
+fn alike(before: &Context, after: &Context, seq: crate::message::Seq) -> bool {
+    match (before.view.rendition(seq), after.view.rendition(seq)) {
+        (Rendition::Verbatim, Rendition::Verbatim) => true,
+        (Rendition::Reduced(a), Rendition::Reduced(b)) => std::ptr::eq(a, b) || a.parts == b.parts,
+        _ => false,
+    }
 }

@@ -309,12 +309,19 @@ fn passes_beside_masking() {
                 } else {
                     Speaker::Tool
                 };
-                m.parts.iter().map(move |p| (who, p.words()))
+                // thinking is never sent, so no window can hold or lose it
+                let sent = m
+                    .parts
+                    .iter()
+                    .filter(|p| !matches!(p, Part::Thinking { .. }));
+                sent.map(move |p| (who, p.words()))
             }));
             audit.facts.retain(|f| KEPT.contains(&f.class));
-            // what the search does not find even where nothing was left out tells nothing
-            let unseen = audit.check(&words(&all)).missing;
-            audit.facts.retain(|f| !unseen.contains(f));
+            assert_eq!(
+                audit.check(&words(&all)).missing,
+                [],
+                "{name}: found where nothing was left out"
+            );
             let gone = Audit {
                 facts: audit.check(&words(&masked)).missing,
             };
@@ -354,9 +361,8 @@ fn passes_beside_masking() {
         );
         assert!(shown > 0 || lost == 0, "{name}: some of it without asking");
         let ours = sums[1] + sums[2] + sums[3];
-        // a reference shows where a text is, how it begins and ends: small results cost more than a fixed line
         assert!(
-            ours * 100 >= sums[4] * 70,
+            ours >= sums[4],
             "{name}: saved {ours}, masking saves {}",
             sums[4]
         );

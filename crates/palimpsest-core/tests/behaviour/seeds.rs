@@ -468,6 +468,49 @@ fn seed_3_marks_by_themselves() {
     assert_eq!(settled(&c), Settled::Same);
 }
 
+/// W4: the budget report says where the watermark is, what it waits for, what stays before it and when marks are set.
+#[test]
+fn seed_3_marks_in_the_report() {
+    let mut c = context(32_768, presets::watermark());
+    let first = c.budget().watermark.unwrap();
+    assert_eq!(
+        (first.boundary, first.lost, first.anchors),
+        (None, false, 0)
+    );
+    assert_eq!(first.stays.map(|s| s.keep_errors), Some(false));
+    for n in 0..4 {
+        tool(&mut c, "read", &format!("c{n}"), "fine", false);
+    }
+    let mut view = c.view().clone();
+    watermark::ask(
+        &mut view,
+        "compress_to_checkpoint",
+        MarkReason::Asked,
+        Some(3),
+    );
+    watermark::anchor(&mut view, 2, true);
+    view.watermark = Some(4);
+    c.set_view(view);
+    let report = c.budget().watermark.unwrap();
+    assert_eq!((report.boundary, report.anchors), (Some(4), 1));
+    assert_eq!(report.waits_for.as_deref(), Some("compress_to_checkpoint"));
+    let mut view = c.view().clone();
+    view.watermark = Some(900);
+    c.set_view(view);
+    assert!(c.budget().watermark.unwrap().lost);
+    let plain = context(32_768, presets::checkpoints());
+    assert_eq!(plain.budget().watermark, None, "nothing to speak of");
+    let policy = Policy::from_text(
+        r#"{"base":"balanced","name":"mine","marks":{"everyTokens":500,"atTasks":true}}"#,
+    )
+    .unwrap();
+    let setup = Setup::new(8_192, ShareOptions::default(), policy, 0).unwrap();
+    let mut c = context(8_192, presets::balanced());
+    c.set_setup(setup);
+    let marks = c.budget().watermark.unwrap().marks;
+    assert_eq!((marks.every_tokens, marks.at_tasks), (500, true));
+}
+
 /// W5: a hundred messages, tool blocks in half of them: the savings the seed describes, text untouched.
 #[test]
 fn seed_3_savings() {

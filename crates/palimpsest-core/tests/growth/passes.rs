@@ -331,6 +331,54 @@ fn a_run_over_ten_thousand_messages() {
         run.as_millis(),
         done.report.passes
     );
+    let making = time(1, || drop(talk(10_000)));
+    for (name, options) in [
+        ("to its target", RunOptions::default()),
+        (
+            "halved by hand",
+            RunOptions {
+                manual: true,
+                aim: Aim::AtMost(c.tokens() / 2),
+                ..RunOptions::default()
+            },
+        ),
+    ] {
+        let seconds = time(1, || {
+            let step = Run::new(&c, options.clone(), seed).step();
+            assert!(matches!(step, Step::Done(_)), "{step:?}");
+        });
+        println!(
+            "a run over 10,000 messages {name}: {:.0} ms; making them: {:.0} ms",
+            seconds * 1e3,
+            making * 1e3
+        );
+    }
+    // as it is in a session: all but the last thousand messages are covered
+    let mut covered = c.clone();
+    let mut view = covered.view().clone();
+    let layer = serde_json::json!({"id": 1, "level": 3, "covers": [{"from": 0, "to": 8_999}], "summary": "Files were read.",
+        "ledger": [], "tokens": 9, "original_tokens": 1_000_000, "messages": 9_000, "notes": [], "rank": 0, "number": 1,
+        "created": 0.0, "compressed_at": 0.0, "replaces": [], "author": {"by": "extractive"}, "retention": 1.0, "dropped": []});
+    view.layers
+        .push(Rc::new(serde_json::from_value(layer).unwrap()));
+    view.next_layer = 2;
+    covered.set_view(view);
+    assert_eq!(covered.shown_count(), 1_000);
+    let run = time(5, || {
+        let options = RunOptions {
+            manual: true,
+            ..RunOptions::default()
+        };
+        let step = Run::new(&covered, options, seed).step();
+        assert!(matches!(step, Step::Done(_)), "{step:?}");
+    });
+    println!(
+        "a run in a session of 10,000 messages that shows 1,000: {:.1} ms; making them: {:.0} ms",
+        run * 1e3,
+        making * 1e3
+    );
+    // measured: two thirds
+    assert!(run < making * 5.0, "{run} s against {making} s");
     let mut marked = c.clone();
     let mut view = marked.view().clone();
     watermark::mark_end(&mut view, Some(9_999));

@@ -13,7 +13,8 @@ use palimpsest_core::request::{
     Usage,
 };
 use palimpsest_core::run::{
-    Preview, Proposal, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
+    Caution, Preview, Proposal, Refusal, Run, RunOptions, RunReport, Step, SummaryJob,
+    SuppliedSummary,
 };
 use palimpsest_core::watermark;
 
@@ -26,7 +27,7 @@ use crate::rows::{RenditionRow, key, revision_row, seal};
 use super::snapshots::{Purpose, take, taken};
 use super::{Change, Session};
 
-/// Attempts for one summary when the server is busy or the line breaks.
+/// Attempts for one summary when the server is busy or the line breaks, where the settings name no other number.
 const ATTEMPTS: u32 = 3;
 /// Automatic runs in a row that may fail before the engine stops trying (I9).
 const STRIKES: u8 = 2;
@@ -229,7 +230,7 @@ impl Session {
         let result = self.drive(&options, &signal, &running).await;
         self.0.state.borrow_mut().compaction = None;
         drop(turn);
-        self.warn_of_marks(&result);
+        self.warn(&result);
         match &result {
             Ok(_) => {}
             Err(EngineError::Refused(refusal)) => {
@@ -260,10 +261,13 @@ impl Session {
     ) -> Result<Compacted, EngineError> {
         let own = &running.stop.signal();
         let name = options.model.as_ref().map(|_| {
-            options
+            let state = self.0.state.borrow();
+            let settings = &state.head.config.compression;
+            let named = options
                 .model_name
-                .clone()
-                .unwrap_or_else(|| self.0.state.borrow().head.model.clone())
+                .as_ref()
+                .or(settings.summary_model.as_ref());
+            named.unwrap_or(&state.head.model).clone()
         });
         let mut run = match self.put_off_run(options) {
             Some(run) => run,
@@ -341,26 +345,21 @@ impl Session {
         fits.then_some(*run)
     }
 
-    /// A watermark that is not on this branch strips nothing; a mark whose call never came is dropped (W2, W3).
-    fn warn_of_marks(&self, result: &Result<Compacted, EngineError>) {
-        if watermark::is_lost(&self.0.state.borrow().context) {
-            self.emit(&Event::Warning {
-                code: "watermark_not_found",
-                message:
-                    "The watermark is not on this branch of the conversation. Nothing was stripped."
-                        .into(),
-            });
+    /// What a run came upon: a mark whose call never came, a text that is not there any more (W2, O3); and a
+    /// watermark that is not on this branch, also where nothing else was to be done (W3).
+    fn warn(&self, result: &Result<Compacted, EngineError>) {
+        let mut cautions = match result {
+            Ok(done) => done.report.cautions.clone(),
+            Err(_) => Vec::new(),
+        };
+        let lost = Caution::WatermarkNotFound;
+        if watermark::is_lost(&self.0.state.borrow().context) && !cautions.contains(&lost) {
+            cautions.push(lost);
         }
-        let Ok(done) = result else { return };
-        for line in done
-            .report
-            .adjustments
-            .iter()
-            .filter(|l| l.starts_with("the mark asked for"))
-        {
+        for caution in cautions {
             self.emit(&Event::Warning {
-                code: "mark_dropped",
-                message: line.clone(),
+                code: caution.code(),
+                message: caution.to_string(),
             });
         }
     }
@@ -378,6 +377,8 @@ impl Session {
         let own = &running.stop.signal();
         let skip = &running.skip.signal();
         let over = || outer.is_aborted() || own.is_aborted() || skip.is_aborted();
+        let most = self.0.state.borrow().head.config.compression.attempts;
+        let most = most.unwrap_or(ATTEMPTS);
         let mut attempt = 1;
         loop {
             let stops = [outer, own, skip];
@@ -388,7 +389,7 @@ impl Session {
             if over() {
                 return None;
             }
-            if !failed.retryable() || attempt >= ATTEMPTS {
+            if !failed.retryable() || attempt >= most {
                 return Some(SuppliedSummary::Failed(failed.code().to_owned()));
             }
             let wait = match &failed {

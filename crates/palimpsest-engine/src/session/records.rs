@@ -93,7 +93,7 @@ impl Session {
     }
 
     /// Another model, window or policy. The renditions stay; what does not fit any more is compacted at the
-    /// next message.
+    /// next message. With another model a session that follows a profile gets that model's policy.
     pub async fn set_model(
         &self,
         model: &str,
@@ -101,7 +101,8 @@ impl Session {
         policy: &str,
         thinking: bool,
     ) -> Result<(), EngineError> {
-        let (model, policy) = (model.to_owned(), policy.to_owned());
+        let policy = self.policy_with(model, policy).await?;
+        let model = model.to_owned();
         self.write(
             Durability::Strict,
             |state| {

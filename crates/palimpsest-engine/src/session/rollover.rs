@@ -48,6 +48,7 @@ impl Session {
             provider: head.provider.clone(),
             mode: head.mode,
             config: head.config.clone(),
+            profile: head.profile.clone(),
         };
         let next = self.0.engine.create(new).await?;
         let from = self.0.id.clone();

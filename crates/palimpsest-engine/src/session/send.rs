@@ -7,9 +7,7 @@ use futures_util::{StreamExt, pin_mut};
 use palimpsest_core::message::{Part, Seq};
 use palimpsest_core::model::ModelSize;
 use palimpsest_core::pass::{PassKind, Shed, emergency};
-use palimpsest_core::request::{
-    ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestOptions, Usage,
-};
+use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
 use palimpsest_core::run::{Proposal, RunReport};
 
 use crate::error::EngineError;
@@ -348,6 +346,7 @@ impl Session {
                     tokens: before.saturating_sub(context.tokens()),
                 }],
                 adjustments,
+                cautions: Vec::new(),
                 manual: false,
                 segments_before,
                 segments_after: context.stretches(),
@@ -374,30 +373,7 @@ impl Session {
         on: &dyn Fn(SendEvent),
     ) -> Result<Answer, EngineError> {
         let at = self.sent();
-        let (request, window) = {
-            let state = self.0.state.borrow();
-            let window = state.context.window();
-            window.check_egress(&state.context)?;
-            let request = ChatRequest {
-                model: state.head.model.clone(),
-                messages: window.to_request(),
-                tools: state
-                    .head
-                    .config
-                    .tools
-                    .definitions()
-                    .into_iter()
-                    .chain(options.tools.iter().cloned())
-                    .collect(),
-                options: RequestOptions {
-                    temperature: options.temperature,
-                    think: options.think,
-                    ..RequestOptions::new(state.head.window, state.context.setup().shares.reserve)
-                },
-                purpose: Purpose::Chat,
-            };
-            (request, window)
-        };
+        let (request, window) = self.request_and_window(options)?;
         let own = self
             .0
             .state

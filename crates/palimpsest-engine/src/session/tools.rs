@@ -1,8 +1,10 @@
 //! Our own tools, answered inside `send` (G9). What they bring back is a tool result like any other: it is stored in
 //! the conversation, and no more trusted than other results.
 
+use palimpsest_core::context::Context;
 use palimpsest_core::extractive;
 use palimpsest_core::message::{Message, Part, Role, Seq};
+use palimpsest_core::pass::offload::{self, Reference};
 use palimpsest_core::recall::Recall;
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::watermark::MarkReason;
@@ -13,7 +15,7 @@ use crate::config::OwnTools;
 use crate::error::EngineError;
 use crate::ports::Signal;
 
-use super::{CompactOptions, SendOptions, Session};
+use super::{CompactOptions, SendOptions, Session, State};
 
 /// Hits of a search.
 const MOST_HITS: usize = 12;
@@ -61,7 +63,8 @@ impl OwnTools {
                 &self.recall,
                 "Brings back the exact words of an earlier part of this conversation that is only summarised now.",
                 json!({"query": {"type": "string", "description": "What to look for"},
-                    "message": {"type": "integer", "description": "Or the number of one message"}}),
+                    "message": {"type": "integer", "description": "Or the number of one message"},
+                    "reference": {"type": "string", "description": "Or what stands in the place of an offloaded result: its first line, or its hash"}}),
                 json!([]),
             ),
             define(
@@ -170,6 +173,9 @@ impl Session {
         let context = &state.context;
         let counter = context.counter().as_ref();
         let room = context.setup().shares.recall.max(64);
+        if let Some(reference) = arguments.get("reference") {
+            return answer_reference(&state, reference);
+        }
         if let Some(number) = arguments.get("message").and_then(Value::as_u64) {
             let seq = Seq::try_from(number).map_err(|_| no_message(number))?;
             let entries = context.entries();
@@ -177,14 +183,7 @@ impl Session {
                 .binary_search_by_key(&seq, |e| e.message.seq)
                 .map_err(|_| no_message(number))?;
             let words = entries[at].message.words();
-            // a whole message may take a quarter of the window, as any result
-            let most = context.setup().shares.window / 4;
-            let words = if counter.count(&words) > most {
-                extractive::excerpt(&words, most, counter)
-            } else {
-                words
-            };
-            return Ok(format!("[{seq}] {words}"));
+            return Ok(format!("[{seq}] {}", within_quarter(words, context)));
         }
         let query = query(arguments)?;
         let own = &state.head.config.tools;
@@ -223,9 +222,57 @@ impl Session {
     }
 }
 
+/// The text that a reference stands for. Small models write the whole line, a part of it, or only the hash.
+fn answer_reference(state: &State, given: &Value) -> Result<String, String> {
+    let context = &state.context;
+    let shown = offload::references(context);
+    let known = |same: &dyn Fn(&Reference) -> bool| shown.iter().find(|r| same(r)).cloned();
+    let written = given.as_str().unwrap_or_default().trim();
+    let found = match given {
+        Value::Object(fields) => {
+            let number = |key: &str| fields.get(key).and_then(Value::as_u64);
+            let (message, part) = (number("message"), number("part"));
+            known(&|r| {
+                message == Some(u64::from(r.message)) && part.is_none_or(|p| p == u64::from(r.part))
+            })
+        }
+        _ => Reference::find(written).or_else(|| {
+            let hash = written.trim_matches(|c: char| !c.is_ascii_hexdigit());
+            known(&|r| hash.len() >= 6 && r.hash.starts_with(&hash[..hash.len().min(r.hash.len())]))
+        }),
+    };
+    let no_reference = || {
+        format!(
+            "There is no offloaded result like that. There are: {}",
+            shown
+                .iter()
+                .map(|r| format!("message {}, part {}, {}", r.message, r.part, r.hash))
+                .collect::<Vec<_>>()
+                .join("; ")
+        )
+    };
+    let reference = found.ok_or_else(no_reference)?;
+    let stored = state.messages.get(&reference.message);
+    let text = stored.and_then(|s| offload::text_of(&s.message, &reference));
+    let text = text.ok_or_else(no_reference)?.to_owned();
+    let seq = reference.message;
+    Ok(format!("[{seq}] {}", within_quarter(text, context)))
+}
+
+/// A whole message may take a quarter of the window, as any result.
+fn within_quarter(words: String, context: &Context) -> String {
+    let counter = context.counter().as_ref();
+    let most = context.setup().shares.window / 4;
+    if counter.count_until(&words, most).is_some() {
+        words
+    } else {
+        extractive::excerpt(&words, most, counter)
+    }
+}
+
 /// Passages that answer, the best first.
 fn search(
-    context: &palimpsest_core::context::Context,
+    context: &Context,
     own: &OwnTools,
     query: &str,
     most: usize,

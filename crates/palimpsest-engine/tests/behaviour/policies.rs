@@ -517,3 +517,432 @@ fn the_session_log() {
         assert_eq!(outcome.current_tokens, done.report.after);
     });
 }
+
+/// O1: the model brings an offloaded result back by its reference: the line that stands in its place, a part of it, its
+/// hash, or its place; what is none is answered with those there are.
+#[test]
+fn a_reference_is_recalled_by_the_model() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let s = create(&e, "offload-compact", 16_384).await;
+        let config = palimpsest_engine::Config::from_json(r#"{"tools":{"enabled":true}}"#).unwrap();
+        s.configure(palimpsest_engine::Config {
+            policy: Some("offload-compact".into()),
+            ..config
+        })
+        .await
+        .unwrap();
+        for n in 0..12 {
+            exchange(&s, n, "bash", lines(120, n)).await;
+        }
+        tend(&s).await.unwrap();
+        let one = s.references()[0].clone();
+        assert!(window_text(&s).contains(&one.text()[..60]));
+        let ask = async |argument: String| {
+            let call = Answer::Deltas(vec![
+                Ok(Delta::ToolCall {
+                    id: "r".into(),
+                    name: "recall".into(),
+                    arguments: format!("{{\"reference\":{argument}}}"),
+                }),
+                Ok(Delta::Done {
+                    reason: FinishReason::ToolCalls,
+                }),
+            ]);
+            let model = ScriptedModel::new([call, Answer::text("Thanks.")], |_| Answer::Silence);
+            let options = SendOptions {
+                model: Rc::new(model),
+                tools: Vec::new(),
+                handler: None,
+                temperature: None,
+                think: None,
+            };
+            s.send(
+                NewMessage::user("What was in it?"),
+                &options,
+                Signal::never(),
+                &|_| {},
+            )
+            .await
+            .unwrap();
+            let history = s.history(None, 2);
+            history[0].message.words()
+        };
+        let line = one.text().lines().next().unwrap().to_owned();
+        let whole = format!("[{}] {}", one.message, lines(120, 0));
+        for argument in [
+            format!("{line:?}"),
+            format!(
+                "\"offloaded: message {}, part 0, {} bytes, {}\"",
+                one.message, one.bytes, one.hash
+            ),
+            format!("\"{}\"", one.hash),
+            format!("{{\"message\":{},\"part\":0}}", one.message),
+        ] {
+            assert_eq!(ask(argument.clone()).await, whole, "{argument}");
+        }
+        let none = ask("\"ffffffffffff\"".into()).await;
+        assert!(
+            none.starts_with("There is no offloaded result like that."),
+            "{none}"
+        );
+        assert!(
+            none.contains(&format!("message {}, part 0", one.message)),
+            "{none}"
+        );
+    });
+}
+
+/// O3: a text that cannot be released is a warning, and everything else goes on: a reference whose text is gone when it
+/// leaves the window, and a session that is erased while one of its messages cannot be read.
+#[test]
+fn what_cannot_be_released_is_warned_of() {
+    use palimpsest_engine::ports::{Durability, KeyPart, Op};
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let s = create(&e, "offload-compact", 32_768).await;
+        exchange(&s, 0, "bash", lines(1_500, 0)).await;
+        for n in 1..8 {
+            exchange(&s, n, "bash", lines(60, n)).await;
+        }
+        let by_hand = || CompactOptions {
+            manual: true,
+            ..CompactOptions::default()
+        };
+        s.compact(by_hand(), Signal::never()).await.unwrap();
+        let gone = s.references().into_iter().find(|r| r.message == 2);
+        let gone = gone.expect("the large result is a reference");
+        let id = s.id().to_owned();
+        drop((s, e));
+        let remove = async |prefix: Vec<KeyPart>, table| {
+            let lease = store.claim(&id, true).await.unwrap();
+            let op = Op::DeletePrefix { table, prefix };
+            store
+                .apply(&lease, None, vec![op], Durability::Strict)
+                .await
+                .unwrap();
+        };
+        remove(
+            vec![KeyPart::Text(palimpsest_core::pass::offload::content_hash(
+                lines(1_500, 0).as_bytes(),
+            ))],
+            Table::Blobs,
+        )
+        .await;
+        let e = engine(store.clone()).await;
+        let s = e.open(&id, true).await.unwrap();
+        let heard: Rc<std::cell::RefCell<Vec<String>>> = Rc::default();
+        let log = Rc::clone(&heard);
+        s.on(move |event| {
+            if let palimpsest_engine::Event::Warning { code, message } = event {
+                log.borrow_mut().push(format!("{code}: {message}"));
+            }
+        });
+        for n in 8..40 {
+            exchange(&s, n, "bash", lines(90, n)).await;
+            if s.references().iter().all(|r| r.message != 2) {
+                break;
+            }
+            tend(&s).await;
+        }
+        let done = s.last_outcome().await.unwrap().unwrap();
+        assert!(done.success);
+        let warned = heard.borrow().clone();
+        let expected = format!(
+            "not_released: the text of message {}, part 0 could not be released",
+            gone.message
+        );
+        assert!(
+            warned.iter().any(|w| w.starts_with(&expected)),
+            "{warned:?}"
+        );
+        drop(s);
+        let named = async |e: &Engine, id: &str| {
+            let new = NewSession {
+                window: 32_768,
+                ..NewSession::default()
+            };
+            e.create_with_id(id, new).await.unwrap()
+        };
+        // a message that is damaged: nobody knows which texts it names
+        let other = named(&e, "other").await;
+        exchange(&other, 1, "bash", lines(1_500, 3)).await;
+        let other_id = other.id().to_owned();
+        drop(other);
+        let lease = store.claim(&other_id, true).await.unwrap();
+        let op = Op::Put {
+            table: Table::Messages,
+            key: vec![other_id.as_str().into(), 9_u32.into()],
+            value: "{\"crc\":1,\"row\":{}}".into(),
+        };
+        store
+            .apply(&lease, None, vec![op], Durability::Strict)
+            .await
+            .unwrap();
+        let purged = e.purge(&other_id).await.unwrap();
+        assert_eq!((purged.released, purged.kept), (0, true));
+        assert!(purged.warning().unwrap().contains("stay in the store"));
+        assert_eq!(blobs(&store).await, 1, "it is still there");
+        let whole = named(&e, "whole").await;
+        exchange(&whole, 1, "bash", lines(1_500, 4)).await;
+        let whole_id = whole.id().to_owned();
+        drop(whole);
+        let purged = e.purge(&whole_id).await.unwrap();
+        assert_eq!((purged.released, purged.warning()), (1, None));
+    });
+}
+
+/// O5: the settings of `/compact`: trigger threshold, target, messages kept, summary model, attempts; and the line it
+/// prints: before → after, freed, references.
+#[test]
+fn the_settings_of_compact() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let s = create(&e, "offload-compact", 16_384).await;
+        let settings = r#"{"compression":{"trigger_threshold":900,"summary_max_tokens":150,"preserve_count":9,"summary_model":"small","attempts":2,"trigger_at":0.6}}"#;
+        let config = palimpsest_engine::Config::from_json(settings).unwrap();
+        s.configure(palimpsest_engine::Config {
+            policy: Some("offload-compact".into()),
+            ..config
+        })
+        .await
+        .unwrap();
+        let context = s.context();
+        let policy = &context.setup().policy;
+        assert_eq!(
+            policy.escalate,
+            palimpsest_core::policy::Escalation::Weak {
+                tokens: 900,
+                window_percent: 20
+            }
+        );
+        assert_eq!(
+            policy.keep_recent,
+            palimpsest_core::policy::KeepRecent::Messages { messages: 9 }
+        );
+        assert_eq!(
+            policy.fading,
+            palimpsest_core::policy::Fading::Single { tokens: 150 }
+        );
+        assert!((policy.fill_of_available() - 0.6).abs() < 1e-6);
+        for n in 0..12 {
+            exchange(&s, n, "bash", lines(10, n)).await;
+        }
+        let model = ScriptedModel::new([], |_| {
+            Answer::error(palimpsest_core::request::ModelError::Busy {
+                retry_after_ms: Some(1),
+            })
+        });
+        let by_hand = |model: &ScriptedModel| CompactOptions {
+            model: Some(Rc::new(model.clone())),
+            manual: true,
+            ..CompactOptions::default()
+        };
+        let failed = s.compact(by_hand(&model), Signal::never()).await;
+        assert_eq!(failed.unwrap_err().code(), "model_failed");
+        let asked = model.asked();
+        assert_eq!(asked.len(), 2, "two attempts");
+        assert_eq!(asked[0].model, "small");
+        let model = ScriptedModel::new([], |_| {
+            Answer::text("Twelve steps were asked for; each of them is done and fine.")
+        });
+        let done = s.compact(by_hand(&model), Signal::never()).await.unwrap();
+        assert_eq!(
+            done.report.preserved,
+            9 + 3,
+            "nine, widened to a safe place"
+        );
+        let layer = &s.layers()[0];
+        assert!(layer.tokens <= 150, "{}", layer.tokens);
+        let line = s.last_outcome().await.unwrap().unwrap().to_string();
+        let (before, after) = (done.report.before, done.report.after);
+        assert_eq!(
+            line,
+            format!(
+                "{before} → {after} tokens, {} freed, 0 references released.",
+                before - after
+            )
+        );
+        for (wrong, key) in [
+            (r#"{"compression":{"attempts":0}}"#, "compression.attempts"),
+            (
+                r#"{"compression":{"preserve_count":0}}"#,
+                "compression.preserve_count",
+            ),
+            (
+                r#"{"compression":{"preserve_count":3,"preserve_recent":9}}"#,
+                "compression.preserve_count",
+            ),
+            (
+                r#"{"compression":{"trigger_at":1.2}}"#,
+                "compression.trigger_at",
+            ),
+            (
+                r#"{"compression":{"trigger_threshold":-1}}"#,
+                "compression.trigger_threshold",
+            ),
+        ] {
+            let error = palimpsest_engine::Config::from_json(wrong).unwrap_err();
+            assert_eq!(error.code(), "invalid_setting");
+            assert!(error.to_string().contains(key), "{error}");
+        }
+    });
+}
+
+/// W4, E4: a project's profile holds the settings and a policy for each model: sessions begin with it, follow it when it
+/// is saved, get the policy of another model with that model, and keep what was chosen by hand.
+#[test]
+fn a_project_has_its_profile() {
+    use palimpsest_engine::Profile;
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let mut profile = Profile::from_json(
+            r#"{"policy":"balanced","models":[
+                {"model":"{llama*,qwen3:4b}","policy":{"base":"watermark","name":"marks","passes":[
+                    {"pass":"strip","keep":2,"keep_errors":true,"keep_best":1},{"pass":"emergency"}],
+                    "marks":{"everyTokens":900,"atTasks":true}}},
+                {"model":"*70b*","policy":"checkpoints"}],
+               "settings":{"compression":{"trigger_at":0.7},"recall":false}}"#,
+        )
+        .unwrap();
+        assert_eq!(e.save_profile("atlas", &profile).await.unwrap(), (0, 0));
+        assert_eq!(e.profiles().await.unwrap(), ["atlas"]);
+        let begin = async |model: &str| {
+            let new = NewSession {
+                model: model.into(),
+                profile: Some("atlas".into()),
+                ..NewSession::default()
+            };
+            e.create(new).await.unwrap()
+        };
+        let policy = |s: &Session| s.context().setup().policy.name.clone();
+        let small = begin("Qwen3:4b").await;
+        assert_eq!(policy(&small), "marks");
+        let report = small.budget().watermark.unwrap();
+        assert_eq!(
+            (report.marks.every_tokens, report.marks.at_tasks),
+            (900, true)
+        );
+        let stays = report.stays.unwrap();
+        assert_eq!(
+            (stays.keep, stays.keep_errors, stays.keep_best),
+            (2, true, 1)
+        );
+        let large = begin("deepseek:70b-q4").await;
+        assert_eq!(policy(&large), "checkpoints");
+        let other = begin("gemma3").await;
+        assert_eq!(policy(&other), "balanced");
+        assert!((other.context().setup().policy.fill_of_available() - 0.7).abs() < 1e-6);
+        assert!(!other.context().setup().policy.recall);
+
+        // another model, another policy; what was chosen by hand stays
+        let head = other.head();
+        other
+            .set_model("llama3.2:3b", head.window, &head.policy, false)
+            .await
+            .unwrap();
+        assert_eq!(policy(&other), "marks");
+        let head = large.head();
+        large
+            .set_model(&head.model, head.window, "auto-summarize", false)
+            .await
+            .unwrap();
+        large
+            .set_model("llama3.2:3b", head.window, "auto-summarize", false)
+            .await
+            .unwrap();
+        assert_eq!(policy(&large), "auto-summarize");
+
+        // a profile that is saved again reaches the sessions that use it, after reopening too
+        profile.models.clear();
+        profile.policy = "offload-compact".into();
+        assert_eq!(e.save_profile("atlas", &profile).await.unwrap(), (3, 0));
+        assert_eq!(
+            (policy(&small), policy(&large)),
+            ("offload-compact".into(), "offload-compact".into())
+        );
+        small.use_profile(None).await.unwrap();
+        assert_eq!(
+            e.save_profile("atlas", &Profile::default()).await.unwrap(),
+            (2, 0)
+        );
+        assert_eq!(policy(&small), "offload-compact");
+        let id = large.id().to_owned();
+        drop((small, large, other));
+        let e = engine(store).await;
+        let again = e.open(&id, true).await.unwrap();
+        assert_eq!(
+            (policy(&again), again.head().profile),
+            ("balanced".into(), Some("atlas".into()))
+        );
+        assert_eq!(e.profile("atlas").await.unwrap(), Some(Profile::default()));
+
+        e.remove_profile("atlas").await.unwrap();
+        assert_eq!(e.profile("atlas").await.unwrap(), None);
+        let refused = |result: Result<Profile, palimpsest_engine::EngineError>| {
+            result.unwrap_err().to_string()
+        };
+        assert_eq!(
+            again.use_profile(Some("atlas")).await.unwrap_err().code(),
+            "unknown_profile"
+        );
+        assert!(
+            refused(Profile::from_json(r#"{"polcy":"balanced"}"#))
+                .contains("Did you mean \"policy\"?")
+        );
+        assert!(
+            refused(Profile::from_json(r#"{"models":[{"modl":"a"}]}"#))
+                .contains("Did you mean \"model\"?")
+        );
+        assert!(
+            refused(Profile::from_json(r#"{"policy":"balancd"}"#)).contains("There is no policy")
+        );
+        assert!(
+            refused(Profile::from_json(r#"{"settings":{"recal":true}}"#)).contains("\"recall\"")
+        );
+    });
+}
+
+/// T4: the exact request and the rendered system message can be looked at, and are what is then sent.
+#[test]
+fn the_exact_request() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let s = create(&e, "balanced", 8_192).await;
+        s.set_prompt(PromptParts {
+            mandates: Some("Never guess.".into()),
+            ..PromptParts::default()
+        })
+        .await
+        .unwrap();
+        s.pin(palimpsest_core::record::PinKind::Pin, "The port is 4711.")
+            .await
+            .unwrap();
+        exchange(&s, 1, "bash", "fine".into()).await;
+        let model = ScriptedModel::new([Answer::text("It is.")], |_| Answer::Silence);
+        let options = SendOptions {
+            model: Rc::new(model.clone()),
+            tools: vec![serde_json::json!({"type": "function", "function": {"name": "bash"}})],
+            handler: None,
+            temperature: Some(0.5),
+            think: None,
+        };
+        let system = s.system_message();
+        assert!(system.starts_with("Be exact."), "{system}");
+        assert!(
+            system.contains("Never guess.") && system.contains("The port is 4711."),
+            "{system}"
+        );
+        s.append(NewMessage::user("Is it?")).await.unwrap();
+        let shown = s.request(&options).unwrap();
+        assert_eq!(shown.messages[0].parts[0].words(), system);
+        assert_eq!(
+            (shown.options.num_ctx, shown.options.temperature),
+            (8_192, Some(0.5))
+        );
+        s.reply(&options, Signal::never(), &|_| {}).await.unwrap();
+        assert_eq!(model.asked()[0], shown, "the same that is sent");
+    });
+}

@@ -1,0 +1,54 @@
+//! What exactly a model would be given now: for people who look for the reason of a reply.
+
+use palimpsest_core::message::Role;
+use palimpsest_core::request::{ChatRequest, Purpose, RequestOptions};
+use palimpsest_core::window::Window;
+
+use crate::error::EngineError;
+
+use super::{SendOptions, Session};
+
+impl Session {
+    /// The request that the next round would send: the window as it is now, tools and options. Nothing is sent and
+    /// nothing changes. Refused if the window holds what must not reach a model (I7).
+    pub fn request(&self, options: &SendOptions) -> Result<ChatRequest, EngineError> {
+        Ok(self.request_and_window(options)?.0)
+    }
+
+    pub(super) fn request_and_window(
+        &self,
+        options: &SendOptions,
+    ) -> Result<(ChatRequest, Window), EngineError> {
+        let state = self.0.state.borrow();
+        let window = state.context.window();
+        window.check_egress(&state.context)?;
+        let own = state.head.config.tools.definitions();
+        let request = ChatRequest {
+            model: state.head.model.clone(),
+            messages: window.to_request(),
+            tools: own
+                .into_iter()
+                .chain(options.tools.iter().cloned())
+                .collect(),
+            options: RequestOptions {
+                temperature: options.temperature,
+                think: options.think,
+                ..RequestOptions::new(state.head.window, state.context.setup().shares.reserve)
+            },
+            purpose: Purpose::Chat,
+        };
+        Ok((request, window))
+    }
+
+    /// The system message as a model reads it: prompt, mandates, skills, checks, goal, pins; with the layers where
+    /// the policy puts them there. Empty if there is none.
+    pub fn system_message(&self) -> String {
+        let window = self.window();
+        let system = window
+            .messages()
+            .iter()
+            .filter(|m| m.role() == Role::System);
+        let parts = system.flat_map(|m| m.parts()).map(|p| p.words());
+        parts.collect::<Vec<_>>().join("\n")
+    }
+}
