@@ -73,6 +73,29 @@ test("summaries come from a model where one is named", async () => {
   assert.equal(gone.out, "");
 });
 
+test("replay shows policies side by side", async () => {
+  const shown = await palimpsest(["replay", file("long.json", history), "--policy", "balanced,watermark", "--window", "1024"]);
+  assert.equal(shown.code, 0, shown.err);
+  const lines = shown.out.split("\n");
+  assert.match(lines[0], /^80 messages, [\d,]+ tokens said, a window of 1,024$/);
+  assert.match(lines[1], /peak +last +sent +read again +compactions +refused +model calls$/);
+  assert.ok(lines[2].startsWith("balanced ") && lines[3].startsWith("watermark "));
+  assert.match(shown.out, /balanced +[▁▂▃▄▅▆▇█]{60}\n/);
+  assert.match(shown.out, /facts left +.*number/);
+  const { out, code } = await palimpsest(["replay", "-", "--policy", "balanced,checkpoints", "--window", "4096", "--json"], JSON.stringify([...history, ...history]));
+  assert.equal(code, 0);
+  const { messages, policies } = JSON.parse(out);
+  assert.deepEqual([messages, policies.map((p) => p.policy)], [160, ["balanced", "checkpoints"]]);
+  for (const one of policies) {
+    assert.equal(one.tokens.length, 160);
+    assert.ok(one.compactions > 0 && one.modelCalls >= one.compactions && one.peak <= 4096, JSON.stringify({ ...one, tokens: 0 }));
+    assert.ok(one.retention.every(({ said, shown: left, recallable }) => left + recallable <= said));
+  }
+  const wrong = await palimpsest(["replay", "long.json", "--policy", "balancd"]);
+  assert.deepEqual([wrong.code, wrong.out], [1, ""]);
+  assert.match(wrong.err, /unknown_policy: There is no policy called/);
+});
+
 test("inspect tells sizes and what is wrong, count counts", async () => {
   const broken = [...dialogue, { role: "tool", tool_call_id: "none", content: "lost" }];
   const seen = await palimpsest(["inspect", file("broken.json", broken), "--window", "100", "--json"]);

@@ -39,10 +39,12 @@ use crate::view::model::Connection;
 use crate::view::thread::{Entry, Stats};
 
 mod branch;
+mod figures;
 mod library;
 mod records;
 
 pub use branch::{flip, last_said, regenerate, resend, words};
+pub use figures::{load_log, replay, save_log, save_request, save_system};
 pub use library::{duplicate, erase, export_all, export_session, pin_session, search};
 pub use records::{
     add_milestone, ask_lift, compare, delete_snapshot, forget_quote, lift, pin, preview,
@@ -374,11 +376,14 @@ fn usual_model(state: AppState) -> Option<String> {
 
 async fn create_now(back: &Rc<Back>) {
     let usual = usual_model(back.state);
-    let new = back.state.settings.with_untracked(|s| NewSession {
-        model: usual.unwrap_or_else(|| s.model.clone()),
-        window: s.window,
-        policy: s.policy.clone(),
-        ..NewSession::default()
+    let new = back.state.settings.with_untracked(|s| {
+        let model = usual.unwrap_or_else(|| s.model.clone());
+        NewSession {
+            policy: s.policy_for(&model).to_owned(),
+            model,
+            window: s.window,
+            ..NewSession::default()
+        }
     });
     match back.engine.create(new).await {
         Ok(session) => {
@@ -486,6 +491,7 @@ pub fn take_over() {
 /// Shows a session and listens to it. Its draft is set before anything of it is shown: the bar never
 /// counts the draft of another session.
 async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
+    figures::forget_replay(back.state);
     let state = back.state;
     back.passing.borrow_mut().clear();
     back.costs.borrow_mut().clear();
@@ -671,9 +677,9 @@ fn show_window(back: &Back) {
     };
     let state = back.state;
     let mut layers: Vec<_> = session.layers().iter().map(|l| bind::layer(l)).collect();
-    state
-        .budget
-        .set(Some(bind::budget(&session.budget(), &layers)));
+    let report = session.budget();
+    state.budget.set(Some(bind::budget(&report, &layers)));
+    state.mark.set(report.watermark);
     layers.reverse();
     state.layers.set(layers);
     if state.lens.get_untracked() == Lens::Sees {
@@ -862,8 +868,14 @@ async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
                 &[
                     &number_of(done.report.before),
                     &number_of(done.report.after),
+                    &number_of(done.report.freed()),
+                    &number_of(done.report.released.len() as u32),
                 ],
             ));
+            // who typed /compact sees it, not only hears it
+            if manual {
+                note(state.status.get_untracked(), false);
+            }
         }
         Ok(None) => {
             back.passing.borrow_mut().remove(&number);
@@ -1304,9 +1316,28 @@ pub fn choose_window(tokens: u32) {
     remodel(move |s| s.window = tokens);
 }
 
-/// Another policy.
+/// Another policy; for a model that has one of its own, it gets this one.
 pub fn choose_policy(name: &'static str) {
-    remodel(move |s| name.clone_into(&mut s.policy));
+    remodel(move |s| {
+        name.clone_into(&mut s.policy);
+        if let Some(own) = s.model_policies.get_mut(&s.model) {
+            name.clone_into(own);
+        }
+    });
+}
+
+/// Whether the policy of the open session goes with its model from now on.
+pub fn policy_for_model(on: bool) {
+    let Some(head) = back().and_then(|b| b.session()).map(|s| s.head()) else {
+        return;
+    };
+    change(move |s| {
+        if on {
+            s.model_policies.insert(head.model, head.policy);
+        } else {
+            s.model_policies.remove(&head.model);
+        }
+    });
 }
 
 /// Changes model, window or policy of the open session; the next session starts with the same.
@@ -1321,6 +1352,11 @@ fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
         wish.window = head.window;
         wish.policy.clone_from(&head.policy);
         edit(&mut wish);
+        if wish.model != head.model
+            && let Some(own) = wish.model_policies.get(&wish.model)
+        {
+            wish.policy.clone_from(own);
+        }
         match session
             .set_model(&wish.model, wish.window, &wish.policy, head.thinking)
             .await

@@ -23,6 +23,10 @@ pub enum Command {
     Compact(String),
     /// Show the context.
     Context,
+    /// Show what was done to the window.
+    Log,
+    /// Show the session under several policies.
+    Replay,
     /// Take the last compaction back.
     Undo,
     /// Say what a compaction would do.
@@ -50,12 +54,14 @@ pub enum Command {
 }
 
 /// The names, as [`Command::Help`] lists them.
-pub const NAMES: [(&str, T); 14] = [
+pub const NAMES: [(&str, T); 16] = [
     ("/compact [focus]", T::HelpCompact),
     ("/preview [focus]", T::HelpPreview),
     ("/undo", T::HelpUndo),
     ("/lift n", T::HelpLift),
     ("/context", T::HelpContext),
+    ("/log", T::HelpLog),
+    ("/replay", T::HelpReplay),
     ("/snapshot [name]", T::HelpSnapshot),
     ("/restore", T::HelpRestore),
     ("/goal words", T::HelpGoal),
@@ -63,7 +69,7 @@ pub const NAMES: [(&str, T); 14] = [
     ("/pin words", T::HelpPin),
     ("/model name", T::HelpModel),
     ("/title words", T::HelpTitle),
-    ("/export md | json", T::HelpExport),
+    ("/export md | json | log | request | system", T::HelpExport),
     ("/help", T::HelpHelp),
 ];
 
@@ -100,13 +106,17 @@ pub fn read(text: &str) -> Input {
     match name {
         "compact" => Input::Command(Command::Compact(argument)),
         "context" => Input::Command(Command::Context),
+        "log" => Input::Command(Command::Log),
+        "replay" => Input::Command(Command::Replay),
         "undo" => Input::Command(Command::Undo),
         "model" => Input::Command(Command::Model(argument)),
         "title" | "rename" => Input::Command(Command::Title(argument)),
-        "export" => Input::Command(Command::Export(if argument == "json" {
-            Format::Json
-        } else {
-            Format::Markdown
+        "export" => Input::Command(Command::Export(match argument.as_str() {
+            "json" => Format::Json,
+            "log" => Format::Log,
+            "request" => Format::Request,
+            "system" => Format::System,
+            _ => Format::Markdown,
         })),
         "preview" => Input::Command(Command::Preview(argument)),
         "lift" => match argument.parse() {
@@ -154,6 +164,12 @@ mod tests {
             "/export json",
             Input::Command(Command::Export(Format::Json)),
         );
+        check(
+            "/export request",
+            Input::Command(Command::Export(Format::Request)),
+        );
+        check("/log", Input::Command(Command::Log));
+        check("/replay", Input::Command(Command::Replay));
         check("/export", Input::Command(Command::Export(Format::Markdown)));
         check("/decide", Input::Unknown("/decide".into()));
         check(

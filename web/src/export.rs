@@ -17,6 +17,12 @@ pub enum Format {
     Markdown,
     /// To be imported again.
     Json,
+    /// What was done to the window, to be read.
+    Log,
+    /// The exact request that would be sent now.
+    Request,
+    /// The system message as the model reads it.
+    System,
 }
 
 /// What was said on the session's path, to be said again in another one.

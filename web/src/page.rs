@@ -81,6 +81,16 @@ pub fn step(selector: &str, by: i32) {
     }
 }
 
+/// Every element of that type that matches.
+pub fn all<E: JsCast>(selector: &str) -> Vec<E> {
+    let Ok(list) = document().query_selector_all(selector) else {
+        return Vec::new();
+    };
+    (0..list.length())
+        .filter_map(|i| list.item(i)?.dyn_into().ok())
+        .collect()
+}
+
 /// The first HTML element that matches.
 pub fn find(selector: &str) -> Option<HtmlElement> {
     document()

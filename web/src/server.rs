@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use leptos::prelude::window;
 use palimpsest_browser::{FetchTransport, Patience, ServerModel, Transport, examine, whole};
-use palimpsest_core::request::ModelError;
+use palimpsest_core::request::{ChatRequest, ModelError};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_ollama::catalog::{self, same_model};
 use palimpsest_ollama::doctor::{Case, Finding, Os, Severity};
-use palimpsest_ollama::{Dialect, HttpRequest};
+use palimpsest_ollama::{Dialect, HttpRequest, encode};
 
 use crate::doctor;
 use crate::page;
@@ -191,11 +191,21 @@ pub fn model(state: AppState) -> Rc<dyn LanguageModel> {
     }
 }
 
+/// The body that the chosen server would get for a request, to be read.
+pub fn exact(state: AppState, request: &ChatRequest) -> String {
+    let server = state.settings.with_untracked(|s| s.server);
+    let body = encode(dialect(server), request).body;
+    serde_json::from_slice::<serde_json::Value>(&body).map_or_else(
+        |_| String::from_utf8_lossy(&body).into_owned(),
+        |value| format!("{value:#}"),
+    )
+}
+
 /// An address that is none: every question gets the reason.
 struct Unreachable(ModelError);
 
 impl LanguageModel for Unreachable {
-    fn complete(&self, _: palimpsest_core::request::ChatRequest, _: Signal) -> DeltaStream<'_> {
+    fn complete(&self, _: ChatRequest, _: Signal) -> DeltaStream<'_> {
         let why = self.0.clone();
         Box::pin(futures_util::stream::once(async move { Err(why) }))
     }

@@ -1,5 +1,7 @@
 //! What a person chose, kept in localStorage.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// All settings. Unknown keys are ignored, missing ones are the defaults, so that older and newer
@@ -35,6 +37,8 @@ pub struct Settings {
     pub exported: f64,
     /// The policy of new sessions.
     pub policy: String,
+    /// Policies that go with models, whatever else is chosen.
+    pub model_policies: BTreeMap<String, String>,
     /// Sampling temperature; `None` leaves it to the model.
     pub temperature: Option<f32>,
 }
@@ -56,8 +60,16 @@ impl Default for Settings {
             session: String::new(),
             exported: 0.0,
             policy: "balanced".to_owned(),
+            model_policies: BTreeMap::new(),
             temperature: None,
         }
+    }
+}
+
+impl Settings {
+    /// The policy for a session of that model.
+    pub fn policy_for(&self, model: &str) -> &str {
+        self.model_policies.get(model).unwrap_or(&self.policy)
     }
 }
 
@@ -202,6 +214,20 @@ mod tests {
         assert!(
             Server::named("llamacpp") == Server::LlamaCpp && Server::named("x") == Server::Ollama
         );
+    }
+
+    /// E4: a model may have a policy of its own.
+    #[test]
+    fn policies_by_model() {
+        let mut settings = Settings {
+            policy: "checkpoints".into(),
+            ..Settings::default()
+        };
+        settings
+            .model_policies
+            .insert("qwen3:4b".into(), "watermark".into());
+        assert_eq!(settings.policy_for("qwen3:4b"), "watermark");
+        assert_eq!(settings.policy_for("llama3.2:3b"), "checkpoints");
     }
 
     /// S5, E3: a page of another version reads the same settings.

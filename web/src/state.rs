@@ -6,6 +6,11 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use palimpsest_core::analytics::Analytics;
+use palimpsest_core::budget::MarkReport;
+use palimpsest_core::replay::ReplayReport;
+use palimpsest_engine::session::LogEntry;
+
 use crate::settings::Settings;
 use crate::signal::Signal;
 use crate::view::budget::{Activity, Budget};
@@ -100,6 +105,12 @@ pub struct AppState {
     pub dialog: Signal<Option<Dialog>>,
     /// The notes are open as a sheet, where they have no column.
     pub notes: Signal<bool>,
+    /// The open session's log and what its tools take, as last read.
+    pub figures: Signal<Option<Figures>>,
+    /// A replay of the open session.
+    pub replayed: Signal<Option<Replayed>>,
+    /// Its watermark, if there is one or its policy sets some.
+    pub mark: Signal<Option<MarkReport>>,
     /// The lens of the context screen.
     pub lens: Signal<Lens>,
     /// The part of the settings that is shown.
@@ -148,6 +159,9 @@ impl AppState {
             toasts: Signal::default(),
             dialog: Signal::new(None),
             notes: Signal::new(false),
+            figures: Signal::default(),
+            replayed: Signal::default(),
+            mark: Signal::default(),
             lens: Signal::new(Lens::Overlay),
             tab: Signal::new(Tab::Connection),
         }
@@ -185,6 +199,10 @@ pub enum Screen {
     Library,
     /// Settings.
     Settings,
+    /// The log of the open session.
+    Log,
+    /// The open session under several policies.
+    Replay,
 }
 
 impl Screen {
@@ -195,6 +213,8 @@ impl Screen {
             Self::Context => "context",
             Self::Library => "library",
             Self::Settings => "settings",
+            Self::Log => "log",
+            Self::Replay => "replay",
         }
     }
 
@@ -204,9 +224,35 @@ impl Screen {
             "context" => Self::Context,
             "library" => Self::Library,
             "settings" => Self::Settings,
+            "log" => Self::Log,
+            "replay" => Self::Replay,
             _ => Self::Chat,
         }
     }
+}
+
+/// What was done to the open session's window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// Every change of the window, oldest first.
+    pub log: Vec<LogEntry>,
+    /// What each tool takes.
+    pub analytics: Analytics,
+}
+
+/// A replay of the open session, as far as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replayed {
+    /// The figures of the policies that were played.
+    pub report: ReplayReport,
+    /// The window they were played in, in tokens.
+    pub window: u32,
+    /// How many policies there are.
+    pub of: u32,
+    /// All were played.
+    pub done: bool,
+    /// Why one could not be.
+    pub failed: String,
 }
 
 /// The session that is open.

@@ -7,6 +7,7 @@ pub mod chat;
 pub mod composer;
 pub mod context;
 pub mod dialog;
+pub mod figures;
 pub mod header;
 pub mod library;
 pub mod message;

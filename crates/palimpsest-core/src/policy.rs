@@ -84,6 +84,9 @@ pub enum Pass {
         /// Results of at most this share of the window stay, in percent.
         #[serde(default = "offload_percent")]
         window_percent: u32,
+        /// References without the head and the tail of what they stand for: smaller, and to be recalled to be read.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        brief: bool,
     },
     /// Cover the oldest exchanges with a layer. The only pass that may ask a model.
     Summarize,

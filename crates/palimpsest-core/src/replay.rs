@@ -134,39 +134,104 @@ pub fn replay(
     counter: &Rc<dyn TokenCounter>,
     summarize: &mut dyn FnMut(&SummaryJob) -> SuppliedSummary,
 ) -> Result<ReplayReport, CoreError> {
-    let messages: Vec<Rc<Message>> = messages.iter().cloned().map(Rc::new).collect();
-    let said = messages
-        .iter()
-        .map(|m| crate::rendition::verbatim_tokens(m, counter.as_ref()))
-        .fold(0, u32::saturating_add);
-    let words: Vec<(Speaker, String)> = messages
-        .iter()
-        .map(|m| (speaker(m.role), m.words()))
-        .collect();
-    let facts = Audit::new(words.iter().map(|(who, text)| (*who, text.as_str())));
-    let mut report = ReplayReport {
-        messages: messages.len() as u32,
-        said,
-        policies: Vec::with_capacity(policies.len()),
-    };
+    let said = Said::new(messages.iter().cloned().map(Rc::new).collect(), counter);
+    let mut report = said.report();
     for policy in policies {
-        let setup = Setup::new(options.window, options.share, policy.clone(), options.tools)?;
-        let records = Records::with_system(options.system.clone());
-        let context = Context::new(setup, records, Rc::clone(counter));
-        let mut run = Player::new(context, options, summarize);
-        for message in &messages {
-            run.say(message);
-        }
-        let (mut played, context) = (run.played, run.context);
-        played.last = context.tokens();
-        played.retention = retention(&context, &facts);
-        report.policies.push(played);
+        let mut run = PolicyRun::new(&said, policy.clone(), options, summarize)?;
+        run.advance(usize::MAX);
+        report.policies.push(run.finish());
     }
     Ok(report)
 }
 
+/// What is replayed: messages, and the facts in them. Looked through once for all policies.
+pub struct Said {
+    messages: Vec<Rc<Message>>,
+    counter: Rc<dyn TokenCounter>,
+    facts: Audit,
+}
+
+impl Said {
+    /// Finds the facts.
+    pub fn new(messages: Vec<Rc<Message>>, counter: &Rc<dyn TokenCounter>) -> Self {
+        let words: Vec<(Speaker, String)> = messages
+            .iter()
+            .map(|m| (speaker(m.role), m.words()))
+            .collect();
+        Self {
+            facts: Audit::new(words.iter().map(|(who, text)| (*who, text.as_str()))),
+            messages,
+            counter: Rc::clone(counter),
+        }
+    }
+
+    /// The report before any policy was played.
+    pub fn report(&self) -> ReplayReport {
+        let sizes = self
+            .messages
+            .iter()
+            .map(|m| crate::rendition::verbatim_tokens(m, self.counter.as_ref()));
+        ReplayReport {
+            messages: self.messages.len() as u32,
+            said: sizes.fold(0, u32::saturating_add),
+            policies: Vec::new(),
+        }
+    }
+}
+
+/// The replay under one policy, some messages at a time: for a host that must not stand still meanwhile.
+pub struct PolicyRun<'a> {
+    said: &'a Said,
+    player: Player<'a>,
+    at: usize,
+}
+
+impl<'a> PolicyRun<'a> {
+    /// Nothing is said yet. Refused where the policy or the window cannot be used.
+    pub fn new(
+        said: &'a Said,
+        policy: Policy,
+        options: &'a ReplayOptions,
+        summarize: &'a mut dyn FnMut(&SummaryJob) -> SuppliedSummary,
+    ) -> Result<Self, CoreError> {
+        let setup = Setup::new(options.window, options.share, policy, options.tools)?;
+        let records = Records::with_system(options.system.clone());
+        let context = Context::new(setup, records, Rc::clone(&said.counter));
+        Ok(Self {
+            said,
+            player: Player::new(context, options, summarize),
+            at: 0,
+        })
+    }
+
+    /// Says the next messages, at most `count`. Whether some are left.
+    pub fn advance(&mut self, count: usize) -> bool {
+        let end = self.at.saturating_add(count).min(self.said.messages.len());
+        for message in &self.said.messages[self.at..end] {
+            self.player.say(message);
+        }
+        self.at = end;
+        end < self.said.messages.len()
+    }
+
+    /// The figures as of what was said.
+    pub fn finish(self) -> PolicyReplay {
+        let (mut played, context) = (self.player.played, self.player.context);
+        played.last = context.tokens();
+        played.retention = retention(&context, &self.said.facts);
+        played
+    }
+}
+
+/// Answers a model's jobs with the deterministic summary: every call that a model would get is counted, and none is
+/// made.
+pub fn counted(job: &SummaryJob, counter: &dyn TokenCounter) -> SuppliedSummary {
+    SuppliedSummary::Text(job.extractive(counter))
+}
+
 /// As [`replay`], over a list in a caller's dialect (the one it looks like if none is given), with the deterministic
-/// summariser. System messages at its beginning are the system prompt.
+/// summariser; with a model named, the calls it would get are counted ([`counted`]). System messages at its beginning
+/// are the system prompt.
 pub fn replay_list(
     values: &[Value],
     dialect: Option<Dialect>,
@@ -180,11 +245,10 @@ pub fn replay_list(
     let parsed = dialect::parse(values, dialect, Origin::Host)?;
     let options = ReplayOptions {
         system: parsed.system_text(),
-        model: None,
         ..options.clone()
     };
     let messages: Vec<Message> = parsed.messages.into_iter().map(|m| m.message).collect();
-    let mut nobody = |_: &SummaryJob| SuppliedSummary::Failed("no_model".into());
+    let mut nobody = |job: &SummaryJob| counted(job, counter.as_ref());
     replay(&messages, policies, &options, counter, &mut nobody)
 }
 

@@ -27,6 +27,8 @@ struct Options {
     #[serde(default)]
     thinking: bool,
     mode: Option<String>,
+    /// Counts the calls that a model of that name would get.
+    model: Option<String>,
 }
 
 /// Replays a list of messages under several policies with the extractive summariser: JSON text of a report.
@@ -71,6 +73,7 @@ fn run(
         },
         tools: tools_tokens(&tools, counter.0.as_ref()),
         mode: options.mode.map_or_else(Mode::default, Mode::from),
+        model: options.model,
         ..ReplayOptions::new(options.window.get()?)
     };
     let report = replay::replay_list(&values, dialect, &policies, &replayed, &counter.0)?;

@@ -142,6 +142,9 @@ pub fn export_session(format: Format) {
         title.as_str()
     };
     let done = match format {
+        Format::Log => return super::save_log(),
+        Format::Request => return super::save_request(),
+        Format::System => return super::save_system(),
         Format::Json => page::save(
             &format!("{name}.json"),
             "application/json",

@@ -11,7 +11,7 @@ use crate::page;
 use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, language, t};
-use crate::ui::{chat, context, dialog, library, settings, side, toast};
+use crate::ui::{chat, context, dialog, figures, library, settings, side, toast};
 
 /// The page. Mounted anew when the language changes.
 pub fn app() -> AnyView {
@@ -56,6 +56,8 @@ fn main(state: AppState) -> El {
             Screen::Context => context::context(),
             Screen::Library => library::library(),
             Screen::Settings => settings::settings(),
+            Screen::Log => figures::log(),
+            Screen::Replay => figures::replay(),
         }))
         .child(toast::toasts())
 }
@@ -69,6 +71,8 @@ fn title(state: AppState) -> String {
         Screen::Context => Some(t(T::Context).to_owned()),
         Screen::Library => Some(t(T::Library).to_owned()),
         Screen::Settings => Some(t(T::Settings).to_owned()),
+        Screen::Log => Some(t(T::Log).to_owned()),
+        Screen::Replay => Some(t(T::Replay).to_owned()),
     };
     name.map_or_else(
         || "palimpsest".to_owned(),

@@ -269,6 +269,8 @@ fn run(state: AppState, text: &str) -> bool {
         Command::Undo => act::undo(),
         Command::Lift(number) => act::ask_lift(number),
         Command::Context => act::go(Screen::Context),
+        Command::Log => act::go(Screen::Log),
+        Command::Replay => act::go(Screen::Replay),
         Command::Snapshot(name) => act::snapshot(name),
         Command::Restore => open(Dialog::Snapshots),
         Command::Goal(text) if text.is_empty() => open(Dialog::Goal),

@@ -46,7 +46,19 @@ pub fn context() -> AnyView {
                 .child(el("p").class("of").attr("dir", "auto").text_live(title))
                 .child(lens(state)),
         )
-        .child(bar::budget(true));
+        .child(bar::budget(true))
+        .child(
+            el("p")
+                .class("acts")
+                .child(el("a").class("link").attr("href", "#log").child(t(T::Log)))
+                .child(
+                    el("a")
+                        .class("link")
+                        .attr("href", "#replay")
+                        .child(t(T::Replay)),
+                ),
+        )
+        .child(live(move || mark(state)));
     let shown = Signal::new(PAGE);
     el("section")
         .class("screen context")
@@ -67,6 +79,44 @@ pub fn context() -> AnyView {
             }
         }))
         .into_child()
+}
+
+/// Where the watermark is, and what stays before it.
+fn mark(state: AppState) -> AnyView {
+    let Some(mark) = state.mark.get() else {
+        return nothing();
+    };
+    let mut lines = vec![match (mark.boundary, mark.lost) {
+        (Some(_), true) => t(T::MarkLost).to_owned(),
+        (Some(seq), false) => fill(T::MarkAt, &[&number(seq + 1)]),
+        (None, _) => t(T::MarkNone).to_owned(),
+    }];
+    lines.extend(mark.waits_for.map(|tool| fill(T::MarkWaits, &[&tool])));
+    if let Some(stays) = mark.stays {
+        if stays.keep > 0 {
+            lines.push(fill(T::MarkKeeps, &[&number(stays.keep)]));
+        }
+        if stays.keep_errors {
+            lines.push(t(T::MarkErrors).to_owned());
+        }
+        if stays.keep_best > 0 {
+            lines.push(fill(T::MarkBest, &[&number(stays.keep_best)]));
+        }
+    }
+    if mark.anchors > 0 {
+        lines.push(fill(T::MarkAnchors, &[&number(mark.anchors)]));
+    }
+    if mark.marks.every_tokens > 0 {
+        lines.push(fill(T::MarkEvery, &[&number(mark.marks.every_tokens)]));
+    }
+    if mark.marks.at_tasks {
+        lines.push(t(T::MarkTasks).to_owned());
+    }
+    el("p")
+        .class("sub")
+        .attr("id", "watermark")
+        .child(lines.join(" "))
+        .view()
 }
 
 /// Every compaction in time: its two windows as bars on one scale, and the layers as bands whose height is

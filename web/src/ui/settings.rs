@@ -11,7 +11,7 @@ use crate::page;
 use crate::settings::{Server, Theme, WINDOWS, address_of, temperature_of};
 use crate::signal::Signal;
 use crate::state::{AppState, Tab};
-use crate::text::{T, number, seconds, t};
+use crate::text::{T, fill, number, seconds, t};
 use crate::ui::header::{describe, selected};
 use crate::ui::side::shortcut;
 use crate::view::model::{Check, Connection, Fix, Verdict};
@@ -353,6 +353,7 @@ fn model(state: AppState) -> El {
                 )),
         )
         .child(policies(state))
+        .child(live(move || for_model(state)))
         .child(
             el("label")
                 .class("tick-box")
@@ -401,8 +402,35 @@ fn policies(state: AppState) -> AnyView {
     })
 }
 
+/// Whether that policy goes with the session's model.
+fn for_model(state: AppState) -> AnyView {
+    let model = state
+        .open
+        .with(|o| o.as_ref().map(|o| o.model.clone()))
+        .unwrap_or_default();
+    if model.is_empty() {
+        return nothing();
+    }
+    let on = state
+        .settings
+        .with(|s| s.model_policies.contains_key(&model));
+    el("label")
+        .class("tick-box")
+        .child(
+            el("input")
+                .attr("type", "checkbox")
+                .attr("id", "policy-for-model")
+                .flag("checked", on)
+                .on("change", |event| {
+                    act::policy_for_model(ticked(&event).unwrap_or(false));
+                }),
+        )
+        .child(fill(T::PolicyForModel, &[&model]))
+        .into_child()
+}
+
 /// The presets with what they are called and what they do.
-const POLICIES: [(&str, T, T); 5] = [
+pub const POLICIES: [(&str, T, T); 5] = [
     ("balanced", T::PolicyBalanced, T::PolicyBalancedHelp),
     (
         "checkpoints",

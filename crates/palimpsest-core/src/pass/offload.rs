@@ -18,6 +18,8 @@ pub struct OffloadOptions {
     pub tokens: u32,
     /// Share of the window, in percent.
     pub window_percent: u32,
+    /// Whether references are places alone, without head and tail: the smallest there is that can be recalled.
+    pub brief: bool,
 }
 
 impl OffloadOptions {
@@ -53,10 +55,8 @@ const TAIL: usize = 120;
 const SHOWN_HASH: usize = 12;
 /// How every reference with head and tail begins.
 const MARK: &str = "[offloaded: message ";
-/// How the short ones begin: a small result, which only a policy of its own offloads, is not worth more words.
+/// How the brief ones begin.
 const SHORT_MARK: &str = "[recall message ";
-/// Results of at most so many tokens get the short form.
-const SMALL: u32 = 512;
 /// How the results of seed 4's own program begin that lie in a file of theirs.
 const FOREIGN: &str = "Tool result is at: ";
 
@@ -95,7 +95,7 @@ impl Reference {
         )
     }
 
-    /// What stands for a small text: its place, nothing else. The message it is in never changes.
+    /// What the model sees where references are brief: the place, nothing else. The message there never changes.
     fn short_text(&self) -> String {
         match self.part {
             0 => format!("{SHORT_MARK}{}]", self.message),
@@ -126,7 +126,7 @@ impl Reference {
     }
 
     /// Reads message, part, bytes and the first digits of the hash from a shown reference. Head and tail are not
-    /// read back, and of the short form of a small result only message and part.
+    /// read back, and of a brief one only message and part.
     pub fn parse(text: &str) -> Option<Self> {
         let Some(rest) = text.strip_prefix(MARK) else {
             return Self::parse_short(text);
@@ -206,7 +206,7 @@ pub fn edits(context: &Context, end: usize, options: OffloadOptions) -> Edits {
                 continue;
             };
             let reference = Reference::new(message.seq, number as u32, said);
-            *text = if counter.count_until(said, SMALL).is_some() {
+            *text = if options.brief {
                 reference.short_text()
             } else {
                 reference.text()
@@ -240,7 +240,7 @@ pub fn references(context: &Context) -> Vec<Reference> {
         if !read.hash.is_empty() {
             return Some(read);
         }
-        // the short form is only a place: what it stands for is there
+        // a brief one is only a place: what it stands for is there
         let said = message.parts.get(read.part as usize)?;
         Some(Reference::new(read.message, read.part, said.words()))
     });
@@ -259,7 +259,7 @@ pub fn resolve<'a>(context: &'a Context, reference: &Reference) -> Option<&'a st
 /// The text of a message's part that a reference stands for.
 pub fn text_of<'a>(message: &'a Message, reference: &Reference) -> Option<&'a str> {
     let text = message.parts.get(reference.part as usize)?.words();
-    // the short form names the place alone
+    // a brief one names the place alone
     if reference.hash.is_empty() {
         return Some(text);
     }

@@ -31,6 +31,7 @@ pub fn names() -> String {
 const OFFLOAD: Pass = Pass::Offload {
     tokens: 512,
     window_percent: 4,
+    brief: false,
 };
 
 /// The default: acts at 80 % of the available room. First says tool output more briefly, shows repetitions

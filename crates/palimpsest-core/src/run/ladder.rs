@@ -66,10 +66,12 @@ impl Run {
                 Pass::Offload {
                     tokens,
                     window_percent,
+                    brief,
                 } => {
                     let options = OffloadOptions {
                         tokens,
                         window_percent,
+                        brief,
                     };
                     pass::offload::edits(context, end, options)
                 }

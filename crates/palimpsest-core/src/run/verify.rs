@@ -225,14 +225,16 @@ fn released(before: &Context, after: &Context) -> Vec<Reference> {
 /// Tokens that the model has to read again: everything from the first place on that differs. A provider's prefix
 /// cache, and a local model's, reach that far. Told from the views: neither window is put together for it.
 fn reread(before: &Context, after: &Context) -> u32 {
-    let all = after.tokens();
+    // the template's own tokens and the tool definitions do not change
+    let beside = after.counter.overhead().base + after.setup().tools;
+    let all = after.tokens().saturating_sub(beside);
     let slot = |c: &Context| c.slot.as_ref().map(|s| s.text.clone());
     let same_slot = slot(before) == slot(after);
     let in_system = after.setup().policy.slot_role == SlotRole::System;
     if before.rendered.text != after.rendered.text || (in_system && !same_slot) {
         return all;
     }
-    let mut same = after.fixed_tokens();
+    let mut same = after.fixed_tokens().saturating_sub(beside);
     if !same_slot {
         return all.saturating_sub(same);
     }

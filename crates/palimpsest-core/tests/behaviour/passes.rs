@@ -300,6 +300,7 @@ fn offloaded_results_come_back() {
     let options = offload::OffloadOptions {
         tokens: 512,
         window_percent: 4,
+        brief: false,
     };
     assert_eq!((options.floor(8_192), options.floor(131_072)), (512, 5_242));
     let edits = offload::edits(&c, c.entries().len(), options);
@@ -365,6 +366,46 @@ fn busy(policy: Policy, window: u32, exchanges: usize) -> Context {
         );
     }
     c
+}
+
+/// O1: a brief reference is the place alone, smaller than one with head and tail; it still finds its text, is counted
+/// among the references, and is read in whatever words it is given back.
+#[test]
+fn brief_references() {
+    let mut c = context(16_384, presets::balanced());
+    for n in 0..6 {
+        tool(&mut c, "bash", &json!({ "n": n }), &words(200, n), false);
+    }
+    let options = |brief| offload::OffloadOptions {
+        tokens: 20,
+        window_percent: 0,
+        brief,
+    };
+    let end = c.entries().len();
+    let whole = offload::edits(&c, end, options(false));
+    let brief = offload::edits(&c, end, options(true));
+    assert_eq!(whole.len(), brief.len());
+    assert!(
+        whole
+            .iter()
+            .zip(&brief)
+            .all(|((_, a), (_, b))| b.tokens < a.tokens)
+    );
+    let said: Vec<String> = brief
+        .keys()
+        .map(|i| c.entries()[*i].message.words())
+        .collect();
+    pass::apply(&mut c, PassKind::Offload, brief).unwrap();
+    let references = offload::references(&c);
+    assert!(references.len() > 3);
+    for (reference, said) in references.iter().zip(&said) {
+        assert_eq!(offload::resolve(&c, reference), Some(said.as_str()));
+        assert_eq!(reference.hash, offload::content_hash(said.as_bytes()));
+        let written = format!("please recall message {}", reference.message);
+        let found = offload::Reference::find(&written).unwrap();
+        assert_eq!(offload::resolve(&c, &found), Some(said.as_str()));
+    }
+    assert_eq!(offload::Reference::find("message 3"), None);
 }
 
 /// E4, B4: the ladder stops as soon as the target is reached; what it shed adds up to what was freed; the

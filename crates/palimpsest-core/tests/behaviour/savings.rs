@@ -227,6 +227,7 @@ fn steps(context: &Context) -> (Context, Vec<(PassKind, u32)>) {
                 let options = OffloadOptions {
                     tokens: 0,
                     window_percent: 0,
+                    brief: true,
                 };
                 pass::offload::edits(&context, end, options)
             }
@@ -359,7 +360,6 @@ fn passes_beside_masking() {
             lost,
             "{name}: all of what masking loses can be had"
         );
-        assert!(shown > 0 || lost == 0, "{name}: some of it without asking");
         let ours = sums[1] + sums[2] + sums[3];
         assert!(
             ours >= sums[4],

@@ -108,6 +108,7 @@ const PASSES: [OnePass; 4] = [
         let options = OffloadOptions {
             tokens: 100,
             window_percent: 0,
+            brief: false,
         };
         pass::offload::edits(c, floor_from(c), options)
     }),
@@ -288,6 +289,7 @@ fn bad_input() {
                         OffloadOptions {
                             tokens: 512,
                             window_percent: 4,
+                            brief: false,
                         },
                     ),
                 };

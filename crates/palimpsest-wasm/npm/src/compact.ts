@@ -28,7 +28,7 @@ export interface Policy {
   passes?: (
     | { pass: "condense" | "dedupe" | "summarize" | "truncate" | "fade" | "emergency" }
     | { pass: "strip"; keep?: number; keepErrors?: boolean; keepBest?: number }
-    | { pass: "offload"; tokens?: number; windowPercent?: number }
+    | { pass: "offload"; tokens?: number; windowPercent?: number; brief?: boolean }
   )[];
   /** When the passes go on after the deterministic ones. */
   escalate?: { when: "target" } | { when: "weak"; tokens: number; windowPercent: number };

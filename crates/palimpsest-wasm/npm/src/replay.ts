@@ -22,6 +22,8 @@ export interface ReplayOptions {
   thinking?: boolean;
   /** What the conversation is about. */
   mode?: string;
+  /** A model that would summarise: its calls are counted, and answered by the extractive summariser. */
+  model?: string;
 }
 
 /** What one pass shed over the whole conversation. */
@@ -49,7 +51,7 @@ export interface PolicyReplay {
   refused: number;
   /** How often the emergency had to help. */
   emergencies: number;
-  /** Summaries asked of a model; none here. */
+  /** Summaries a model would be asked for, if one is named. */
   modelCalls: number;
   /** What a model had to read again because the beginning of the window had changed. */
   reread: number;

@@ -3,9 +3,9 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { Tokenizer, compact, compactWith, countTokens, init, validate, version } from "palimpsest";
+import { Tokenizer, compact, compactWith, countTokens, init, replay, validate, version } from "palimpsest";
 import { conversations, markdown } from "./files.js";
-import { bar, report } from "./show.js";
+import { bar, replayed, report } from "./show.js";
 import { ollama } from "./ollama.js";
 
 const USAGE = `palimpsest <command> <file>         a file of messages, or - for standard input
@@ -23,6 +23,8 @@ const USAGE = `palimpsest <command> <file>         a file of messages, or - for 
   inspect    what is in it, how it fills a window, and what is wrong with it: --window N, --json
   count      tokens of the messages, or of a text file with --text: --tokenizer FILE (what Ollama's /api/show
              says with "verbose": true) counts exactly; --json
+  replay     the same conversation under several policies, side by side: what each would have sent, how often it would
+             have compacted and asked a model, what would be left: --policy a,b (all), --window N, --json
   import     a file of ChatGPT, Claude, Open WebUI or JSON Lines as a list of OpenAI messages; --conversation N of several
   export     as Markdown to read
   version    of this package
@@ -39,7 +41,7 @@ const OPTIONS = {
 /** A command that cannot be understood. */
 class Usage extends Error {}
 
-const commands = { compact: shorten, inspect, count, import: take, export: print };
+const commands = { compact: shorten, inspect, count, replay: play, import: take, export: print };
 
 async function main(argv) {
   let given;
@@ -157,6 +159,16 @@ async function count(values, file) {
   const found = countTokens(values.text ? read(file) : messagesOf(values, file).messages, counter);
   put(values, values.json ? toJson(found) : `${found.tokens}\n`);
   if (!values.json && found.source === "estimated") note(`estimated; at most ${found.tokens + found.bound} in 95 of 100 cases`);
+}
+
+async function play(values, file) {
+  const { messages } = messagesOf(values, file);
+  const options = { window: optional(values, "window") ?? 8192, model: values.model ?? "any" };
+  if (values.reserve !== undefined) options.reserve = number(values.reserve, "reserve");
+  if (values.policy) options.policies = values.policy.split(",").map((name) => name.trim()).filter(Boolean);
+  if (values.tokenizer) options.tokenizer = await tokenizer(values.tokenizer);
+  const found = replay(messages, options);
+  put(values, values.json ? toJson(found) : `${replayed(found, options.window, process.stdout).join("\n")}\n`);
 }
 
 function take(values, file) {

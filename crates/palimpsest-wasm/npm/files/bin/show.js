@@ -42,3 +42,40 @@ export function report({ changed, before, after, limit, layers, covered, retenti
     ...(dropped.length > 0 ? [`not carried over: ${dropped.slice(0, 10).join(" · ")}${dropped.length > 10 ? ` and ${dropped.length - 10} more` : ""}`] : []),
   ];
 }
+
+/** The tokens of a window over time, in one line: the highest of each stretch, as eighths of the window. */
+function line(points, window) {
+  const steps = "▁▂▃▄▅▆▇█";
+  const width = Math.min(WIDTH, points.length);
+  return Array.from({ length: width }, (_, i) => {
+    const stretch = points.slice(Math.floor((i * points.length) / width), Math.floor(((i + 1) * points.length) / width));
+    const most = Math.max(...stretch.map(({ before }) => before));
+    return steps[Math.min(7, Math.floor((most / window) * 8))];
+  }).join("");
+}
+
+const COLUMNS = [
+  ["peak", ({ peak }) => peak], ["last", ({ last }) => last], ["sent", ({ sent }) => sent], ["read again", ({ reread }) => reread],
+  ["compactions", ({ compactions }) => compactions], ["refused", ({ refused }) => refused], ["model calls", ({ modelCalls }) => modelCalls],
+];
+
+/** A replay, as lines: figures by policy, the window over time, what is left of the facts. */
+export function replayed({ messages, said, policies }, window, stream) {
+  const name = (text) => text.slice(0, 16).padEnd(16);
+  const cell = (text) => String(text).padStart(12);
+  const classes = [...new Set(policies.flatMap(({ retention }) => retention.map((one) => one.class)))];
+  const kept = ({ retention }, wanted) => {
+    const one = retention.find((entry) => entry.class === wanted);
+    return one ? `${count(one.shown)}${one.recallable ? `+${count(one.recallable)}` : ""}/${count(one.said)}` : "";
+  };
+  return [
+    `${count(messages)} messages, ${count(said)} tokens said, a window of ${count(window)}`,
+    `${name("tokens")}${COLUMNS.map(([title]) => cell(title)).join("")}`,
+    ...policies.map((one) => `${name(one.policy)}${COLUMNS.map(([, of]) => cell(count(of(one)))).join("")}`),
+    "",
+    ...policies.map((one) => `${name(one.policy)}${paint(line(one.tokens, window), "assistant", stream)}`),
+    "",
+    `${name("facts left")}${classes.map(cell).join("")}`,
+    ...policies.map((one) => `${name(one.policy)}${classes.map((wanted) => cell(kept(one, wanted))).join("")}`),
+  ];
+}
