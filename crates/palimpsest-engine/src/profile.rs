@@ -58,10 +58,10 @@ impl Profile {
     /// Reads a profile from JSON: a policy may be a name or an object. Unknown keys are refused with the nearest
     /// name, policies that cannot be used with the reason.
     pub fn from_json(text: &str) -> Result<Self, EngineError> {
-        let value: Value = serde_json::from_str(text).map_err(|e| wrong("profile", e))?;
+        let value: Value = serde_json::from_str(text).map_err(|e| wrong("profile", &e))?;
         let object = value
             .as_object()
-            .ok_or_else(|| wrong("profile", "it must be an object"))?;
+            .ok_or_else(|| wrong("profile", &"it must be an object"))?;
         let mut profile = Self::default();
         for (key, value) in object {
             match key.as_str() {
@@ -69,7 +69,7 @@ impl Profile {
                 "models" => {
                     let rules = value
                         .as_array()
-                        .ok_or_else(|| wrong("models", "it must be a list"))?;
+                        .ok_or_else(|| wrong("models", &"it must be a list"))?;
                     profile.models = rules.iter().map(rule).collect::<Result<_, _>>()?;
                 }
                 "settings" => profile.settings = Config::from_json(&value.to_string())?,
@@ -96,7 +96,7 @@ impl Profile {
             Policy::from_text(policy)?;
         }
         if self.models.iter().any(|rule| rule.model.trim().is_empty()) {
-            return Err(wrong("models", "a rule names its models"));
+            return Err(wrong("models", &"a rule names its models"));
         }
         Ok(self.settings.validate()?)
     }
@@ -113,14 +113,14 @@ impl Profile {
 fn rule(value: &Value) -> Result<ModelPolicy, EngineError> {
     let object = value
         .as_object()
-        .ok_or_else(|| wrong("models", "each is an object with model and policy"))?;
+        .ok_or_else(|| wrong("models", &"each is an object with model and policy"))?;
     if let Some(key) = object.keys().find(|k| *k != "model" && *k != "policy") {
         return Err(unknown(key, &["model", "policy"]).into());
     }
     let model = object.get("model").and_then(Value::as_str);
     Ok(ModelPolicy {
         model: model
-            .ok_or_else(|| wrong("models.model", "it must be a name or a pattern"))?
+            .ok_or_else(|| wrong("models.model", &"it must be a name or a pattern"))?
             .to_owned(),
         policy: policy_text(object.get("policy").unwrap_or(&Value::Null))?,
     })
@@ -130,11 +130,11 @@ fn policy_text(value: &Value) -> Result<String, EngineError> {
     match value {
         Value::String(name) => Ok(name.clone()),
         Value::Object(_) => Ok(value.to_string()),
-        _ => Err(wrong("policy", "it must be a name or an object")),
+        _ => Err(wrong("policy", &"it must be a name or an object")),
     }
 }
 
-fn wrong(key: &str, why: impl ToString) -> EngineError {
+fn wrong(key: &str, why: &dyn std::fmt::Display) -> EngineError {
     ConfigError::InvalidValue {
         key: key.to_owned(),
         why: why.to_string(),
@@ -163,7 +163,7 @@ impl Engine {
     ) -> Result<(u32, u32), EngineError> {
         profile.validate()?;
         if name.trim().is_empty() {
-            return Err(wrong("profile", "it has a name"));
+            return Err(wrong("profile", &"it has a name"));
         }
         let lease = self.store.claim(DEVICE, true).await?;
         let op = Op::Put {

@@ -199,7 +199,8 @@ pub fn edits(context: &Context, end: usize, options: OffloadOptions) -> Edits {
             else {
                 continue;
             };
-            if counter.count_until(text, floor).is_some() || Reference::parse(text).is_some() {
+            let is_reference = || Reference::parse(text).is_some() || foreign_path(text).is_some();
+            if counter.count_until(text, floor).is_some() || is_reference() {
                 continue;
             }
             let Part::ToolResult { text: said, .. } = &message.parts[number] else {

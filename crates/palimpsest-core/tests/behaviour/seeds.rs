@@ -616,7 +616,8 @@ fn seed_4_model_exhausted() {
     );
 }
 
-/// O3: error row 2, a content that cannot be read: the summariser gets a placeholder that names it.
+/// O3, O1: error row 2, a content that cannot be read: the summariser gets a placeholder that names it. A history in which
+/// another program left references keeps them as they are: no pass shortens or offloads one again.
 #[test]
 fn seed_4_unreadable_content() {
     let mut c = talk(8_192);
@@ -641,6 +642,15 @@ fn seed_4_unreadable_content() {
     assert_eq!(
         offload::foreign_path("Tool result is at: offloaded/abc.txt"),
         Some("offloaded/abc.txt")
+    );
+    let options = offload::OffloadOptions {
+        tokens: 0,
+        window_percent: 0,
+        brief: false,
+    };
+    assert!(
+        !offload::edits(&c, 3, options).contains_key(&2),
+        "a reference already"
     );
     let mut sources = Vec::new();
     drive(&mut c, with_model(), &mut |job| {

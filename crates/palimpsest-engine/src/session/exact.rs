@@ -1,8 +1,8 @@
 //! What exactly a model would be given now: for people who look for the reason of a reply.
 
-use palimpsest_core::message::Role;
+use palimpsest_core::message::{Part, Role};
 use palimpsest_core::request::{ChatRequest, Purpose, RequestOptions};
-use palimpsest_core::window::Window;
+use palimpsest_core::window::{Window, WindowMessage};
 
 use crate::error::EngineError;
 
@@ -48,7 +48,7 @@ impl Session {
             .messages()
             .iter()
             .filter(|m| m.role() == Role::System);
-        let parts = system.flat_map(|m| m.parts()).map(|p| p.words());
+        let parts = system.flat_map(WindowMessage::parts).map(Part::words);
         parts.collect::<Vec<_>>().join("\n")
     }
 }
