@@ -99,6 +99,9 @@ impl Kind {
 /// How every shortened text begins.
 const MARK: &str = "[condensed ";
 
+/// Bytes by which a text's kind is told.
+const LOOKED_AT: usize = 65_536;
+
 /// Bytes that show whether a text is over a floor of some hundred tokens.
 const PROBE: usize = 8_192;
 
@@ -158,8 +161,11 @@ pub fn condense_arguments(arguments: &str) -> Option<String> {
 /// What a text looks like.
 pub fn detect(text: &str) -> Content {
     if json::looks_like(text) {
-        Content::Json
-    } else if diff::looks_like(text) {
+        return Content::Json;
+    }
+    // the others are told by their first lines; megabytes in one line are not read for that
+    let text = cut::head(text, LOOKED_AT);
+    if diff::looks_like(text) {
         Content::Diff
     } else if html::looks_like(text) {
         Content::Html

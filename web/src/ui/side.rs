@@ -169,7 +169,12 @@ fn link(state: AppState, (screen, name, icon_name): (Screen, T, &'static str)) -
     el("a")
         .attr("href", format!("#{}", screen.name()))
         .attr_live("aria-current", move || {
-            (state.screen.get() == screen).then(|| "page".to_owned())
+            // the log and the replay are reached from the context
+            let now = match state.screen.get() {
+                Screen::Log | Screen::Replay => Screen::Context,
+                other => other,
+            };
+            (now == screen).then(|| "page".to_owned())
         })
         .child(icon(icon_name))
         .child(t(name))

@@ -1,0 +1,151 @@
+// The two plain pages of figures: the session's log and the replay under several policies; and what is sent exactly.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import test from "node:test";
+import { begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { bakery, click, ready, text, until } from "./acts.mjs";
+
+const SLOW = { timeout: 240_000 };
+test.afterEach(cleanUp);
+
+const numbers = (line) => [...line.matchAll(/[\d,]+/g)].map(([n]) => Number(n.replaceAll(",", "")));
+
+/** A conversation with tools: every turn reads a file. */
+function reading(turns) {
+  return Array.from({ length: turns }, (_, i) => [
+    { role: "user", content: `Look at src/part_${i}.rs, please.` },
+    { role: "assistant", content: null, tool_calls: [{ id: `c${i}`, type: "function", function: { name: "read", arguments: JSON.stringify({ path: `src/part_${i}.rs` }) } }] },
+    { role: "tool", tool_call_id: `c${i}`, content: Array.from({ length: 40 }, (_, k) => `let value_${k} = compute(${i}, ${k}); // step ${k}`).join("\n") },
+    { role: "assistant", content: `src/part_${i}.rs computes forty values.` },
+  ]).flat();
+}
+
+/** Clicks, and gives what the page saves meanwhile: name and text. */
+async function saved(world, folder, selector, pattern) {
+  await click(world.page, selector);
+  for (let tries = 0; tries < 200; tries += 1) {
+    const name = fs.readdirSync(folder).find((file) => pattern.test(file));
+    if (name) return fs.readFileSync(path.join(folder, name), "utf8");
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error(`nothing like ${pattern} was saved: ${fs.readdirSync(folder)}`);
+}
+
+/// T4, W5, O5: the log shows every compaction with the card's figures, what each tool takes, and is saved as Markdown;
+/// `/compact` prints what it freed; the exact request and the system message can be saved.
+test("the session log has the card's figures, and is saved with the exact request", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, summary_model: "-" } });
+  const { page } = world;
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-saved-"));
+  const client = await world.browser.target().createCDPSession();
+  await client.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
+  await ready(page);
+  await importFile(page, transcript(reading(7), "Parts"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Parts");
+  const before = await budget(page);
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "/pin The port is 4711");
+  await until(page, () => document.querySelectorAll(".notes .marks li").length === 1);
+  await say(page, "/compact");
+  await page.waitForSelector(".card.done .pair");
+  const after = await budget(page);
+  assert.ok(after.used < before.used);
+  const printed = await page.$$eval(".toast, .toasts", (all) => all.map((e) => e.textContent).join(" "));
+  assert.match(printed, /[\d,]+ → [\d,]+ tokens: [\d,]+ freed, \d+ references released\./);
+  const [from, to, freed] = numbers(printed.match(/[\d,]+ → [\d,]+ tokens: [\d,]+ freed/)[0]);
+  assert.equal(from - to, freed);
+
+  await say(page, "/log");
+  await page.waitForSelector("#s-log #log tbody tr");
+  const row = await page.$$eval("#log tbody tr:first-child > *", (cells) => cells.map((c) => c.textContent));
+  assert.equal(row[1], "compacted by hand");
+  assert.deepEqual([numbers(row[3])[0], numbers(row[4])[0], numbers(row[5])[0]], [from, to, freed]);
+  assert.match(row[3], /\(\d+\.\d %\)$/);
+  const tool = await page.$$eval("#tool-figures tbody tr:first-child > *", (cells) => cells.map((c) => c.textContent));
+  assert.deepEqual([tool[0], tool[1]], ["read", "14"], "seven calls and seven results");
+  const [, , , said, shown, savedTokens] = tool.map((cell) => numbers(cell)[0] ?? 0);
+  assert.equal(said - shown, savedTokens);
+  assert.ok(savedTokens > 0);
+  if (process.env.PALIMPSEST_SHOTS) await page.screenshot({ path: path.join(process.env.PALIMPSEST_SHOTS, "log.png") });
+
+  const log = await saved(world, folder, "#save-log", /log\.md$/);
+  assert.match(log, /^# Session log: Parts\n\n## Compacted by hand @ \d{4}-\d\d-\d\d \d\d:\d\d\n/);
+  assert.ok(log.includes(`- Saved: ${freed} tokens`), log);
+  const request = JSON.parse(await saved(world, folder, "#save-request", /request\.json$/));
+  assert.equal(request.options.num_ctx, 8192);
+  assert.deepEqual([request.truncate, request.shift, request.messages[0].role], [false, false, "system"]);
+  const system = await saved(world, folder, "#save-system", /system\.md$/);
+  assert.equal(request.messages[0].content, system, "the same system message");
+  assert.match(system, /The port is 4711/);
+  fs.rmSync(folder, { recursive: true });
+  await world.end();
+});
+
+/// E4: the open session is replayed under the chosen policies in the chosen window, side by side; nothing of it changes,
+/// and no model is asked.
+test("a session is replayed under several policies side by side", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, summary_model: "-" } });
+  const { page } = world;
+  await ready(page);
+  await importFile(page, transcript([...reading(10), ...bakery(20)], "Both"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Both");
+  const before = await budget(page);
+  const asked = world.chats().length;
+  await page.evaluate(() => (location.hash = "replay"));
+  await page.waitForSelector("#replay-run");
+  await click(page, "[name=replayed][value=checkpoints]");
+  await page.select("#replay-window", "4096");
+  await click(page, "#replay-run");
+  await page.waitForSelector("#replayed[data-done]", { timeout: 120_000 });
+  const table = await page.$$eval("#replayed tr", (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.deepEqual(table[0].slice(1), ["Balanced", "Watermark", "Offload, then compact", "Summarise at half"]);
+  const figures = Object.fromEntries(table.slice(2).map(([name, ...cells]) => [name, cells.map((cell) => numbers(cell)[0] ?? 0)]));
+  const limit = 4096;
+  for (const peak of figures["Most sent at once"]) assert.ok(peak > 0 && peak < limit, `${peak}`);
+  const [balanced, watermark] = figures.Compactions;
+  assert.ok(balanced > 0 && figures["Calls to a model"][0] >= 1, "summaries are counted");
+  assert.equal(figures["Calls to a model"][1], 0, "the watermark asks nobody");
+  assert.ok(figures.Emergencies[1] > 0 || watermark > 0, "it had to do something in so small a window");
+  assert.ok(figures["Sent in all"].every((sent, i) => sent >= figures["Most sent at once"][i]));
+  const paths = table.find(([name]) => name === "Paths").slice(1);
+  for (const cell of paths) {
+    const found = numbers(cell);
+    assert.ok(found.slice(0, -1).reduce((a, b) => a + b) <= found.at(-1), cell);
+    assert.ok(found.at(-1) >= 30, `ten files and twenty recipes were named: ${cell}`);
+  }
+  const columns = await page.$$eval("#replayed .spark", (all) => all.map((one) => one.childElementCount));
+  assert.deepEqual(columns, [80, 80, 80, 80], "one for each of eighty messages");
+  assert.match(await text(page, "#replay-state"), /^80 messages, [\d,]+ tokens said, in a window of 4,096\.$/);
+  if (process.env.PALIMPSEST_SHOTS) await page.screenshot({ path: path.join(process.env.PALIMPSEST_SHOTS, "replay.png") });
+  await page.evaluate(() => (location.hash = "chat"));
+  assert.deepEqual(await budget(page), before, "the session is as it was");
+  assert.equal(world.chats().length, asked, "nobody was asked");
+  await world.end();
+});
+
+/// E4, W4: a model may have a policy of its own, which new sessions with it begin with; the inspector says where the
+/// watermark is.
+test("a policy goes with its model, and the inspector shows the watermark", SLOW, async () => {
+  const world = await begin({});
+  const { page } = world;
+  await ready(page);
+  await page.evaluate(() => (location.hash = "settings"));
+  await (await page.waitForSelector(".tabs button:nth-child(2)")).click();
+  await click(page, "[name=policy][value=watermark]");
+  await until(page, () => document.querySelector("[name=policy][value=watermark]")?.checked);
+  await click(page, "#policy-for-model");
+  await until(page, () => Object.values(JSON.parse(localStorage.getItem("palimpsest.settings")).model_policies ?? {}).includes("watermark"));
+  await page.evaluate(() => (location.hash = "context"));
+  assert.match(await text(page, "#watermark"), /^No watermark yet\./);
+  await page.evaluate(() => localStorage.setItem("palimpsest.settings", JSON.stringify({ ...JSON.parse(localStorage.getItem("palimpsest.settings")), policy: "balanced" })));
+  await page.reload();
+  await ready(page);
+  await click(page, ".side .new");
+  await page.evaluate(() => (location.hash = "settings"));
+  await (await page.waitForSelector(".tabs button:nth-child(2)")).click();
+  await until(page, () => document.querySelector("[name=policy][value=watermark]")?.checked);
+  await world.end();
+});
