@@ -664,6 +664,7 @@ mod tests {
             preserved: 0,
             released: Vec::new(),
             adjustments: Vec::new(),
+            cautions: Vec::new(),
             manual: true,
             segments_before: Vec::new(),
             segments_after: Vec::new(),
