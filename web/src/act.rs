@@ -47,8 +47,9 @@ pub use branch::{flip, last_said, regenerate, resend, words};
 pub use figures::{load_log, replay, save_log, save_request, save_system};
 pub use library::{duplicate, erase, export_all, export_session, pin_session, search};
 pub use records::{
-    add_milestone, ask_lift, compare, delete_snapshot, forget_quote, lift, pin, preview,
-    reach_goal, remove_goal_item, restore, set_goal, snapshot, turn_goal_item, unpin,
+    add_milestone, ask_lift, compare, decide_proposal, delete_snapshot, forget_quote, lift, pin,
+    preview, reach_goal, remove_goal_item, restore, roll_over, set_goal, skip_wait, snapshot,
+    turn_goal_item, unpin,
 };
 
 /// Where the settings stand in localStorage.
@@ -806,10 +807,16 @@ pub fn compact(focus: String) {
 
 /// The automatic run after a reply, if it is due.
 async fn tend(back: &Rc<Back>, session: &Session) {
-    if !back.state.settings.with_untracked(|s| s.automatic)
-        || !session.is_due()
-        || session.is_compacting()
-    {
+    if !back.state.settings.with_untracked(|s| s.automatic) || session.is_compacting() {
+        return;
+    }
+    if !session.is_due() {
+        // a quiet moment: a layer that was cut without a model is written again by one
+        if let Ok(Some(_)) = session.rest(summariser(back), Signal::never()).await
+            && back.shows(session)
+        {
+            show_all(back).await;
+        }
         return;
     }
     let options = CompactOptions {
@@ -1444,6 +1451,17 @@ async fn merge(back: &Rc<Back>, imported: Imported) -> Result<String, String> {
     let id = imported.id;
     let is = |all: Vec<palimpsest_engine::SessionInfo>| all.iter().any(|s| s.id == id);
     if is(back.engine.sessions().await.map_err(say)?) {
+        // what the file has more is added, if the rest is the same
+        let session = back.engine.open(&id, false).await.map_err(say)?;
+        let there = session.history(None, usize::MAX);
+        let same = there.iter().zip(&imported.messages);
+        let same = same
+            .take_while(|(a, b)| a.message.role == b.role && a.message.parts == b.parts)
+            .count();
+        if same == there.len() && same < imported.messages.len() {
+            let more = imported.messages[same..].to_vec();
+            session.append_all(more).await.map_err(say)?;
+        }
         return Ok(id);
     }
     if is(back.engine.deleted_sessions().await.map_err(say)?) {
@@ -1585,6 +1603,11 @@ pub fn survey(state: AppState) {
     state.connection.set(Connection::Asking);
     spawn_local(async move {
         let found = server::survey(state).await;
+        if let Some(back) = back() {
+            for model in &found.models {
+                back.engine.know_model(&model.name, &model.size);
+            }
+        }
         state.models.set(found.models);
         state.checks.set(found.checks);
         state.connection.set(found.connection);

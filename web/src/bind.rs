@@ -10,6 +10,7 @@ use palimpsest_core::context::{Cause, Recalled, Setup};
 use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
+use palimpsest_core::model::Reliability;
 use palimpsest_core::policy::Policy;
 use palimpsest_core::record::{Pin, PinKind};
 use palimpsest_core::rendition::ReducedKind;
@@ -21,6 +22,7 @@ use palimpsest_engine::session::{HistoryItem, Snapshot};
 use palimpsest_engine::{Head, SessionInfo};
 use palimpsest_tokens::Source;
 
+use crate::text::{T, fill};
 use crate::view::budget::{Age, Budget, Kind, Segment};
 use crate::view::card::{Card, Done, Stage, State};
 use crate::view::layer::LayerView;
@@ -546,6 +548,26 @@ fn words(part: &Part) -> String {
     }
 }
 
+/// How far a session can be trusted, in a sentence or two; empty while it was not compacted.
+pub fn trust(now: &Reliability, compactions: u32) -> String {
+    if compactions == 0 {
+        return String::new();
+    }
+    let mut words = fill(
+        T::Trust,
+        &[&now.percent.to_string(), &compactions.to_string()],
+    );
+    if let Some(class) = now.class {
+        let (from, to) = class.recommended_maximum();
+        let (least, most) = class.expected_compression();
+        let numbers = [from, to, least, most].map(|n| n.to_string());
+        let numbers: Vec<&str> = numbers.iter().map(String::as_str).collect();
+        words.push(' ');
+        words.push_str(&fill(T::TrustModel, &numbers));
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
@@ -657,6 +679,7 @@ mod tests {
             messages: 4,
             covered_tokens: 900,
             quoted: vec![3],
+            summarised: Vec::new(),
             retention: 1.0,
             dropped: Vec::new(),
             reread: after,
@@ -669,6 +692,8 @@ mod tests {
             segments_before: Vec::new(),
             segments_after: Vec::new(),
             took: None,
+            verification: None,
+            stages: Vec::new(),
         }
     }
 

@@ -49,12 +49,16 @@ pub enum Command {
     Title(String),
     /// Save the session as a file: Markdown, or JSON.
     Export(Format),
+    /// Do not wait for the summary model.
+    Skip,
+    /// Go on in a new session.
+    Rollover,
     /// Say what there is.
     Help,
 }
 
 /// The names, as [`Command::Help`] lists them.
-pub const NAMES: [(&str, T); 16] = [
+pub const NAMES: [(&str, T); 18] = [
     ("/compact [focus]", T::HelpCompact),
     ("/preview [focus]", T::HelpPreview),
     ("/undo", T::HelpUndo),
@@ -70,6 +74,8 @@ pub const NAMES: [(&str, T); 16] = [
     ("/model name", T::HelpModel),
     ("/title words", T::HelpTitle),
     ("/export md | json | log | request | system", T::HelpExport),
+    ("/skip", T::HelpSkip),
+    ("/rollover", T::HelpRollover),
     ("/help", T::HelpHelp),
 ];
 
@@ -128,6 +134,8 @@ pub fn read(text: &str) -> Input {
         "goal" => Input::Command(Command::Goal(argument)),
         "decide" if !argument.is_empty() => Input::Command(Command::Decide(argument)),
         "pin" if !argument.is_empty() => Input::Command(Command::Pin(argument)),
+        "skip" => Input::Command(Command::Skip),
+        "rollover" => Input::Command(Command::Rollover),
         "help" => Input::Command(Command::Help),
         _ => Input::Unknown(format!("/{name}")),
     }
@@ -158,6 +166,8 @@ mod tests {
             Input::Command(Command::Compact(String::new())),
         );
         check("/undo", Input::Command(Command::Undo));
+        check("/skip", Input::Command(Command::Skip));
+        check("/rollover", Input::Command(Command::Rollover));
         check("/lift 2", Input::Command(Command::Lift(2)));
         check("/lift two", Input::Unknown("/lift two".into()));
         check(

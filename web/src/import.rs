@@ -2,8 +2,9 @@
 
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::goal::Goal;
-use palimpsest_core::message::Origin;
-use palimpsest_core::record::Pin;
+use palimpsest_core::message::{Origin, Part, Role};
+use palimpsest_core::record::{Pin, Records};
+use palimpsest_core::retention::constraints;
 use palimpsest_engine::rows::content_hash;
 use palimpsest_engine::session::NewMessage;
 use serde_json::Value;
@@ -25,7 +26,7 @@ pub struct Imported {
     pub messages: Vec<NewMessage>,
     /// Its goal, in a file of ours. Counts only if the person accepts it.
     pub goal: Option<Goal>,
-    /// Its pins, in a file of ours. They count only if the person accepts them.
+    /// Its pins, in a file of ours; else the demands in the user's words. They count only if the person accepts them.
     pub pins: Vec<Pin>,
 }
 
@@ -135,6 +136,7 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
         .chars()
         .take(80)
         .collect();
+    let demands = demands(&messages);
     let own = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
     Ok(Imported {
         id: own_id(value).unwrap_or(hash),
@@ -142,8 +144,22 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
         system,
         messages,
         goal: serde_json::from_value(own("goal")).unwrap_or_default(),
-        pins: serde_json::from_value(own("pins")).unwrap_or_default(),
+        pins: serde_json::from_value(own("pins")).unwrap_or(demands),
     })
+}
+
+/// The demands in the user's words: offered as pins, which count only if the person accepts them (S7).
+fn demands(messages: &[NewMessage]) -> Vec<Pin> {
+    let mut records = Records::default();
+    for (from, message) in messages.iter().enumerate() {
+        let texts = message.parts.iter().map(Part::words);
+        if message.role == Role::User {
+            for constraint in texts.flat_map(constraints) {
+                records.constrain(from as u32, &constraint);
+            }
+        }
+    }
+    records.pins
 }
 
 /// The identifier of a session of ours: the same session again is no second one.
@@ -247,7 +263,6 @@ fn open_webui(value: &Value) -> Option<Vec<Value>> {
 
 #[cfg(test)]
 mod tests {
-    use palimpsest_core::message::Role;
 
     use super::*;
 
@@ -305,6 +320,21 @@ mod tests {
         assert_eq!(read_in.id, one(text, "other.json").id);
         let wrapped = format!(r#"{{"title":" Auth ","messages":{text}}}"#);
         assert_eq!(one(&wrapped, "talk.json").title, "Auth");
+    }
+
+    /// S7: the user's demands are offered as pins, a newer one in place of the older; not those of models and tools, and none
+    /// if the person does not accept them.
+    #[test]
+    fn demands_are_offered() {
+        let text = r#"[{"role":"user","content":"Always answer in English. What is up?"},
+            {"role":"assistant","content":"Never open the oven."},
+            {"role":"user","content":"From now on always answer in German."}]"#;
+        let mut read_in = one(text, "talk.json");
+        let pins: Vec<&str> = read_in.pins.iter().map(|p| p.text.as_str()).collect();
+        assert_eq!(pins.last(), Some(&"From now on always answer in German."));
+        assert!(!pins.iter().any(|p| p.contains("oven")));
+        read_in.decline_system();
+        assert_eq!(read_in.pins, []);
     }
 
     /// S7: system lines that are not taken become quoted text at the beginning, of an import's origin.

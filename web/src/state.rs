@@ -57,6 +57,10 @@ pub struct AppState {
     pub goal: Signal<Option<GoalView>>,
     /// Its pinned lines, decisions and constraints.
     pub pins: Signal<Vec<PinView>>,
+    /// Changes of the goal that a summary proposed: number and sentence.
+    pub proposals: Signal<Vec<(u32, String)>>,
+    /// How far it can be trusted after its compactions; empty while it was not compacted.
+    pub trust: Signal<String>,
     /// Its snapshots, newest first.
     pub snapshots: Signal<Vec<SnapshotView>>,
     /// Passages quoted for the last question.
@@ -135,6 +139,8 @@ impl AppState {
             sent: Signal::default(),
             goal: Signal::default(),
             pins: Signal::default(),
+            proposals: Signal::default(),
+            trust: Signal::default(),
             snapshots: Signal::default(),
             quotes: Signal::default(),
             preview: Signal::default(),

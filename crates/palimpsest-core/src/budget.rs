@@ -86,6 +86,9 @@ pub struct Budget {
     /// Tokens the server has to read at the next request: all of them after a change of what stands before the last
     /// messages, else what was added since it last counted.
     pub reread: u32,
+    /// What the tier's prompt budget leaves beside the system prompt (B2). Gates only seed 1's trigger.
+    #[serde(default)]
+    pub checkpoint_budget: u32,
     /// The stretches in window order.
     pub segments: Vec<Segment>,
     /// The watermark and its rules; `None` where there is no mark and the policy sets none.
@@ -258,7 +261,14 @@ impl Context {
     /// As [`Self::trigger`], with `fixed` tokens of system, tools, records and layers.
     fn trigger_at(&self, fixed: u32) -> u32 {
         let shares = &self.setup.shares;
+        // seed 1 makes checkpoints only where its prompt budget leaves room for them
+        let cascades = !self.setup.policy.fading.sizes().is_empty();
+        let gated = cascades && self.checkpoint_budget() == 0;
         let fills = self.setup.policy.triggers.iter().filter_map(|t| match t {
+            Trigger::Fill {
+                of: Denominator::WindowLessTier,
+                ..
+            } if gated => None,
             Trigger::Fill { of, at } => Some(match of {
                 Denominator::Available => shares.trigger(fixed, *at),
                 Denominator::WindowLessFixed => {
@@ -267,7 +277,8 @@ impl Context {
                 }
                 Denominator::Window => (f64::from(shares.window) * f64::from(*at)) as u32,
                 Denominator::WindowLessTier => {
-                    let tier = crate::model::Tier::of(shares.window).prompt_budget();
+                    let tier = crate::model::Tier::of(shares.window);
+                    let tier = self.setup.policy.prompt_budgets.of(tier);
                     let room = shares
                         .window
                         .saturating_sub(tier)
@@ -278,6 +289,13 @@ impl Context {
             _ => None,
         });
         fills.min().unwrap_or(shares.limit).min(shares.limit)
+    }
+
+    /// max(0, the tier's prompt budget − the system prompt) (B2).
+    pub fn checkpoint_budget(&self) -> u32 {
+        let tier = crate::model::Tier::of(self.setup.shares.window);
+        let system = self.rendered.system_tokens;
+        crate::model::checkpoint_budget(&self.setup.policy.prompt_budgets, tier, system)
     }
 
     /// Whether the policy asks for a compaction now. The bound of estimated counts is added: "80 %" is
@@ -448,6 +466,7 @@ impl Context {
             until_trigger: trigger.saturating_sub(used.tokens),
             free: shares.limit.saturating_sub(used.tokens),
             over: used.tokens.saturating_sub(shares.limit),
+            checkpoint_budget: self.checkpoint_budget(),
             used,
             segments,
             watermark: self.mark_report(),

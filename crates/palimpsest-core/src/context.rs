@@ -86,6 +86,11 @@ pub enum Cause {
     Arrival,
     /// A watermark was asked for, or a message anchored.
     Mark,
+    /// A layer that had been cut was written again by a model, shorter still (C4).
+    Rewritten {
+        /// The layer.
+        layer: LayerId,
+    },
     /// An offloaded result came back.
     Returned {
         /// The message that holds it.
@@ -165,6 +170,24 @@ impl View {
         self.reduced
             .get(&seq)
             .map_or(Rendition::Verbatim, |r| Rendition::Reduced(r))
+    }
+
+    /// Gives a new number to every layer of `before` that is another text here: a stored layer never changes, so that
+    /// undo and snapshots show the very text again.
+    pub fn number_changed_layers(&mut self, before: &Self) {
+        let next = &mut self.next_layer;
+        for layer in &mut self.layers {
+            let old = before.layers.iter().find(|old| old.id == layer.id);
+            if let Some(old) = old.filter(|old| !Rc::ptr_eq(old, layer)) {
+                *layer = Rc::new(Layer {
+                    id: *next,
+                    replaces: vec![old.id],
+                    compressions: old.compressions + 1,
+                    ..(**layer).clone()
+                });
+                *next += 1;
+            }
+        }
     }
 
     /// The note of that number.

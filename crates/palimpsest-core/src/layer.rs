@@ -98,6 +98,9 @@ pub struct Layer {
     pub rank: u32,
     /// The compaction of the session that wrote it, from 1.
     pub number: u32,
+    /// How often what it covers was made shorter: 1 when first written, one more each time it fades or merges.
+    #[serde(default = "once")]
+    pub compressions: u32,
     /// When its first form was written; milliseconds since 1970.
     pub created: f64,
     /// When this form was written.
@@ -106,6 +109,9 @@ pub struct Layer {
     pub replaces: Vec<LayerId>,
     /// Who wrote the summary.
     pub author: Author,
+    /// This form was cut from its notes without a model: one may write it again while nothing else is to do (C4).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
     /// Facts found in the new window ÷ facts in the source, 0 to 1 (P9).
     pub retention: f32,
     /// Facts that are in no part of the window any more.
@@ -119,6 +125,10 @@ pub struct Layer {
     /// Next steps found in the source.
     #[serde(default)]
     pub next_steps: Vec<String>,
+}
+
+const fn once() -> u32 {
+    1
 }
 
 impl Layer {

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::condense::CondenseOptions;
 use crate::error::CoreError;
+use crate::layer::Level;
+use crate::model::TierBudgets;
 use crate::pass::PassKind;
 use crate::pass::dedupe::DedupeOptions;
 use crate::watermark::Marks;
@@ -228,6 +230,28 @@ pub enum Fading {
     },
 }
 
+/// What decides the level of a new layer (P4).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Levels {
+    /// Its age: a new one is detailed.
+    #[default]
+    Age,
+    /// How much it covers, as seed 1 has it: over 3,000 tokens compact, over 2,000 moderate, else detailed.
+    Size,
+}
+
+impl Levels {
+    /// The level of a new layer that covers so many tokens.
+    pub(crate) const fn of(self, covered: u32) -> Level {
+        match (self, covered) {
+            (Self::Size, 3_001..) => Level::Compact,
+            (Self::Size, 2_001..) => Level::Moderate,
+            _ => Level::Detailed,
+        }
+    }
+}
+
 /// The form a summary is asked for in (P5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -263,6 +287,9 @@ pub struct Policy {
     /// A line before the layers, such as `[Compressed History]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot_prefix: Option<String>,
+    /// What decides the level of a new layer.
+    #[serde(default)]
+    pub levels: Levels,
     /// How layers age.
     pub fading: Fading,
     /// The form of summaries.
@@ -275,6 +302,9 @@ pub struct Policy {
     /// Whether tool output is condensed as it arrives (T2). Else at a compaction.
     #[serde(default)]
     pub on_arrival: bool,
+    /// What a system prompt may take before it is warned of, by tier (B2).
+    #[serde(default)]
+    pub prompt_budgets: TierBudgets,
     /// How tool output is condensed (T2, T3).
     #[serde(default)]
     pub tool_output: CondenseOptions,

@@ -11,6 +11,7 @@ mod ladder;
 mod metadata;
 mod outcome;
 mod prepare;
+mod rewrite;
 mod summarize;
 mod update;
 mod verify;
@@ -36,6 +37,7 @@ pub(crate) mod shrinking {
 pub use caution::Caution;
 pub use outcome::Outcome;
 pub use prepare::JobPassage;
+pub use rewrite::Rewrite;
 pub use summarize::{JobId, SummaryJob, SuppliedSummary};
 
 /// What a run aims at.
@@ -137,6 +139,28 @@ impl Refusal {
     }
 }
 
+/// What the last stage found.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Verification {
+    /// Whether the new window fits.
+    pub valid: bool,
+    /// What it holds.
+    pub tokens: u32,
+    /// What it may hold.
+    pub limit: u32,
+    /// Facts found in it ÷ facts of what was covered.
+    pub retention: f32,
+}
+
+/// How long one stage took. Core has no clock: whoever drives the run measures.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StageTime {
+    /// The stage.
+    pub stage: Stage,
+    /// Milliseconds; for [`Stage::Summarize`] with what was waited for a model.
+    pub ms: f64,
+}
+
 /// What a finished run did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -156,6 +180,10 @@ pub struct RunReport {
     pub covered_tokens: u32,
     /// The user's words that stay verbatim in the slot.
     pub quoted: Vec<Seq>,
+    /// The user's newly covered words past their share: they stand in the summary only, their demands in the records
+    /// (P3).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub summarised: Vec<Seq>,
     /// Facts found in the new window ÷ facts of what was covered.
     pub retention: f32,
     /// Facts that the new window does not hold any more.
@@ -188,6 +216,12 @@ pub struct RunReport {
     /// How long it took, in milliseconds. Core has no clock: whoever drives the run fills it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<f64>,
+    /// What the last stage found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// How long each stage took, in their order, where that was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageTime>,
 }
 
 impl RunReport {
@@ -311,52 +345,58 @@ impl Run {
 
     /// Goes on until a summary is needed or the run is over.
     pub fn step(&mut self) -> Step {
-        if let Some(step) = &self.ended {
-            return step.clone();
-        }
-        if let Some(job) = &self.waiting {
-            return Step::Need(Box::new(job.clone()));
-        }
-        match self.advance() {
-            Ok(step) | Err(step) => step,
+        loop {
+            if let Some(step) = self.tick() {
+                return step;
+            }
         }
     }
 
-    fn advance(&mut self) -> Result<Step, Step> {
-        loop {
-            match self.stage {
-                Stage::Identify => {
-                    if self.plan.is_none() {
-                        self.identify().map_err(|r| self.end(r))?;
-                    }
-                    self.stage = Stage::Prepare;
-                }
-                Stage::Prepare => {
-                    self.prepare();
-                    self.stage = Stage::Summarize;
-                }
-                Stage::Summarize => {
-                    if let Some(job) = self.next_job() {
-                        return Ok(Step::Need(Box::new(job)));
-                    }
-                    self.stage = Stage::Checkpoint;
-                }
-                Stage::Checkpoint => {
-                    self.checkpoint();
-                    self.stage = Stage::Update;
-                }
-                Stage::Update => {
-                    self.update();
-                    self.stage = Stage::Verify;
-                }
-                Stage::Verify => {
-                    let proposal = self.verify().map_err(|r| self.end(r))?;
-                    let step = Step::Done(Box::new(proposal));
-                    self.ended = Some(step.clone());
-                    return Ok(step);
-                }
-            }
+    /// Does one stage. `None` means that the next one is to come; [`Self::cancel`] stops between any two.
+    pub fn tick(&mut self) -> Option<Step> {
+        if let Some(step) = &self.ended {
+            return Some(step.clone());
         }
+        if let Some(job) = &self.waiting {
+            return Some(Step::Need(Box::new(job.clone())));
+        }
+        self.stage = match self.stage {
+            Stage::Identify => {
+                if self.plan.is_none()
+                    && let Err(refusal) = self.identify()
+                {
+                    return Some(self.end(refusal));
+                }
+                Stage::Prepare
+            }
+            Stage::Prepare => {
+                self.prepare();
+                Stage::Summarize
+            }
+            Stage::Summarize => {
+                if let Some(job) = self.next_job() {
+                    return Some(Step::Need(Box::new(job)));
+                }
+                Stage::Checkpoint
+            }
+            Stage::Checkpoint => {
+                self.checkpoint();
+                Stage::Update
+            }
+            Stage::Update => {
+                self.update();
+                Stage::Verify
+            }
+            Stage::Verify => {
+                let step = match self.verify() {
+                    Ok(proposal) => Step::Done(Box::new(proposal)),
+                    Err(refusal) => return Some(self.end(refusal)),
+                };
+                self.ended = Some(step.clone());
+                return Some(step);
+            }
+        };
+        None
     }
 
     fn end(&mut self, refusal: Refusal) -> Step {

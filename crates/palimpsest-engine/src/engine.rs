@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::counting::Counting;
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA, SessionInfo};
-use crate::ports::{Durability, Expect, KeyPart, Op, Query, Store, StoreError, Table, World};
+use crate::ports::{Durability, KeyPart, Op, Query, Store, StoreError, Table, World};
 use crate::profile;
 use crate::rows::{hex, key, seal, session_key, unseal};
 use crate::session::{Inner, Session};
@@ -95,6 +95,8 @@ pub struct Engine {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) world: World,
     pub(crate) counting: Rc<RefCell<Counting>>,
+    /// What providers say about the sizes of their models.
+    pub(crate) sizes: Rc<RefCell<BTreeMap<String, String>>>,
     secret: [u8; 16],
     open: Rc<RefCell<BTreeMap<String, Weak<Inner>>>>,
 }
@@ -140,6 +142,7 @@ impl Engine {
             store,
             world,
             counting: Rc::new(counting),
+            sizes: Rc::default(),
             secret,
             open: Rc::default(),
         })
@@ -211,7 +214,16 @@ impl Engine {
     }
 
     /// As [`Self::create`], with an identifier of the host's.
-    pub async fn create_with_id(
+    pub async fn create_with_id(&self, id: &str, new: NewSession) -> Result<Session, EngineError> {
+        let session = self.draft(id, new).await?;
+        session.edit_head(|_| {}).await?;
+        self.remember(id, &session);
+        Ok(session)
+    }
+
+    /// A session that is in no store yet: its first write makes it, in one transaction with what that writes. Refused
+    /// there if the identifier is taken.
+    pub(crate) async fn draft(
         &self,
         id: &str,
         mut new: NewSession,
@@ -233,63 +245,17 @@ impl Engine {
         )?;
         let records = Records {
             revision: 1,
-            ..Records::with_system(new.system)
+            ..Records::with_system(std::mem::take(&mut new.system))
         };
         records.check_room(new.window, counter.as_ref())?;
         let lease = self.store.claim(id, false).await?;
-        let now = self.world.clock.now();
-        let head = Head {
-            epoch: lease.epoch,
-            version: 1,
-            schema: SCHEMA,
-            revision: 0,
-            last_revision: 0,
-            tip: None,
-            last_seq: None,
-            messages: 0,
-            tokens: 0,
-            records: 1,
-            titled: !new.title.is_empty(),
-            title: new.title,
-            model: new.model,
-            window: new.window,
-            policy: new.policy,
-            thinking: new.thinking,
-            created: now,
-            updated: now,
-            deleted_at: None,
-            pinned: false,
-            strikes: 0,
-            snapshots: 0,
-            provider: new.provider,
-            mode: new.mode,
-            config: new.config,
-            profile: new.profile,
-            continues: None,
-        };
-        let ops = vec![
-            Op::Add {
-                table: Table::Records,
-                key: key(id, 1),
-                value: seal(&records)?,
-            },
-            Op::Put {
-                table: Table::Heads,
-                key: session_key(id),
-                value: head_json(&head)?,
-            },
-        ];
-        self.store
-            .apply(
-                &lease,
-                Some(Expect { version: None }),
-                ops,
-                Durability::Strict,
-            )
-            .await?;
-        let session = Session::begin(self, id, lease, head, setup, records);
-        self.remember(id, &session);
-        Ok(session)
+        let head = first_head(new, lease.epoch, self.world.clock.now());
+        let first = vec![Op::Add {
+            table: Table::Records,
+            key: key(id, 1),
+            value: seal(&records)?,
+        }];
+        Ok(Session::begin(self, id, lease, head, setup, records, first))
     }
 
     /// Opens a session: from its head, as it was left. `take_over` reads it anew even if it is open here:
@@ -310,15 +276,10 @@ impl Engine {
         Session::follow(self, id).await
     }
 
-    fn remember(&self, id: &str, session: &Session) {
+    pub(crate) fn remember(&self, id: &str, session: &Session) {
         let mut open = self.open.borrow_mut();
         open.retain(|_, inner| inner.strong_count() > 0);
         open.insert(id.to_owned(), session.downgrade());
-    }
-
-    /// Lets go of a session that was written past its own memory: it is read again when it is opened.
-    pub(crate) fn forget(&self, id: &str) {
-        self.open.borrow_mut().remove(id);
     }
 
     /// Another title.
@@ -393,6 +354,40 @@ impl Engine {
             .apply(&lease, None, ops, Durability::Strict)
             .await?;
         Ok(purged)
+    }
+}
+
+/// The head of a session that begins.
+pub(crate) fn first_head(new: NewSession, epoch: u32, now: f64) -> Head {
+    Head {
+        epoch,
+        version: 0,
+        schema: SCHEMA,
+        revision: 0,
+        last_revision: 0,
+        tip: None,
+        last_seq: None,
+        messages: 0,
+        tokens: 0,
+        records: 1,
+        titled: !new.title.is_empty(),
+        title: new.title,
+        model: new.model,
+        window: new.window,
+        policy: new.policy,
+        thinking: new.thinking,
+        created: now,
+        updated: now,
+        deleted_at: None,
+        pinned: false,
+        strikes: 0,
+        snapshots: 0,
+        warned: false,
+        provider: new.provider,
+        mode: new.mode,
+        config: new.config,
+        profile: new.profile,
+        continues: None,
     }
 }
 

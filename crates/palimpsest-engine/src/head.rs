@@ -62,6 +62,9 @@ pub struct Head {
     /// Automatic runs in a row that did not help (I9).
     #[serde(default)]
     pub strikes: u8,
+    /// That the conversation was compacted often has been said (G7).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warned: bool,
     /// Snapshots taken so far.
     #[serde(default)]
     pub snapshots: u32,

@@ -28,4 +28,4 @@ pub use head::{Head, SessionInfo};
 pub use memory::MemoryStore;
 pub use profile::{ModelPolicy, Profile};
 pub use session::Session;
-pub use transfer::{Accept, Format, Transfer, TransferError};
+pub use transfer::{Accept, Format, Rejected, Transfer, TransferError};

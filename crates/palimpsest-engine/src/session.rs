@@ -18,6 +18,7 @@ mod rollover;
 mod send;
 mod snapshots;
 mod tools;
+mod trust;
 mod view;
 
 use std::cell::RefCell;
@@ -36,8 +37,8 @@ use palimpsest_core::window::Window;
 use crate::engine::{Engine, head_json};
 use crate::error::EngineError;
 use crate::event::{Event, Listeners};
-use crate::head::Head;
-use crate::ports::{Abort, Durability, Expect, Lease, Op, Table};
+use crate::head::{Head, SCHEMA};
+use crate::ports::{Abort, Durability, Expect, Lease, Op, StoreError, Table};
 use crate::rows::session_key;
 
 pub use append::NewMessage;
@@ -66,8 +67,8 @@ pub(crate) struct State {
     /// Which revision stored each shorter form.
     pub(crate) stored_forms: BTreeMap<Seq, u32>,
     pub(crate) snapshots: Vec<Snapshot>,
-    /// The index over what is covered, made when it is first asked.
-    pub(crate) covered_index: RefCell<Option<recall::CoveredIndex>>,
+    /// The index over what is covered: it follows the layers; after opening it is made when it is first asked.
+    pub(crate) covered_index: RefCell<recall::CoveredIndex>,
     /// The compaction that runs now.
     pub(crate) compaction: Option<compact::Running>,
     /// A run that gave way to the user's message: it goes on where it stopped (P7).
@@ -93,8 +94,9 @@ pub(crate) struct Inner {
     secret: [u8; 16],
     pub(crate) state: RefCell<State>,
     pub(crate) listeners: Listeners,
-    /// Writes one after the other: each names the head's version.
-    writing: Mutex<()>,
+    /// Writes one after the other: each names the head's version. While the session is in no store yet: the rows that
+    /// go with its first write.
+    writing: Mutex<Option<Vec<Op>>>,
     /// Compactions one after the other.
     pub(crate) compacting: Mutex<()>,
 }
@@ -125,6 +127,7 @@ impl Session {
         head: Head,
         setup: Setup,
         records: Records,
+        first: Vec<Op>,
     ) -> Self {
         let context = Context::new(setup, records, engine.counter_for(&head.model));
         Self::with_state(
@@ -146,10 +149,17 @@ impl Session {
                 partial: None,
                 host_run: None,
             },
+            Some(first),
         )
     }
 
-    pub(crate) fn with_state(engine: &Engine, id: &str, lease: Lease, state: State) -> Self {
+    pub(crate) fn with_state(
+        engine: &Engine,
+        id: &str,
+        lease: Lease,
+        state: State,
+        first: Option<Vec<Op>>,
+    ) -> Self {
         Self(Rc::new(Inner {
             engine: engine.clone(),
             id: id.to_owned(),
@@ -157,7 +167,7 @@ impl Session {
             secret: palimpsest_core::fence::session_secret(&engine.secret(), id),
             state: RefCell::new(state),
             listeners: Listeners::default(),
-            writing: Mutex::new(()),
+            writing: Mutex::new(first),
             compacting: Mutex::new(()),
         }))
     }
@@ -255,9 +265,12 @@ impl Session {
         plan: impl FnOnce(&State) -> Result<(Change, T), EngineError>,
         done: impl FnOnce(&mut State, T),
     ) -> Result<(), EngineError> {
-        let turn = self.0.writing.lock().await;
+        let mut turn = self.0.writing.lock().await;
         let (mut change, carry, expect) = {
             let state = self.0.state.borrow();
+            if state.head.schema > SCHEMA {
+                return Err(StoreError::Newer.into());
+            }
             let (mut change, carry) = plan(&state)?;
             change.head.version = state.head.version + 1;
             change.head.epoch = self.0.lease.epoch;
@@ -266,10 +279,13 @@ impl Session {
                 change,
                 carry,
                 Expect {
-                    version: Some(state.head.version),
+                    version: turn.is_none().then_some(state.head.version),
                 },
             )
         };
+        if let Some(first) = &*turn {
+            change.ops.splice(0..0, first.iter().cloned());
+        }
         let value = head_json(&change.head)?;
         change.ops.push(Op::Put {
             table: Table::Heads,
@@ -281,10 +297,12 @@ impl Session {
             .store
             .apply(&self.0.lease, Some(expect), change.ops, durability)
             .await?;
+        *turn = None;
         {
             let mut state = self.0.state.borrow_mut();
             state.head = change.head;
             done(&mut state, carry);
+            recall::follow(&state);
         }
         drop(turn);
         let version = self.0.state.borrow().head.version;

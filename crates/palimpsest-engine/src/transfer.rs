@@ -13,9 +13,9 @@ mod session_json;
 mod time;
 
 use palimpsest_core::layer::Layer;
-use palimpsest_core::message::{Message, Origin};
+use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::note::Note;
-use palimpsest_core::record::Records;
+use palimpsest_core::record::{Found, Records};
 use palimpsest_core::rendition::Reduced;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -153,6 +153,118 @@ impl Transfer {
     }
 }
 
+/// A line of a file that was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rejected {
+    /// Counted from 1.
+    pub line: usize,
+    /// The first byte of the file that is no UTF-8.
+    pub offset: usize,
+}
+
+impl Transfer {
+    /// Reads the bytes of a file. In JSON Lines a line that is no UTF-8 is left out and named, and what follows it follows
+    /// the message before it; any other file is refused whole, with the place.
+    pub fn read_bytes(bytes: &[u8]) -> Result<(Self, Vec<Rejected>), TransferError> {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return Ok((Self::read(text)?, Vec::new()));
+        }
+        let mut good = String::new();
+        let mut rejected = Vec::new();
+        let mut offset = 0;
+        for (n, line) in bytes.split_inclusive(|b| *b == b'\n').enumerate() {
+            match std::str::from_utf8(line) {
+                Ok(line) => good.push_str(line),
+                Err(error) => rejected.push(Rejected {
+                    line: n + 1,
+                    offset: offset + error.valid_up_to(),
+                }),
+            }
+            offset += line.len();
+        }
+        let first = rejected.first().copied();
+        if !json_lines::is_ours(&good) {
+            return Err(
+                first.map_or(TransferError::Unknown, |at| TransferError::Damaged {
+                    line: at.line,
+                    why: format!("byte {} is no UTF-8", at.offset),
+                }),
+            );
+        }
+        let mut read = json_lines::read(&good)?;
+        read.close_gaps();
+        Ok((read, rejected))
+    }
+
+    /// Lets every message whose parent is not there follow the one before it; what covered or shortened a lost message is
+    /// let go of.
+    fn close_gaps(&mut self) {
+        let there: std::collections::BTreeSet<u32> = self.messages.iter().map(|m| m.seq).collect();
+        for message in &mut self.messages {
+            if message.parent.is_some_and(|p| !there.contains(&p)) {
+                message.parent = there.range(..message.seq).next_back().copied();
+            }
+        }
+        if self.facts.tip.is_some_and(|tip| !there.contains(&tip)) {
+            self.facts.tip = there.last().copied();
+        }
+        self.forms.retain(|(seq, _)| there.contains(seq));
+        self.view = None;
+    }
+
+    /// System lines of a file that is not ours: the first is the system prompt where the user vouches for it, every other
+    /// one is quoted text (S7, I8).
+    fn place_system_lines(&mut self, accept: Accept) {
+        let own = self.records.revision > 0;
+        if own && accept == Accept::Everything {
+            return;
+        }
+        if accept == Accept::Everything
+            && self.records.system.is_empty()
+            && self
+                .messages
+                .first()
+                .is_some_and(|m| m.role == Role::System)
+        {
+            let first = self.messages.remove(0);
+            self.records.system = first.words();
+            for message in &mut self.messages {
+                if message.parent == Some(first.seq) {
+                    message.parent = None;
+                }
+            }
+        }
+        for message in self.messages.iter_mut().filter(|m| m.role == Role::System) {
+            message.role = Role::User;
+            message.origin = Origin::Import;
+            let words = message.words();
+            message.parts = vec![Part::text(format!(
+                "[System line of the imported conversation]\n{words}"
+            ))];
+        }
+    }
+
+    /// The demands in the user's words, for a file that brings no records of its own: they are offered as pins, and count
+    /// where the user vouches for the file (S7).
+    pub fn demands(&self) -> Found {
+        let mut found = Found::default();
+        if self.view.is_some() || !self.records.pins.is_empty() {
+            return found;
+        }
+        let said = path(self);
+        let users = said
+            .iter()
+            .filter(|m| m.role == Role::User && m.origin == Origin::Host);
+        for message in users {
+            let constraints = palimpsest_core::retention::constraints(&message.words());
+            found
+                .constraints
+                .extend(constraints.into_iter().map(|c| (message.seq, c)));
+        }
+        found
+    }
+}
+
 impl Session {
     /// The session as a file.
     pub async fn export(&self, format: Format) -> Result<String, EngineError> {
@@ -202,8 +314,13 @@ impl Session {
 impl Engine {
     /// Makes a session of a file. The same file again opens the session that is there, and adds what the file has
     /// more (S7).
-    pub async fn import(&self, transfer: Transfer, accept: Accept) -> Result<Session, EngineError> {
+    pub async fn import(
+        &self,
+        mut transfer: Transfer,
+        accept: Accept,
+    ) -> Result<Session, EngineError> {
         let id = import_id(&transfer, accept);
+        transfer.place_system_lines(accept);
         match self.open(&id, false).await {
             Ok(session) => {
                 merge(&session, &transfer, accept).await?;
@@ -232,24 +349,24 @@ impl Engine {
             },
             ..defaults
         };
-        let session = self.create_with_id(&id, new).await?;
-        let result = match accept {
-            Accept::Everything => restore(&session, transfer).await,
-            Accept::Words => merge(&session, &transfer, accept).await,
-        };
-        if let Err(error) = result {
-            // an empty session would only stand in the way of another attempt
-            drop(session);
-            self.purge(&id).await?;
-            return Err(error);
+        // the session comes into being with what the file holds: one transaction (I6)
+        let session = self.draft(&id, new).await?;
+        match accept {
+            Accept::Everything => {
+                restore(&session, transfer).await?;
+                // what was written as rows is read as any other session
+                drop(session);
+                self.open(&id, true).await
+            }
+            Accept::Words => {
+                merge(&session, &transfer, accept).await?;
+                if session.head().version == 0 {
+                    session.edit_head(|_| {}).await?;
+                }
+                self.remember(&id, &session);
+                Ok(session)
+            }
         }
-        // what was written as rows is read as any other session
-        if accept == Accept::Everything {
-            drop(session);
-            self.forget(&id);
-            return self.open(&id, true).await;
-        }
-        Ok(session)
     }
 }
 
@@ -326,6 +443,7 @@ async fn restore(session: &Session, transfer: Transfer) -> Result<(), EngineErro
     let last = transfer.messages.last().map(|m| m.seq);
     let tip = path(&transfer).last().map(|m| m.seq);
     let count = path(&transfer).len() as u32;
+    let demands = transfer.demands();
     session
         .write(
             Durability::Strict,
@@ -338,10 +456,9 @@ async fn restore(session: &Session, transfer: Transfer) -> Result<(), EngineErro
                     let tokens = palimpsest_core::rendition::verbatim_tokens(message, counter);
                     ops.extend(message_ops(&id, message, tokens, epoch)?);
                 }
-                let records = Records {
-                    revision: head.records + 1,
-                    ..transfer.records
-                };
+                let mut records: Records = transfer.records.clone();
+                records.adopt(&demands);
+                records.revision = head.records + 1;
                 head.records = records.revision;
                 ops.push(Op::Add {
                     table: Table::Records,

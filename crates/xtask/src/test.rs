@@ -96,7 +96,7 @@ const STEPS: &[Step] = &[
     Step { name: "axe",         when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| file == "axe.test.mjs")]) },
     Step { name: "kills",       when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/durability", |file| file == "durability.test.mjs")]) },
     Step { name: "oracle",      when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(|m| vec![cargo(m, "test --release --manifest-path tests/oracle/Cargo.toml")]) },
-    Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 600, does: Does::Run(|m| vec![properties(m)]) },
+    Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(properties) },
     Step { name: "llama",       when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs"), node_tests(m, "tests/e2e", |file| file == "llama.test.mjs")]) },
 ];
 
@@ -129,13 +129,19 @@ fn with(mut command: Command, variables: &[(&str, &str)]) -> Command {
     command
 }
 
-/// The property tests with a million cases each instead of a few hundred.
-fn properties(machine: &Machine) -> Command {
+/// The invariants over a million random conversations, which print what they held; then every other property with
+/// fifty thousand cases instead of a few hundred.
+fn properties(machine: &Machine) -> Vec<Command> {
+    let invariants = cargo(
+        machine,
+        "test --release --package palimpsest-core --test invariants -- --nocapture",
+    );
     let packages = "--package palimpsest-tokens --package palimpsest-core --package palimpsest-engine --package palimpsest-ollama";
-    with(
-        cargo(machine, &format!("test --release --tests {packages}")),
-        &[("PROPTEST_CASES", "1000000")],
-    )
+    let others = cargo(machine, &format!("test --release --lib --tests {packages}"));
+    vec![
+        with(invariants, &[("INVARIANT_CASES", "1000000")]),
+        with(others, &[("PROPTEST_CASES", "50000")]),
+    ]
 }
 
 /// Cargo over every crate that runs on the host.

@@ -3,7 +3,7 @@
 use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState};
 use palimpsest_core::record::PinKind;
 use palimpsest_engine::error::EngineError;
-use palimpsest_engine::session::IfOver;
+use palimpsest_engine::session::{IfOver, proposal_sentence};
 use palimpsest_tokens::Estimator;
 
 use super::{Back, failed, list, note, show_all, show_head, toast, with_engine};
@@ -21,6 +21,7 @@ pub(super) fn show(back: &Back) {
     };
     let state = back.state;
     let records = session.records();
+    let context = session.context();
     let tokens = state.budget.with_untracked(|b| {
         let goal = |s: &&crate::view::budget::Segment| s.kind == crate::view::budget::Kind::Goal;
         b.as_ref().map_or(0, |b| {
@@ -33,10 +34,19 @@ pub(super) fn show(back: &Back) {
     state
         .pins
         .change(records.pins.iter().map(bind::pin).collect());
+    let proposals = session.proposals().into_iter();
+    state.proposals.change(
+        proposals
+            .map(|p| (p.id, proposal_sentence(&p.proposal.change)))
+            .collect(),
+    );
+    state.trust.change(bind::trust(
+        &session.reliability(),
+        context.view().compactions,
+    ));
     let mut snapshots: Vec<_> = session.snapshots().iter().map(bind::snapshot).collect();
     snapshots.reverse();
     state.snapshots.change(snapshots);
-    let context = session.context();
     state
         .quotes
         .change(bind::quotes(context.view().recalled.as_ref()));
@@ -168,6 +178,49 @@ pub fn unpin(id: u32) {
             failed(&back, &error);
         }
         show_all(&back).await;
+    });
+}
+
+/// Takes a proposal over into the goal, or turns it down for good.
+pub fn decide_proposal(id: u32, accept: bool) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let result = if accept {
+            session.accept_proposal(id).await.map(drop)
+        } else {
+            session.decline_proposal(id).await
+        };
+        if let Err(error) = result {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Does not wait for the summary model any longer: the deterministic summary is taken.
+pub fn skip_wait() {
+    with_engine(|back| async move {
+        if let Some(session) = back.session() {
+            session.skip_wait();
+        }
+    });
+}
+
+/// Goes on in a new session that starts from the layers and records of this one.
+pub fn roll_over() {
+    with_engine(|back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        match session.roll_over().await {
+            Ok(next) => {
+                list(&back).await;
+                super::open_now(&back, next.id(), false).await;
+            }
+            Err(error) => failed(&back, &error),
+        }
     });
 }
 

@@ -285,6 +285,8 @@ fn run(state: AppState, text: &str) -> bool {
             }
         }
         Command::Export(format) => act::export_session(format),
+        Command::Skip => act::skip_wait(),
+        Command::Rollover => act::roll_over(),
         Command::Help => open(Dialog::Keys),
     }
     true

@@ -33,8 +33,16 @@ pub fn notes() -> El {
                 }),
         )
         .child(goal(state))
+        .child(proposals(state))
         .child(pins(state))
         .child(layers(state))
+        .child(live(move || {
+            let words = state.trust.get();
+            if words.is_empty() {
+                return nothing();
+            }
+            el("p").class("sub trust").child(words).view()
+        }))
         .child(quotes(state))
         .child(snapshots(state))
         .child(system(state))
@@ -207,6 +215,34 @@ fn pin_line(pin: &PinView) -> El {
         "cross",
         move || act::unpin(id),
     ))
+}
+
+/// What a summary proposes for the goal: nothing of it counts until the person accepts it.
+fn proposals(state: AppState) -> AnyView {
+    live(move || {
+        let all = state.proposals.get();
+        if all.is_empty() {
+            return nothing();
+        }
+        let line = |(id, words): &(u32, String)| {
+            let id = *id;
+            let button = |label: T, sign: &'static str, accept: bool| {
+                small(format!("{}: {words}", t(label)), sign, move || {
+                    act::decide_proposal(id, accept);
+                })
+            };
+            el("li")
+                .child(el("span").attr("dir", "auto").child(words.clone()))
+                .child(button(T::Accept, "check", true))
+                .child(button(T::Decline, "cross", false))
+        };
+        el("section")
+            .attr("id", "proposals")
+            .child(el("h2").child(t(T::Proposed)))
+            .child(el("p").class("sub").child(t(T::ProposedHelp)))
+            .child(el("ul").class("marks").children(all.iter().map(line)))
+            .into_child()
+    })
 }
 
 /// Passages quoted for the last question: shown, and removable.

@@ -1,10 +1,11 @@
 //! The named policies.
 
 use super::{
-    Cover, Denominator, Escalation, Fading, Headings, KeepRecent, OnFailure, Pass, Policy,
+    Cover, Denominator, Escalation, Fading, Headings, KeepRecent, Levels, OnFailure, Pass, Policy,
     SlotRole, Trigger, UserWords,
 };
 use crate::condense::CondenseOptions;
+use crate::model::TierBudgets;
 use crate::pass::dedupe::DedupeOptions;
 use crate::watermark::Marks;
 
@@ -67,11 +68,13 @@ pub fn balanced() -> Policy {
         user_words: UserWords::Share,
         slot_role: SlotRole::User,
         slot_prefix: None,
+        levels: Levels::Age,
         fading: Fading::Notes,
         headings: Headings::Level,
         on_failure: OnFailure::Extractive,
         recall: true,
         on_arrival: false,
+        prompt_budgets: TierBudgets::default(),
         tool_output: CondenseOptions::default(),
         repeats: DedupeOptions::default(),
         marks: Marks::default(),

@@ -83,7 +83,9 @@ pub struct Ledger {
     pub dropped: Vec<Fact>,
 }
 
-/// Packs missing facts into at most `max_tokens` tokens, in the order of `emphasis` (P9, P6).
+/// Packs missing facts into at most `max_tokens` tokens, in the order of `emphasis` (P9, P6); within a class what says
+/// something rare first, since lines that are all alike say little. While later classes wait, one class (constraints
+/// excepted) takes at most half of the room that is left: a hundred decisions do not push out the only path.
 ///
 /// Sentences go in whole; paths and addresses as they are; a number, date, identifier or quote with the short
 /// sentence it stands in, or a few words around it, so that it still says something.
@@ -93,40 +95,58 @@ pub fn ledger(
     max_tokens: u32,
     counter: &dyn TokenCounter,
 ) -> Ledger {
-    let mut order: Vec<&Fact> = missing.iter().collect();
-    order.sort_by_key(|f| emphasis.rank(f.class));
     let mut out = Ledger::default();
-    let mut used = 0u32;
-    let mut held = Index::default();
-    let mut scratch = Vec::new();
-    let mut full_misses = 0u32;
-    for fact in order {
-        if held.holds(fact, &mut scratch) {
+    if missing.is_empty() {
+        return out;
+    }
+    let rare = rarity(missing);
+    let mut order: Vec<usize> = (0..missing.len()).collect();
+    order.sort_by_key(|&i| {
+        (
+            emphasis.rank(missing[i].class),
+            std::cmp::Reverse(rare[i]),
+            i,
+        )
+    });
+    let mut packing = Packing {
+        counter,
+        most: max_tokens,
+        used: 0,
+        held: Index::default(),
+        scratch: Vec::new(),
+        lines: Vec::new(),
+    };
+    let mut waiting: Vec<usize> = Vec::new();
+    let classes: Vec<&[usize]> = order
+        .chunk_by(|a, b| missing[*a].class == missing[*b].class)
+        .collect();
+    for (n, members) in classes.iter().enumerate() {
+        let left = max_tokens.saturating_sub(packing.used);
+        let last = n + 1 == classes.len();
+        let room = if last || missing[members[0]].class == FactClass::Constraint {
+            left
+        } else {
+            left / 2
+        };
+        packing.fill(missing, members, room, &mut waiting);
+    }
+    let mut left_out = Vec::new();
+    let rest = max_tokens.saturating_sub(packing.used);
+    packing.fill(missing, &waiting, rest, &mut left_out);
+    left_out.sort_unstable();
+    // each class in the order in which it was said
+    packing
+        .lines
+        .sort_by_key(|(i, _)| (emphasis.rank(missing[*i].class), *i));
+    let Packing {
+        lines, mut scratch, ..
+    } = packing;
+    out.lines = lines.into_iter().map(|(_, line)| line).collect();
+    for (i, fact) in missing.iter().enumerate() {
+        if left_out.binary_search(&i).is_ok() {
+            out.dropped.push(fact.clone());
+        } else {
             out.kept.push(fact.clone());
-            continue;
-        }
-        // Far past the end nothing fits any more; the rest is listed without being tried.
-        if full_misses > 24 {
-            out.dropped.push(fact.clone());
-            continue;
-        }
-        let full = line_for(fact);
-        let short = bare(&fact.text);
-        let room = max_tokens.saturating_sub(used + u32::from(!out.lines.is_empty()));
-        let mut placed = false;
-        for line in [full, short] {
-            if let Some(tokens) = counter.count_until(&line, room) {
-                used += tokens + u32::from(!out.lines.is_empty());
-                held.add(&line);
-                out.lines.push(line);
-                out.kept.push(fact.clone());
-                placed = true;
-                break;
-            }
-        }
-        if !placed {
-            full_misses += 1;
-            out.dropped.push(fact.clone());
         }
     }
     // Tokens of joined lines may differ from the sum by a few: the promise is about the joined text.
@@ -141,6 +161,93 @@ pub fn ledger(
     }
     out.dropped.sort_by_key(|f| emphasis.rank(f.class));
     out
+}
+
+/// Lines that are being chosen.
+struct Packing<'a> {
+    counter: &'a dyn TokenCounter,
+    most: u32,
+    used: u32,
+    held: Index,
+    scratch: Vec<u64>,
+    /// With the number of the fact each was written for.
+    lines: Vec<(usize, String)>,
+}
+
+impl Packing<'_> {
+    /// Takes facts in their order while they fit `room`; the others go to `waiting`.
+    fn fill(&mut self, facts: &[Fact], members: &[usize], room: u32, waiting: &mut Vec<usize>) {
+        let end = self.used.saturating_add(room).min(self.most);
+        let mut misses = 0u32;
+        for &i in members {
+            let fact = &facts[i];
+            if self.held.holds(fact, &mut self.scratch) {
+                continue;
+            }
+            // Far past the end nothing fits any more; the rest is listed without being tried.
+            if misses > 24 {
+                waiting.push(i);
+                continue;
+            }
+            let mark = u32::from(!self.lines.is_empty());
+            let left = end.saturating_sub(self.used + mark);
+            let fitting = [line_for(fact), bare(&fact.text)]
+                .into_iter()
+                .find_map(|line| {
+                    let tokens = self.counter.count_until(&line, left)?;
+                    Some((line, tokens))
+                });
+            match fitting {
+                Some((line, tokens)) => {
+                    self.used += tokens + mark;
+                    self.held.add(&line);
+                    self.lines.push((i, line));
+                }
+                None => {
+                    misses += 1;
+                    waiting.push(i);
+                }
+            }
+        }
+    }
+}
+
+/// How rare the words of each fact are among the facts of its class: the mean, over its three rarest words, of how many
+/// facts there are to one that says the word, as a power of two.
+fn rarity(facts: &[Fact]) -> Vec<u32> {
+    let mut all: HashMap<(FactClass, u64), u32> = HashMap::new();
+    let words: Vec<Vec<u64>> = facts
+        .iter()
+        .map(|fact| {
+            let mut words = Vec::new();
+            each_word(&fact.text, |w| words.push(w));
+            words.sort_unstable();
+            words.dedup();
+            for word in &words {
+                *all.entry((fact.class, *word)).or_default() += 1;
+            }
+            words
+        })
+        .collect();
+    let mut sizes: HashMap<FactClass, u32> = HashMap::new();
+    for fact in facts {
+        *sizes.entry(fact.class).or_default() += 1;
+    }
+    facts
+        .iter()
+        .zip(&words)
+        .map(|(fact, words)| {
+            let of = sizes.get(&fact.class).copied().unwrap_or(1);
+            let said = |w: &u64| all.get(&(fact.class, *w)).copied().unwrap_or(1).max(1);
+            let mut rare: Vec<u32> = words
+                .iter()
+                .map(|w| (of / said(w)).max(1).ilog2())
+                .collect();
+            rare.sort_unstable_by(|a, b| b.cmp(a));
+            rare.truncate(3);
+            rare.iter().sum::<u32>() * 4 / (rare.len() as u32).max(1)
+        })
+        .collect()
 }
 
 fn line_for(fact: &Fact) -> String {

@@ -203,10 +203,11 @@ impl Scanner {
             }
             if c == ':' && text[start + i..end].starts_with("://") {
                 let close = url_end(text, start + i + 3, end);
+                let before = &text[start..start + i];
                 let scheme = start
-                    + text[start..start + i]
-                        .rfind(|c: char| !c.is_ascii_alphanumeric() && c != '+')
-                        .map_or(0, |p| p + 1);
+                    + before
+                        .trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '+')
+                        .len();
                 if close > start + i + 5 && scheme < start + i {
                     self.known(FactClass::Url, scheme, close, out);
                     return close.max(start + i + 3);

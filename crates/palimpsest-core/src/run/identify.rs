@@ -387,13 +387,27 @@ impl Prefix {
     }
 }
 
-/// The words of a message that a summariser reads: thinking and pictures left out.
+/// How big a picture is: base64 holds three bytes in four letters; of a picture elsewhere nothing is known.
+fn size_of(data: &str) -> String {
+    if data.starts_with("http:") || data.starts_with("https:") {
+        return "linked".into();
+    }
+    let base64 = data.rsplit(',').next().unwrap_or(data);
+    let bytes = base64.trim_end_matches('=').len() / 4 * 3;
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} KB", bytes.div_ceil(1_000)),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+    }
+}
+
+/// The words of a message that a summariser reads: thinking left out, a picture as its name and size.
 pub(super) fn words_of(parts: &[Part]) -> String {
     let mut out = String::new();
     for part in parts {
         let line = match part {
             Part::Thinking { .. } => continue,
-            Part::Image { name, .. } => format!("[image: {name}]"),
+            Part::Image { name, data, .. } => format!("[image: {name}, {}]", size_of(data)),
             Part::ToolCall {
                 name, arguments, ..
             } => format!("{name} {arguments}"),

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::pass::offload::Reference;
 
-use super::{Refusal, RunReport};
+use crate::layer::LayerId;
+
+use super::{Refusal, RunReport, StageTime, Verification};
 
 /// What a compaction came to, as seed 4's callers expect it. The new messages are the context's window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +29,18 @@ pub struct Outcome {
     /// Why nothing changed, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The new layer, if one was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<LayerId>,
+    /// What the last stage found; `None` if nothing changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// What was done beside summarising: passes that had to help, rules that gave way to an invariant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adjustments: Vec<String>,
+    /// How long each stage took, where that was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stage_times: Vec<StageTime>,
 }
 
 impl Outcome {
@@ -41,6 +55,10 @@ impl Outcome {
                 released: report.released.clone(),
                 success: true,
                 reason: None,
+                layer: report.layer,
+                verification: report.verification,
+                adjustments: report.adjustments.clone(),
+                stage_times: report.stages.clone(),
             },
             Err(refusal) => {
                 let nothing = matches!(refusal, Refusal::NothingToCompress);
@@ -56,6 +74,10 @@ impl Outcome {
                     } else {
                         refusal.code().into()
                     }),
+                    layer: None,
+                    verification: None,
+                    adjustments: Vec::new(),
+                    stage_times: Vec::new(),
                 }
             }
         }

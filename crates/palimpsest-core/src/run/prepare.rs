@@ -1,5 +1,6 @@
 //! Stage 2: what a summariser is given (P5, P7).
 
+use crate::context::Context;
 use crate::extractive;
 use crate::layer::Level;
 use crate::message::{Message, Part, Role, Seq};
@@ -93,6 +94,7 @@ impl Run {
                 prompt: String::new(),
                 nonce,
                 passages,
+                level: self.context.setup().policy.levels.of(plan.covered_tokens),
                 mode: self.options.mode,
                 focus: self.options.focus.clone(),
                 language: language.clone(),
@@ -143,6 +145,7 @@ impl Run {
             prompt: String::new(),
             nonce: self.nonce(id),
             passages,
+            level: Level::Moderate,
             mode: self.options.mode,
             focus: None,
             language,
@@ -171,9 +174,7 @@ impl Run {
     /// the run starts from and the last message make it unique in the session; the caller's secret is the
     /// session's own.
     pub(super) fn nonce(&self, id: super::JobId) -> String {
-        let tip = self.context.entries.last().map_or(0, |e| e.message.seq);
-        let place = u64::from(self.context.view().revision) << 32 | u64::from(tip);
-        crate::fence::nonce_at(place, id.into(), &self.seed.secret)
+        super::summarize::nonce_of(&self.context, id, &self.seed.secret)
     }
 
     /// Splits at messages so that each request fits what the summariser may read.
@@ -207,20 +208,23 @@ impl Run {
         chunks
     }
 
-    /// The language of the user's words, which the summary must keep.
     fn language(&self) -> Option<String> {
-        let words: String = self
-            .context
-            .entries
-            .iter()
-            .rev()
-            .filter(|e| e.message.role == Role::User)
-            .take(8)
-            .map(|e| e.message.words())
-            .collect::<Vec<_>>()
-            .join("\n");
-        retention::detect_language(&words).map(|l| format!("{l:?}"))
+        language(&self.context)
     }
+}
+
+/// The language of the user's words, which the summary must keep.
+pub(super) fn language(context: &Context) -> Option<String> {
+    let words: String = context
+        .entries
+        .iter()
+        .rev()
+        .filter(|e| e.message.role == Role::User)
+        .take(8)
+        .map(|e| e.message.words())
+        .collect::<Vec<_>>()
+        .join("\n");
+    retention::detect_language(&words).map(|l| format!("{l:?}"))
 }
 
 impl SummaryJob {
@@ -236,11 +240,7 @@ impl SummaryJob {
             })
             .collect();
         let request = SummaryRequest {
-            level: if self.fades.is_some() {
-                Level::Moderate.into()
-            } else {
-                Level::Detailed.into()
-            },
+            level: self.level.into(),
             mode: self.mode,
             goal_text: self.goal.as_deref(),
             focus: self.focus.as_deref(),

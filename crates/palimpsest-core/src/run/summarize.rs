@@ -2,9 +2,10 @@
 
 use palimpsest_tokens::TokenCounter;
 
+use crate::context::Context;
 use crate::error::CoreError;
 use crate::extractive::{self, Passage};
-use crate::layer::{Author, LayerId};
+use crate::layer::{Author, LayerId, Level};
 use crate::mode::Mode;
 use crate::policy::OnFailure;
 use crate::prompt::Headings;
@@ -42,6 +43,7 @@ pub struct SummaryJob {
     pub passages: Vec<JobPassage>,
     /// The layer that this summary is a shorter form of, made from its notes; `None` for the new layer's summary.
     pub fades: Option<LayerId>,
+    pub(super) level: Level,
     pub(super) mode: Mode,
     pub(super) focus: Option<String>,
     pub(super) language: Option<String>,
@@ -180,19 +182,7 @@ impl Run {
     }
 
     fn take_fade(&mut self, layer: LayerId, text: &str, job: &SummaryJob) {
-        let counter = self.context.counter.as_ref();
-        let (text, _) = clean(text, job);
-        let source = job.source();
-        let draft = retention::Draft {
-            prompt: &job.system,
-            first_message: "",
-            source_tokens: counter.count(&source),
-            summary_tokens: counter.count(&text),
-            hit_length_limit: false,
-        };
-        if retention::reject(&text, &source, &draft).is_none() {
-            self.faded = Some((layer, text));
-        }
+        self.faded = accepted(text, job, self.context.counter.as_ref()).map(|text| (layer, text));
     }
 
     /// Asks for a job in two halves: the model's tokenizer found more in it than was counted here.
@@ -253,6 +243,30 @@ impl Run {
         }
         None
     }
+}
+
+/// The text of a layer's shorter form, if it is one.
+pub(super) fn accepted(text: &str, job: &SummaryJob, counter: &dyn TokenCounter) -> Option<String> {
+    let (text, _) = clean(text, job);
+    let source = job.source();
+    let draft = retention::Draft {
+        prompt: &job.system,
+        first_message: "",
+        source_tokens: counter.count(&source),
+        summary_tokens: counter.count(&text),
+        hit_length_limit: false,
+    };
+    retention::reject(&text, &source, &draft)
+        .is_none()
+        .then_some(text)
+}
+
+/// What the fences of a job are made with (G3): unique by the revision it starts from, the last message and the
+/// job's number.
+pub(super) fn nonce_of(context: &Context, id: JobId, secret: &[u8; 16]) -> String {
+    let tip = context.entries.last().map_or(0, |e| e.message.seq);
+    let place = u64::from(context.view().revision) << 32 | u64::from(tip);
+    crate::fence::nonce_at(place, id.into(), secret)
 }
 
 /// The summary without the model's thinking and markers, and what the markers propose. A citation counts only

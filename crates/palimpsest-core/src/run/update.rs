@@ -14,8 +14,8 @@ use crate::note::Note;
 use crate::policy::{Fading, UserWords};
 use crate::record::{Found, Records};
 use crate::rendition::Rendition;
-use crate::retention::{self, Audit, Emphasis};
-use crate::window::{layer_body, quote_line};
+use crate::retention::{self, Audit, Checked, Emphasis};
+use crate::window::{Source, layer_body, quote_line};
 
 use super::Run;
 use super::identify::{Form, SMALLEST_SUMMARY};
@@ -29,8 +29,20 @@ pub(super) struct Draft {
     pub(super) records: Option<Records>,
     pub(super) found: Found,
     pub(super) adjustments: Vec<String>,
+    /// The user's newly covered messages that are not quoted.
+    pub(super) summarised: Vec<Seq>,
     /// Number of the new layer.
     pub(super) layer: u32,
+    /// What the messages hold that are shown: looked for once, however often the slot changes.
+    tail: Option<Tail>,
+}
+
+/// The words of the messages in a window, and the facts that are not among them.
+#[derive(Debug, Clone)]
+struct Tail {
+    words: String,
+    found: u32,
+    rest: Audit,
 }
 
 impl Draft {
@@ -42,8 +54,34 @@ impl Draft {
             records: None,
             found: Found::default(),
             adjustments: Vec::new(),
+            summarised: Vec::new(),
             layer: 0,
+            tail: None,
         }
+    }
+
+    /// Which facts of the source the window still holds (P9).
+    pub(super) fn check(&mut self, context: &Context) -> Checked {
+        // without facts there is nothing to look for, and the window need not be put together
+        if self.audit.facts.is_empty() {
+            return Checked::default();
+        }
+        let (front, tail) = window_words(context);
+        let known = self.tail.take().filter(|known| known.words == tail);
+        let known = known.unwrap_or_else(|| {
+            let checked = self.audit.check(&tail);
+            Tail {
+                words: tail,
+                found: checked.found,
+                rest: Audit {
+                    facts: checked.missing,
+                },
+            }
+        });
+        let mut checked = known.rest.check(&front);
+        checked.found += known.found;
+        self.tail = Some(known);
+        checked
     }
 }
 
@@ -120,9 +158,53 @@ impl Run {
                 draft.view.quotes = quotes(&context, shares.user);
                 context.set_view(draft.view.clone());
             }
+            self.grow(&mut draft, &mut context, plan.aim);
         }
+        let quoted = |seq: Seq| draft.view.quotes.iter().any(|q| q.seq == seq);
+        draft.summarised = plan
+            .covered
+            .iter()
+            .map(|&i| &self.context.entries[i].message)
+            .filter(|m| m.role == Role::User && !quoted(m.seq))
+            .map(|m| m.seq)
+            .collect();
         self.context = context;
         self.draft = Some(draft);
+    }
+
+    /// What is left under the aim after ledger and quotes goes to the older layers, the newest first: facts of their
+    /// notes that their room had no place for (P4).
+    fn grow(&self, draft: &mut Draft, context: &mut Context, aim: u32) {
+        if self.context.setup().policy.fading != Fading::Notes {
+            return;
+        }
+        let counter = self.context.counter.as_ref();
+        for at in (0..draft.view.layers.len()).rev() {
+            let left = aim.saturating_sub(context.tokens());
+            let old = &draft.view.layers[at];
+            if left < SMALLEST_SUMMARY || old.id == draft.layer || old.notes.is_empty() {
+                continue;
+            }
+            let mut layer = (**old).clone();
+            layer.ledger = self.carry(&draft.view, &layer, old.tokens + left);
+            recount(&mut layer, counter);
+            if layer.tokens <= old.tokens {
+                continue;
+            }
+            // one that is stored already keeps its row: a longer form is another layer
+            if self.context.view().layers.iter().any(|l| l.id == layer.id) {
+                layer.id = draft.view.next_layer;
+                layer.replaces = vec![old.id];
+                draft.view.next_layer += 1;
+            }
+            let before = draft.view.clone();
+            draft.view.layers[at] = Rc::new(layer);
+            context.set_view(draft.view.clone());
+            if context.tokens() > aim {
+                draft.view = before;
+                context.set_view(draft.view.clone());
+            }
+        }
     }
 
     fn new_layer(
@@ -135,14 +217,15 @@ impl Run {
         let id = view.next_layer;
         view.next_layer += 1;
         let messages = plan.covered.len() as u32;
+        let level = self.context.setup().policy.levels.of(plan.covered_tokens);
         let summary = match note {
-            Some(n) => fit(&n.text, plan.newest, Level::Detailed, counter),
+            Some(n) => fit(&n.text, plan.newest, level, counter),
             None if plan.form == Form::Note => left_out(messages, plan.covered_tokens),
             None => String::new(),
         };
         let mut layer = Layer {
             id,
-            level: Level::Detailed,
+            level,
             covers: plan.spans(&self.context),
             summary,
             ledger: Vec::new(),
@@ -152,10 +235,12 @@ impl Run {
             notes: note.map(|n| n.id).into_iter().collect(),
             rank: 0,
             number: view.compactions,
+            compressions: 1,
             created: self.seed.now,
             compressed_at: self.seed.now,
             replaces: Vec::new(),
             author: note.map_or(Author::Extractive, |n| n.author.clone()),
+            is_cut: false,
             retention: 0.0,
             dropped: Vec::new(),
             key_decisions: Vec::new(),
@@ -211,6 +296,20 @@ impl Run {
             if old.tokens <= room + slack {
                 continue;
             }
+            if notes && old.level != Level::Detailed {
+                // it only carries more facts than its room holds, from a time when there was more of it
+                let mut lighter = Layer {
+                    id: view.next_layer,
+                    replaces: vec![old.id],
+                    ..(*old).clone()
+                };
+                keep_within(&mut lighter, room, counter);
+                if lighter.tokens <= room + slack {
+                    view.next_layer += 1;
+                    view.layers[i] = Rc::new(lighter);
+                    continue;
+                }
+            }
             let level = match (fading, old.level) {
                 (Fading::Cascade { .. } | Fading::Ratios { .. }, _) if age > 1 => Level::Compact,
                 (_, Level::Detailed) => Level::Moderate,
@@ -218,7 +317,7 @@ impl Run {
             };
             let by_model = self.faded.as_ref().filter(|(id, _)| *id == old.id);
             let mut layer = match by_model {
-                Some((_, text)) => fit(text, room * 3 / 4, level, counter),
+                Some((_, text)) => fit(text, prose_of(level, room), level, counter),
                 None => self.text_of_notes(view, &old.notes, level, room),
             };
             if layer.is_empty() {
@@ -231,6 +330,8 @@ impl Run {
                 ledger: Vec::new(),
                 compressed_at: self.seed.now,
                 replaces: vec![old.id],
+                compressions: old.compressions + 1,
+                is_cut: by_model.is_none(),
                 ..(*old).clone()
             };
             faded.ledger = self.carry(view, &faded, room);
@@ -270,10 +371,12 @@ impl Run {
             notes,
             rank: a.rank.max(b.rank) + 1,
             number: b.number,
+            compressions: a.compressions.max(b.compressions) + 1,
             created: a.created,
             compressed_at: self.seed.now,
             replaces: vec![a.id, b.id],
             author: b.author.clone(),
+            is_cut: true,
             retention: a.retention.min(b.retention),
             dropped: a.dropped.iter().chain(&b.dropped).cloned().collect(),
             key_decisions: super::metadata::joined(&a.key_decisions, &b.key_decisions),
@@ -293,7 +396,7 @@ impl Run {
         merged
     }
 
-    /// The text of notes cut to three quarters of `room`; the rest is for facts.
+    /// The text of notes cut to its part of `room`; the rest is for facts.
     fn text_of_notes(&self, view: &View, notes: &[u32], level: Level, room: u32) -> String {
         let texts: Vec<&str> = notes
             .iter()
@@ -301,23 +404,11 @@ impl Run {
             .map(|n| n.text.as_str())
             .collect();
         let counter = self.context.counter.as_ref();
-        fit(&texts.join("\n"), room * 3 / 4, level, counter)
+        fit(&texts.join("\n"), prose_of(level, room), level, counter)
     }
 
-    /// Facts of the notes that this form of the layer would lose, as far as `room` reaches.
     fn carry(&self, view: &View, layer: &Layer, room: u32) -> Vec<String> {
-        let counter = self.context.counter.as_ref();
-        let left = room.saturating_sub(counter.count(&layer.summary));
-        let facts = layer
-            .notes
-            .iter()
-            .filter_map(|id| view.note(*id))
-            .flat_map(|n| n.facts.iter().cloned());
-        let audit = Audit {
-            facts: facts.collect(),
-        };
-        let missing = audit.check(&layer.summary).missing;
-        retention::ledger(&missing, emphasis(self.options.mode), left, counter).lines
+        facts_beside(&self.context, view, layer, room, self.options.mode)
     }
 
     fn fill_ledger(&self, draft: &mut Draft, context: &mut Context, newest: u32, aim: u32) {
@@ -326,7 +417,7 @@ impl Run {
             return;
         };
         let mut layer = (*draft.view.layers[at]).clone();
-        let mut check = draft.audit.check(&window_words(context));
+        let mut check = draft.check(context);
         if check.missing.is_empty() {
             return;
         }
@@ -337,7 +428,7 @@ impl Run {
             recount(&mut layer, counter);
             draft.view.layers[at] = Rc::new(layer.clone());
             context.set_view(draft.view.clone());
-            check = draft.audit.check(&window_words(context));
+            check = draft.check(context);
         }
         let own = newest.saturating_sub(layer.tokens);
         // The sizes of a cascade are the sizes of its layers; else what is left under the aim helps too.
@@ -382,6 +473,45 @@ impl Run {
             }
         }
         found
+    }
+}
+
+/// As a layer of this context's view would carry them.
+pub(super) fn carried(context: &Context, layer: &Layer, room: u32, mode: Mode) -> Vec<String> {
+    facts_beside(context, &context.view, layer, room, mode)
+}
+
+/// Facts of the notes that this form of the layer would lose, as far as `room` reaches. What stands in the records in its
+/// own words is not carried a second time.
+fn facts_beside(
+    context: &Context,
+    view: &View,
+    layer: &Layer,
+    room: u32,
+    mode: Mode,
+) -> Vec<String> {
+    let counter = context.counter.as_ref();
+    let left = room.saturating_sub(counter.count(&layer.summary));
+    let facts = layer
+        .notes
+        .iter()
+        .filter_map(|id| view.note(*id))
+        .flat_map(|n| n.facts.iter().cloned());
+    let audit = Audit {
+        facts: facts.collect(),
+    };
+    let known = format!("{}\n{}", layer.summary, context.rendered.text);
+    let missing = audit.check(&known).missing;
+    retention::ledger(&missing, emphasis(mode), left, counter).lines
+}
+
+/// The part of a faded layer's room that prose takes. The less room a layer has for what it stands for, the more of it
+/// goes to facts: cut prose keeps few of them, whoever wrote it.
+const fn prose_of(level: Level, room: u32) -> u32 {
+    match level {
+        Level::Detailed => room * 3 / 4,
+        Level::Moderate => room / 3,
+        Level::Compact => room / 6,
     }
 }
 
@@ -440,6 +570,7 @@ fn rewrite(layer: &mut Layer, view: &mut View) {
         layer.original_tokens = layer.original_tokens.saturating_add(old.original_tokens);
         layer.replaces.push(old.id);
         layer.created = layer.created.min(old.created);
+        layer.compressions = layer.compressions.max(old.compressions + 1);
     }
     layer.covers.sort_unstable();
 }
@@ -512,16 +643,20 @@ fn quote(seq: Seq, words: &str, room: u32, counter: &dyn TokenCounter) -> Option
     Some(Quote { seq, text, tokens })
 }
 
-/// All words of a window: what the audit searches.
-pub(super) fn window_words(context: &Context) -> String {
-    let mut out = String::new();
+/// All words of a window, which the audit searches: those of records and slot, and those of the messages.
+fn window_words(context: &Context) -> (String, String) {
+    let (mut front, mut tail) = (String::new(), String::new());
     for message in context.window().messages() {
-        for part in message.parts() {
+        for (part, source) in message.parts().iter().zip(message.sources()) {
+            let out = match source {
+                Source::Records | Source::Slot | Source::Bridge => &mut front,
+                Source::Message(_) | Source::Recalled | Source::Repair(_) => &mut tail,
+            };
             out.push_str(part.words());
             out.push('\n');
         }
     }
-    out
+    (front, tail)
 }
 
 /// What a mode holds dearest.

@@ -8,11 +8,9 @@ use crate::pass::offload::{self, Reference};
 use crate::pass::{PassKind, Shed, emergency, fade};
 use crate::policy::{Pass, SlotRole};
 use crate::rendition::Rendition;
-use crate::retention::Checked;
 
 use super::identify::Form;
-use super::update::window_words;
-use super::{Aim, Caution, Proposal, Refusal, Run, RunReport};
+use super::{Aim, Caution, Proposal, Refusal, Run, RunReport, Verification};
 
 impl Run {
     pub(super) fn verify(&mut self) -> Result<Proposal, Refusal> {
@@ -88,12 +86,7 @@ impl Run {
             };
         }
 
-        // without facts there is nothing to look for, and the window need not be put together
-        let audit = if draft.audit.facts.is_empty() {
-            Checked::default()
-        } else {
-            draft.audit.check(&window_words(&context))
-        };
+        let audit = draft.check(&context);
         let retention = audit.retention();
         let dropped: Vec<String> = super::checkpoint::ordered(&audit.missing)
             .map(|f| f.text.clone())
@@ -105,6 +98,7 @@ impl Run {
             written.dropped.clone_from(&dropped);
             *layer = Rc::new(written);
         }
+        view.number_changed_layers(before_context.view());
         view.revision = before_context.view().revision + 1;
         let reread = reread(&before_context, &context);
         let released = released(&before_context, &context);
@@ -122,7 +116,15 @@ impl Run {
         };
         view.paused = false;
         view.recalled = None;
+        let check = context.check_limit();
         let report = RunReport {
+            verification: Some(Verification {
+                valid: after <= limit,
+                tokens: check.tokens,
+                limit,
+                retention,
+            }),
+            stages: Vec::new(),
             before,
             after,
             layer: (plan.newest > 0).then_some(draft.layer),
@@ -130,6 +132,7 @@ impl Run {
             messages: plan.covered.len() as u32,
             covered_tokens: plan.covered_tokens,
             quoted: view.quotes.iter().map(|q| q.seq).collect(),
+            summarised: std::mem::take(&mut draft.summarised),
             retention,
             dropped,
             preserved: context.shown.len() as u32,

@@ -719,3 +719,17 @@ fn cancelled_runs() {
     );
     assert_eq!(late.step(), Step::Refused(Refusal::Cancelled));
 }
+
+/// I10, P9: an address whose scheme follows a letter of several bytes: found from its first letter on, no half letter.
+#[test]
+fn an_address_after_a_wide_letter() {
+    use palimpsest_core::retention::{Audit, Speaker};
+    let check = |text: &str, expected: Option<&str>| {
+        let audit = Audit::new([(Speaker::User, text)]);
+        let url = audit.facts.iter().find(|f| f.text.contains("://"));
+        assert_eq!(url.map(|f| f.text.as_str()), expected, "{text:?}");
+    };
+    check("࿎://®abc", None);
+    check("é™https://example.org/a", Some("https://example.org/a"));
+    check("see…http://example.org/b now", Some("http://example.org/b"));
+}

@@ -13,8 +13,8 @@ use palimpsest_core::request::{
     Usage,
 };
 use palimpsest_core::run::{
-    Caution, Preview, Proposal, Refusal, Run, RunOptions, RunReport, Step, SummaryJob,
-    SuppliedSummary,
+    Caution, Preview, Proposal, Refusal, Rewrite, Run, RunOptions, RunReport, Stage, StageTime, Step,
+    SummaryJob, SuppliedSummary,
 };
 use palimpsest_core::watermark;
 
@@ -141,6 +141,15 @@ pub(super) fn shown_anew(
         .filter(|seq| matches!(view.rendition(**seq), Rendition::Verbatim))
         .map(|seq| Event::Restored { seq: *seq })
         .collect()
+}
+
+/// Adds to the time of a stage.
+fn note_time(stages: &mut Vec<StageTime>, stage: Stage, ms: f64) {
+    let ms = ms.max(0.0);
+    match stages.last_mut() {
+        Some(last) if last.stage == stage => last.ms += ms,
+        _ => stages.push(StageTime { stage, ms }),
+    }
 }
 
 /// Excerpts and recalled quotes of messages that arrived after the run was planned stay as they are.
@@ -274,6 +283,7 @@ impl Session {
             None => self.new_run(options, name.clone()),
         };
         let began = self.now();
+        let mut stages: Vec<StageTime> = Vec::new();
         loop {
             if own.is_aborted() && running.put_off.get() {
                 // it gave way: what is written stays written
@@ -285,31 +295,85 @@ impl Session {
             } else if running.skip.signal().is_aborted() {
                 run.skip();
             }
-            let step = run.step();
-            self.emit(&Event::Compressing {
-                stage: run.stage(),
-                written: 0,
-                of: 0,
-            });
+            let (stage, at) = (run.stage(), self.now());
+            let step = run.tick();
+            if !matches!(step, Some(Step::Refused(_))) {
+                self.emit(&Event::Compressing {
+                    stage: run.stage(),
+                    written: 0,
+                    of: 0,
+                });
+            }
+            note_time(&mut stages, stage, self.now() - at);
+            let Some(step) = step else { continue };
             match step {
                 Step::Done(mut proposal) => {
                     proposal.report.took = Some((self.now() - began).max(0.0));
+                    proposal.report.stages = stages;
                     return self.commit(*proposal).await;
                 }
                 Step::Refused(refusal) => return Err(EngineError::Refused(refusal)),
                 Step::Need(job) => {
+                    let at = self.now();
                     let answer = match (&options.model, &name) {
                         (Some(model), Some(name)) => {
                             self.ask(model.as_ref(), name, &job, outer, running).await
                         }
                         _ => Some(SuppliedSummary::Failed("no_model".into())),
                     };
+                    note_time(&mut stages, Stage::Summarize, self.now() - at);
                     // without an answer somebody stopped it or skipped the wait: the next turn says which
                     if let Some(answer) = answer {
                         run.supply(job.id, answer)?;
                     }
                 }
             }
+        }
+    }
+
+    /// Uses a quiet moment: one layer that was cut without a model is written again by one, from its notes (C4). Gives
+    /// way to the user's message like a compaction. `None` if there was nothing to do, or nothing better came.
+    pub async fn rest(
+        &self,
+        options: CompactOptions,
+        signal: Signal,
+    ) -> Result<Option<u32>, EngineError> {
+        let Some(model) = options.model else {
+            return Ok(None);
+        };
+        let turn = self.0.compacting.lock().await;
+        let (rewrite, context, name) = {
+            let state = self.0.state.borrow();
+            let mode = options.mode.unwrap_or(state.head.mode);
+            let name = options
+                .model_name
+                .unwrap_or_else(|| state.head.model.clone());
+            let rewrite = Rewrite::of(&state.context, mode, self.seed());
+            let idle = !state.context.view().paused && state.head.config.compression.enabled;
+            match rewrite.filter(|_| idle) {
+                Some(rewrite) => (rewrite, state.context.clone(), name),
+                None => return Ok(None),
+            }
+        };
+        let running = Running::default();
+        self.0.state.borrow_mut().compaction = Some(running.clone());
+        let answer = self
+            .ask(model.as_ref(), &name, rewrite.job(), &signal, &running)
+            .await;
+        self.0.state.borrow_mut().compaction = None;
+        let done = match answer {
+            Some(SuppliedSummary::Text(text)) => rewrite.finish(&context, &text, &name).ok(),
+            _ => None,
+        };
+        let result = match done {
+            Some(proposal) => self.commit(proposal).await.map(|done| Some(done.revision)),
+            None => Ok(None),
+        };
+        drop(turn);
+        match result {
+            // something else changed the window meanwhile: there will be another quiet moment
+            Err(EngineError::Busy(_)) => Ok(None),
+            result => result,
         }
     }
 
@@ -471,7 +535,7 @@ impl Session {
                     text.push_str(&more);
                     written += 1;
                     self.emit(&Event::Compressing {
-                        stage: palimpsest_core::run::Stage::Summarize,
+                        stage: Stage::Summarize,
                         written,
                         of: job.num_predict(),
                     });
@@ -556,6 +620,7 @@ impl Session {
             report,
         } = proposal;
         let revision = view.revision;
+        let quiet = matches!(view.cause, Cause::Rewritten { .. });
         let purpose = if view.cause == Cause::Emergency {
             Purpose::Emergency
         } else {
@@ -579,7 +644,7 @@ impl Session {
                 number = view.revision;
                 let mut ops = Vec::new();
                 let snapshots = &state.head.config.snapshots;
-                let noted = if snapshots.enabled && snapshots.auto_create {
+                let noted = if snapshots.enabled && snapshots.auto_create && !quiet {
                     let (snapshot, more, prune) = take(state, &id, "", purpose, now)?;
                     ops = more;
                     snapshot_number = snapshot.n;
@@ -672,6 +737,9 @@ impl Session {
                 }
                 context.set_view(view.clone());
                 head.tokens = context.tokens();
+                if let Some(warning) = self.0.engine.often_compacted(&mut head, context.view()) {
+                    told.push(warning);
+                }
                 head.strikes = if context.is_due() {
                     head.strikes.saturating_add(1)
                 } else {
@@ -703,6 +771,14 @@ impl Session {
         }
         for (from, to) in aged {
             self.emit(&Event::CheckpointAged { from, to });
+        }
+        if quiet {
+            self.emit(&Event::ViewChanged { revision: number });
+            self.emit_budget();
+            return Ok(Compacted {
+                revision: number,
+                report: report_out,
+            });
         }
         if let Some(layer) = report_out.layer {
             self.emit(&Event::CheckpointCreated { layer });

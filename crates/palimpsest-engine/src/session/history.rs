@@ -174,7 +174,10 @@ impl Session {
                     context,
                 ))
             },
-            |state, context| state.context = context,
+            |state, context| {
+                state.covered_index.take();
+                state.context = context;
+            },
         )
         .await?;
         let revision = self.head().revision;

@@ -33,6 +33,13 @@ impl Session {
         if heads.is_empty() {
             return Err(EngineError::NoSession(id.to_owned()));
         }
+        // what a newer version has written is shown and never written (S5): it is not even claimed
+        let newer = heads
+            .first()
+            .is_some_and(|row| schema_of(&row.value) > SCHEMA);
+        if newer {
+            return Self::follow(engine, id).await;
+        }
         // the claim writes its epoch into the head, so the head is read after it
         let lease = store.claim(id, take_over).await?;
         Self::read(engine, id, lease).await
@@ -62,9 +69,6 @@ impl Session {
             .ok_or_else(|| EngineError::NoSession(id.to_owned()))?;
         let head: Head = serde_json::from_str(&row.value)
             .map_err(|e| StoreError::Corrupt(format!("the head of {id}: {e}")))?;
-        if head.schema > SCHEMA {
-            return Err(StoreError::Newer.into());
-        }
 
         let records: Records =
             get(store, Table::Records, key(id, head.records), "the records").await?;
@@ -115,8 +119,17 @@ impl Session {
             partial,
             host_run: None,
         };
-        Ok(Self::with_state(engine, id, lease, state))
+        Ok(Self::with_state(engine, id, lease, state, None))
     }
+}
+
+/// The version of the rows of a head; 0 if it cannot be read.
+fn schema_of(head: &str) -> u32 {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema: u32,
+    }
+    serde_json::from_str(head).map_or(0, |v: Version| v.schema)
 }
 
 async fn get<T: serde::de::DeserializeOwned>(

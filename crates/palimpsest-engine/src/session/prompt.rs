@@ -136,7 +136,8 @@ impl Session {
     /// The parts of the system message, their sizes, and what is wrong with them.
     pub fn prompt(&self) -> BuiltPrompt {
         let state = self.0.state.borrow();
-        let budget = Tier::of(state.head.window).prompt_budget();
+        let budgets = &state.context.setup().policy.prompt_budgets;
+        let budget = budgets.of(Tier::of(state.head.window));
         state
             .context
             .records()

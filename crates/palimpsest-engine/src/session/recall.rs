@@ -1,6 +1,7 @@
 //! Quoting what is covered when the user's words ask for it (R1).
 
-use palimpsest_core::context::{Quote, Recalled};
+use palimpsest_core::context::{Entry, Quote, Recalled};
+use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
 use palimpsest_core::recall::{Recall, within};
 use palimpsest_core::rendition::Rendition;
@@ -16,10 +17,52 @@ use super::{Change, Session, State};
 /// Passages looked at, the best first.
 const MOST_HITS: usize = 24;
 
-/// The index over what a revision covers.
+/// The index over what is covered. It grows as more is covered; where less is, or another branch is shown, it is made
+/// again: what it answers depends on what is covered now and on nothing that was before (I2).
+#[derive(Default)]
 pub(crate) struct CoveredIndex {
-    revision: u32,
+    /// The layers it was made for.
+    layers: Vec<LayerId>,
+    /// The messages in it, in order.
+    seqs: Vec<Seq>,
     index: Recall,
+}
+
+/// Brings the index up to date after the layers changed (R1). Where they did not, it costs a look at their numbers.
+pub(super) fn follow(state: &State) {
+    let context = &state.context;
+    let view = context.view();
+    if !context.setup().policy.recall {
+        return;
+    }
+    let mut known = state.covered_index.borrow_mut();
+    let layers = || view.layers.iter().map(|l| l.id);
+    if layers().eq(known.layers.iter().copied()) {
+        return;
+    }
+    let covered: Vec<&Entry> = if view.layers.is_empty() {
+        Vec::new()
+    } else {
+        let entries = context.entries().iter();
+        entries
+            .filter(|e| matches!(view.rendition(e.message.seq), Rendition::Covered(_)))
+            .collect()
+    };
+    let grows = known.seqs.len() <= covered.len()
+        && known
+            .seqs
+            .iter()
+            .zip(&covered)
+            .all(|(seq, entry)| *seq == entry.message.seq);
+    if !grows {
+        *known = CoveredIndex::default();
+    }
+    for entry in &covered[known.seqs.len()..] {
+        let message = &entry.message;
+        known.index.add(message.seq, &message.words());
+        known.seqs.push(message.seq);
+    }
+    known.layers = layers().collect();
 }
 
 /// The passages of covered messages that answer `message`, as far as the recall slot reaches. What is quoted
@@ -30,20 +73,9 @@ pub(super) fn recall(state: &State, message: &Message) -> Option<Recalled> {
     if !context.setup().policy.recall || view.layers.is_empty() || message.role != Role::User {
         return None;
     }
-    let mut cache = state.covered_index.borrow_mut();
-    if cache.as_ref().is_none_or(|c| c.revision != view.revision) {
-        let mut index = Recall::default();
-        for entry in context.entries() {
-            if matches!(view.rendition(entry.message.seq), Rendition::Covered(_)) {
-                index.add(entry.message.seq, &entry.message.words());
-            }
-        }
-        *cache = Some(CoveredIndex {
-            revision: view.revision,
-            index,
-        });
-    }
-    let index = &cache.as_ref()?.index;
+    follow(state);
+    let known = state.covered_index.borrow();
+    let index = &known.index;
     let shown: Vec<Seq> = view.quotes.iter().map(|q| q.seq).collect();
     let hits = index.search(&message.words(), MOST_HITS, |seq| !shown.contains(&seq));
     let words = |seq: Seq| {
@@ -84,6 +116,11 @@ pub(super) fn recall(state: &State, message: &Message) -> Option<Recalled> {
 }
 
 impl Session {
+    /// The covered messages that can be recalled now, oldest first.
+    pub fn recallable(&self) -> Vec<Seq> {
+        self.0.state.borrow().covered_index.borrow().seqs.clone()
+    }
+
     /// Takes one recalled quote out of the window, or all of them.
     pub async fn forget_recalled(&self, seq: Option<Seq>) -> Result<(), EngineError> {
         let id = self.0.id.clone();

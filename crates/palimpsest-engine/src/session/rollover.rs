@@ -10,168 +10,155 @@ use palimpsest_core::record::Records;
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::retention::Speaker;
 
-use crate::engine::NewSession;
+use crate::engine::{NewSession, first_head, head_json, setup_of};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{Durability, Op, Table};
-use crate::rows::{key, message_ops, revision_row, seal};
+use crate::rows::{key, message_ops, revision_row, seal, session_key};
 
 use super::snapshots::{Purpose, take, taken};
-use super::{Change, Session, Stored};
+use super::{Change, Session, State};
 
 impl Session {
     /// Opens a new session that starts from this one's records and layers and holds its last user message, as long
-    /// as nobody answered that. This session gets an emergency snapshot and is not changed otherwise.
+    /// as nobody answered that. This session gets an emergency snapshot and is not changed otherwise. Both are one
+    /// transaction: there is the old session alone, or both (I6).
     pub async fn roll_over(&self) -> Result<Session, EngineError> {
-        let head = self.head();
-        let (records, layers, notes, last) = {
-            let state = self.0.state.borrow();
-            let context = &state.context;
-            let view = context.view();
-            let last = context
-                .entries()
-                .last()
-                .filter(|e| e.message.role == Role::User)
-                .cloned();
-            let layers = carried(context);
-            (context.records().clone(), layers, view.notes.clone(), last)
-        };
-        let count = notes.len() as u32;
-        self.snapshot_for(Purpose::Emergency).await?;
-        let new = NewSession {
-            title: head.title.clone(),
-            model: head.model.clone(),
-            window: head.window,
-            policy: head.policy.clone(),
-            system: String::new(),
-            thinking: head.thinking,
-            provider: head.provider.clone(),
-            mode: head.mode,
-            config: head.config.clone(),
-            profile: head.profile.clone(),
-        };
-        let next = self.0.engine.create(new).await?;
         let from = self.0.id.clone();
-        let id = next.0.id.clone();
+        let id = self.0.engine.fresh_id();
         let now = self.now();
-        next.write(
+        let mut snapshot_number = 0;
+        let mut count = 0;
+        self.write(
             Durability::Strict,
             |state| {
+                count = state.context.view().notes.len() as u32;
+                let (mut ops, noted) = if state.head.config.snapshots.enabled {
+                    let (snapshot, ops, prune) = take(state, &from, "", Purpose::Emergency, now)?;
+                    snapshot_number = snapshot.n;
+                    (ops, Some((snapshot, prune)))
+                } else {
+                    (Vec::new(), None)
+                };
                 let mut head = state.head.clone();
-                let records = Records {
-                    revision: head.records + 1,
-                    ..records
-                };
-                head.records = records.revision;
-                head.continues = Some(from);
-                let mut ops = vec![Op::Add {
-                    table: Table::Records,
-                    key: key(&id, records.revision),
-                    value: seal(&records)?,
-                }];
-                let mut view = View {
-                    revision: 1,
-                    cause: Cause::Start,
-                    next_layer: layers.iter().map(|l| l.id + 1).max().unwrap_or(1),
-                    next_note: notes.iter().map(|n| n.id + 1).max().unwrap_or(1),
-                    ..View::default()
-                };
-                for note in &notes {
-                    ops.push(Op::Add {
-                        table: Table::Notes,
-                        key: key(&id, note.id),
-                        value: seal(note.as_ref())?,
-                    });
-                }
-                for layer in &layers {
-                    ops.push(Op::Add {
-                        table: Table::Layers,
-                        key: key(&id, layer.id),
-                        value: seal(layer.as_ref())?,
-                    });
-                }
-                view.layers = layers;
-                view.notes = notes;
-                head.revision = 1;
-                head.last_revision = 1;
-                let stored = last.map(|entry| Stored {
-                    message: Rc::new(Message {
-                        seq: 0,
-                        parent: None,
-                        ..(*entry.message).clone()
-                    }),
-                    tokens: entry.tokens,
-                    counted_by: entry.counted_by,
-                });
-                if let Some(stored) = &stored {
-                    let epoch = state.context.counter().epoch();
-                    ops.extend(message_ops(&id, &stored.message, stored.tokens, epoch)?);
-                    head.tip = Some(0);
-                    head.last_seq = Some(0);
-                    head.messages = 1;
-                }
-                let forms = std::collections::BTreeMap::new();
-                let row = revision_row(&view, Some(0), &forms, head.tip, now);
-                ops.push(Op::Add {
-                    table: Table::Revisions,
-                    key: key(&id, 1),
-                    value: seal(&row)?,
-                });
-                let mut context = state.context.clone();
-                context.set_records(records);
-                if let Some(stored) = &stored {
-                    context.push_counted(Entry {
-                        message: Rc::clone(&stored.message),
-                        tokens: stored.tokens,
-                        counted_by: stored.counted_by,
-                    });
-                }
-                context.set_view(view);
-                head.tokens = context.tokens();
-                Ok((Change { ops, head }, (context, stored)))
+                head.snapshots = head.snapshots.max(snapshot_number);
+                ops.extend(continuation(state, &from, &id, now)?);
+                Ok((Change { ops, head }, noted))
             },
-            |state, (context, stored)| {
-                state.context = context;
-                state.layout = 1;
-                if let Some(stored) = stored {
-                    state.messages.insert(stored.message.seq, stored);
+            |state, noted| {
+                if let Some((snapshot, prune)) = noted {
+                    taken(state, snapshot, &prune);
                 }
             },
         )
         .await?;
+        if snapshot_number > 0 {
+            self.emit(&Event::AutoSnapshotCreated {
+                snapshot: snapshot_number,
+                purpose: Purpose::Emergency,
+            });
+        }
+        let next = self.0.engine.open(&id, false).await?;
         self.emit(&Event::RolloverComplete {
-            session: next.0.id.clone(),
+            session: id,
             notes: count,
         });
         Ok(next)
     }
+}
 
-    /// An automatic snapshot for a purpose, if any are made.
-    pub(super) async fn snapshot_for(&self, purpose: Purpose) -> Result<(), EngineError> {
-        let id = self.0.id.clone();
-        let now = self.now();
-        if !self.0.state.borrow().head.config.snapshots.enabled {
-            return Ok(());
-        }
-        let mut n = 0;
-        self.write(
-            Durability::Strict,
-            |state| {
-                let (snapshot, ops, prune) = take(state, &id, "", purpose, now)?;
-                let mut head = state.head.clone();
-                head.snapshots = snapshot.n;
-                n = snapshot.n;
-                Ok((Change { ops, head }, (snapshot, prune)))
-            },
-            |state, (snapshot, prune)| taken(state, snapshot, &prune),
-        )
-        .await?;
-        self.emit(&Event::AutoSnapshotCreated {
-            snapshot: n,
-            purpose,
+/// Every row of the session that goes on from this one.
+fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>, EngineError> {
+    let old = &state.head;
+    let new = NewSession {
+        title: old.title.clone(),
+        model: old.model.clone(),
+        window: old.window,
+        policy: old.policy.clone(),
+        system: String::new(),
+        thinking: old.thinking,
+        provider: old.provider.clone(),
+        mode: old.mode,
+        config: old.config.clone(),
+        profile: old.profile.clone(),
+    };
+    // nobody has claimed it yet: whoever opens it first does
+    let mut head = first_head(new, 0, now);
+    head.version = 1;
+    head.continues = Some(from.to_owned());
+    let records = Records {
+        revision: 1,
+        ..state.context.records().clone()
+    };
+    let mut ops = vec![Op::Add {
+        table: Table::Records,
+        key: key(id, 1),
+        value: seal(&records)?,
+    }];
+    let layers = carried(&state.context);
+    let notes = state.context.view().notes.clone();
+    for note in &notes {
+        ops.push(Op::Add {
+            table: Table::Notes,
+            key: key(id, note.id),
+            value: seal(note.as_ref())?,
         });
-        Ok(())
     }
+    for layer in &layers {
+        ops.push(Op::Add {
+            table: Table::Layers,
+            key: key(id, layer.id),
+            value: seal(layer.as_ref())?,
+        });
+    }
+    let view = View {
+        revision: 1,
+        cause: Cause::Start,
+        next_layer: layers.iter().map(|l| l.id + 1).max().unwrap_or(1),
+        next_note: notes.iter().map(|n| n.id + 1).max().unwrap_or(1),
+        layers,
+        notes,
+        ..View::default()
+    };
+    head.revision = 1;
+    head.last_revision = 1;
+    let counter = state.context.counter();
+    let mut context = Context::new(
+        setup_of(&head, counter.as_ref())?,
+        records,
+        Rc::clone(counter),
+    );
+    let open = state.context.entries().last();
+    if let Some(entry) = open.filter(|e| e.message.role == Role::User) {
+        let message = Rc::new(Message {
+            seq: 0,
+            parent: None,
+            ..(*entry.message).clone()
+        });
+        ops.extend(message_ops(id, &message, entry.tokens, entry.counted_by)?);
+        head.tip = Some(0);
+        head.last_seq = Some(0);
+        head.messages = 1;
+        context.push_counted(Entry {
+            message,
+            ..entry.clone()
+        });
+    }
+    let forms = std::collections::BTreeMap::new();
+    let row = revision_row(&view, Some(0), &forms, head.tip, now);
+    ops.push(Op::Add {
+        table: Table::Revisions,
+        key: key(id, 1),
+        value: seal(&row)?,
+    });
+    context.set_view(view);
+    head.tokens = context.tokens();
+    ops.push(Op::Add {
+        table: Table::Heads,
+        key: session_key(id),
+        value: head_json(&head)?,
+    });
+    Ok(ops)
 }
 
 /// The layers as they start the new session: the same words and sources, covering none of its messages. What was not
@@ -232,10 +219,12 @@ fn carried(context: &Context) -> Vec<Rc<Layer>> {
             notes: Vec::new(),
             rank: 0,
             number: view.compactions,
+            compressions: 1,
             created: 0.0,
             compressed_at: 0.0,
             replaces: Vec::new(),
             author: Author::Extractive,
+            is_cut: false,
             retention: 0.0,
             dropped: Vec::new(),
             key_decisions: Vec::new(),

@@ -8,7 +8,7 @@ use palimpsest_core::message::{Part, Seq};
 use palimpsest_core::model::ModelSize;
 use palimpsest_core::pass::{PassKind, Shed, emergency};
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
-use palimpsest_core::run::{Proposal, RunReport};
+use palimpsest_core::run::{Proposal, RunReport, Verification};
 
 use crate::error::EngineError;
 use crate::event::Event;
@@ -326,8 +326,16 @@ impl Session {
             let adjustments =
                 emergency::shrink(&mut context, limit, self.now()).map_err(EngineError::Refused)?;
             let mut view = context.view().clone();
+            view.number_changed_layers(state.context.view());
             view.cause = palimpsest_core::context::Cause::Emergency;
             let report = RunReport {
+                verification: Some(Verification {
+                    valid: true,
+                    tokens: context.tokens(),
+                    limit,
+                    retention: 0.0,
+                }),
+                stages: Vec::new(),
                 before,
                 after: context.tokens(),
                 layer: None,
@@ -335,6 +343,7 @@ impl Session {
                 messages: 0,
                 covered_tokens: 0,
                 quoted: Vec::new(),
+                summarised: Vec::new(),
                 retention: 0.0,
                 dropped: Vec::new(),
                 reread: context.tokens(),

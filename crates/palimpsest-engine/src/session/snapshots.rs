@@ -317,6 +317,7 @@ impl Session {
                 state.layout = context.view().revision;
                 state.put_off = None;
                 state.stored_forms = forms;
+                state.covered_index.take();
                 state.context = context;
             },
         )

@@ -1,15 +1,20 @@
 //! A session from the outside, on the store in memory.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test stops at the first surprise and prints what it measured"
+)]
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use futures_executor::block_on;
 use palimpsest_core::message::{Part, Role};
+use palimpsest_core::model::{Level, SizeClass, WindowAsk};
 use palimpsest_core::record::PinKind;
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Purpose, Usage};
-use palimpsest_engine::ports::{LocalFuture, Signal, Store};
+use palimpsest_engine::ports::{LocalFuture, Signal, Store, Table};
 use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage, SendOptions, ToolHandler};
 use palimpsest_engine::testing::fault::{Fault, FaultStore};
 use palimpsest_engine::testing::model::{Answer, ScriptedModel};
@@ -899,4 +904,436 @@ fn a_follower_reads_and_cannot_write() {
         let back = one.open(session.id(), true).await.unwrap();
         assert_eq!(back.message_count(), 7);
     });
+}
+
+/// B1: one number, whatever size was asked for by name: it is shown, sent as `num_ctx` to the chat model and to the summariser, and
+/// divided by; an unknown size is an error that names the known ones, an unknown model gets 4,096 and says so.
+#[test]
+fn the_window_that_is_shown_is_sent() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        e.know_model("chat", "3.2B");
+        let ask = |name: &str| WindowAsk::Named(name.into());
+        let check = |name: &str, expected: u32| {
+            let size = e
+                .window_for("chat", Some(131_072), Some(&ask(name)))
+                .unwrap();
+            assert_eq!((size.tokens, size.assumed), (expected, false), "{name}");
+            size.tokens
+        };
+        check("16K", 13_600);
+        let window = check("8K", 6_800);
+        let unknown = e
+            .window_for("chat", Some(131_072), Some(&ask("9K")))
+            .unwrap_err();
+        assert_eq!(unknown.code(), "unknown_size");
+        assert!(unknown.to_string().contains("8K"), "{unknown}");
+        let number = e
+            .window_for("chat", None, Some(&WindowAsk::Tokens(5_000)))
+            .unwrap();
+        assert_eq!((number.tokens, number.assumed), (5_000, false));
+        let assumed = e.window_for("", None, None).unwrap();
+        assert_eq!((assumed.tokens, assumed.assumed), (4_096, true));
+
+        let s = e
+            .create(NewSession {
+                window,
+                model: "chat".into(),
+                ..NewSession::default()
+            })
+            .await
+            .unwrap();
+        talk(&s, 60).await;
+        let model = ScriptedModel::new([Answer::text("Here.")], |_| {
+            Answer::text(
+                "The user asks what each config/part file sets; each sets a limit in seconds, and a restart is needed.",
+            )
+        });
+        let compact = CompactOptions {
+            model: Some(Rc::new(model.clone())),
+            manual: true,
+            ..CompactOptions::default()
+        };
+        s.compact(compact, Signal::never()).await.unwrap();
+        s.send(
+            NewMessage::user("And now?"),
+            &options(&model),
+            Signal::never(),
+            &silent,
+        )
+        .await
+        .unwrap();
+        let asked = model.asked();
+        assert!(asked.iter().any(|r| r.purpose == Purpose::Summary));
+        assert!(asked.iter().any(|r| r.purpose != Purpose::Summary));
+        assert!(asked.iter().all(|r| r.options.num_ctx == window));
+        let budget = s.budget();
+        assert_eq!((budget.window, s.head().window), (window, window));
+        assert_eq!(budget.limit + budget.reserve + budget.margin, window);
+        let info = e.sessions().await.unwrap().remove(0);
+        let fill = f64::from(info.head.tokens) / f64::from(window);
+        assert!((f64::from(info.fill()) - fill).abs() < 1e-6);
+    });
+}
+
+/// S1, I7: what a window is made of is a type of its own, with its origin: a snapshot and a message of the history hold no
+/// window part, and a window is refused for every context in which one of its parts is not active: another session's, one
+/// in which the message is covered, one that stands on another branch, one that was restored.
+#[test]
+fn only_what_is_active_becomes_a_window_part() {
+    block_on(async {
+        let (e, s) = session(4096).await;
+        talk(&s, 30).await;
+        let n = s.snapshot("before").await.unwrap();
+        let stored = serde_json::to_string(&s.snapshots()).unwrap();
+        assert!(
+            !stored.contains("config/part"),
+            "a snapshot holds numbers, no words: {stored}"
+        );
+        let whole = s.window();
+        whole.check_egress(&s.context()).unwrap();
+        let refused = |window: &palimpsest_core::window::Window, s: &Session| {
+            window.check_egress(&s.context()).unwrap_err().code()
+        };
+        s.compact(CompactOptions::default(), Signal::never())
+            .await
+            .unwrap();
+        assert_eq!(refused(&whole, &s), "egress", "covered by now");
+        let compacted = s.window();
+        let other = e
+            .create(NewSession {
+                window: 4096,
+                ..NewSession::default()
+            })
+            .await
+            .unwrap();
+        assert_eq!(refused(&compacted, &other), "egress", "another session's");
+        s.append(NewMessage::user("On this branch only."))
+            .await
+            .unwrap();
+        let branch = s.window();
+        s.restore(n).await.unwrap();
+        assert_eq!(refused(&branch, &s), "egress", "not on this path");
+        assert_eq!(refused(&compacted, &s), "egress", "its layer is not shown");
+        whole.check_egress(&s.context()).unwrap();
+        // S2: the active context says what it holds
+        assert_eq!(s.context().check_limit().tokens, s.window().tokens());
+        assert_eq!(s.context().entries().len(), s.message_count());
+    });
+}
+
+/// S5: rows of a newer version are shown, and never written: not even claimed; rows of an older one open as they are.
+#[test]
+fn a_newer_schema_opens_read_only() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let s = e
+            .create(NewSession {
+                window: 4096,
+                ..NewSession::default()
+            })
+            .await
+            .unwrap();
+        talk(&s, 3).await;
+        let (id, window) = (s.id().to_owned(), s.window());
+        drop((s, e));
+        let rows = store.rows();
+        let with_schema = |schema: u32| {
+            let rows = rows.iter().cloned().map(|(table, mut row)| {
+                if table == Table::Heads {
+                    row.value = row
+                        .value
+                        .replace("\"schema\":1", &format!("\"schema\":{schema}"));
+                }
+                (table, row)
+            });
+            Rc::new(MemoryStore::from_rows(rows))
+        };
+        let newer = with_schema(2);
+        let before = newer.rows();
+        let s = engine(newer.clone()).await.open(&id, true).await.unwrap();
+        assert_eq!((s.window(), s.message_count()), (window.clone(), 6));
+        assert_eq!(
+            s.append(NewMessage::user("x")).await.unwrap_err().code(),
+            "storage_newer"
+        );
+        assert_eq!(s.rename("x").await.unwrap_err().code(), "storage_newer");
+        assert_eq!(newer.rows(), before, "not a byte was written");
+        assert!(
+            s.export(palimpsest_engine::Format::Markdown)
+                .await
+                .unwrap()
+                .contains("config/part_0.toml")
+        );
+        let older = with_schema(0);
+        let s = engine(older).await.open(&id, true).await.unwrap();
+        assert_eq!(s.window(), window);
+        s.append(NewMessage::user("It goes on.")).await.unwrap();
+    });
+}
+
+/// S6: a session is renamed, pinned, deleted and brought back, doubled, branched, and erased for good; the list says so at
+/// each step, and nothing else changes.
+#[test]
+fn sessions_are_managed() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let mut ids = Vec::new();
+        for name in ["One", "Two", "Three"] {
+            let s = e
+                .create(NewSession {
+                    title: name.into(),
+                    window: 4096,
+                    ..NewSession::default()
+                })
+                .await
+                .unwrap();
+            talk(&s, 2).await;
+            ids.push(s.id().to_owned());
+        }
+        let titles = async || -> Vec<String> {
+            e.sessions()
+                .await
+                .unwrap()
+                .into_iter()
+                .map(|s| s.head.title)
+                .collect()
+        };
+        e.rename(&ids[0], " First ").await.unwrap();
+        e.pin_session(&ids[2], true).await.unwrap();
+        assert_eq!(titles().await[0], "Three");
+        assert!(titles().await.contains(&"First".to_owned()));
+        e.delete(&ids[1]).await.unwrap();
+        assert_eq!(titles().await.len(), 2);
+        assert_eq!(e.deleted_sessions().await.unwrap()[0].head.title, "Two");
+        e.undelete(&ids[1]).await.unwrap();
+        let back = e.open(&ids[1], false).await.unwrap();
+        assert_eq!((titles().await.len(), back.message_count()), (3, 4));
+
+        let mut copy = back.transfer().await.unwrap();
+        copy.facts.id = "copy".into();
+        let copy = e
+            .import(copy, palimpsest_engine::Accept::Everything)
+            .await
+            .unwrap();
+        assert_eq!((copy.id(), copy.message_count()), ("copy", 4));
+        copy.rewind_before(2).await.unwrap();
+        copy.append(NewMessage::user("Another question."))
+            .await
+            .unwrap();
+        assert_eq!((copy.message_count(), back.message_count()), (3, 4));
+        assert_eq!(copy.history(None, 1)[0].branch, (2, 2));
+
+        for id in ids.iter().map(String::as_str).chain(["copy"]) {
+            e.purge(id).await.unwrap();
+        }
+        assert_eq!(titles().await.len(), 0);
+        let left: Vec<_> = store.rows().into_iter().map(|(table, _)| table).collect();
+        assert!(left.iter().all(|t| *t == Table::Meta), "{left:?}");
+    });
+}
+
+/// G6, G7: the badge is 100 % for a chat that was never compacted, whatever its model, and falls with compactions and with
+/// what they lost; the size is the provider's word before the name's; after the class's number of compactions comes one
+/// warning with the recommendations, not again after reopening, and none while everything is still there.
+#[test]
+fn trust_in_a_session_that_was_compacted() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let check = async |model: &str, stated: Option<&str>, expected: Option<u32>| {
+            if let Some(size) = stated {
+                e.know_model(model, size);
+            }
+            let s = e
+                .create(NewSession {
+                    window: 4096,
+                    model: model.into(),
+                    ..NewSession::default()
+                })
+                .await
+                .unwrap();
+            let new = s.reliability();
+            assert_eq!(
+                (new.percent, new.measured, new.level),
+                (100, false, Level::High),
+                "{model}"
+            );
+            let warnings = Rc::new(RefCell::new(Vec::new()));
+            let log = Rc::clone(&warnings);
+            let mut last = 100;
+            for round in 1..=11 {
+                let heard = Rc::clone(&log);
+                let listener = s.on(move |event| {
+                    if let Event::Warning {
+                        code: "compacted_often",
+                        message,
+                    } = event
+                    {
+                        heard.borrow_mut().push((round, message.clone()));
+                    }
+                });
+                for n in 0..14 {
+                    let n = round * 100 + n;
+                    s.append(NewMessage::user(format!(
+                        "What does src/part_{n}.rs need {n} ms for?"
+                    )))
+                    .await
+                    .unwrap();
+                    let text = format!(
+                        "It takes {n} ms because of module_{n}. We decided to keep limit_{n} until 2024-05-{:02}. The log is in /var/log/part_{n}.log.",
+                        n % 28 + 1
+                    );
+                    s.append(NewMessage::assistant(vec![Part::text(text)]))
+                        .await
+                        .unwrap();
+                }
+                let manual = CompactOptions {
+                    manual: true,
+                    ..CompactOptions::default()
+                };
+                s.compact(manual, Signal::never()).await.unwrap();
+                s.off(listener);
+                let now = s.reliability();
+                assert!(now.measured && now.percent <= last && now.percent < 100);
+                last = now.percent;
+            }
+            let said = warnings.borrow().clone();
+            assert_eq!(
+                said.iter().map(|w| w.0).collect::<Vec<_>>(),
+                expected.into_iter().collect::<Vec<_>>(),
+                "{model}: {said:?}"
+            );
+            if let Some((_, text)) = said.first() {
+                assert!(
+                    text.contains(model) && text.contains("Use a larger model"),
+                    "{text}"
+                );
+            }
+            s
+        };
+        let s = check("tiny:1b", None, Some(3)).await;
+        assert_eq!(s.reliability().class, Some(SizeClass::Small));
+        assert!(s.reliability().score.unwrap() <= 0.3);
+        check("named:70b", Some("6.7B"), Some(5)).await;
+        check("plain:13b", None, Some(7)).await;
+        check("big:70b", None, Some(10)).await;
+        check("whatever", None, Some(3)).await;
+        let id = s.id().to_owned();
+        drop((s, check));
+        let e = engine(store).await;
+        let s = e.open(&id, true).await.unwrap();
+        assert!(s.head().warned, "it was said, and is not said again");
+    });
+}
+
+/// C4, P7: in a quiet moment one layer that had been cut is written again by the model, from its notes, strictly smaller, as
+/// a revision of its own that undo passes over; a bad answer, and a session that is paused, change nothing.
+#[test]
+fn a_quiet_moment() {
+    block_on(async {
+        let (e, s) = session(8192).await;
+        let plain = CompactOptions {
+            manual: true,
+            ..CompactOptions::default()
+        };
+        for _ in 0..3 {
+            talk(&s, 30).await;
+            s.compact(plain.clone(), Signal::never()).await.unwrap();
+        }
+        let before = (s.layers(), s.window());
+        let good = ScriptedModel::new([], |_| {
+            Answer::text(
+                "The files of config each set a limit in seconds; a restart is needed after a change.",
+            )
+        });
+        let bad = ScriptedModel::new([], |_| Answer::text("I'm sorry, I can't help with that."));
+        let with = |model: &ScriptedModel| CompactOptions {
+            model: Some(Rc::new(model.clone())),
+            ..CompactOptions::default()
+        };
+        assert_eq!(
+            s.rest(plain.clone(), Signal::never()).await.unwrap(),
+            None,
+            "nobody to ask"
+        );
+        assert_eq!(s.rest(with(&bad), Signal::never()).await.unwrap(), None);
+        assert_eq!((s.layers(), s.window()), before);
+        let snapshots = s.snapshots().len();
+        let revision = s.rest(with(&good), Signal::never()).await.unwrap().unwrap();
+        assert_eq!(s.head().revision, revision);
+        assert_eq!(good.asked().len(), 1, "one call");
+        assert_eq!(s.snapshots().len(), snapshots);
+        let after = s.layers();
+        assert_eq!(after.len(), before.0.len());
+        let new = after
+            .iter()
+            .find(|l| !before.0.iter().any(|o| o.id == l.id))
+            .unwrap();
+        let old = before.0.iter().find(|l| new.replaces == [l.id]).unwrap();
+        assert!(new.tokens < old.tokens && new.summary.starts_with("The files of config"));
+        let id = s.id().to_owned();
+        let window = s.window();
+        drop(s);
+        let s = e.open(&id, true).await.unwrap();
+        assert_eq!(s.window(), window);
+        s.undo().await.unwrap();
+        assert_eq!(s.layers().len(), 2, "undo takes back the compaction");
+        assert_eq!(
+            s.rest(with(&good), Signal::never()).await.unwrap(),
+            None,
+            "paused"
+        );
+    });
+}
+
+/// S5, F 93: opening reads a session once: what it costs grows with its messages and with nothing else, and is printed.
+#[test]
+fn opening_long_sessions() {
+    block_on(async {
+        let mut each = Vec::new();
+        for n in [5_000_u32, 50_000] {
+            let store = Rc::new(MemoryStore::new());
+            let e = engine(store.clone()).await;
+            let s = e.create(NewSession::default()).await.unwrap();
+            let id = s.id().to_owned();
+            let said = (0..n).map(|n| {
+                let text = format!(
+                    "Message {n} says that config/part_{n}.toml sets the limit to {n} seconds."
+                );
+                if n % 2 == 0 {
+                    NewMessage::user(text)
+                } else {
+                    NewMessage::assistant(vec![Part::text(text)])
+                }
+            });
+            s.append_all(said.collect()).await.unwrap();
+            drop((s, e));
+            let bytes: usize = store.rows().iter().map(|(_, row)| row.value.len()).sum();
+            let e = engine(store).await;
+            let best = (0..3)
+                .map(|_| {
+                    let start = std::time::Instant::now();
+                    let s = block_on_now(e.open(&id, true));
+                    assert_eq!(s.message_count(), n as usize);
+                    start.elapsed().as_secs_f64() * 1e6
+                })
+                .fold(f64::MAX, f64::min);
+            println!(
+                "opening {n} messages ({} KB stored): {:.1} ms",
+                bytes / 1000,
+                best / 1e3
+            );
+            each.push(best / f64::from(n));
+        }
+        assert!(each[1] < each[0] * 6.0, "microseconds a message: {each:?}");
+    });
+}
+
+/// An opening on a store in memory never waits.
+fn block_on_now<T>(opening: impl Future<Output = Result<T, EngineError>>) -> T {
+    use futures_util::FutureExt;
+    opening.now_or_never().unwrap().unwrap()
 }

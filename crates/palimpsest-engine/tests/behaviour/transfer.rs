@@ -12,6 +12,7 @@ use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage};
 use palimpsest_engine::testing::world::world;
 use palimpsest_engine::{Accept, Engine, Format, MemoryStore, NewSession, Session, Transfer};
 use palimpsest_tokens::Estimator;
+use proptest::prelude::*;
 
 async fn engine() -> Engine {
     Engine::start(
@@ -299,4 +300,172 @@ fn bad_files_are_refused() {
         "{\"sessionId\":\"u\",\"messages\":[{\"role\":\"wizard\",\"parts\":[]}]}",
         "damaged_file",
     );
+}
+
+/// S7: an import's first system line is the system prompt, and the demands in its words are pins, once the user vouches for
+/// it, and only then; without consent nothing of it is a record and no word of it can become one; a grown file is merged,
+/// the same one again changes nothing.
+#[test]
+fn consent_decides_what_an_import_is() {
+    block_on(async {
+        let text = |more: bool| {
+            let mut said = vec![
+                serde_json::json!({"role": "system", "content": "You are a careful baker."}),
+                serde_json::json!({"role": "user", "content": "Always weigh the flour. How much for two loaves?"}),
+                serde_json::json!({"role": "assistant", "content": "One kilogram. Never open the oven early."}),
+            ];
+            if more {
+                said.push(serde_json::json!({"role": "user", "content": "And water?"}));
+            }
+            serde_json::json!({"id": "bakery-1", "messages": said, "model": "m", "provider": "p"})
+                .to_string()
+        };
+        let read = |more| Transfer::read(&text(more)).unwrap();
+        let e = engine().await;
+        let s = e.import(read(false), Accept::Everything).await.unwrap();
+        let system = s.window().messages()[0].parts()[0].words().to_owned();
+        assert!(system.contains("You are a careful baker."), "{system}");
+        assert!(system.contains("Always weigh the flour."), "{system}");
+        assert!(!system.contains("oven"), "a model demands nothing");
+        let again = e.import(read(false), Accept::Everything).await.unwrap();
+        assert_eq!((again.id(), again.message_count()), (s.id(), 2));
+        let grown = e.import(read(true), Accept::Everything).await.unwrap();
+        assert_eq!((grown.id(), grown.message_count()), (s.id(), 3));
+        assert_eq!(e.sessions().await.unwrap().len(), 1);
+
+        let e = engine().await;
+        let s = e.import(read(false), Accept::Words).await.unwrap();
+        assert_eq!(s.records().pins, []);
+        assert_eq!(s.records().system, "");
+        let said = s.history(None, 9);
+        assert!(said.iter().all(|i| i.message.origin == Origin::Import));
+        for n in 0..30 {
+            s.append(NewMessage::user(format!(
+                "Question {n} about dough and {n} other things?"
+            )))
+            .await
+            .unwrap();
+            let text =
+                format!("Dough number {n} needs {n} hours of rest and a warm place. ").repeat(6);
+            s.append(NewMessage::assistant(vec![Part::text(text)]))
+                .await
+                .unwrap();
+        }
+        s.compact(
+            CompactOptions {
+                manual: true,
+                ..CompactOptions::default()
+            },
+            Signal::never(),
+        )
+        .await
+        .unwrap();
+        assert!(s.history(None, 99)[0].covered_by.is_some());
+        assert_eq!(
+            s.records().pins,
+            [],
+            "no word of an import becomes a record"
+        );
+        let grown = e.import(read(true), Accept::Words).await.unwrap();
+        assert_eq!(
+            grown.id(),
+            s.id(),
+            "it went another way here: nothing is mixed in"
+        );
+        assert_eq!(grown.message_count(), s.message_count());
+    });
+}
+
+/// F 21, F 27, I10: bytes that are no UTF-8 and half surrogates are named with their place; in JSON Lines the other records
+/// are read and stand in their order; nothing is guessed and nothing panics.
+#[test]
+fn files_of_broken_bytes() {
+    block_on(async {
+        let e = engine().await;
+        let s = full(&e).await;
+        let file = s.export(Format::JsonLines).await.unwrap().into_bytes();
+        let whole = Transfer::read_bytes(&file).unwrap();
+        assert_eq!(whole.1, []);
+        let lines: Vec<&[u8]> = file.split_inclusive(|b| *b == b'\n').collect();
+        let at = lines
+            .iter()
+            .position(|l| l.windows(8).any(|w| w == b"\"seq\":4,"))
+            .unwrap();
+        let before: usize = lines[..at].iter().map(|l| l.len()).sum();
+        let mut broken = file.clone();
+        broken[before + 20] = 0xff;
+        let (read, rejected) = Transfer::read_bytes(&broken).unwrap();
+        assert_eq!(
+            (rejected[0].line, rejected[0].offset),
+            (at + 1, before + 20)
+        );
+        assert_eq!(read.messages.len() + 1, whole.0.messages.len());
+        let e = engine().await;
+        let s = e.import(read, Accept::Everything).await.unwrap();
+        assert_eq!(
+            s.message_count() + 1,
+            whole.0.messages.len(),
+            "one path, over the gap"
+        );
+
+        let markdown = s.export(Format::Markdown).await.unwrap();
+        let mut bytes = markdown.into_bytes();
+        let place = bytes.len() / 2;
+        bytes[place] = 0xfe;
+        let error = Transfer::read_bytes(&bytes).unwrap_err();
+        assert_eq!(error.code(), "damaged_file");
+        assert!(error.to_string().contains("is no UTF-8"), "{error}");
+        let half = r#"{"id":"x","messages":[{"role":"user","content":"\ud800"}]}"#;
+        assert!(
+            ["damaged_file", "unknown_file"].contains(&Transfer::read(half).unwrap_err().code())
+        );
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// I10: whatever stands in a file, in settings or in a policy: an error with a code, or something that works.
+    #[test]
+    fn no_file_breaks_it(cut in 0usize..4000, at in 0usize..4000, byte in any::<u8>(), format in 0u8..3, text in ".{0,40}") {
+        block_on(async {
+            let file = FILES.with(|files| files[format as usize].clone());
+            let mut bytes = file.into_bytes();
+            if !bytes.is_empty() {
+                let at = at % bytes.len();
+                bytes[at] = byte;
+                bytes.truncate(bytes.len() - cut.min(bytes.len()) / 8);
+            }
+            match Transfer::read_bytes(&bytes) {
+                Err(error) => assert!(!error.code().is_empty()),
+                Ok((read, _)) => {
+                    let e = engine().await;
+                    match e.import(read, Accept::Everything).await {
+                        Err(error) => assert!(!error.code().is_empty()),
+                        Ok(s) => {
+                            s.window().check_egress(&s.context()).unwrap();
+                            assert_eq!(s.window().tokens(), s.context().tokens());
+                        }
+                    }
+                }
+            }
+            if let Err(error) = palimpsest_engine::Config::from_json(&text) {
+                assert!(!error.code().is_empty());
+            }
+            if let Err(error) = palimpsest_core::policy::Policy::from_text(&text) {
+                assert!(!error.code().is_empty());
+            }
+        });
+    }
+}
+
+thread_local! {
+    static FILES: [String; 3] = block_on(async {
+        let s = full(&engine().await).await;
+        [
+            s.export(Format::JsonLines).await.unwrap(),
+            s.export(Format::Markdown).await.unwrap(),
+            s.export(Format::SessionJson).await.unwrap(),
+        ]
+    });
 }

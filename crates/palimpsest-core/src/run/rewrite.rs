@@ -1,0 +1,171 @@
+//! A layer that was cut without a model, written again by one while nothing else is to do (C4). Made from the notes,
+//! like every form of a layer, so that no fact is summarised more than twice.
+
+use std::rc::Rc;
+
+use crate::context::{Cause, Context, Seed};
+use crate::layer::{Author, Layer, Level};
+use crate::message::Role;
+use crate::mode::Mode;
+use crate::note::Note;
+use crate::policy::Fading;
+use crate::prompt::Headings;
+use crate::record::Found;
+use crate::retention;
+
+use super::prepare::JobPassage;
+use super::summarize::{accepted, nonce_of};
+use super::update::{carried, recount};
+use super::{Proposal, Refusal, RunReport, SummaryJob, Verification};
+
+/// Below this a layer has no room for sentences of a model's own.
+const SMALLEST: u32 = 48;
+/// The number of its job: those of runs are counted from 1.
+const JOB: u32 = u32::MAX;
+
+/// One layer's text, to be asked for again.
+#[derive(Debug, Clone)]
+pub struct Rewrite {
+    job: SummaryJob,
+    layer: Rc<Layer>,
+    now: f64,
+}
+
+impl Rewrite {
+    /// The newest layer that was cut and is large enough to be worth it; `None` if there is none, or the policy makes
+    /// no layers from notes.
+    pub fn of(context: &Context, mode: Mode, seed: Seed) -> Option<Self> {
+        let setup = context.setup();
+        if setup.policy.fading != Fading::Notes || setup.shares.window <= 2_048 {
+            return None;
+        }
+        let view = context.view();
+        let layer = view
+            .layers
+            .iter()
+            .rfind(|l| l.is_cut && l.tokens >= SMALLEST && !l.notes.is_empty())?;
+        let passages = notes(context, layer).map(|note| JobPassage {
+            seq: note.covers.first().map_or(0, |s| s.from),
+            role: Role::Assistant,
+            text: note.text.clone(),
+        });
+        let mut job = SummaryJob {
+            id: JOB,
+            part: 1,
+            parts: 1,
+            fades: Some(layer.id),
+            attempt: 1,
+            target_tokens: layer.tokens * 3 / 4,
+            system: String::new(),
+            prompt: String::new(),
+            nonce: nonce_of(context, JOB, &seed.secret),
+            passages: passages.collect(),
+            level: layer.level.min(Level::Moderate),
+            mode,
+            focus: None,
+            language: super::prepare::language(context),
+            goal: None,
+            headings: Headings::ByLevel,
+        };
+        job.write_prompt();
+        Some(Self {
+            job,
+            layer: Rc::clone(layer),
+            now: seed.now,
+        })
+    }
+
+    /// What to ask for.
+    pub const fn job(&self) -> &SummaryJob {
+        &self.job
+    }
+
+    /// The view with the new text. Refused, and nothing changes, if the text is none, or the layer would not be
+    /// strictly smaller (I5).
+    pub fn finish(&self, context: &Context, text: &str, model: &str) -> Result<Proposal, Refusal> {
+        let counter = context.counter().as_ref();
+        let before = context.tokens();
+        let text = accepted(text, &self.job, counter).ok_or(Refusal::ModelFailed)?;
+        let old = &self.layer;
+        let mut view = context.view().clone();
+        let place = view.layers.iter().position(|l| l.id == old.id);
+        let place = place.ok_or(Refusal::Cancelled)?;
+        let most = old.tokens - 1;
+        let mut layer = Layer {
+            id: view.next_layer,
+            level: old.level.min(Level::Moderate),
+            summary: text,
+            ledger: Vec::new(),
+            is_cut: false,
+            compressed_at: self.now,
+            replaces: vec![old.id],
+            compressions: old.compressions + 1,
+            author: Author::Model {
+                name: model.to_owned(),
+            },
+            ..(**old).clone()
+        };
+        layer.ledger = carried(context, &layer, most, self.job.mode);
+        recount(&mut layer, counter);
+        while layer.tokens > most && layer.ledger.pop().is_some() {
+            recount(&mut layer, counter);
+        }
+        let facts = notes(context, old).flat_map(|n| n.facts.iter().cloned());
+        let audit = retention::Audit {
+            facts: facts.collect(),
+        };
+        let held = audit.check(&crate::window::layer_body(&layer.summary, &layer.ledger));
+        let retention = held.retention();
+        view.next_layer += 1;
+        view.layers[place] = Rc::new(layer);
+        view.cause = Cause::Rewritten { layer: old.id };
+        view.revision += 1;
+        let mut after_context = context.clone();
+        after_context.set_view(view.clone());
+        let after = after_context.tokens();
+        if after >= before {
+            return Err(Refusal::NotWorth { before, after });
+        }
+        let report = RunReport {
+            before,
+            after,
+            layer: None,
+            covers: Vec::new(),
+            messages: 0,
+            covered_tokens: 0,
+            quoted: Vec::new(),
+            summarised: Vec::new(),
+            retention,
+            dropped: Vec::new(),
+            reread: after,
+            preserved: after_context.shown_count(),
+            released: Vec::new(),
+            passes: Vec::new(),
+            adjustments: vec![format!("layer {} was written again by {model}", old.id)],
+            manual: false,
+            segments_before: context.stretches(),
+            segments_after: after_context.stretches(),
+            took: None,
+            verification: Some(Verification {
+                valid: after_context.check_limit().valid,
+                tokens: after,
+                limit: context.setup().shares.limit,
+                retention,
+            }),
+            stages: Vec::new(),
+        };
+        Ok(Proposal {
+            base: context.view().revision,
+            tip: context.entries().last().map(|e| e.message.seq),
+            view,
+            records: None,
+            records_base: context.records().revision,
+            found: Found::default(),
+            report,
+        })
+    }
+}
+
+fn notes<'a>(context: &'a Context, layer: &'a Layer) -> impl Iterator<Item = &'a Rc<Note>> {
+    layer.notes.iter().filter_map(|n| context.view().note(*n))
+}
