@@ -197,16 +197,13 @@ impl Packing<'_> {
                     let tokens = self.counter.count_until(&line, left)?;
                     Some((line, tokens))
                 });
-            match fitting {
-                Some((line, tokens)) => {
-                    self.used += tokens + mark;
-                    self.held.add(&line);
-                    self.lines.push((i, line));
-                }
-                None => {
-                    misses += 1;
-                    waiting.push(i);
-                }
+            if let Some((line, tokens)) = fitting {
+                self.used += tokens + mark;
+                self.held.add(&line);
+                self.lines.push((i, line));
+            } else {
+                misses += 1;
+                waiting.push(i);
             }
         }
     }
@@ -215,30 +212,35 @@ impl Packing<'_> {
 /// How rare the words of each fact are among the facts of its class: the mean, over its three rarest words, of how many
 /// facts there are to one that says the word, as a power of two.
 fn rarity(facts: &[Fact]) -> Vec<u32> {
-    let mut all: HashMap<(FactClass, u64), u32> = HashMap::new();
+    let key = |class: FactClass, word: u64| mix(word ^ (class as u64 + 1));
+    let mut all: HashMap<u64, u32, Plain> = HashMap::default();
     let words: Vec<Vec<u64>> = facts
         .iter()
         .map(|fact| {
             let mut words = Vec::new();
-            each_word(&fact.text, |w| words.push(w));
+            each_word(&fact.text, |w| words.push(key(fact.class, w)));
             words.sort_unstable();
             words.dedup();
             for word in &words {
-                *all.entry((fact.class, *word)).or_default() += 1;
+                *all.entry(*word).or_default() += 1;
             }
             words
         })
         .collect();
-    let mut sizes: HashMap<FactClass, u32> = HashMap::new();
+    let mut sizes: Vec<(FactClass, u32)> = Vec::new();
     for fact in facts {
-        *sizes.entry(fact.class).or_default() += 1;
+        match sizes.iter_mut().find(|(class, _)| *class == fact.class) {
+            Some((_, n)) => *n += 1,
+            None => sizes.push((fact.class, 1)),
+        }
     }
     facts
         .iter()
         .zip(&words)
         .map(|(fact, words)| {
-            let of = sizes.get(&fact.class).copied().unwrap_or(1);
-            let said = |w: &u64| all.get(&(fact.class, *w)).copied().unwrap_or(1).max(1);
+            let of = sizes.iter().find(|(class, _)| *class == fact.class);
+            let of = of.map_or(1, |(_, n)| *n);
+            let said = |w: &u64| all.get(w).copied().unwrap_or(1).max(1);
             let mut rare: Vec<u32> = words
                 .iter()
                 .map(|w| (of / said(w)).max(1).ilog2())

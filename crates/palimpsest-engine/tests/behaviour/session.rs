@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::disallowed_methods,
     reason = "a test stops at the first surprise and prints what it measured"
 )]
 

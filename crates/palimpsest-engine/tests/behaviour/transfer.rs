@@ -317,7 +317,7 @@ fn consent_decides_what_an_import_is() {
             if more {
                 said.push(serde_json::json!({"role": "user", "content": "And water?"}));
             }
-            serde_json::json!({"id": "bakery-1", "messages": said, "model": "m", "provider": "p"})
+            serde_json::json!({"sessionId": "bakery-1", "messages": said, "model": "m", "provider": "p"})
                 .to_string()
         };
         let read = |more| Transfer::read(&text(more)).unwrap();
@@ -428,8 +428,8 @@ proptest! {
     /// I10: whatever stands in a file, in settings or in a policy: an error with a code, or something that works.
     #[test]
     fn no_file_breaks_it(cut in 0usize..4000, at in 0usize..4000, byte in any::<u8>(), format in 0u8..3, text in ".{0,40}") {
+        let file = FILES.with(|files| files[format as usize].clone());
         block_on(async {
-            let file = FILES.with(|files| files[format as usize].clone());
             let mut bytes = file.into_bytes();
             if !bytes.is_empty() {
                 let at = at % bytes.len();
