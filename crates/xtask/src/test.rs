@@ -134,7 +134,7 @@ fn with(mut command: Command, variables: &[(&str, &str)]) -> Command {
 fn properties(machine: &Machine) -> Vec<Command> {
     let invariants = cargo(
         machine,
-        "test --release --package palimpsest-core --test invariants -- --nocapture",
+        "test --release --package palimpsest-core --test behaviour invariants:: -- --nocapture",
     );
     let packages = "--package palimpsest-tokens --package palimpsest-core --package palimpsest-engine --package palimpsest-ollama";
     let others = cargo(machine, &format!("test --release --lib --tests {packages}"));
@@ -235,6 +235,11 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
     summarise(&rows, watch)
 }
 
+/// An error and its causes, as a line.
+fn why(error: &anyhow::Error) -> String {
+    format!("{error:#}\n")
+}
+
 fn run_step(machine: &Machine, step: &Step) -> Row {
     let watch = Stopwatch::start();
     println!("\n── {} ──", step.name);
@@ -251,7 +256,7 @@ fn run_step(machine: &Machine, step: &Step) -> Row {
                     }
                     Err(error) => {
                         println!("{error:#}");
-                        text.push_str(&format!("{error:#}\n"));
+                        text.push_str(&why(&error));
                         success = false;
                     }
                 }
@@ -263,7 +268,7 @@ fn run_step(machine: &Machine, step: &Step) -> Row {
         Does::Call(function) => {
             if let Err(error) = function(machine) {
                 println!("{error:#}");
-                text.push_str(&format!("{error:#}\n"));
+                text.push_str(&why(&error));
                 success = false;
             }
         }

@@ -141,6 +141,7 @@ impl Rewrite {
             preserved: after_context.shown_count(),
             released: Vec::new(),
             passes: Vec::new(),
+            cautions: Vec::new(),
             adjustments: vec![format!("layer {} was written again by {model}", old.id)],
             manual: false,
             segments_before: context.stretches(),

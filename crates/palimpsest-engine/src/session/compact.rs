@@ -13,8 +13,8 @@ use palimpsest_core::request::{
     Usage,
 };
 use palimpsest_core::run::{
-    Caution, Preview, Proposal, Refusal, Rewrite, Run, RunOptions, RunReport, Stage, StageTime, Step,
-    SummaryJob, SuppliedSummary,
+    Caution, Preview, Proposal, Refusal, Rewrite, Run, RunOptions, RunReport, Stage, StageTime,
+    Step, SummaryJob, SuppliedSummary,
 };
 use palimpsest_core::watermark;
 
