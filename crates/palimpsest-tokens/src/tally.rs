@@ -245,17 +245,23 @@ mod tests {
             Estimator::new(Family::Llama2),
             Estimator::new(Family::Gpt4o),
         );
-        let mut tally = tally(&old);
+        let texts = TEXTS.map(|text| text.repeat(100));
+        let mut tally = Tally::new(&old);
+        for text in &texts {
+            tally.push(&old, CountRole::User, text);
+        }
         let before = tally.total(&new);
         assert!(!tally.is_current(&new));
         assert!(before.bound > before.tokens / 6);
         let mut slices = 1;
-        while !tally.recount(&new, 1, |i| Some((CountRole::User, TEXTS[i].into()))) {
+        while !tally.recount(&new, 1, |i| {
+            Some((CountRole::User, texts[i].as_str().into()))
+        }) {
             slices += 1;
         }
         assert_eq!(slices, 4);
         assert!(tally.is_current(&new));
-        let parts: u32 = TEXTS
+        let parts: u32 = texts
             .iter()
             .map(|text| new.count_message(CountRole::User, text))
             .sum();

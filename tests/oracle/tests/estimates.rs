@@ -1,0 +1,178 @@
+//! Estimates of texts that nothing was fitted to, against real vocabularies: how far off, and whether their bounds hold.
+
+use oracle::{folder, show, tokenizer_json};
+use palimpsest_tokens::{Estimator, Family, TokenCounter as _, Vocabulary};
+use serde_json::Value;
+
+/// The half of the corpus that `fit/fit.py` held out: each text and its class.
+fn held_out() -> Vec<(String, String)> {
+    let path = folder().join("fit-corpus.json");
+    let Ok(bytes) = std::fs::read(&path) else {
+        println!("skipped: no {}; fit/fit.py gathers it", path.display());
+        return Vec::new();
+    };
+    let all: Vec<(String, bool, String)> = serde_json::from_slice(&bytes).expect("the corpus");
+    let held = all.into_iter().filter(|(_, held, _)| *held);
+    held.map(|(class, _, text)| (class, text)).collect()
+}
+
+const FAMILIES: [(&str, &str, &str, Family); 7] = [
+    ("llama3", "gpt2", "llama-bpe", Family::Llama3),
+    ("qwen3", "gpt2", "qwen2", Family::Qwen),
+    ("gptoss", "gpt2", "gpt-4o", Family::Gpt4o),
+    ("gemma3", "llama", "", Family::Gemma),
+    ("deepseek_v3", "gpt2", "deepseek-v3", Family::Deepseek),
+    ("tekken", "gpt2", "tekken", Family::Tekken),
+    ("llama2", "llama", "", Family::Llama2),
+];
+
+const CLASSES: [&str; 9] = [
+    "en", "chat", "code", "json", "log", "tool", "md", "zh", "ja",
+];
+
+const CONVERSATIONS: [(&str, &[&str]); 4] = [
+    ("chat", &["chat", "en"]),
+    ("coding agent", &["code", "tool", "en", "log"]),
+    ("tools in JSON", &["json", "tool", "en"]),
+    ("Chinese and code", &["zh", "code"]),
+];
+
+/// Texts of one class, estimated and counted.
+struct Class {
+    name: &'static str,
+    /// Estimate, bound, true count.
+    counts: Vec<(u32, u32, u32)>,
+}
+
+impl Class {
+    fn error(&self) -> f64 {
+        let of = |(guess, _, exact): &(u32, u32, u32)| {
+            (f64::from(*guess) / f64::from(*exact) - 1.0).abs()
+        };
+        self.counts.iter().map(of).sum::<f64>() / self.counts.len() as f64
+    }
+
+    fn within(&self) -> f64 {
+        let held = |(guess, bound, exact): &&(u32, u32, u32)| *exact <= guess + bound;
+        self.counts.iter().filter(held).count() as f64 / self.counts.len() as f64
+    }
+}
+
+/// B8: for every family and every class of text by itself, and for whole conversations, at most one text in twenty has more
+/// tokens than the estimate and its bound; the bound is a few per cent of a window.
+#[test]
+fn bounds_hold_on_what_was_held_out() {
+    let texts = held_out();
+    if texts.is_empty() {
+        return;
+    }
+    for (name, model, pre, family) in FAMILIES {
+        let Some(json) = tokenizer_json(name) else {
+            continue;
+        };
+        check(name, &vocabulary(&json, model, pre), family, &texts);
+    }
+}
+
+fn vocabulary(json: &Value, model: &str, pre: &str) -> Vocabulary {
+    Vocabulary::from_show(&show(json, model, pre)).expect("a vocabulary")
+}
+
+#[track_caller]
+fn check(name: &str, vocabulary: &Vocabulary, family: Family, texts: &[(String, String)]) {
+    let estimator = Estimator::new(family);
+    let classes: Vec<Class> = CLASSES
+        .into_iter()
+        .map(|class| Class {
+            name: class,
+            counts: texts
+                .iter()
+                .filter(|(of, _)| of == class)
+                .map(|(_, text)| {
+                    let guess = estimator.count(text);
+                    (guess, estimator.bound(guess), vocabulary.count(text))
+                })
+                // shorter ones are rounding
+                .filter(|(_, _, exact)| *exact >= 30)
+                .collect(),
+        })
+        .collect();
+    for Class {
+        name: class,
+        counts,
+    } in &classes
+    {
+        assert!(counts.len() >= 20, "{name} {class}: {} texts", counts.len());
+    }
+    println!(
+        "{name}: {:.1} % at 500 tokens, {:.1} % at 50,000",
+        wide(&estimator, 500),
+        wide(&estimator, 50_000)
+    );
+    for class in &classes {
+        println!(
+            "  {:5} {:4} texts, off by {:.1} %, within the bound {:.1} %",
+            class.name,
+            class.counts.len(),
+            class.error() * 100.0,
+            class.within() * 100.0
+        );
+    }
+    for (mix, kinds) in CONVERSATIONS {
+        let (error, within) = conversations(&estimator, &classes, kinds);
+        println!(
+            "  {mix}: whole conversations off by {:.2} %, {within} of 20 within the bound",
+            error * 100.0
+        );
+        assert!(
+            within >= 19,
+            "{name}, {mix}: {within} of 20 within the bound"
+        );
+        assert!(error < 0.02, "{name}, {mix}: off by {error}");
+    }
+    for class in &classes {
+        assert!(
+            class.within() >= 0.95,
+            "{name}, {}: {}",
+            class.name,
+            class.within()
+        );
+        assert!(
+            class.error() <= 0.07,
+            "{name}, {}: off by {}",
+            class.name,
+            class.error()
+        );
+    }
+    // A bound as wide as the text would hold too.
+    assert!(
+        wide(&estimator, 500) < 17.0 && wide(&estimator, 50_000) < 6.5,
+        "{name}"
+    );
+}
+
+/// The bound in per cent.
+fn wide(estimator: &Estimator, tokens: u32) -> f64 {
+    f64::from(estimator.bound(tokens)) / f64::from(tokens) * 100.0
+}
+
+/// Mean error of twenty conversations of sixty messages, and how many are within their bounds.
+fn conversations(estimator: &Estimator, classes: &[Class], kinds: &[&str]) -> (f64, usize) {
+    let of = |kind: &str| {
+        let found = classes.iter().find(|class| class.name == kind);
+        found.map_or(&[][..], |class| &class.counts[..])
+    };
+    let (mut error, mut within) = (0.0, 0);
+    for n in 0..20 {
+        let (mut guess, mut exact) = (0, 0);
+        for i in 0..60 {
+            let counts = of(kinds[i % kinds.len()]);
+            let (a, _, b) = counts[(n * 61 + i * 7) % counts.len()];
+            guess += a;
+            exact += b;
+        }
+        error += (f64::from(guess) / f64::from(exact) - 1.0).abs() / 20.0;
+        within += usize::from(exact <= guess + estimator.bound(guess));
+    }
+    (error, within)
+}
