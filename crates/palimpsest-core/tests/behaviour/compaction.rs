@@ -946,7 +946,7 @@ fn layers_are_made_from_notes() {
     let mut notes: std::collections::BTreeMap<u32, palimpsest_core::note::Note> =
         std::collections::BTreeMap::new();
     let mut turn = 0;
-    let mut merges = 0;
+    let mut pairs_joined = 0;
     for round in 0..9 {
         while !c.is_due() {
             talk_one(&mut c, turn);
@@ -1004,10 +1004,10 @@ fn layers_are_made_from_notes() {
                 .concat();
             from.sort_unstable();
             assert_eq!(merged.notes, from, "{pair:?}");
-            merges += 1;
+            pairs_joined += 1;
         }
     }
-    assert!(merges >= 3, "{merges}");
+    assert!(pairs_joined >= 3, "{pairs_joined}");
 
     let rewrite = Rewrite::of(&c, Mode::Assistant, SEED).unwrap();
     let cut = c.view().layers.iter().rfind(|l| l.is_cut).unwrap().clone();
