@@ -387,3 +387,50 @@ fn a_run_over_ten_thousand_messages() {
     marked.set_view(view);
     assert!(watermark::strip(&marked, &StripOptions::default()).blocks > 4_000);
 }
+
+/// T3: condensing four megabytes of JSON or of a log takes at most eight times as long as counting them once, and what
+/// comes out is a few kilobytes.
+#[test]
+fn condensing_megabytes() {
+    use palimpsest_core::condense::{CondenseOptions, ToolText, condense};
+    use palimpsest_tokens::TokenCounter;
+    let json = (0..36_000).fold("[".to_owned(), |t, i| {
+        let comma = if i > 0 { "," } else { "" };
+        t + &format!("{comma}{{\"id\":{i},\"name\":\"name {i}\",\"city\":\"Rome\",\"tags\":[\"a\",\"b\"],\"at\":\"2026-01-02T10:00:00Z\",\"ok\":true}}")
+    }) + "]";
+    let log = (0..60_000).fold(String::new(), |t, i| {
+        let level = if i % 97 == 0 { "WARN" } else { "INFO" };
+        t + &format!(
+            "2026-01-02T10:{:02}:{:02} {level} request {i} to /api/items/{} took {} ms\n",
+            i / 60 % 60,
+            i % 60,
+            i % 50,
+            i * 7 % 90
+        )
+    });
+    let counter = Estimator::default();
+    for (name, text) in [("JSON", &json), ("a log", &log)] {
+        let result = ToolText {
+            tool: "bash",
+            text,
+            is_error: false,
+            window: 8_192,
+        };
+        let short = condense(result, &CondenseOptions::default(), &counter).unwrap();
+        assert!(short.text.len() < 4_096, "{name}: {}", short.text.len());
+        let condensing = time(3, || {
+            drop(condense(result, &CondenseOptions::default(), &counter));
+        });
+        let counting = time(3, || assert!(counter.count(text) > 1_000_000));
+        let rate = |seconds: f64| text.len() as f64 / 1e6 / seconds;
+        println!(
+            "{name}: {:.0} MB/s condensed, {:.0} MB/s counted",
+            rate(condensing),
+            rate(counting)
+        );
+        assert!(
+            condensing < counting * 8.0,
+            "{name}: {condensing} s, {counting} s"
+        );
+    }
+}
