@@ -246,19 +246,18 @@ def bound(X, models, y, kinds):
     for n in range(5):
         guess[fold == n] = np.ceil(X[fold == n] @ fit(X[fold != n], y[fold != n], kinds[fold != n]) / 1024)
     drift, root = 0.04, 0.5
-    for true in models:
-        stretches = []
-        for k in BOUND:
-            at, many = np.where(kinds == k)[0], np.cumsum(true[kinds == k]) // 8000
-            for n in range(int(many.max() if len(many) else 0)):
-                part = at[many == n]
-                stretches.append(true[part].sum() / guess[part].sum() - 1)
-            drift = max(drift, true[at].sum() / max(guess[at].sum(), 1) - 1)
-        drift = max(drift, np.quantile(stretches, 0.95))
-    for true in models:
-        for k in BOUND:
-            some = (kinds == k) & (true >= 30)
-            root = max(root, 1.25 * np.quantile(((true - guess * (1 + drift)) / np.sqrt(np.maximum(guess, 1)))[some], 0.96))
+    stretches = []
+    for k in BOUND:
+        at, many = np.where(kinds == k)[0], np.cumsum(y[kinds == k]) // 8000
+        for n in range(int(many.max() if len(many) else 0)):
+            part = at[many == n]
+            stretches += [true[part].sum() / guess[part].sum() - 1 for true in models]
+        drift = max(drift, np.mean([true[at].sum() for true in models]) / max(guess[at].sum(), 1) - 1)
+    drift = max(drift, np.quantile(stretches, 0.95))
+    for k in BOUND:
+        some = kinds == k
+        over = [((true - guess * (1 + drift)) / np.sqrt(np.maximum(guess, 1)))[some & (true >= 30)] for true in models]
+        root = max(root, 1.25 * np.quantile(np.concatenate(over), 0.96))
     return drift, root
 
 

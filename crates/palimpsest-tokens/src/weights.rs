@@ -33,8 +33,8 @@ pub(crate) const GENERIC: Weights = Weights {
         0, 2146, 0, 887, 432, 1191, 152, 0, 643, 90, 630, 205, 755, 2584, 574, 0, 888, 483, 0,
         1277, 1517, 2313, 2116, 196, 2089, 2012, 1120,
     ],
-    root: 2266,
-    drift: 175,
+    root: 1266,
+    drift: 129,
 };
 pub(crate) const GPT4O: Weights = Weights {
     cost: [
