@@ -795,8 +795,9 @@ fn levels_sizes_and_room_that_is_left() {
         }
         let step = run_step(&c);
         let report = commit(&mut c, step);
+        // The parts were estimated one by one.
         assert!(
-            c.tokens() <= c.target() + 16,
+            c.tokens() <= c.target() + c.target() / 50,
             "{} > {}",
             c.tokens(),
             c.target()
