@@ -1165,6 +1165,7 @@ fn trust_in_a_session_that_was_compacted() {
             let warnings = Rc::new(RefCell::new(Vec::new()));
             let log = Rc::clone(&warnings);
             let mut last = 100;
+            let mut first = None;
             for round in 1..=11 {
                 let heard = Rc::clone(&log);
                 let listener = s.on(move |event| {
@@ -1198,8 +1199,15 @@ fn trust_in_a_session_that_was_compacted() {
                 s.compact(manual, Signal::never()).await.unwrap();
                 s.off(listener);
                 let now = s.reliability();
-                assert!(now.measured && now.percent <= last && now.percent < 100);
+                // what is kept is measured anew each time: it may come back by a little
+                assert!(
+                    now.measured && now.percent <= last + 2 && now.percent < 100,
+                    "{model}, round {round}: {last} → {}",
+                    now.percent
+                );
                 last = now.percent;
+                let first = *first.get_or_insert(last);
+                assert!(round < 6 || last < first, "{model}: {first} → {last}");
             }
             let said = warnings.borrow().clone();
             assert_eq!(
