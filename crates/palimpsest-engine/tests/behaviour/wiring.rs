@@ -18,7 +18,8 @@ use palimpsest_core::mode::Mode;
 use palimpsest_core::prompt::Skill;
 use palimpsest_core::record::PinKind;
 use palimpsest_core::request::{ChatRequest, Delta, FinishReason, ModelError, Purpose, Usage};
-use palimpsest_engine::ports::{LocalFuture, Signal, Store};
+use palimpsest_core::run::Stage;
+use palimpsest_engine::ports::{Clock, LocalFuture, Signal, Store, World};
 use palimpsest_engine::session::{
     CompactOptions, Compacted, IfOver, NewMessage, PromptParts, SendEvent, SendOptions, ToolHandler,
 };
@@ -812,6 +813,54 @@ fn small_models_roll_over_sooner() {
                 compact(&s, &m).await;
             }
         }
+    });
+}
+
+/// P1: the result says how long each of the six stages took, in their order; together they are what the whole took.
+#[test]
+fn each_stage_has_its_time() {
+    /// A millisecond later every time it is asked.
+    struct Ticking(Cell<f64>);
+    impl Clock for Ticking {
+        fn now(&self) -> f64 {
+            self.0.set(self.0.get() + 1.0);
+            self.0.get()
+        }
+    }
+    block_on(async {
+        let world = World {
+            clock: Rc::new(Ticking(Cell::new(1_700_000_000_000.0))),
+            ..world()
+        };
+        let store = Rc::new(MemoryStore::new());
+        let engine = Engine::start(store, world, Rc::new(Estimator::default()))
+            .await
+            .unwrap();
+        let new = NewSession {
+            window: 4096,
+            model: "m".into(),
+            ..NewSession::default()
+        };
+        let s = engine.create(new).await.unwrap();
+        talk(&s, 60).await;
+        let model = ScriptedModel::new([], |_| Answer::text(SUMMARY));
+        let report = compact(&s, &model).await.report;
+        let stages: Vec<Stage> = report.stages.iter().map(|time| time.stage).collect();
+        assert_eq!(
+            stages,
+            [
+                Stage::Identify,
+                Stage::Prepare,
+                Stage::Summarize,
+                Stage::Checkpoint,
+                Stage::Update,
+                Stage::Verify
+            ]
+        );
+        let sum: f64 = report.stages.iter().map(|time| time.ms).sum();
+        let took = report.took.unwrap();
+        assert!(report.stages.iter().all(|time| time.ms >= 1.0));
+        assert!(sum <= took, "{sum} of {took} ms");
     });
 }
 
