@@ -21,6 +21,7 @@ use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::pass::emergency;
 use palimpsest_core::policy::{Policy, presets};
 use palimpsest_core::record::Records;
+use palimpsest_core::rendition::Rendition;
 use palimpsest_core::run::{Aim, Run, RunOptions, Step, SuppliedSummary};
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_core::watermark::{self, MarkReason};
@@ -223,10 +224,39 @@ impl World {
             },
             error: text.len().is_multiple_of(7),
         };
-        let late = calls.iter().rev().filter(|c| c.1 == Fate::Late);
-        for (id, _, text) in calls.iter().filter(|c| c.1 == Fate::Answered).chain(late) {
+        for (id, _, text) in calls.iter().filter(|c| c.1 == Fate::Answered) {
             self.say(Role::Tool, vec![result(*id, text)]);
         }
+        let late = calls.iter().rev().filter(|c| c.1 == Fate::Late);
+        for (n, (id, _, text)) in late.enumerate() {
+            // somebody speaks before it comes
+            if n == 0 && text.len().is_multiple_of(3) {
+                let who = [Role::User, Role::Assistant][usize::from(id % 2)];
+                self.say(who, vec![Part::text("Meanwhile, something else.")]);
+            }
+            self.say(Role::Tool, vec![result(*id, text)]);
+        }
+    }
+
+    /// Each result's message with the message of the call it answers: the nearest before it of its id that has no result
+    /// yet. Found here on its own, so that a fault in the core's rule shows.
+    fn pairs(&self) -> Vec<(u32, u32)> {
+        let mut open: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+        let mut pairs = Vec::new();
+        for message in &self.said {
+            for part in &message.parts {
+                match part {
+                    Part::ToolCall { id, .. } => open.entry(id).or_default().push(message.seq),
+                    Part::ToolResult { call, .. } => {
+                        if let Some(asked) = open.get_mut(call.as_str()).and_then(Vec::pop) {
+                            pairs.push((asked, message.seq));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        pairs
     }
 
     fn compact(&mut self, summarizer: Summarizer, manual: bool, aim: Aim) {
@@ -304,6 +334,15 @@ impl World {
             "I1"
         );
         assert_eq!(entries.len(), self.said.len(), "I1");
+
+        let covered = |seq| matches!(self.context.view().rendition(seq), Rendition::Covered(_));
+        for (call, result) in self.pairs() {
+            assert_eq!(
+                covered(call),
+                covered(result),
+                "I3: a layer covers only one of the call {call} and its result {result}"
+            );
+        }
 
         let messages = window.messages();
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
