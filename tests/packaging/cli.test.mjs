@@ -46,7 +46,8 @@ test("compact writes the messages to standard output and the story to standard e
   assert.match(messages[1].content, /\[Messages 0-63\]/);
   assert.doesNotMatch(err, /\x1b/, "no colours where nobody looks");
   // the state it wrote keeps the layers as they are
-  const longer = [...history, { role: "user", content: "And now?" }];
+  const more = Array.from({ length: 8 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `Report ${i}: lane ${i} has ${i + 3} carts and ${i + 9} crates at the ramp.` }));
+  const longer = [...history, ...more, { role: "user", content: "And now?" }];
   const again = await palimpsest(["compact", "-", "--window", "1024", "--pin", "Gate 4 is closed.", "--state", "state.json", "--json"], JSON.stringify(longer));
   const { messages: next, report } = JSON.parse(again.out);
   assert.match(next[1].content, /\[Messages 0-63\]/, "the first layer still covers what it covered");

@@ -30,9 +30,9 @@ impl Budget {
 
 #[rustfmt::skip]
 const BUDGETS: &[Budget] = &[
-    // The aim is 320: not reached. 804 was measured with sessions' settings, tools, transfers, policies, counting and
-    // the whole app in it; this limit only keeps it from growing further.
-    Budget { name: "app wasm",     folder: "app", ending: "wasm", limit: 840.0 },
+    // The aim is 320: not reached. 883 was measured with sessions' settings, tools, transfers, policies, counting, log,
+    // replay and the whole app in it; this limit only keeps it from growing further.
+    Budget { name: "app wasm",     folder: "app", ending: "wasm", limit: 900.0 },
     Budget { name: "app css",      folder: "app", ending: "css",  limit: 20.0 },
     Budget { name: "app eager js", folder: "app", ending: "js",   limit: 30.0 },
     // The aim is 160: not reached either.
