@@ -993,7 +993,7 @@ fn summaries_in_time() {
         let author = async |model: &ScriptedModel| {
             let engine = Engine::start(
                 Rc::new(MemoryStore::new()),
-                palimpsest_engine::ports::World {
+                World {
                     timer: Rc::new(Hurry),
                     ..world()
                 },
