@@ -5,7 +5,7 @@
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -61,9 +61,12 @@ pub(crate) fn run(machine: &Machine) -> Result<()> {
         .map(|file| profiles.join(file))
         .collect();
     ensure!(!raw.is_empty(), "the instrumented tests wrote no profile");
+    // where the toolchain has LLVM's libraries beside rustc's, its LLVM tools do not look there by themselves
+    let libraries = sysroot(machine)?.join("lib");
     process::quiet(
         machine
             .command(profdata)
+            .env("LD_LIBRARY_PATH", &libraries)
             .args(["merge", "--sparse"])
             .args(&raw)
             .arg("-o")
@@ -71,6 +74,7 @@ pub(crate) fn run(machine: &Machine) -> Result<()> {
     )?;
     let mut report = machine.command(cov);
     report
+        .env("LD_LIBRARY_PATH", &libraries)
         .arg("report")
         .arg(first)
         .arg("--instr-profile")
@@ -84,9 +88,14 @@ pub(crate) fn run(machine: &Machine) -> Result<()> {
     process::show(&mut report)
 }
 
+/// Where the toolchain lies.
+fn sysroot(machine: &Machine) -> Result<PathBuf> {
+    let printed = process::output(machine.command("rustc").args(["--print", "sysroot"]))?;
+    Ok(PathBuf::from(printed.trim()))
+}
+
 fn tool(machine: &Machine, name: &str) -> Result<PathBuf> {
-    let sysroot = process::output(machine.command("rustc").args(["--print", "sysroot"]))?;
-    let sysroot = Path::new(sysroot.trim());
+    let sysroot = sysroot(machine)?;
     let verbose = process::output(machine.command("rustc").arg("-vV"))?;
     let field = |field: &str| {
         verbose

@@ -231,8 +231,7 @@ fn reread(before: &Context, after: &Context) -> u32 {
     // the template's own tokens and the tool definitions do not change
     let beside = after.counter.overhead().base + after.setup().tools;
     let all = after.tokens().saturating_sub(beside);
-    let slot = |c: &Context| c.slot.as_ref().map(|s| s.text.clone());
-    let same_slot = slot(before) == slot(after);
+    let same_slot = slot_text(before) == slot_text(after);
     let in_system = after.setup().policy.slot_role == SlotRole::System;
     if before.rendered.text != after.rendered.text || (in_system && !same_slot) {
         return all;
@@ -250,6 +249,11 @@ fn reread(before: &Context, after: &Context) -> u32 {
         same = same.saturating_add(after.shown_tokens(new));
     }
     all.saturating_sub(same)
+}
+
+/// What stands in the slot.
+fn slot_text(context: &Context) -> Option<&str> {
+    context.slot.as_ref().map(|slot| slot.text.as_str())
 }
 
 /// Whether both views show the message in the same form.
