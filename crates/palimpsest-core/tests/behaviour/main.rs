@@ -15,4 +15,5 @@ mod replays;
 mod retained;
 mod retention;
 mod savings;
+mod scene;
 mod seeds;

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use palimpsest_core::budget::{Due, Occasion};
 use palimpsest_core::context::{Context, Seed, Setup};
 use palimpsest_core::layer::Level;
-use palimpsest_core::message::{Message, Origin, Part, Role};
+use palimpsest_core::message::{Part, Role};
 use palimpsest_core::pass::{self, PassKind, dedupe, offload};
 use palimpsest_core::policy::{Policy, presets};
 use palimpsest_core::record::Records;
@@ -21,34 +21,12 @@ use palimpsest_core::shares::ShareOptions;
 use palimpsest_tokens::Estimator;
 use serde_json::{Value, json};
 
+use super::scene::{context, push, say};
+
 const SEED: Seed = Seed {
     now: 1.0,
     secret: [7; 16],
 };
-
-fn context(window: u32, policy: Policy) -> Context {
-    let setup = Setup::new(window, ShareOptions::default(), policy, 0).unwrap();
-    Context::new(setup, Records::default(), Rc::new(Estimator::default()))
-}
-
-fn push(context: &mut Context, role: Role, parts: Vec<Part>) -> u32 {
-    let seq = context.entries().len() as u32;
-    let origin = match role {
-        Role::Assistant => Origin::Model,
-        Role::Tool => Origin::Tool,
-        _ => Origin::Host,
-    };
-    context.push(Rc::new(Message {
-        parts,
-        origin,
-        ..Message::text(seq, role, "")
-    }));
-    seq
-}
-
-fn say(context: &mut Context, role: Role, text: &str) -> u32 {
-    push(context, role, vec![Part::text(text)])
-}
 
 /// A call and its result; returns the number of the result.
 fn tool(context: &mut Context, name: &str, arguments: &Value, text: &str, error: bool) -> u32 {

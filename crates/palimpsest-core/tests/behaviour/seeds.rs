@@ -13,45 +13,22 @@ use palimpsest_core::budget::{Due, Occasion};
 use palimpsest_core::compact::{CompactOptions, Compaction};
 use palimpsest_core::context::{Context, Seed, Setup};
 use palimpsest_core::dialect::Rendered;
-use palimpsest_core::message::{Message, Origin, Part, Role};
+use palimpsest_core::message::{Message, Part, Role};
 use palimpsest_core::pass::offload;
 use palimpsest_core::policy::{Policy, presets};
-use palimpsest_core::record::Records;
 use palimpsest_core::run::{Outcome, Refusal, Run, RunOptions, RunReport, Step, SuppliedSummary};
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_core::watermark::{self, MarkReason, Settled};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 
+use super::scene::{context, push, say};
+
 const SEED: Seed = Seed {
     now: 1.0,
     secret: [7; 16],
 };
 const DEACTIVATE: &str = "deactivate_skills";
-
-fn context(window: u32, policy: Policy) -> Context {
-    let setup = Setup::new(window, ShareOptions::default(), policy, 0).unwrap();
-    Context::new(setup, Records::default(), Rc::new(Estimator::default()))
-}
-
-fn push(context: &mut Context, role: Role, parts: Vec<Part>) -> u32 {
-    let seq = context.entries().len() as u32;
-    let origin = match role {
-        Role::Assistant => Origin::Model,
-        Role::Tool => Origin::Tool,
-        _ => Origin::Host,
-    };
-    context.push(Rc::new(Message {
-        parts,
-        origin,
-        ..Message::text(seq, role, "")
-    }));
-    seq
-}
-
-fn say(context: &mut Context, role: Role, text: &str) -> u32 {
-    push(context, role, vec![Part::text(text)])
-}
 
 /// An assistant message with text and a call, and its result. Returns the number of the call's message.
 fn tool(context: &mut Context, name: &str, id: &str, result: &str, error: bool) -> u32 {

@@ -5,6 +5,7 @@ mod bad_input;
 mod counting;
 mod evidence;
 mod policies;
+mod scene;
 mod session;
 mod transfer;
 mod wiring;

@@ -23,6 +23,8 @@ use palimpsest_engine::testing::world::world;
 use palimpsest_engine::{Engine, EngineError, Event, MemoryStore, NewSession, RoomChoice, Session};
 use palimpsest_tokens::Estimator;
 
+use super::scene::{options, silent, talk};
+
 async fn engine(store: Rc<dyn Store>) -> Engine {
     Engine::start(store, world(), Rc::new(Estimator::default()))
         .await
@@ -40,37 +42,6 @@ async fn session(window: u32) -> (Engine, Session) {
     let session = engine.create(new).await.unwrap();
     (engine, session)
 }
-
-async fn talk(session: &Session, turns: usize) {
-    for n in 0..turns {
-        session
-            .append(NewMessage::user(format!(
-                "Question {n}: what does config/part_{n}.toml set?"
-            )))
-            .await
-            .unwrap();
-        let text = format!(
-            "It sets the limit of part {n} to {n} seconds. We chose that because the old default was too slow. \
-             The file is read at start, so a restart is needed after each change of config/part_{n}.toml."
-        );
-        session
-            .append(NewMessage::assistant(vec![Part::text(text)]))
-            .await
-            .unwrap();
-    }
-}
-
-fn options(model: &ScriptedModel) -> SendOptions {
-    SendOptions {
-        model: Rc::new(model.clone()),
-        tools: Vec::new(),
-        handler: None,
-        temperature: None,
-        think: None,
-    }
-}
-
-fn silent(_: palimpsest_engine::session::SendEvent) {}
 
 /// I1, I2, I6, P10, S2: compact, reopen, undo, reopen: each time the same bytes; what was said is all there.
 #[test]

@@ -31,6 +31,8 @@ use palimpsest_engine::{
 };
 use palimpsest_tokens::{Estimator, TokenCounter};
 
+use super::scene::{options, silent, talk};
+
 async fn session(window: u32) -> (Rc<MemoryStore>, Engine, Session) {
     let store = Rc::new(MemoryStore::new());
     let engine = reopen(&store).await;
@@ -50,31 +52,6 @@ async fn reopen(store: &Rc<MemoryStore>) -> Engine {
         .unwrap()
 }
 
-async fn talk(session: &Session, turns: usize) {
-    for n in 0..turns {
-        let question = format!("Question {n}: what does config/part_{n}.toml set?");
-        session.append(NewMessage::user(question)).await.unwrap();
-        let text = format!(
-            "It sets the limit of part {n} to {n} seconds. We chose that because the old default was too slow. \
-             The file is read at start, so a restart is needed after each change of config/part_{n}.toml."
-        );
-        session
-            .append(NewMessage::assistant(vec![Part::text(text)]))
-            .await
-            .unwrap();
-    }
-}
-
-fn options(model: &ScriptedModel) -> SendOptions {
-    SendOptions {
-        model: Rc::new(model.clone()),
-        tools: Vec::new(),
-        handler: None,
-        temperature: None,
-        think: None,
-    }
-}
-
 fn manual(model: &ScriptedModel) -> CompactOptions {
     CompactOptions {
         model: Some(Rc::new(model.clone())),
@@ -89,8 +66,6 @@ async fn compact(session: &Session, model: &ScriptedModel) -> Compacted {
         .await
         .unwrap()
 }
-
-fn silent(_: SendEvent) {}
 
 fn record(session: &Session) -> Rc<RefCell<Vec<Event>>> {
     let events = Rc::new(RefCell::new(Vec::new()));
