@@ -28,7 +28,7 @@ use std::rc::{Rc, Weak};
 use futures_util::lock::Mutex;
 use palimpsest_core::budget::Budget;
 use palimpsest_core::context::{Context, Seed, Setup};
-use palimpsest_core::layer::Layer;
+use palimpsest_core::layer::{Layer, LayerId};
 use palimpsest_core::message::{Message, Seq};
 use palimpsest_core::record::Records;
 use palimpsest_core::run::Run;
@@ -84,6 +84,8 @@ pub(crate) struct State {
     pub(crate) partial: Option<String>,
     /// A run whose summaries the host writes.
     pub(crate) host_run: Option<compact::HostRun>,
+    /// The layer that a model of this name could not write better: it is not asked again in every quiet moment (I9).
+    pub(crate) as_good_as_gets: Option<(LayerId, String)>,
 }
 
 pub(crate) struct Inner {
@@ -148,6 +150,7 @@ impl Session {
                 reply: None,
                 partial: None,
                 host_run: None,
+                as_good_as_gets: None,
             },
             Some(first),
         )

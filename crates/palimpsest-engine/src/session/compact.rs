@@ -332,7 +332,8 @@ impl Session {
     }
 
     /// Uses a quiet moment: one layer that was cut without a model is written again by one, from its notes (C4). Gives
-    /// way to the user's message like a compaction. `None` if there was nothing to do, or nothing better came.
+    /// way to the user's message like a compaction. `None` if there was nothing to do, or nothing better came; then that
+    /// model is not asked about that layer again while the session is open.
     pub async fn rest(
         &self,
         options: CompactOptions,
@@ -350,7 +351,11 @@ impl Session {
                 .unwrap_or_else(|| state.head.model.clone());
             let rewrite = Rewrite::of(&state.context, mode, self.seed());
             let idle = !state.context.view().paused && state.head.config.compression.enabled;
-            match rewrite.filter(|_| idle) {
+            let hopeless = |rewrite: &Rewrite| {
+                let tried = state.as_good_as_gets.as_ref();
+                tried.is_some_and(|(layer, by)| rewrite.job().fades == Some(*layer) && *by == name)
+            };
+            match rewrite.filter(|rewrite| idle && !hopeless(rewrite)) {
                 Some(rewrite) => (rewrite, state.context.clone(), name),
                 None => return Ok(None),
             }
@@ -361,10 +366,15 @@ impl Session {
             .ask(model.as_ref(), &name, rewrite.job(), &signal, &running)
             .await;
         self.0.state.borrow_mut().compaction = None;
+        let answered = answer.is_some();
         let done = match answer {
             Some(SuppliedSummary::Text(text)) => rewrite.finish(&context, &text, &name).ok(),
             _ => None,
         };
+        if done.is_none() && answered {
+            let layer = rewrite.job().fades;
+            self.0.state.borrow_mut().as_good_as_gets = layer.map(|layer| (layer, name));
+        }
         let result = match done {
             Some(proposal) => self.commit(proposal).await.map(|done| Some(done.revision)),
             None => Ok(None),

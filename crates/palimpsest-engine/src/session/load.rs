@@ -118,6 +118,7 @@ impl Session {
             reply: None,
             partial,
             host_run: None,
+            as_good_as_gets: None,
         };
         Ok(Self::with_state(engine, id, lease, state, None))
     }

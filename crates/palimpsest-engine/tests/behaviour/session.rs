@@ -1209,8 +1209,9 @@ fn trust_in_a_session_that_was_compacted() {
     });
 }
 
-/// C4, P7: in a quiet moment one layer that had been cut is written again by the model, from its notes, strictly smaller, as
-/// a revision of its own that undo passes over; a bad answer, and a session that is paused, change nothing.
+/// C4, P7, I9: in a quiet moment one layer that had been cut is written again by the model, from its notes, strictly smaller, as
+/// a revision of its own that undo passes over; a bad answer, and a session that is paused, change nothing,
+/// and a model whose answer was no better is not asked again.
 #[test]
 fn a_quiet_moment() {
     block_on(async {
@@ -1241,8 +1242,16 @@ fn a_quiet_moment() {
         );
         assert_eq!(s.rest(with(&bad), Signal::never()).await.unwrap(), None);
         assert_eq!((s.layers(), s.window()), before);
+        let asked = bad.asked().len();
+        assert!(asked > 0);
+        assert_eq!(s.rest(with(&bad), Signal::never()).await.unwrap(), None);
+        assert_eq!(bad.asked().len(), asked, "not in every quiet moment");
         let snapshots = s.snapshots().len();
-        let revision = s.rest(with(&good), Signal::never()).await.unwrap().unwrap();
+        let other = CompactOptions {
+            model_name: Some("another".into()),
+            ..with(&good)
+        };
+        let revision = s.rest(other, Signal::never()).await.unwrap().unwrap();
         assert_eq!(s.head().revision, revision);
         assert_eq!(good.asked().len(), 1, "one call");
         assert_eq!(s.snapshots().len(), snapshots);
