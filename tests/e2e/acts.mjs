@@ -6,8 +6,18 @@ export const until = (page, probe, ...args) => page.waitForFunction(probe, { tim
 /** The text of the first element that matches. */
 export const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
 
-/** Waits for `selector` and clicks it. */
-export const click = async (page, selector) => (await page.waitForSelector(selector, { visible: true, timeout: 60_000 })).click();
+/** Waits for `selector` and clicks it, as a person does: whatever stands there at that moment. */
+export async function click(page, selector) {
+  for (let attempt = 1; ; attempt += 1) {
+    const element = await page.waitForSelector(selector, { visible: true, timeout: 60_000 });
+    try {
+      return await element.click();
+    } catch (error) {
+      // what was found was made anew before the mouse was there
+      if (attempt === 3 || !/detached|not clickable/.test(error.message)) throw error;
+    }
+  }
+}
 
 /** The model answers and the session is there. */
 export const ready = (page) => until(page, () => document.querySelector(".live.okc"));

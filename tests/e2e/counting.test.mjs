@@ -7,12 +7,12 @@ import path from "node:path";
 import test from "node:test";
 import { defaultModels } from "../ollama/fake.mjs";
 import { byteVocabulary } from "../ollama/fake/models.mjs";
+import { until } from "./acts.mjs";
 import { begin, budget, cleanUp, data, say } from "./harness.mjs";
 
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
 
-const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000 }, ...args);
 const source = (page) => page.$eval("#s-chat .budget", (element) => element.dataset.source);
 /** Requests for a whole vocabulary. */
 const asked = (fake) => fake.requests.filter((r) => r.method === "POST" && r.path === "/api/show" && JSON.parse(r.body).verbose === true).length;

@@ -133,7 +133,7 @@ test("a policy goes with its model, and the inspector shows the watermark", SLOW
   const { page } = world;
   await ready(page);
   await page.evaluate(() => (location.hash = "settings"));
-  await (await page.waitForSelector(".tabs button:nth-child(2)")).click();
+  await click(page, ".tabs button:nth-child(2)");
   await click(page, "[name=policy][value=watermark]");
   await until(page, () => document.querySelector("[name=policy][value=watermark]")?.checked);
   await click(page, "#policy-for-model");
@@ -145,7 +145,7 @@ test("a policy goes with its model, and the inspector shows the watermark", SLOW
   await ready(page);
   await click(page, ".side .new");
   await page.evaluate(() => (location.hash = "settings"));
-  await (await page.waitForSelector(".tabs button:nth-child(2)")).click();
+  await click(page, ".tabs button:nth-child(2)");
   await until(page, () => document.querySelector("[name=policy][value=watermark]")?.checked);
   await world.end();
 });

@@ -14,6 +14,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
 import { startFake } from "../ollama/fake.mjs";
+import { click } from "./acts.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -148,7 +149,7 @@ export function transcript(messages, title) {
 /** Imports a file through the dialog, as a person does. */
 export async function importFile(page, file) {
   await page.evaluate(() => (location.hash = "library"));
-  await (await page.waitForSelector("#s-library .acts .btn:nth-child(2)")).click();
+  await click(page, "#s-library .acts .btn:nth-child(2)");
   const input = await page.waitForSelector("dialog #file");
   await input.uploadFile(file);
 }

@@ -5,15 +5,11 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
+import { click, text, until } from "./acts.mjs";
 import { POLICY, begin, budget, cleanUp, codingSession, importFile, near, say, transcript } from "./harness.mjs";
 
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
-
-/** Waits until `probe`, run in the page, is true. */
-const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000 }, ...args);
-
-const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
 
 const DOUGHS = ["rye", "spelt", "wheat", "oat", "barley"];
 
@@ -41,7 +37,7 @@ test("sessions are made, renamed, deleted and brought back; a reload finds them"
   const world = await begin();
   const { page } = world;
   await until(page, () => document.querySelector(".live.okc"));
-  await page.click("[aria-label='Rename session']");
+  await click(page, "[aria-label='Rename session']");
   await page.waitForSelector("dialog[open] input");
   await page.keyboard.down("Control");
   await page.keyboard.press("a");
@@ -51,17 +47,17 @@ test("sessions are made, renamed, deleted and brought back; a reload finds them"
   await until(page, () => document.querySelector("#h-chat").textContent === "Bread");
   await say(page, "Hello there");
   await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
-  await page.click(".new");
+  await click(page, ".new");
   await until(page, () => document.querySelectorAll("[data-session]").length === 2);
   assert.equal(await text(page, "#h-chat"), "New session");
-  await page.click("[data-session]:not([aria-current])");
+  await click(page, "[data-session]:not([aria-current])");
   await until(page, () => document.querySelector("#h-chat").textContent === "Bread");
   await page.reload();
   await page.waitForSelector("[data-session]");
   await until(page, () => document.querySelector("#h-chat").textContent === "Bread" && document.querySelectorAll(".msg").length === 2);
-  await page.click("[aria-label='Delete session: Bread']");
+  await click(page, "[aria-label='Delete session: Bread']");
   await until(page, () => document.querySelectorAll("[data-session]").length === 1);
-  await (await page.waitForSelector(".toast .btn")).click();
+  await click(page, ".toast .btn");
   await until(page, () => document.querySelectorAll("[data-session]").length === 2 && document.querySelector("#h-chat").textContent === "Bread");
   await world.end();
 });
@@ -114,7 +110,7 @@ test("an imported conversation is compacted, survives a reload, and the compacti
   const before = await budget(page);
   assert.ok(before.used > 3000 && before.used < 7000, JSON.stringify(before));
 
-  await page.click("#compact");
+  await click(page, "#compact");
   await until(page, () => document.querySelector(".card.done"));
   const after = await budget(page);
   assert.ok(after.used < before.used * 0.9, `${before.used} → ${after.used}`);
@@ -122,7 +118,7 @@ test("an imported conversation is compacted, survives a reload, and the compacti
   assert.ok(card.includes(before.used.toLocaleString("en")) && card.includes(after.used.toLocaleString("en")), card);
   assert.equal((await page.$$(".strata li")).length, 1);
   // the picture of the readme
-  await page.click(".toast button").catch(() => {});
+  await page.$$eval(".toast button", (all) => all.forEach((button) => button.click()));
   if (process.env.PALIMPSEST_PICTURES) await page.screenshot({ path: path.join(process.env.PALIMPSEST_PICTURES, "chat.png") });
   // segments, free, answer and margin are the window, on the bar and in its table
   const sum = Object.values(after.stretches).reduce((a, b) => a + b, 0);
@@ -133,7 +129,7 @@ test("an imported conversation is compacted, survives a reload, and the compacti
   await near(page, after);
   assert.ok(await page.$(".msg .in"), "covered messages say in which layer they are");
 
-  await page.click(".card.done .acts .btn:nth-child(2)");
+  await click(page, ".card.done .acts .btn:nth-child(2)");
   await until(page, () => document.querySelector(".card h3").textContent === "Layer 1 undone");
   await near(page, before);
 
@@ -176,15 +172,15 @@ test("without a model everything but chatting works, and the page says how to co
   await importFile(page, transcript(bakery(9), "Bakery"));
   await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
   const before = await budget(page);
-  await page.click("#compact");
+  await click(page, "#compact");
   await page.waitForSelector(".card.done");
   assert.match(await text(page, ".card.done"), /built-in summariser/);
-  await page.click(".card.done .acts .btn:nth-child(1)");
+  await click(page, ".card.done .acts .btn:nth-child(1)");
   await page.waitForSelector("dialog[open] .script");
   assert.match(await text(page, "dialog .script"), /[Oo]ven/);
   await page.keyboard.press("Escape");
   await until(page, () => !document.querySelector("dialog"));
-  await page.click(".card.done .acts .btn:nth-child(2)");
+  await click(page, ".card.done .acts .btn:nth-child(2)");
   await until(page, () => document.querySelector(".card h3").textContent.includes("undone"));
   assert.deepEqual(await budget(page), before);
 
@@ -201,16 +197,16 @@ test("window, model and system prompt are the session's own and come back", SLOW
   await page.select("#window", "16384");
   await until(page, () => document.querySelector("#s-chat .budget table").textContent.includes("free"));
   await until(page, () => Object.values([...document.querySelectorAll("#s-chat .budget table td")].map((c) => Number(c.textContent.replace(/\D/g, "")))).reduce((a, b) => a + b, 0) === 16384);
-  await page.click("#model");
+  await click(page, "#model");
   await page.waitForSelector("dialog[open] [data-model]");
   const names = await page.$$eval("dialog [data-model]", (all) => all.map((o) => o.dataset.model));
   assert.ok(names.length > 1, names.join());
-  await page.click(`dialog [data-model="${names[1]}"]`);
+  await click(page, `dialog [data-model="${names[1]}"]`);
   await until(page, (name) => document.querySelector("#model").textContent === name, names[1]);
-  await page.click("#edit-system");
+  await click(page, "#edit-system");
   await page.waitForSelector("dialog[open] #system");
   await page.type("#system", "Answer in one word.");
-  await page.click("dialog [type=submit]");
+  await click(page, "dialog [type=submit]");
   await until(page, () => document.querySelector(".notes .system")?.textContent === "Answer in one word.");
   await page.reload();
   await until(page, () => document.querySelector(".notes .system")?.textContent === "Answer in one word.");
@@ -253,9 +249,9 @@ test("a server that dies mid-reply, and a model that is gone: a sentence, and th
   await say(page, "First question");
   await page.waitForSelector(".notice");
   assert.equal((await page.$$(".msg.you")).length, 1);
-  await page.click(".notice .btn");
+  await click(page, ".notice .btn");
   await until(page, () => /not installed|not found/i.test(document.querySelector(".notice")?.textContent ?? ""));
-  await page.click(".notice .btn");
+  await click(page, ".notice .btn");
   await until(page, () => document.querySelector(".msg:not(.you):not(.replying) .prose")?.textContent === "Here again.");
   assert.equal((await page.$$(".msg.you")).length, 1);
   await world.end({ tolerate: [/ERR_|404|Failed to load resource/] });
@@ -332,7 +328,7 @@ test("the coding session: imported with a system prompt, compacted at 8,192, win
   await importFile(page, transcript([{ role: "system", content: "You untangle code. KEEP-ME-7431." }, ...messages], "Coding"));
   await until(page, () => document.querySelector("#h-chat").textContent === "Coding");
   assert.equal((await budget(page)).state, "over");
-  await page.click("#compact");
+  await click(page, "#compact");
   await page.waitForSelector(".card.done", { timeout: 200_000 });
   const after = await budget(page);
   assert.ok(after.used <= 7004, JSON.stringify(after));
@@ -341,7 +337,7 @@ test("the coding session: imported with a system prompt, compacted at 8,192, win
   await near(page, after);
   await page.evaluate(() => (location.hash = "context"));
   await page.waitForSelector(".lens [data-lens=sees]");
-  await page.click(".lens [data-lens=sees]");
+  await click(page, ".lens [data-lens=sees]");
   await page.waitForSelector(".sent pre");
   assert.match(await text(page, ".sent pre"), /^You untangle code\. KEEP-ME-7431\./);
   // a part that the server finds too long is asked for in halves

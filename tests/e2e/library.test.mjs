@@ -70,7 +70,7 @@ test("sessions are pinned, doubled, exported, erased, and imported again", SLOW,
   const saved = await downloads(page);
   await say(page, "Remember the number 4711");
   await messages(page, 2);
-  await page.click(".new");
+  await click(page, ".new");
   await until(page, () => document.querySelectorAll("[data-session]").length === 2);
   await library(page);
   await click(page, "[aria-label='Pin session: Remember the number 4711']");

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { startLlama } from "../ollama/llama.mjs";
+import { click } from "./acts.mjs";
 import { begin, budget, cleanUp, say } from "./harness.mjs";
 
 const skip = process.env.PALIMPSEST_LLAMA ? false : "set PALIMPSEST_LLAMA=1 to test with a real llama.cpp";
@@ -27,7 +28,7 @@ for (const server of ["openai", "llamacpp"]) {
       assert.equal(replies.length, questions.length);
       assert.ok(replies.every((reply) => reply.length > 0), JSON.stringify(replies));
       const before = await budget(page);
-      await page.click("#compact");
+      await click(page, "#compact");
       await until(page, () => document.querySelector(".card.done") || document.querySelector(".card h3")?.textContent === "Nothing was written");
       const after = await budget(page);
       assert.ok(after.used <= 3277, JSON.stringify({ before, after }));

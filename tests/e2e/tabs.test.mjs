@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { click, until } from "./acts.mjs";
 import { begin, cleanUp, say, watch } from "./harness.mjs";
 
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
 
-// A tab in the background draws no frames: ask by the clock.
-const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000, polling: 200 }, ...args);
 const drafts = (page) => page.$eval("#msg", (field) => field.value);
 
 /// S5: the second tab shows the thread, follows what is said in the first, writes nothing, and takes over.
@@ -41,7 +40,7 @@ test("a second tab shows the thread, follows it, and takes over", SLOW, async ()
   assert.equal(await second.$eval(".notice", (notice) => notice.dataset.seen), "before");
 
   await second.bringToFront();
-  await second.click(".notice .btn");
+  await click(second, ".notice .btn");
   await until(second, () => !document.querySelector(".notice"));
   await until(first, () => /another tab/.test(document.querySelector(".notice")?.textContent ?? ""));
   await second.focus("#msg");
@@ -60,11 +59,11 @@ test("each session has its own draft, from the first moment it is shown", SLOW, 
   await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
   await page.focus("#msg");
   await page.keyboard.type("a draft that is long enough to be seen on the bar");
-  await page.click(".new");
+  await click(page, ".new");
   await until(page, () => document.querySelectorAll("[data-session]").length === 2 && document.querySelectorAll(".msg").length === 0);
   assert.equal(await drafts(page), "");
   assert.equal(await page.$("#s-chat .s-draft"), null);
-  await page.click("[data-session]:not([aria-current])");
+  await click(page, "[data-session]:not([aria-current])");
   await until(page, () => document.querySelectorAll(".msg").length === 2);
   assert.match(await drafts(page), /^a draft that is long/);
   assert.ok(await page.$("#s-chat .s-draft"));

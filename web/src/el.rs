@@ -20,6 +20,8 @@ use leptos::tachys::html::style::style;
 use leptos::tachys::view::iterators::StaticVec;
 use send_wrapper::SendWrapper;
 
+use crate::signal::derived;
+
 /// An element that is being put together.
 pub struct El {
     tag: &'static str,
@@ -170,6 +172,16 @@ impl El {
 /// A part that is made anew when its signals change.
 pub fn live(part: impl FnMut() -> AnyView + 'static) -> AnyView {
     shared(Box::new(part)).into_any()
+}
+
+/// A part that is made anew only when what it shows differs. The page around it may change as it likes: its
+/// controls stay under the hand, and who stands in one with the keyboard stays there.
+pub fn live_on<T: PartialEq + 'static>(
+    shown: impl Fn() -> T + 'static,
+    part: impl Fn(&T) -> AnyView + 'static,
+) -> AnyView {
+    let shown = derived(shown);
+    live(move || shown.with(&part))
 }
 
 /// A list whose items keep their elements while their key stays.

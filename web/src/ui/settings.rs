@@ -5,11 +5,11 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, el, live, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::settings::{Server, Theme, WINDOWS, address_of, temperature_of};
-use crate::signal::Signal;
+use crate::signal::{Signal, derived};
 use crate::state::{AppState, Tab};
 use crate::text::{T, fill, number, seconds, t};
 use crate::ui::header::{describe, selected};
@@ -353,7 +353,7 @@ fn model(state: AppState) -> El {
                 )),
         )
         .child(policies(state))
-        .child(live(move || for_model(state)))
+        .child(for_model(state))
         .child(
             el("label")
                 .class("tick-box")
@@ -371,62 +371,61 @@ fn model(state: AppState) -> El {
 }
 
 /// How compaction is done, for this session and for new ones.
-fn policies(state: AppState) -> AnyView {
-    live(move || {
-        let chosen = state
+fn policies(state: AppState) -> El {
+    let chosen = derived(move || {
+        state
             .open
             .with(|o| o.as_ref().map(|o| o.policy.clone()))
-            .unwrap_or_else(|| state.settings.with(|s| s.policy.clone()));
-        el("fieldset")
-            .class("policies")
-            .child(el("legend").child(t(T::Policy)))
-            .children(POLICIES.into_iter().map(|(name, title, help)| {
-                el("label")
-                    .class("tick-box")
-                    .child(
-                        el("input")
-                            .attr("type", "radio")
-                            .attr("name", "policy")
-                            .attr("value", name)
-                            .flag("checked", chosen == name)
-                            .on("change", move |_| act::choose_policy(name)),
-                    )
-                    .child(
-                        el("span")
-                            .child(el("b").child(t(title)))
-                            .child(" ")
-                            .child(el("span").class("sub").child(t(help))),
-                    )
-            }))
-            .view()
-    })
+            .unwrap_or_else(|| state.settings.with(|s| s.policy.clone()))
+    });
+    el("fieldset")
+        .class("policies")
+        .child(el("legend").child(t(T::Policy)))
+        .children(POLICIES.into_iter().map(|(name, title, help)| {
+            let control = el("input")
+                .attr("type", "radio")
+                .attr("name", "policy")
+                .attr("value", name)
+                .prop_flag_live("checked", move || chosen.with(|c| c == name))
+                .on("change", move |_| act::choose_policy(name));
+            let words = el("span")
+                .child(el("b").child(t(title)))
+                .child(" ")
+                .child(el("span").class("sub").child(t(help)));
+            el("label").class("tick-box").child(control).child(words)
+        }))
 }
 
 /// Whether that policy goes with the session's model.
 fn for_model(state: AppState) -> AnyView {
-    let model = state
-        .open
-        .with(|o| o.as_ref().map(|o| o.model.clone()))
-        .unwrap_or_default();
-    if model.is_empty() {
-        return nothing();
-    }
-    let on = state
-        .settings
-        .with(|s| s.model_policies.contains_key(&model));
-    el("label")
-        .class("tick-box")
-        .child(
-            el("input")
-                .attr("type", "checkbox")
-                .attr("id", "policy-for-model")
-                .flag("checked", on)
-                .on("change", |event| {
-                    act::policy_for_model(ticked(&event).unwrap_or(false));
-                }),
-        )
-        .child(fill(T::PolicyForModel, &[&model]))
-        .into_child()
+    let model = move || {
+        let model = state.open.with(|o| o.as_ref().map(|o| o.model.clone()));
+        model.unwrap_or_default()
+    };
+    live_on(model, move |model| {
+        if model.is_empty() {
+            return nothing();
+        }
+        let name = model.clone();
+        let on = move || {
+            state
+                .settings
+                .with(|s| s.model_policies.contains_key(&name))
+        };
+        el("label")
+            .class("tick-box")
+            .child(
+                el("input")
+                    .attr("type", "checkbox")
+                    .attr("id", "policy-for-model")
+                    .prop_flag_live("checked", on)
+                    .on("change", |event| {
+                        act::policy_for_model(ticked(&event).unwrap_or(false));
+                    }),
+            )
+            .child(fill(T::PolicyForModel, &[model]))
+            .view()
+    })
 }
 
 /// The presets with what they are called and what they do.
