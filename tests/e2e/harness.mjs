@@ -46,12 +46,14 @@ export async function serve() {
       response.writeHead(404).end();
       return;
     }
+    const small = /\bbr\b/.test(request.headers["accept-encoding"] ?? "") && fs.existsSync(`${file}.br`);
     response.writeHead(200, {
       "content-type": TYPES[path.extname(file)] ?? "application/octet-stream",
       "content-security-policy": POLICY,
       "cache-control": "no-store",
+      ...(small ? { "content-encoding": "br" } : {}),
     });
-    fs.createReadStream(file).pipe(response);
+    fs.createReadStream(small ? `${file}.br` : file).pipe(response);
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { url: `http://localhost:${server.address().port}`, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };

@@ -5,6 +5,7 @@
 
 pub(crate) mod bindgen;
 pub(crate) mod browsers;
+pub(crate) mod lighthouse;
 pub(crate) mod model;
 pub(crate) mod npm;
 pub(crate) mod oracles;
@@ -40,10 +41,12 @@ pub(crate) enum Part {
     Model,
     /// Tokenizers as their makers publish them, from `tests/oracle/package.json` and a Python package.
     Oracles,
+    /// Lighthouse, from `tests/lighthouse/package.json`.
+    Lighthouse,
 }
 
 impl Part {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Wasm,
         Self::Bindgen,
         Self::Npm,
@@ -51,6 +54,7 @@ impl Part {
         Self::Python,
         Self::Model,
         Self::Oracles,
+        Self::Lighthouse,
     ];
 
     /// What `cargo xtask setup` brings when asked for nothing in particular.
@@ -71,6 +75,7 @@ impl Part {
             Self::Python => "python",
             Self::Model => "model",
             Self::Oracles => "oracles",
+            Self::Lighthouse => "lighthouse",
         }
     }
 
@@ -176,6 +181,7 @@ pub(crate) fn prepare(places: &Places, parts: &[Part]) -> Result<Machine> {
             Part::Python => python::prepare(),
             Part::Model => model::prepare(&mut machine),
             Part::Oracles => oracles::prepare(&mut machine),
+            Part::Lighthouse => lighthouse::prepare(&machine),
         }
         .with_context(|| format!("setting up {} failed", part.name()))?;
         say(part.name(), &format!("{found}  ({:.1} s)", watch.seconds()));
@@ -196,6 +202,7 @@ pub(crate) fn doctor(places: &Places) {
             Part::Python => python::find(),
             Part::Model => model::find(&mut machine),
             Part::Oracles => oracles::find(&mut machine),
+            Part::Lighthouse => lighthouse::find(&machine),
         };
         say(
             part.name(),
@@ -208,7 +215,7 @@ pub(crate) fn doctor(places: &Places) {
 
 /// One line of progress.
 pub(crate) fn say(part: &str, what: &str) {
-    eprintln!("[setup] {part:<9}{what}");
+    eprintln!("[setup] {part:<11}{what}");
 }
 
 /// Holds a lock file until dropped, so that two runs do not build the same thing at once.

@@ -94,6 +94,7 @@ const STEPS: &[Step] = &[
     Step { name: "size",        when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Call(size::report) },
     Step { name: "durability",  when: When::Always, read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![with(node_tests(m, "tests/durability", |_| true), &[("KILLS", "10"), ("POWER_LOSSES", "1")])]) },
     Step { name: "axe",         when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| file == "axe.test.mjs")]) },
+    Step { name: "lighthouse",  when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/lighthouse", |_| true)]) },
     Step { name: "kills",       when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/durability", |file| file == "durability.test.mjs")]) },
     Step { name: "oracle",      when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(|m| vec![cargo(m, "test --release --manifest-path tests/oracle/Cargo.toml")]) },
     Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(properties) },
@@ -204,7 +205,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
                 .any(|step| step.name == name && step.when == When::All)
         })
     {
-        parts.extend([Part::Model, Part::Oracles]);
+        parts.extend([Part::Model, Part::Oracles, Part::Lighthouse]);
     }
     let chosen: Vec<&Step> = STEPS.iter().filter(|step| choice.takes(step)).collect();
     for unknown in choice
