@@ -196,6 +196,60 @@ def features(texts):
     return np.array([list(map(int, line.split())) for line in run.stdout.decode().splitlines()], float)
 
 
+MODERN = ["Deepseek", "Gemma", "Gpt4o", "Llama3", "Qwen", "Tekken"]
+
+
+def vocabularies():
+    """family → its words as text, for the six that models of today have"""
+    direct = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [b for b in range(256) if b not in direct]
+    byte = {chr(b): b for b in direct} | {chr(256 + n): b for n, b in enumerate(rest)}
+    out = {}
+    for family, tokenizer in tokenizers().items():
+        if family not in MODERN: continue
+        out[family] = []
+        for token in tokenizer.get_vocab(with_added_tokens=False):
+            if family == "Gemma": text = token.replace("\u2581", " ")
+            else:
+                try: text = bytes(byte[c] for c in token).decode()
+                except (KeyError, UnicodeDecodeError): continue
+            out[family].append(text)
+    return out
+
+
+def pack(levels):
+    return bytes(sum(levels[i + k] << (2 * k) for k in range(4)) for i in range(0, len(levels), 4))
+
+
+def write_tables():
+    """What vocabularies hold of three Cyrillic letters, two kana, two Han characters: a property of the vocabularies, so no
+    text is needed, and none is fitted to."""
+    vocabularies_ = vocabularies()
+    def held(pattern, n, each):
+        """Each n-gram: in how many words (`each`), or in how many vocabularies."""
+        seen = collections.Counter()
+        for words in vocabularies_.values():
+            grams = [run[i:i + n].lower() for word in words for run in re.findall(pattern, word) for i in range(len(run) - n + 1)]
+            seen.update(grams if each else set(grams))
+        return seen
+    three = [0] * 32 ** 3
+    for gram, n in held("[\u0400-\u052f]+", 3, True).items():
+        a, b, c = (ord(x) & 31 for x in gram)
+        index = (a * 32 + b) * 32 + c
+        three[index] = max(three[index], sum(n >= least for least in (2, 10, 60)))
+    open(f"{CRATE}/src/cyrillic.bin", "wb").write(pack(three))
+    kana = [0] * 192 ** 2
+    for gram, n in held("[\u3040-\u30ff]+", 2, False).items():
+        kana[(ord(gram[0]) - 0x3040) * 192 + ord(gram[1]) - 0x3040] = sum(n >= least for least in (1, 3, 5))
+    open(f"{CRATE}/src/kana.bin", "wb").write(pack(kana))
+    han = [0] * 2 ** 15
+    for gram, n in held("[\u4e00-\u9fff]+", 2, False).items():
+        mixed = (ord(gram[0]) * 0x9E3779B1 ^ ord(gram[1]) * 0x85EBCA6B) & 0xffffffff
+        index = (mixed * 0x9E3779B1 & 0xffffffff) >> 17
+        han[index] = max(han[index], sum(n >= least for least in (3, 5)))
+    open(f"{CRATE}/src/han.bin", "wb").write(pack(han))
+
+
 def trigrams(texts):
     """Two bits for each three letters: how rarely they are seen in words."""
     seen = collections.Counter()
@@ -211,7 +265,7 @@ def trigrams(texts):
             for c in abc:
                 share = seen[a + b + c] / total
                 levels.append(0 if share > 4e-4 else 1 if share > 1e-4 else 2 if share > 1.5e-5 else 3)
-    return bytes(sum(levels[i + k] << (2 * k) for k in range(4)) for i in range(0, len(levels), 4))
+    return pack(levels)
 
 
 # ---- fit --------------------------------------------------------------------
@@ -276,6 +330,7 @@ def main():
     print(f"{len(texts)} chunks, {sum(map(len, texts)):,} characters, {len(set(kinds))} classes", file=sys.stderr)
     if "trigrams" in sys.argv:
         open(f"{CRATE}/src/trigrams.bin", "wb").write(trigrams(t for k, h, t in data if not h and k in ("en", "chat", "man", "code", "md", "tool")))
+    if "tables" in sys.argv: write_tables()
     X = features(texts)
     counts = {}
     for family, tokenizer in tokenizers().items():

@@ -239,7 +239,7 @@ fn a_wrong_vocabulary_is_refuted() {
     assert_eq!(refuted, 7);
 }
 
-/// B8: without a vocabulary prompts are estimated within 1 % after six turns, and within the bound at least as often as
+/// B8, F 82: without a vocabulary prompts are estimated within 1 % after six turns, and within the bound at least as often as
 /// it says; a stored calibration goes on where it was.
 #[test]
 fn estimates_are_calibrated() {
