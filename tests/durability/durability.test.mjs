@@ -1,4 +1,4 @@
-// I1, I6, S5, O4, F66, F83: what has been reported as written is there after the page, the browser or the power went.
+// I1, I6, S5, O4, F 66, 83: what has been reported as written is there after the page, the browser or the power went.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -31,13 +31,13 @@ async function downloads(page) {
   };
 }
 
-/// S6: words are found in titles, messages and layers of all sessions; a hit leads to its message.
+/// S6, F 25: words are found in titles, messages and layers of all sessions; a hit leads to its message.
 test("search finds titles, messages and layers, and leads there", SLOW, async () => {
   const world = await begin({ settings: { summary_model: "-" } });
   const { page } = world;
   await ready(page);
   const talk = bakery(9);
-  talk[3].content += " The marmalade is kept in the cellar.";
+  talk[3].content += " The marmalade is kept in the cellar. " + "Die Äpfel auch.".normalize("NFD");
   await importFile(page, transcript(talk, "Bakery"));
   await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
   await click(page, "#compact");
@@ -57,6 +57,9 @@ test("search finds titles, messages and layers, and leads there", SLOW, async ()
   assert.match(await page.evaluate(() => document.activeElement.textContent), /marmalade is kept/);
   await library(page);
   await page.waitForSelector("#search-all");
+  await page.type("#search-all", "äpfel");
+  await until(page, () => document.querySelector(".hits mark")?.textContent === "Äpfel");
+  await page.$eval("#search-all", (field) => field.select());
   await page.type("#search-all", "zebra crossing");
   await until(page, () => /stand nowhere/.test(document.querySelector("#s-library").textContent));
   await world.end();

@@ -8,6 +8,7 @@
 //! [`url::safe_link`], pictures become chips that load nothing until asked. So nothing has to be
 //! sanitised, and the page can forbid `innerHTML` altogether.
 
+pub mod bidi;
 #[cfg(target_arch = "wasm32")]
 pub mod dom;
 mod parse;

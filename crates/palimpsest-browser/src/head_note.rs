@@ -69,7 +69,7 @@ fn entry(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// S5, F84: an emptied database is not taken for a new user's.
+    /// S5, F 84: an emptied database is not taken for a new user's.
     #[test]
     fn an_emptied_database_is_noticed() {
         let check = |note: Option<(u32, u32)>, now: (u32, u32), expected: Found| {

@@ -194,7 +194,7 @@ mod tests {
 
     const OLLAMA: &str = "{\"message\":{\"content\":\"Grüß\"},\"done\":false}\n{\"message\":{\"content\":\"e\"},\"done\":true,\"done_reason\":\"stop\"}\n";
 
-    /// F73: whole answers of both protocols arrive, wherever the pieces end, and what follows the end is not read.
+    /// F 73: whole answers of both protocols arrive, wherever the pieces end, and what follows the end is not read.
     #[test]
     fn an_answer_becomes_deltas() {
         let done = Ok(Delta::Done {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(answer(Dialect::Ollama, late).last(), Some(&done));
     }
 
-    /// F76, F77, F79: what is not a whole answer ends with one error, the last item.
+    /// F 76, F 77, F79: what is not a whole answer ends with one error, the last item.
     #[test]
     fn failures_are_the_last_item() {
         let check = |transport: Scripted, before: usize, expected: ModelError| {

@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// S5, F90: a bad entry gets its default, the others are kept, and what was dropped is named.
+    /// S5, F 90: a bad entry gets its default, the others are kept, and what was dropped is named.
     #[test]
     fn settings_survive_damage_entry_by_entry() {
         let check = |text: &str, model: &str, window: u32, dropped: &[&str]| {

@@ -110,7 +110,7 @@ fn item(name: &str, value: Option<&str>) -> Option<String> {
         .as_string()
 }
 
-/// S5, F90: settings come back; damaged ones are defaults, with the old text kept aside.
+/// S5, F 90: settings come back; damaged ones are defaults, with the old text kept aside.
 #[wasm_bindgen_test]
 fn settings_are_kept() {
     let name = "test:settings";
@@ -163,7 +163,7 @@ fn full_settings_are_a_quota_error() {
     settings::forget(name);
 }
 
-/// F84: the note outlives the database.
+/// F 84: the note outlives the database.
 #[wasm_bindgen_test]
 fn the_head_note_is_kept() {
     let name = format!("note-{}", HostClock.now());
@@ -245,7 +245,7 @@ async fn local_storage_is_shared_and_kept() {
     LocalStorageStore::erase(&name);
 }
 
-/// F83: what does not fit is refused whole, and what was there stays. S5: damage is kept aside.
+/// F 83: what does not fit is refused whole, and what was there stays. S5: damage is kept aside.
 #[wasm_bindgen_test]
 async fn full_local_storage_takes_nothing_with_it() {
     let name = format!("local-{}", HostClock.now());
@@ -396,7 +396,7 @@ async fn read(transport: &FetchTransport, signal: Signal) -> Result<usize, Model
     Ok(received)
 }
 
-/// F75: a server that is silent, slow without end, or sends without end is given up, and the connection is closed.
+/// F 75: a server that is silent, slow without end, or sends without end is given up, and the connection is closed.
 #[wasm_bindgen_test]
 async fn patience_has_an_end() {
     let closed = || FakeFetch::seen("seen[0].aborted()");
@@ -486,7 +486,7 @@ async fn a_request_can_be_cancelled() {
     assert_eq!(closed(), "true");
 }
 
-/// F80: what a browser will not do, and addresses that are none.
+/// F 80: what a browser will not do, and addresses that are none.
 #[wasm_bindgen_test]
 async fn what_cannot_be_reached_is_said() {
     // port 9: nobody listens, and browsers refuse it anyway
@@ -551,7 +551,7 @@ async fn findings(answer: &str, server: &str) -> (Vec<&'static str>, String) {
     (all.iter().map(|finding| finding.code).collect(), modes)
 }
 
-/// F80: the probes are done as the doctor asks for them, and what came of them reaches it.
+/// F 80: the probes are done as the doctor asks for them, and what came of them reaches it.
 #[wasm_bindgen_test]
 async fn the_doctors_probes_are_done() {
     let healthy = "if (init.mode === 'no-cors') return new Response('');

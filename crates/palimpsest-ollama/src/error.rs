@@ -220,7 +220,7 @@ mod tests {
         text.to_owned()
     }
 
-    /// Research F 79, and the words of Ollama as recorded.
+    /// F 79, and the words of Ollama as recorded.
     #[test]
     fn refusals_of_ollama() {
         check(
@@ -369,7 +369,7 @@ mod tests {
         );
     }
 
-    /// Research F 78: what is no answer of a model server.
+    /// F 78: what is no answer of a model server.
     #[test]
     fn refusals_of_something_else() {
         check(302, "", bad("it redirects to another address"));

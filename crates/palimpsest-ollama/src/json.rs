@@ -125,7 +125,7 @@ pub(crate) fn text(value: &Value) -> Result<&str, ModelError> {
 mod tests {
     use super::*;
 
-    /// Research F 73, 75, 78: what is mended and what is refused.
+    /// F 73, 75, 78: what is mended and what is refused.
     #[test]
     fn objects() {
         let content =

@@ -107,7 +107,7 @@ mod tests {
         out
     }
 
-    /// Research F 73, 74: line ends of every kind, split between CR and LF, a byte order mark, no last line break.
+    /// F 73, 74: line ends of every kind, split between CR and LF, a byte order mark, no last line break.
     #[test]
     fn every_kind_of_line_end() {
         let check = |chunks: &[&[u8]], expected: &[&str]| assert_eq!(lines(chunks), expected);
@@ -119,7 +119,7 @@ mod tests {
         check(&[], &[]);
     }
 
-    /// Research F 75: memory stays bounded whatever is sent.
+    /// F 75: memory stays bounded whatever is sent.
     #[test]
     fn a_long_line_is_refused_at_the_limit() {
         let mut splitter = LineSplitter::new(16);

@@ -92,7 +92,7 @@ fn hard_streams() -> [(Dialect, Vec<u8>, Vec<Delta>); 2] {
     ]
 }
 
-/// Research F 73, 74: byte order mark, blank lines, comments, every line end, cut at every pair of bytes: one result.
+/// F 73, 74: byte order mark, blank lines, comments, every line end, cut at every pair of bytes: one result.
 #[test]
 fn every_split_gives_the_same_deltas() {
     for (dialect, bytes, expected) in hard_streams() {
@@ -281,7 +281,7 @@ fn recorded_thinking_tools_and_failure() {
     }
 }
 
-/// Research F 76, 77: an error at any line, with or without a line break after it; an end without `done`.
+/// F 76, 77: an error at any line, with or without a line break after it; an end without `done`.
 #[test]
 fn failures_inside_a_stream() {
     let hello = "{\"message\":{\"content\":\"Hello\"}}\n";

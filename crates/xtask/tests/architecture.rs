@@ -31,7 +31,7 @@ const TOOLS: [&str; 2] = ["xtask", "wasm-bindgen-bins"];
 const IN_JAVASCRIPT: [&str; 3] = ["palimpsest-browser", "palimpsest-wasm", "palimpsest-web"];
 
 /// Every promised behaviour: a letter and its highest number.
-const PROMISES: [(&str, u32); 11] = [
+const PROMISES: [(&str, u32); 12] = [
     ("I", 10),
     ("B", 10),
     ("S", 7),
@@ -43,6 +43,7 @@ const PROMISES: [(&str, u32); 11] = [
     ("T", 4),
     ("R", 1),
     ("E", 4),
+    ("F", 93),
 ];
 
 /// What `cargo metadata` says, resolved for wasm.
@@ -407,25 +408,38 @@ fn proven_in(name: &str, text: &str) -> BTreeSet<String> {
         let Some((front, _)) = comment.and_then(|comment| comment.split_once(':')) else {
             continue;
         };
-        let named: Vec<&str> = front.split(',').map(str::trim).collect();
         // numbers of other lists may stand among them
-        if named.iter().all(|word| is_number(word)) && is_test(&lines[number + 1..], ending) {
-            ids.extend(
-                named
-                    .into_iter()
-                    .filter(|word| is_id(word))
-                    .map(str::to_owned),
-            );
+        if let Some(named) = numbers(front)
+            && is_test(&lines[number + 1..], ending)
+        {
+            ids.extend(named.into_iter().filter(|word| is_id(word)));
         }
     }
     ids
 }
 
-/// A capital letter and digits.
-fn is_number(word: &str) -> bool {
-    let mut chars = word.chars();
-    chars.next().is_some_and(|first| first.is_ascii_uppercase())
-        && chars.as_str().parse::<u32>().is_ok()
+/// The numbers a comment begins with, as in `P9, I8` or `I10, F 2, 13–15`, each with its letter; none if it begins
+/// with anything else.
+fn numbers(front: &str) -> Option<Vec<String>> {
+    let mut letter = None;
+    let mut found = Vec::new();
+    for word in front.split(',').map(str::trim) {
+        let digits = word.trim_start_matches(|char: char| char.is_ascii_uppercase());
+        match word.len() - digits.len() {
+            0 => {}
+            1 => letter = Some(&word[..1]),
+            _ => return None,
+        }
+        let (first, last) = digits.trim().split_once('–').unwrap_or((digits.trim(), ""));
+        let first: u32 = first.parse().ok()?;
+        let last = if last.is_empty() {
+            first
+        } else {
+            last.parse().ok()?
+        };
+        found.extend((first..=last).map(|number| format!("{}{number}", letter.unwrap_or("?"))));
+    }
+    letter.map(|_| found)
 }
 
 fn is_id(word: &str) -> bool {
@@ -471,7 +485,18 @@ fn ids_count_only_on_tests() {
         "/// P9: the audit\n#[derive(Debug)]\nstruct Audit;",
         &[],
     );
-    check("a.rs", "/// I6, F83: torn\n#[test]\nfn a() {}", &["I6"]);
+    check(
+        "a.rs",
+        "/// I6, F 83: torn\n#[test]\nfn a() {}",
+        &["F83", "I6"],
+    );
+    check(
+        "a.rs",
+        "/// P8, F 2, 13–15: odd\n#[test]\nfn a() {}",
+        &["F13", "F14", "F15", "F2", "P8"],
+    );
+    check("a.rs", "/// In 2: torn\n#[test]\nfn a() {}", &[]);
+    check("a.rs", "/// 2, 3: torn\n#[test]\nfn a() {}", &[]);
     check("a.rs", "/// P99: no such promise\n#[test]\nfn a() {}", &[]);
     check(
         "a.test.mjs",

@@ -1,7 +1,10 @@
 //! Sessions as a whole: search, pin, duplicate, export, erase.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
+
+use js_sys::JsString;
 
 use palimpsest_engine::{NewSession, Session};
 
@@ -30,7 +33,7 @@ pub fn search(words: String) {
     let Some(state) = AppState::remembered() else {
         return;
     };
-    let needle = words.trim().to_lowercase();
+    let needle = composed(words.trim()).to_lowercase();
     if needle.is_empty() {
         return state.hits.set(None);
     }
@@ -47,11 +50,11 @@ pub fn search(words: String) {
                 place,
                 words,
             };
-            hits.extend(find(&entry.title, &needle).map(|w| hit(Place::Title, w)));
+            hits.extend(find(&composed(&entry.title), &needle).map(|w| hit(Place::Title, w)));
             if let Ok(session) = back.engine.follow(&entry.id).await {
                 let mut found = 0;
                 for layer in session.layers() {
-                    if let Some(words) = find(&layer.summary, &needle) {
+                    if let Some(words) = find(&composed(&layer.summary), &needle) {
                         hits.push(hit(Place::Layer(layer.number), words));
                     }
                 }
@@ -59,7 +62,7 @@ pub fn search(words: String) {
                     if found >= HITS_EACH {
                         break;
                     }
-                    if let Some(words) = find(&item.message.words(), &needle) {
+                    if let Some(words) = find(&composed(&item.message.words()), &needle) {
                         found += 1;
                         let place = crate::bind::place(item.message.seq);
                         hits.push(hit(Place::Message(place), words));
@@ -75,6 +78,14 @@ pub fn search(words: String) {
             state.hits.set(Some(hits));
         }
     });
+}
+
+/// The text with its letters and marks composed: the same word looks the same and is found, however it was typed.
+fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(JsString::from(text).normalize("NFC").into())
 }
 
 /// Puts a session first, or back.

@@ -6,6 +6,7 @@
 use wasm_bindgen::JsCast;
 use web_sys::{Document, Element as DomElement, HtmlElement};
 
+use super::bidi::{Piece, pieces};
 use super::{Align, Element, Image, ImageSource, Node};
 use crate::text::{T, fill, t};
 
@@ -59,9 +60,7 @@ pub fn clicked(target: &DomElement) -> Option<Clicked> {
 
 fn one(document: &Document, parent: &DomElement, node: &Node) {
     match node {
-        Node::Text(text) => {
-            let _ = parent.append_child(&document.create_text_node(text));
-        }
+        Node::Text(text) => words(document, parent, text),
         Node::Element(Element::Table, rows) => {
             // A wide table scrolls in its own box.
             let scroll = add(document, parent, "div", "scroll");
@@ -83,7 +82,7 @@ fn one(document: &Document, parent: &DomElement, node: &Node) {
         }
         Node::Image(image) => chip(document, parent, image),
         Node::Code { language, text } => code(document, parent, language, text),
-        Node::InlineCode(text) => add(document, parent, "code", "").set_text_content(Some(text)),
+        Node::InlineCode(text) => words(document, &add(document, parent, "code", ""), text),
         Node::List { start, items } => {
             let list = add(
                 document,
@@ -141,7 +140,23 @@ fn code(document: &Document, parent: &DomElement, language: &str, text: &str) {
     button.set_text_content(Some(t(T::Copy)));
     let pre = add(document, &figure, "pre", "");
     let _ = pre.set_attribute("tabindex", "0");
-    add(document, &pre, "code", "").set_text_content(Some(text));
+    words(document, &add(document, &pre, "code", ""), text);
+}
+
+/// Text, with characters that turn its direction set apart and shown.
+fn words(document: &Document, parent: &DomElement, text: &str) {
+    for piece in pieces(text) {
+        match piece {
+            Piece::Plain(text) => {
+                let _ = parent.append_child(&document.create_text_node(text));
+            }
+            Piece::Turn(text, name) => {
+                let mark = add(document, parent, "span", "turn");
+                let _ = mark.set_attribute("data-turn", name);
+                mark.set_text_content(Some(text));
+            }
+        }
+    }
 }
 
 fn chip(document: &Document, parent: &DomElement, image: &Image) {

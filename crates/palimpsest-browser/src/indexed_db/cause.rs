@@ -51,7 +51,7 @@ fn is_full_disk(message: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// F83: a full disk is told apart from other failures, whatever the browser calls it.
+    /// F 83: a full disk is told apart from other failures, whatever the browser calls it.
     #[test]
     fn exceptions_have_the_meaning_a_user_can_act_on() {
         let check = |name: &str, message: &str, code: &str| {

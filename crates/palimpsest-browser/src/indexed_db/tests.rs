@@ -151,7 +151,7 @@ async fn it_keeps_the_contract_with_plain_reads() {
 // ---------------------------------------------------------------------------------------------------
 // Writers
 
-/// F65: between two connections, as between two tabs: Busy, take-over, and the first one hears of it and can write
+/// F 65: between two connections, as between two tabs: Busy, take-over, and the first one hears of it and can write
 /// nothing.
 #[wasm_bindgen_test]
 async fn two_connections_have_one_writer() {
@@ -291,7 +291,7 @@ async fn durability_reaches_the_browser() {
 // ---------------------------------------------------------------------------------------------------
 // Failures
 
-/// F83: on a full disk the requests say nothing and the transaction only aborts; the cause is its error. Nothing was
+/// F 83: on a full disk the requests say nothing and the transaction only aborts; the cause is its error. Nothing was
 /// written, and the next write works.
 #[wasm_bindgen_test]
 async fn a_full_disk_is_a_quota_error() {
@@ -330,7 +330,7 @@ async fn a_full_disk_is_a_quota_error() {
     erase(&name);
 }
 
-/// F83: a closed connection is opened once more, for reads and for writes, and the application hears of it.
+/// F 83: a closed connection is opened once more, for reads and for writes, and the application hears of it.
 #[wasm_bindgen_test]
 async fn a_lost_connection_comes_back() {
     let name = fresh_name();
@@ -355,7 +355,7 @@ async fn a_lost_connection_comes_back() {
     erase(&name);
 }
 
-/// F83: no storm of attempts: a connection that is closed again and again is an error after the second time.
+/// F 83: no storm of attempts: a connection that is closed again and again is an error after the second time.
 #[wasm_bindgen_test]
 async fn a_connection_that_keeps_closing_is_an_error() {
     let name = fresh_name();
@@ -376,7 +376,7 @@ async fn a_connection_that_keeps_closing_is_an_error() {
     erase(&name);
 }
 
-/// S5, F85: where there is no IndexedDB, that is what the caller is told.
+/// S5, F 85: where there is no IndexedDB, that is what the caller is told.
 #[wasm_bindgen_test]
 async fn a_host_without_a_database_is_unavailable() {
     for value in [
@@ -402,7 +402,7 @@ async fn a_host_without_a_database_is_unavailable() {
     assert_eq!(got.unwrap_err().code(), "storage_unavailable");
 }
 
-/// F86: a damaged row does not take its neighbours with it.
+/// F 86: a damaged row does not take its neighbours with it.
 #[wasm_bindgen_test]
 async fn a_damaged_row_is_the_empty_text() {
     let name = fresh_name();

@@ -30,7 +30,7 @@ fn check(texts: &[&str], query: &str, expected: u32) {
     );
 }
 
-/// R1: words in other forms and cases, with and without marks.
+/// R1, F 25: words in other forms and cases, with and without marks, composed or decomposed.
 #[test]
 fn words_are_found_in_other_forms() {
     let texts = [
@@ -41,6 +41,8 @@ fn words_are_found_in_other_forms() {
     check(&texts, "What is Melanie PAINTING?", 0);
     check(&texts, "who pays invoices", 1);
     check(&texts, "cafe cerrado", 2);
+    check(&texts, "cafe\u{301} esta\u{301} cerrado", 2);
+    check(&["Tea.", "Zwo\u{308}lf A\u{308}pfel."], "zwölf Äpfel", 1);
     check(
         &["He went to Lyon by train.", "The soup is hot."],
         "when does he go to Lyon",

@@ -475,7 +475,7 @@ async fn a_large_batch_is_one_write<S: Store>(store: &S) -> Outcome {
     )
 }
 
-/// F66: also across the moment a session gets its first head.
+/// F 66: also across the moment a session gets its first head.
 async fn epochs_grow_with_every_claim<S: Store>(store: &S) -> Outcome {
     for expected in 1..=3 {
         let lease = claim(store, "s", false).await?;
@@ -507,7 +507,7 @@ async fn a_claim_changes_nothing_else_in_the_head<S: Store>(store: &S) -> Outcom
     same("epoch", &lease.epoch, &2)
 }
 
-/// F65: a second writer is told, and can insist.
+/// F 65: a second writer is told, and can insist.
 async fn a_session_has_one_writer_unless_taken_over<S: Store>(store: &S) -> Outcome {
     let first = begin(store, "s").await?;
     let held = first.clone();
@@ -560,7 +560,7 @@ async fn sessions_are_claimed_apart<S: Store>(store: &S) -> Outcome {
     same("epochs", &(a.epoch, b.epoch), &(1, 1))
 }
 
-/// F65, F67: a thawed tab, or a summary that comes back after a take-over, changes nothing.
+/// F 65, 67: a thawed tab, or a summary that comes back after a take-over, changes nothing.
 async fn a_superseded_writer_writes_nothing<S: Store>(store: &S) -> Outcome {
     let old = begin(store, "s").await?;
     let new = claim(store, "s", true).await?;
@@ -737,7 +737,7 @@ async fn deleting_the_head_ends_the_lease<S: Store>(store: &S) -> Outcome {
     same("rows", &everything(store).await?, &vec![])
 }
 
-/// F86: the one row that changes can be written anew when it cannot be read.
+/// F 86: the one row that changes can be written anew when it cannot be read.
 async fn a_damaged_head_can_only_be_taken_over<S: Store>(store: &S) -> Outcome {
     let a = begin(store, "a").await?;
     // the head of "b" is another row to the writer of "a": this is how a test damages it

@@ -222,7 +222,7 @@ mod tests {
         store.rows().into_iter().map(|(_, row)| row.value).collect()
     }
 
-    /// I6, F66: at every step there is the old state or the new one, and each turns up.
+    /// I6, F 66: at every step there is the old state or the new one, and each turns up.
     #[test]
     fn every_crash_point_is_visited() {
         let none: Vec<String> = vec![];
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// F83: a full disk stays full until room is made; a process that is gone stays gone.
+    /// F 83: a full disk stays full until room is made; a process that is gone stays gone.
     #[test]
     fn a_lasting_fault_lasts() {
         let run = |fault: Fault| {

@@ -567,7 +567,7 @@ fn records_stay() {
     });
 }
 
-/// I6, F66: a crash at every step of a compaction's commit leaves the old state or the new one, and the
+/// I6, F 66: a crash at every step of a compaction's commit leaves the old state or the new one, and the
 /// session opens again.
 #[test]
 fn a_crash_at_every_step_of_a_commit() {

@@ -195,7 +195,7 @@ fn markdown_and_session_json_bring_back_what_was_said() {
     });
 }
 
-/// S7: the same file again, grown, adds what it has more; one that went another way changes nothing.
+/// S7, F 88: the same file again, grown, adds what it has more; one that went another way changes nothing.
 #[test]
 fn imports_merge() {
     block_on(async {
@@ -263,7 +263,7 @@ fn session_json_has_the_shape_of_seed_2() {
     });
 }
 
-/// I10: what is no session file, is damaged, or is newer, is refused with a code.
+/// I10, F 87: what is no session file, is damaged, or is newer, is refused with a code.
 #[test]
 fn bad_files_are_refused() {
     let check = |text: &str, code: &str| {
@@ -271,6 +271,11 @@ fn bad_files_are_refused() {
     };
     check("", "unknown_file");
     check("hello", "unknown_file");
+    check(&"[".repeat(1_000_000), "unknown_file");
+    check(
+        &format!("{{\"palimpsest\":1,\"kind\":\"session\",\"x\":{}", "[".repeat(1_000_000)),
+        "unknown_file",
+    );
     check("[]", "unknown_file");
     check("{\"messages\":[]}", "unknown_file");
     check("{\"palimpsest\":9,\"kind\":\"session\"}", "newer_file");

@@ -533,7 +533,7 @@ fn a_wait_can_be_skipped() {
     });
 }
 
-/// B9: a summary whose prompt the server cut without a word is not used.
+/// B9, F 81: a summary whose prompt the server cut without a word is not used.
 #[test]
 fn a_summary_of_a_cut_prompt_is_rejected() {
     block_on(async {

@@ -103,7 +103,7 @@ fn a_healthy_server() {
     );
 }
 
-/// Research F 80: nobody listens.
+/// F 80: nobody listens.
 #[test]
 fn down() {
     let (_, found, doctor) = examine(case(), &[Observation::Failed]);
@@ -123,7 +123,7 @@ fn down() {
     assert_eq!(codes(node, &[Observation::Failed]), ["down"]);
 }
 
-/// Research F 80: up, but not for this page; the cure names the exact origin and never a star.
+/// F 80: up, but not for this page; the cure names the exact origin and never a star.
 #[test]
 fn cors_refused() {
     let page = || Case {
@@ -202,7 +202,7 @@ fn origins_cannot_inject_commands() {
     );
 }
 
-/// Research F 80: a page over https may reach plain http only on this machine.
+/// F 80: a page over https may reach plain http only on this machine.
 #[test]
 fn mixed_content() {
     let page = |server: &str| Case {
@@ -224,7 +224,7 @@ fn mixed_content() {
     assert_eq!(probes, ["permission", "opaque /"]);
 }
 
-/// Research F 80: Local Network Access, denied, or not yet asked for and then denied.
+/// F 80: Local Network Access, denied, or not yet asked for and then denied.
 #[test]
 fn local_network_access() {
     let page = || Case {
@@ -263,7 +263,7 @@ fn local_network_access() {
     assert_eq!(probes, ["opaque /"]);
 }
 
-/// Research F 78: something else listens there.
+/// F 78: something else listens there.
 #[test]
 fn not_a_model_server() {
     let check = |seen: Observation<'_>, expected: &str| {
