@@ -5,8 +5,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
-import { begin, cleanUp, say } from "./harness.mjs";
-import { click, messages, ready, text, until } from "./acts.mjs";
+import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
@@ -121,5 +121,161 @@ test("commands are offered, the sheet of keys opens, the keyboard goes from mess
   await page.waitForSelector("dialog[open] .keymap");
   assert.match(await text(page, "dialog"), /\/lift n[\s\S]*Shift Esc/);
   await page.keyboard.press("Escape");
+  await world.end();
+});
+
+/** Everything in the page that can be clicked, typed into or chosen, as it is now. */
+const hold = (page) => page.evaluate(() => {
+  globalThis.held = [...document.querySelectorAll(".side :is(a, button, input), .head :is(a, button, select), .composer :is(button, input, textarea), .notes button")];
+  return globalThis.held.length;
+});
+
+/** Those that are not in the page any more: each should be the element it was. */
+const lost = (page) => page.evaluate(() => globalThis.held.filter((e) => !e.isConnected).map((e) => `${e.tagName} ${e.id} ${e.getAttribute("aria-label") ?? e.textContent}`));
+
+/** Puts the focus on an element; `stays` says whether that very element still has it. */
+const stand = (page, selector) => page.$eval(selector, (e) => { e.focus(); globalThis.stood = e; });
+const stays = (page) => page.evaluate(() => globalThis.stood.isConnected && document.activeElement === globalThis.stood);
+
+/// Whatever goes on (a reply, counting, a compaction), the controls stay the elements they are, and who stands in one with
+/// the keyboard stays there.
+test("the focus stays while a reply streams and a compaction runs", SLOW, async () => {
+  const slow = { content: Array.from({ length: 60 }, (_, i) => `word${i} `), delay_ms: 25 };
+  const world = await begin({ settings: { window: 8192 }, script: { replies: [slow], delay_ms: 15 } });
+  const { page } = world;
+  await ready(page);
+  await importFile(page, transcript([{ role: "user", content: "Which bread?" }, { role: "assistant", content: "Rye." }], "Rye"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Rye");
+  await importFile(page, transcript(bakery(9), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await say(page, "/goal Bake a loaf");
+  await say(page, "/pin Answer in grams");
+  await until(page, () => document.querySelectorAll(".notes .marks li").length === 1 && document.querySelector(".notes .goal"));
+  await click(page, "#edit-goal");
+  await page.waitForSelector("dialog[open] #milestone");
+  await page.type("#milestone", "Feed the starter");
+  await click(page, "#add-milestone");
+  await until(page, () => document.querySelector("dialog .marks li"));
+  await page.keyboard.press("Escape");
+  await until(page, () => !document.querySelector("dialog") && document.querySelectorAll(".notes .marks li").length === 2);
+  assert.ok((await hold(page)) > 20);
+
+  // a reply, with the focus in the notes
+  await page.$eval("#msg", (field) => (field.value = "Go on"));
+  await stand(page, "#send");
+  await page.keyboard.press("Enter");
+  await until(page, () => /word5 /.test(document.querySelector(".replying .prose")?.textContent ?? ""));
+  assert.ok(await stays(page), "what sent the message has the focus, and now stops the reply");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "stop");
+  await stand(page, ".notes [aria-label='Remove: Answer in grams']");
+  await until(page, () => /word40 /.test(document.querySelector(".replying .prose")?.textContent ?? ""));
+  assert.ok(await stays(page), "the focus in the notes");
+  await messages(page, 20);
+  assert.ok(await stays(page), "the focus in the notes after the reply");
+  assert.deepEqual(await lost(page), []);
+
+  // a compaction with a model, with the focus on what cancels it, then in the composer, then in the notes
+  await stand(page, "#compact");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".card.working .btn");
+  assert.ok(await stays(page));
+  const step = () => text(page, ".card.working .now");
+  await stand(page, ".card.working .btn");
+  const first = await step();
+  await until(page, (first) => document.querySelector(".card.working .now")?.textContent !== first, first);
+  assert.ok(await stays(page), "the focus on what cancels the run");
+  await stand(page, "#attach");
+  await page.waitForSelector(".card.done", { timeout: 60_000 });
+  assert.ok(await stays(page), "the focus in the composer");
+  assert.deepEqual(await lost(page), []);
+  await world.end();
+});
+
+/// After the first reply the model is asked once for a title, in the background; the person's next message goes first, a
+/// name that a person gave is never touched, and where the answer is no title the first words stay.
+test("the model names a session after the first exchange", SLOW, async () => {
+  const asks = (request) => request.messages.at(-1).content.startsWith("Give the conversation");
+  const title = { content: ["**“Rye", " bread", " at home.”**"], delay_ms: 400 };
+  let answer = title;
+  const world = await begin({ settings: { titles: true }, script: { replies: (request) => (asks(request) ? answer : "Rye keeps longest.") } });
+  const { page } = world;
+  const name = () => text(page, "#h-chat");
+  const named = (title) => until(page, (title) => document.querySelector("#h-chat").textContent === title && [...document.querySelectorAll("[data-session] span")].some((s) => s.textContent === title), title);
+  const titles = () => world.chats().filter(asks);
+  await ready(page);
+  await say(page, "Which bread keeps longest?");
+  await messages(page, 2);
+  assert.equal(await name(), "Which bread keeps longest?", "the first words until then");
+  for (let tries = 0; titles().length === 0 && tries < 100; tries += 1) await new Promise((done) => setTimeout(done, 20));
+  // the person speaks meanwhile: the title gives way, and is asked for after that reply
+  await say(page, "And wheat?");
+  await messages(page, 4);
+  await named("Rye bread at home");
+  assert.equal(titles().length, 2);
+  const request = titles().at(-1);
+  assert.deepEqual([request.messages.length, request.options.num_ctx, request.think ?? false], [1, 8192, false]);
+  assert.match(request.messages[0].content, /Which bread keeps longest\?[\s\S]*Rye keeps longest\./);
+  assert.ok(!request.messages[0].content.includes("And wheat?"), "the first exchange alone");
+  await say(page, "And oats?");
+  await messages(page, 6);
+  await page.reload();
+  await named("Rye bread at home");
+  assert.equal(titles().length, 2, "one title is enough");
+
+  // renamed while the model thinks about it
+  await click(page, ".side .new");
+  await until(page, () => document.querySelectorAll("[data-session]").length === 2);
+  await say(page, "Another question");
+  await messages(page, 2);
+  for (let tries = 0; titles().length === 2 && tries < 100; tries += 1) await new Promise((done) => setTimeout(done, 20));
+  await say(page, "/title My own words");
+  await named("My own words");
+  await new Promise((done) => setTimeout(done, 2000));
+  assert.equal(await name(), "My own words");
+
+  // no title in the answer: the first words stay; and without the switch nobody is asked
+  answer = "Certainly! I would be happy to help you with finding a good title for this very conversation.";
+  await click(page, ".side .new");
+  await until(page, () => document.querySelectorAll("[data-session]").length === 3);
+  await say(page, "Third question");
+  await messages(page, 2);
+  for (let tries = 0; titles().length === 3 && tries < 100; tries += 1) await new Promise((done) => setTimeout(done, 20));
+  await say(page, "Still the third");
+  await messages(page, 4);
+  assert.equal(await name(), "Third question");
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "#titles");
+  await click(page, ".side .new");
+  await until(page, () => document.querySelectorAll("[data-session]").length === 4);
+  const asked = titles().length;
+  await say(page, "Fourth question");
+  await messages(page, 2);
+  await new Promise((done) => setTimeout(done, 500));
+  assert.equal(titles().length, asked);
+  assert.equal(await name(), "Fourth question");
+  await world.end();
+});
+
+/// Code is coloured where a block is complete and seen; what it says, and what is copied, stays what it was.
+test("code blocks are coloured, and stay their text", SLOW, async () => {
+  const rust = "fn main() {\n    // say it\n    println!(\"{}\", 42);\n}";
+  const answer = `Here:\n\n\`\`\`rust\n${rust}\n\`\`\`\n\nAnd this:\n\n\`\`\`klingon\nfn 42\n\`\`\`\n\nThen one more:\n\n\`\`\`html\n<img src=x onerror=\"alert(1)\">\n\`\`\`\n`;
+  const world = await begin({ script: { replies: [{ content: answer.match(/[\s\S]{1,6}/g), delay_ms: 30 }] } });
+  const { page } = world;
+  await ready(page);
+  await say(page, "Show me code");
+  // complete blocks are coloured while the reply goes on, the one that is being written is not
+  await until(page, () => document.querySelector(".replying .tk"));
+  assert.equal(await text(page, ".replying code"), rust);
+  await messages(page, 2);
+  await until(page, () => document.querySelectorAll(".msg:not(.replying) .tk").length === 2);
+  const coloured = await page.$$eval(".msg:not(.you) code", (all) => all.map((code) => [code.textContent, [...code.children].map((s) => `${s.className}:${s.textContent}`)]));
+  assert.deepEqual(coloured, [
+    [rust, ["tk:fn", "tf:main", "tc:// say it", "ts:\"{}\"", "td:42"]],
+    ["fn 42", []],
+    ["<img src=x onerror=\"alert(1)\">", ["tk:img", "ts:\"alert(1)\""]],
+  ]);
+  assert.equal(await page.$$eval(".prose img", (all) => all.length), 0);
   await world.end();
 });

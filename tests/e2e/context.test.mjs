@@ -69,6 +69,13 @@ test("a layer is previewed, read, compared and lifted; its card and the timeline
   await page.reload();
   await page.waitForSelector(".card.done .pair");
   assert.equal(await text(page, ".card.done"), card, "the card says the same after a reload");
+  // G6: the badge says how far the session can be trusted, with its arithmetic
+  await click(page, "#trust > summary");
+  assert.match(await text(page, "#trust > summary"), /^▮+▯* (High|Medium|Low|Very low) \d+ %$/);
+  const sums = await page.$$eval("#trust p", (all) => all.map((p) => p.textContent));
+  const [factor, there, percent] = sums.find((line) => line.includes("×")).match(/\d+/g).map(Number);
+  assert.equal(factor, 85, "one compaction");
+  assert.ok(Math.abs(factor * there / 100 - percent) <= 1, sums.join(" "));
   const bars = await page.$$eval(".card.done .pair .seg", (all) => all.length);
   assert.ok(bars >= 4, `${bars} stretches on the two bars after a reload`);
   const after = await budget(page);

@@ -69,6 +69,15 @@ test("the session log has the card's figures, and is saved with the exact reques
   const [, , , said, shown, savedTokens] = tool.map((cell) => numbers(cell)[0] ?? 0);
   assert.equal(said - shown, savedTokens);
   assert.ok(savedTokens > 0);
+  // the chart by turn, and the table that says the same
+  const turns = await page.$$eval("#turns tbody tr", (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.deepEqual(turns.map((row) => row[0]), ["1", "5", "9", "13", "17", "21", "25"], "seven turns of four messages");
+  assert.ok(turns.every((row) => numbers(row[2])[0] > numbers(row[1])[0] && numbers(row[1])[0] > 0));
+  assert.deepEqual(turns.map((row) => row[3]).filter(Boolean), [`1: ${from.toLocaleString("en")} → ${to.toLocaleString("en")}`]);
+  const columns = await page.$$eval(".turns li", (all) => all.map((li) => [...li.children].map((i) => i.textContent || Math.round(i.getBoundingClientRect().height))));
+  assert.equal(columns.length, 7);
+  assert.deepEqual(columns.at(-1).at(-1), "1", "the compaction stands at its turn");
+  assert.ok(columns.every(([answered, said]) => answered > said), JSON.stringify(columns));
   if (process.env.PALIMPSEST_SHOTS) await page.screenshot({ path: path.join(process.env.PALIMPSEST_SHOTS, "log.png") });
 
   const log = await saved(world, folder, "#save-log", /log\.md$/);
@@ -147,5 +156,74 @@ test("a policy goes with its model, and the inspector shows the watermark", SLOW
   await page.evaluate(() => (location.hash = "settings"));
   await click(page, ".tabs button:nth-child(2)");
   await until(page, () => document.querySelector("[name=policy][value=watermark]")?.checked);
+  await world.end();
+});
+
+/// E4, P10: the policy is edited as a form with what it would do now beside it; a mistake is told at its field and kept
+/// nowhere; what is used holds, survives a reload, and does what the preview said; one click goes back to the preset.
+test("the policy is edited with a live preview", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, summary_model: "-", automatic: false } });
+  const { page } = world;
+  await ready(page);
+  await importFile(page, transcript(bakery(9), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  const before = await budget(page);
+  const edit = async () => {
+    await page.evaluate(() => (location.hash = "settings"));
+    await click(page, ".tabs button:nth-child(2)");
+    await click(page, "#policy-editor > summary");
+  };
+  const type = (id, value) => page.$eval(`#${id}`, (field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }, value);
+  const kept = () => page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).policy ?? "balanced");
+  const preview = (pattern) => until(page, (pattern) => new RegExp(pattern).test(document.querySelector("#policy-tried p")?.textContent), pattern);
+  const now = () => page.$$eval("#policy-tried p", (all) => all.map((p) => p.textContent));
+  await edit();
+  await preview("^Acts at");
+  const [usual] = await now();
+  const [trigger, limit] = numbers(usual);
+  assert.equal(await page.$eval("#policy-at", (f) => f.value), "80");
+  assert.ok(await page.$eval("#policy-count", (f) => f.disabled), "no number beside a share");
+
+  await type("policy-at", "often");
+  await until(page, () => document.querySelector("#policy-at-wrong").textContent === "A whole number from 1 to 100.");
+  assert.equal(await page.$eval("#policy-at", (f) => f.getAttribute("aria-invalid")), "true");
+  assert.deepEqual(await now(), [], "no preview of what cannot be");
+  await click(page, "#policy-use");
+  assert.equal(await kept(), "balanced");
+
+  await type("policy-at", "40");
+  await preview("^Acts at");
+  const [sizes, plan] = await now();
+  assert.ok(numbers(sizes)[0] < trigger * 0.7, `${usual} ${sizes}`);
+  assert.equal(numbers(sizes)[1], limit);
+  await type("policy-keep", "messages");
+  await until(page, () => document.querySelector("#policy-count-wrong").textContent === "A whole number above 0.");
+  await type("policy-count", "4");
+  await page.select("#policy-cover", "all");
+  await until(page, (plan) => { const all = document.querySelectorAll("#policy-tried p"); return all.length === 3 && all[1].textContent !== plan; }, plan);
+  const [, most] = await now();
+  const [used, after, messages, first, last] = numbers(most);
+  assert.equal(used, before.used);
+  assert.ok(after < used && messages > 8 && first === 1, most);
+  assert.deepEqual(await budget(page), before, "nothing has changed");
+  await click(page, "#policy-use");
+  await until(page, () => JSON.parse(localStorage.getItem("palimpsest.settings")).policy.includes("0.4"));
+  assert.ok((await kept()).length < 400, await kept());
+  assert.equal(await page.$("[name=policy]:checked"), null, "it is none of the presets");
+
+  await page.reload();
+  await ready(page);
+  await page.evaluate(() => (location.hash = "chat"));
+  await click(page, "#compact");
+  await page.waitForSelector(".card.done .facts");
+  assert.match(await text(page, ".card.done .facts"), new RegExp(`messages ${first}–${last}: ${messages} of them`));
+  await edit();
+  assert.deepEqual(await page.$$eval("#policy-at, #policy-count", (all) => all.map((f) => f.value)), ["40", "4"]);
+  await click(page, "#policy-reset");
+  await until(page, () => document.querySelector("[name=policy][value=balanced]").checked && document.querySelector("#policy-at").value === "80");
+  assert.equal(await kept(), "balanced");
   await world.end();
 });

@@ -97,7 +97,8 @@ export async function begin({ engine = "chrome", script = {}, settings = {}, wid
   await page.setViewport({ width, height });
   // Firefox's protocol has no such command: there its own light theme stays
   if (engine === "chrome") await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
-  const chosen = { address: fake.url, language: "en", ...settings };
+  // titles are asked for in the background: only journeys about them want that call among the others
+  const chosen = { address: fake.url, language: "en", titles: false, ...settings };
   await page.goto(`${site.url}/empty`);
   await page.evaluate((text) => localStorage.setItem("palimpsest.settings", text), JSON.stringify(chosen));
   /** What was said to the model, newest last. */

@@ -190,6 +190,64 @@ test("without a model everything but chatting works, and the page says how to co
   await world.end({ tolerate: [/ERR_UNSAFE_PORT|ERR_CONNECTION_REFUSED|Failed to load resource/, /request: http:\/\/127\.0\.0\.1:9\//] });
 });
 
+/// B1: the named sizes stand in the session's list, in the settings and in the dialog with their share for Ollama; the
+/// number shown is the number sent, and the one the bar adds up to; an unknown size is refused by name.
+test("named window sizes are offered, and the number shown is the number sent", SLOW, async () => {
+  const world = await begin({ script: { replies: ["Yes.", "No.", "Perhaps."] } });
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  const listed = (id) => page.$$eval(`#${id} optgroup:first-of-type option`, (all) => all.map((o) => `${o.value} ${o.textContent}`));
+  const shown = () => page.$eval("#window", (list) => list.selectedOptions[0].textContent);
+  /** The stretches of the bar in all: the window. */
+  const adds = (tokens) => until(page, (tokens) => [...document.querySelectorAll("#s-chat .budget table td")].reduce((sum, cell) => sum + Number(cell.textContent.replace(/\D/g, "")), 0) === tokens, tokens);
+  await until(page, () => document.querySelectorAll("#window optgroup").length === 2);
+  assert.deepEqual((await listed("window")).slice(0, 3), ["3400 window 3,400 (4K)", "6800 window 6,800 (8K)", "13600 window 13,600 (16K)"]);
+  assert.equal(await shown(), "window 8,192");
+  await page.focus("#window");
+  await page.select("#window", "13600");
+  await adds(13600);
+  assert.equal(await shown(), "window 13,600 (16K)");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "window", "the list stays under the hand");
+  await say(page, "Is it 16K?");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+  assert.equal(world.chats().at(-1).options.num_ctx, 13600);
+
+  const ask = async (typed) => {
+    await page.select("#window", "other");
+    await page.waitForSelector("dialog[open] #tokens");
+    await page.$eval("#tokens", (field, typed) => (field.value = typed), typed);
+    await click(page, "dialog [type=submit]");
+  };
+  await ask("12K");
+  await until(page, () => document.querySelector("dialog [role=alert]").textContent.startsWith("There is no size 12K. This model has 4K, 8K, 16K, 32K"));
+  assert.equal(await page.$eval("#tokens", (field) => field.getAttribute("aria-invalid")), "true");
+  await page.keyboard.press("Escape");
+  await until(page, () => !document.querySelector("dialog"));
+  assert.equal(await shown(), "window 13,600 (16K)", "nothing has changed");
+  await ask("8k");
+  await adds(6800);
+  await ask("9,000");
+  await adds(9000);
+  await until(page, () => document.querySelector("#window").selectedOptions[0].textContent === "window 9,000");
+  await say(page, "And now?");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 4);
+  assert.equal(world.chats().at(-1).options.num_ctx, 9000);
+
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, ".tabs button:nth-child(2)");
+  await page.waitForSelector("#default-window optgroup:nth-of-type(2)");
+  assert.equal((await listed("default-window"))[3], "27200 27,200 (32K)");
+  await page.select("#default-window", "27200");
+  await click(page, ".side .new");
+  await page.waitForSelector("#msg", { visible: true });
+  await adds(27200);
+  assert.equal(await shown(), "window 27,200 (32K)");
+  await say(page, "How large now?");
+  await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
+  assert.equal(world.chats().at(-1).options.num_ctx, 27200);
+  await world.end();
+});
+
 test("window, model and system prompt are the session's own and come back", SLOW, async () => {
   const world = await begin();
   const { page } = world;

@@ -2,7 +2,7 @@
 //! checks what it needs, says what went wrong, and leaves what was said untouched.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use leptos::prelude::window;
@@ -14,7 +14,7 @@ use palimpsest_core::message::{Part, Role};
 use palimpsest_core::request::Delta;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::event::Event;
-use palimpsest_engine::ports::{Signal, StoreError, World};
+use palimpsest_engine::ports::{Abort, Signal, StoreError, World};
 use palimpsest_engine::rows::RevisionRow;
 use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage, SendEvent, SendOptions};
 use palimpsest_engine::{Engine, NewSession, Session};
@@ -42,6 +42,7 @@ mod branch;
 mod figures;
 mod library;
 mod records;
+mod title;
 
 pub use branch::{flip, last_said, regenerate, resend, words};
 pub use figures::{load_log, replay, save_log, save_request, save_system};
@@ -49,7 +50,7 @@ pub use library::{duplicate, erase, export_all, export_session, pin_session, sea
 pub use records::{
     add_milestone, ask_lift, compare, decide_proposal, delete_snapshot, forget_quote, lift, pin,
     preview, reach_goal, remove_goal_item, restore, roll_over, set_goal, skip_wait, snapshot,
-    turn_goal_item, unpin,
+    try_policy, turn_goal_item, unpin,
 };
 
 /// Where the settings stand in localStorage.
@@ -96,6 +97,10 @@ struct Back {
     /// What has come in of a reply and is not shown yet.
     incoming: RefCell<Incoming>,
     toasts: Cell<u32>,
+    /// Sessions whose model was asked for a title in this visit.
+    titled: RefCell<BTreeSet<String>>,
+    /// Ends the asking for a title that goes on.
+    titling: RefCell<Option<Abort>>,
 }
 
 #[derive(Default)]
@@ -205,6 +210,8 @@ pub fn start(state: AppState) {
             costs: RefCell::default(),
             incoming: RefCell::default(),
             toasts: Cell::new(0),
+            titled: RefCell::default(),
+            titling: RefCell::default(),
         });
         BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
         list(&back).await;
@@ -329,7 +336,7 @@ async fn list(back: &Rc<Back>) {
                     bind::session(info, layers)
                 })
                 .collect();
-            back.state.sessions.set(entries);
+            back.state.sessions.change(entries);
             if back.state.storage.with_untracked(|s| s.kept) == Kept::Whole
                 && back.state.ready.get_untracked()
             {
@@ -668,7 +675,7 @@ fn show_head(back: &Back) {
         messages: head.last_seq.map_or(0, bind::place),
         follower: back.follower.get(),
     };
-    back.state.open.set(Some(open));
+    back.state.open.change(Some(open));
 }
 
 /// Budget, layers and the window itself.
@@ -679,12 +686,12 @@ fn show_window(back: &Back) {
     let state = back.state;
     let mut layers: Vec<_> = session.layers().iter().map(|l| bind::layer(l)).collect();
     let report = session.budget();
-    state.budget.set(Some(bind::budget(&report, &layers)));
-    state.mark.set(report.watermark);
+    state.budget.change(Some(bind::budget(&report, &layers)));
+    state.mark.change(report.watermark);
     layers.reverse();
-    state.layers.set(layers);
+    state.layers.change(layers);
     if state.lens.get_untracked() == Lens::Sees {
-        state.sent.set(bind::sent(&session.window()));
+        state.sent.change(bind::sent(&session.window()));
     }
 }
 
@@ -711,11 +718,11 @@ fn show_thread(
     }
     drop(passing);
     let items = session.history(None, usize::MAX);
-    state.cards.set(cards);
+    state.cards.change(cards);
     let costs = back.costs.borrow();
     let entries = bind::thread(&items, &head.model, &places, &costs);
     drop(costs);
-    state.thread.set(entries);
+    state.thread.change(entries);
 }
 
 /// What the engine tells.
@@ -1114,6 +1121,7 @@ pub fn stop() {
 
 async fn talk(back: &Rc<Back>, session: &Session, message: Option<NewMessage>) {
     let state = back.state;
+    title::give_way(back);
     give_model(back, session).await;
     state.notice.update(|n| {
         if matches!(n, Some(Notice::Reply(_))) {
@@ -1168,6 +1176,7 @@ async fn talk(back: &Rc<Back>, session: &Session, message: Option<NewMessage>) {
     if shown {
         state.reply.set(None);
     }
+    let whole = result.as_ref().is_ok_and(|reply| !reply.stopped);
     match result {
         Ok(reply) => {
             if let (Some(read), Some(wrote)) =
@@ -1226,6 +1235,9 @@ async fn talk(back: &Rc<Back>, session: &Session, message: Option<NewMessage>) {
         return send_waiting(back, session);
     }
     tend(back, session).await;
+    if whole {
+        title::ask(back, session);
+    }
 }
 
 /// The words of a message, without its files.
@@ -1323,13 +1335,13 @@ pub fn choose_window(tokens: u32) {
     remodel(move |s| s.window = tokens);
 }
 
-/// Another policy; for a model that has one of its own, it gets this one.
-pub fn choose_policy(name: &'static str) {
+/// Another policy, by its name or as JSON; for a model that has one of its own, it gets this one.
+pub fn choose_policy(text: String) {
     remodel(move |s| {
-        name.clone_into(&mut s.policy);
         if let Some(own) = s.model_policies.get_mut(&s.model) {
-            name.clone_into(own);
+            own.clone_from(&text);
         }
+        s.policy = text;
     });
 }
 
@@ -1608,8 +1620,8 @@ pub fn survey(state: AppState) {
                 back.engine.know_model(&model.name, &model.size);
             }
         }
-        state.models.set(found.models);
-        state.checks.set(found.checks);
+        state.models.change(found.models);
+        state.checks.change(found.checks);
         state.connection.set(found.connection);
         if let Some(back) = back()
             && let Some(session) = back.session()

@@ -10,24 +10,25 @@ use palimpsest_core::context::{Cause, Recalled, Setup};
 use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
-use palimpsest_core::model::Reliability;
+use palimpsest_core::model::{Level as Trust, Penalty, Reliability};
 use palimpsest_core::policy::Policy;
 use palimpsest_core::record::{Pin, PinKind};
 use palimpsest_core::rendition::ReducedKind;
-use palimpsest_core::run::{Preview, RunReport, Stage as RunStage};
+use palimpsest_core::run::{Preview, Refusal, RunReport, Stage as RunStage};
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_core::window::{Source as From, Window};
+use palimpsest_engine::error::refusal_sentence;
 use palimpsest_engine::rows::RevisionRow;
 use palimpsest_engine::session::{HistoryItem, Snapshot};
 use palimpsest_engine::{Head, SessionInfo};
 use palimpsest_tokens::Source;
 
-use crate::text::{T, fill};
 use crate::view::budget::{Age, Budget, Kind, Segment};
 use crate::view::card::{Card, Done, Stage, State};
 use crate::view::layer::LayerView;
 use crate::view::record::{
-    GoalItem, GoalKind, GoalView, PinView, PreviewView, QuoteView, SnapshotView, Why,
+    GoalItem, GoalKind, GoalView, PinView, PreviewView, QuoteView, SnapshotView, TriedView,
+    TrustView, Why,
 };
 use crate::view::sent::{Ink, Sent};
 use crate::view::session::SessionEntry;
@@ -155,7 +156,13 @@ fn limit(head: &Head) -> Option<u32> {
         thinking: head.thinking,
         exact: false,
     };
-    let setup = Setup::new(head.window, options, Policy::preset(&head.policy).ok()?, 0).ok()?;
+    let setup = Setup::new(
+        head.window,
+        options,
+        Policy::from_text(&head.policy).ok()?,
+        0,
+    )
+    .ok()?;
     Some(setup.shares.limit).filter(|limit| *limit > 0)
 }
 
@@ -494,6 +501,14 @@ pub fn preview(plan: &Preview, focus: &str) -> PreviewView {
     }
 }
 
+/// What another policy would do.
+pub fn tried(report: &Report, layers: &[LayerView], plan: Result<&Preview, &Refusal>) -> TriedView {
+    TriedView {
+        budget: budget(report, layers),
+        plan: plan.map(|plan| preview(plan, "")).map_err(refusal_sentence),
+    }
+}
+
 /// The next window as it is sent.
 pub fn sent(window: &Window) -> Vec<Sent> {
     window
@@ -548,24 +563,30 @@ fn words(part: &Part) -> String {
     }
 }
 
-/// How far a session can be trusted, in a sentence or two; empty while it was not compacted.
-pub fn trust(now: &Reliability, compactions: u32) -> String {
+/// How far a session can be trusted after its compactions; nothing while it was not compacted.
+pub fn trust(now: &Reliability, compactions: u32) -> Option<TrustView> {
     if compactions == 0 {
-        return String::new();
+        return None;
     }
-    let mut words = fill(
-        T::Trust,
-        &[&now.percent.to_string(), &compactions.to_string()],
-    );
-    if let Some(class) = now.class {
-        let (from, to) = class.recommended_maximum();
-        let (least, most) = class.expected_compression();
-        let numbers = [from, to, least, most].map(|n| n.to_string());
-        let numbers: Vec<&str> = numbers.iter().map(String::as_str).collect();
-        words.push(' ');
-        words.push_str(&fill(T::TrustModel, &numbers));
-    }
-    words
+    let factor = Penalty::default().factor(compactions);
+    let percent = |share: f64| (share.clamp(0.0, 1.0) * 100.0).round() as u32;
+    Some(TrustView {
+        percent: now.percent,
+        level: match now.level {
+            Trust::Critical => 1,
+            Trust::Low => 2,
+            Trust::Medium => 3,
+            Trust::High => 4,
+        },
+        compactions,
+        factor: percent(factor),
+        kept: now.measured.then(|| percent(now.relative / factor)),
+        advice: now.class.map(|class| {
+            let (from, to) = class.recommended_maximum();
+            let (least, most) = class.expected_compression();
+            [from, to, least, most]
+        }),
+    })
 }
 
 #[cfg(test)]
@@ -695,6 +716,21 @@ mod tests {
             verification: None,
             stages: Vec::new(),
         }
+    }
+
+    /// G6: the badge's figures are those of its arithmetic: the compactions' factor times what is still there.
+    #[test]
+    fn trust_adds_up() {
+        use palimpsest_core::model::reliability;
+        let check = |compactions, kept, expected| {
+            let now = reliability(None, compactions, kept, Penalty::default());
+            let shown = trust(&now, compactions).map(|v| (v.percent, v.level, v.factor, v.kept));
+            assert_eq!(shown, expected, "{compactions} {kept:?}");
+        };
+        check(0, None, None);
+        check(2, Some(0.89), Some((62, 3, 70, Some(89))));
+        check(1, None, Some((85, 4, 85, None)));
+        check(9, Some(0.5), Some((15, 1, 30, Some(50))));
     }
 
     /// P10: after an undo the newest card says so, and the one before it can be undone.

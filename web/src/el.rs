@@ -7,6 +7,7 @@
 //!
 //! A *live* part (`…_live`) is a closure over signals that runs again when one of them changes.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
 use leptos::prelude::*;
@@ -20,7 +21,7 @@ use leptos::tachys::html::style::style;
 use leptos::tachys::view::iterators::StaticVec;
 use send_wrapper::SendWrapper;
 
-use crate::signal::derived;
+use crate::signal::Shown;
 
 /// An element that is being put together.
 pub struct El {
@@ -158,6 +159,20 @@ impl El {
         self
     }
 
+    /// Adds a part that is made anew when what it shows differs.
+    pub fn live_on<T: PartialEq + 'static>(
+        self,
+        shown: impl Fn() -> T + 'static,
+        part: impl Fn(&T) -> AnyView + 'static,
+    ) -> Self {
+        self.child(live_on(shown, part))
+    }
+
+    /// Its children, without the element itself.
+    pub fn inside(self) -> AnyView {
+        StaticVec::from(self.children).into_any()
+    }
+
     /// The finished element.
     pub fn view(self) -> AnyView {
         let element = custom(self.tag).add_any_attr(self.attributes);
@@ -180,8 +195,24 @@ pub fn live_on<T: PartialEq + 'static>(
     shown: impl Fn() -> T + 'static,
     part: impl Fn(&T) -> AnyView + 'static,
 ) -> AnyView {
-    let shown = derived(shown);
-    live(move || shown.with(&part))
+    let shown = Shown::of(shown);
+    // what the part itself reads does not make it anew
+    live(move || shown.with(|shown| untrack(|| part(shown))))
+}
+
+/// A part that is there while something holds.
+pub fn live_if(
+    holds: impl Fn() -> bool + 'static,
+    part: impl Fn() -> AnyView + 'static,
+) -> AnyView {
+    live_on(holds, move |holds| if *holds { part() } else { nothing() })
+}
+
+/// A number for what an item of a list shows, as a key of [`each`]: while it stays, the element stays.
+pub fn key_of(shown: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    shown.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A list whose items keep their elements while their key stays.
@@ -195,7 +226,8 @@ pub fn each<T: 'static>(
         let view = &view;
         let make = |item| {
             let (key, view) = (key(&item), std::rc::Rc::clone(view));
-            let make: Box<dyn FnOnce() -> AnyView> = Box::new(move || view(item));
+            // what an item's view reads does not make the list anew
+            let make: Box<dyn FnOnce() -> AnyView> = Box::new(move || untrack(|| view(item)));
             Item(key, SendWrapper::new(make))
         };
         items().into_iter().map(make).collect()

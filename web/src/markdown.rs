@@ -11,6 +11,7 @@
 pub mod bidi;
 #[cfg(target_arch = "wasm32")]
 pub mod dom;
+pub mod highlight;
 mod parse;
 mod stream;
 pub mod url;

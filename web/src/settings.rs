@@ -31,6 +31,8 @@ pub struct Settings {
     pub summary_model: String,
     /// Compact at the trigger without being asked.
     pub automatic: bool,
+    /// The model names a session after the first reply.
+    pub titles: bool,
     /// The session that was open.
     pub session: String,
     /// When all sessions were last exported; milliseconds since 1970, 0 for never.
@@ -57,6 +59,7 @@ impl Default for Settings {
             window: 8192,
             summary_model: String::new(),
             automatic: true,
+            titles: true,
             session: String::new(),
             exported: 0.0,
             policy: "balanced".to_owned(),

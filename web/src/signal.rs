@@ -106,6 +106,40 @@ pub fn derived<T: PartialEq + 'static>(read: impl Fn() -> T + 'static) -> Signal
     signal
 }
 
+/// What `read` makes of signals, for a part of the page of which there may be many: it goes when the part goes, where a
+/// [`Signal`] stays as long as the page. Who follows it hears only of values that differ.
+pub struct Shown<T: 'static>(Rc<Slot<T>>);
+
+impl<T> Clone for Shown<T> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+impl<T: PartialEq> Shown<T> {
+    /// Made inside the part that it belongs to.
+    pub fn of(read: impl Fn() -> T + 'static) -> Self {
+        let value = RefCell::new(untrack(&read));
+        let changed = ArcTrigger::new();
+        let shown = Self(Rc::new(Slot { value, changed }));
+        let kept = shown.clone();
+        effect(move || {
+            let now = read();
+            if *kept.0.value.borrow() != now {
+                let _old = kept.0.value.replace(now);
+                kept.0.changed.notify();
+            }
+        });
+        shown
+    }
+
+    /// Reads the value and follows it.
+    pub fn with<R>(&self, read: impl FnOnce(&T) -> R) -> R {
+        self.0.changed.track();
+        read(&self.0.value.borrow())
+    }
+}
+
 /// A place for something that is no part of what is shown: a DOM element, a counter.
 pub type Kept<T> = Rc<RefCell<T>>;
 

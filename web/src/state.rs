@@ -19,7 +19,9 @@ use crate::view::hit::Hit;
 use crate::view::kept::Kept;
 use crate::view::layer::LayerView;
 use crate::view::model::{Check, Connection, ModelEntry};
-use crate::view::record::{GoalView, PinView, PreviewView, QuoteView, SnapshotView};
+use crate::view::record::{
+    GoalView, PinView, PreviewView, QuoteView, SnapshotView, TriedView, TrustView,
+};
 use crate::view::sent::Sent;
 use crate::view::session::SessionEntry;
 use crate::view::thread::Entry;
@@ -59,14 +61,16 @@ pub struct AppState {
     pub pins: Signal<Vec<PinView>>,
     /// Changes of the goal that a summary proposed: number and sentence.
     pub proposals: Signal<Vec<(u32, String)>>,
-    /// How far it can be trusted after its compactions; empty while it was not compacted.
-    pub trust: Signal<String>,
+    /// How far it can be trusted after its compactions; nothing while it was not compacted.
+    pub trust: Signal<Option<TrustView>>,
     /// Its snapshots, newest first.
     pub snapshots: Signal<Vec<SnapshotView>>,
     /// Passages quoted for the last question.
     pub quotes: Signal<Vec<QuoteView>>,
     /// What a compaction would do.
     pub preview: Signal<Option<PreviewView>>,
+    /// What the policy that is being edited would do.
+    pub tried: Signal<Option<TriedView>>,
     /// A message that is sent once the reply or the compaction that goes on is done.
     pub waiting: Signal<Option<String>>,
     /// Text files that go with the next message: name and text.
@@ -144,6 +148,7 @@ impl AppState {
             snapshots: Signal::default(),
             quotes: Signal::default(),
             preview: Signal::default(),
+            tried: Signal::default(),
             waiting: Signal::default(),
             attached: Signal::default(),
             command: Signal::default(),

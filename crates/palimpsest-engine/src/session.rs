@@ -44,7 +44,7 @@ use crate::rows::session_key;
 pub use append::NewMessage;
 pub use compact::{CompactOptions, Compacted, PendingJob, Speed};
 pub use history::HistoryItem;
-pub use log::{LogEntry, log_markdown};
+pub use log::{LogAction, LogEntry, log_markdown};
 pub use prompt::{PromptParts, proposal_sentence};
 pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
 pub use snapshots::{Purpose, Snapshot};

@@ -375,3 +375,17 @@ pub fn preview(focus: String) {
         show_head(&back);
     });
 }
+
+/// What the open session's window would be under another policy. The newest one asked for is shown.
+pub fn try_policy(text: String) {
+    with_engine(|back| async move {
+        let tried = back.session().map(|s| s.preview_with(&text));
+        back.state.tried.change(match tried {
+            Some(Ok((budget, plan))) => back
+                .state
+                .layers
+                .with_untracked(|layers| Some(bind::tried(&budget, layers, plan.as_ref()))),
+            Some(Err(_)) | None => None,
+        });
+    });
+}

@@ -4,9 +4,13 @@
 //! of them ([`clicked`]).
 
 use wasm_bindgen::JsCast;
-use web_sys::{Document, Element as DomElement, HtmlElement};
+use wasm_bindgen::closure::Closure;
+use web_sys::{
+    Document, Element as DomElement, HtmlElement, IntersectionObserver, IntersectionObserverEntry,
+};
 
 use super::bidi::{Piece, pieces};
+use super::highlight::{self, Kind};
 use super::{Align, Element, Image, ImageSource, Node};
 use crate::text::{T, fill, t};
 
@@ -140,7 +144,80 @@ fn code(document: &Document, parent: &DomElement, language: &str, text: &str) {
     button.set_text_content(Some(t(T::Copy)));
     let pre = add(document, &figure, "pre", "");
     let _ = pre.set_attribute("tabindex", "0");
-    words(document, &add(document, &pre, "code", ""), text);
+    let code = add(document, &pre, "code", "");
+    words(document, &code, text);
+    if !language.is_empty() {
+        let _ = code.set_attribute("data-language", language);
+    }
+}
+
+/// Code whose colours wait until it is seen.
+const PLAIN: &str = "code[data-language]";
+
+thread_local! {
+    static SEEN: Option<IntersectionObserver> = observer();
+}
+
+/// Colours the code inside `parent` once it is seen. For blocks that are complete: what is still being written is
+/// made anew with every word.
+pub fn colour(parent: &DomElement) {
+    let Ok(all) = parent.query_selector_all(PLAIN) else {
+        return;
+    };
+    SEEN.with(|seen| {
+        for i in 0..all.length() {
+            let code = all
+                .item(i)
+                .and_then(|node| node.dyn_into::<DomElement>().ok());
+            if let (Some(seen), Some(code)) = (seen, code) {
+                seen.observe(&code);
+            }
+        }
+    });
+}
+
+fn observer() -> Option<IntersectionObserver> {
+    let seen = |entries: js_sys::Array, observer: IntersectionObserver| {
+        for entry in entries.iter() {
+            let entry: IntersectionObserverEntry = entry.unchecked_into();
+            if entry.is_intersecting() {
+                let code = entry.target();
+                observer.unobserve(&code);
+                paint(&code);
+            }
+        }
+    };
+    let seen = Closure::<dyn FnMut(js_sys::Array, IntersectionObserver)>::new(seen);
+    let observer = IntersectionObserver::new(seen.as_ref().unchecked_ref()).ok();
+    // it watches for as long as the page lives
+    seen.forget();
+    observer
+}
+
+/// Puts what is known of the code into elements of their own. Its text stays what it was.
+fn paint(code: &DomElement) {
+    let (Some(language), Some(document)) =
+        (code.get_attribute("data-language"), code.owner_document())
+    else {
+        return;
+    };
+    let _ = code.remove_attribute("data-language");
+    let text = code.text_content().unwrap_or_default();
+    let Some(pieces) = highlight::pieces(&language, &text) else {
+        return;
+    };
+    clear(code);
+    for (kind, piece) in pieces {
+        if kind == Kind::Plain {
+            words(&document, code, piece);
+        } else {
+            words(
+                &document,
+                &add(&document, code, "span", kind.class()),
+                piece,
+            );
+        }
+    }
 }
 
 /// Text, with characters that turn its direction set apart and shown.

@@ -3,8 +3,9 @@
 use leptos::prelude::AnyView;
 use palimpsest_tokens::Source;
 
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, el, live, live_if, nothing};
 use crate::icon::icon;
+use crate::signal::Shown;
 use crate::state::{AppState, Screen};
 use crate::text::{T, fill, number, t};
 use crate::view::budget::{Age, Budget, Kind, Segment, State};
@@ -12,29 +13,58 @@ use crate::view::budget::{Age, Budget, Kind, Segment, State};
 /// The bar of the open session: `big` with legend for the context screen, else the header's form.
 pub fn budget(big: bool) -> AnyView {
     let state = AppState::here();
-    live(move || {
-        let Some(budget) = state.budget.get() else {
-            return nothing();
+    let there = move || state.budget.with(Option::is_some);
+    live_if(there, move || {
+        let seen = Shown::of(move || {
+            let reply = state.reply.with(|r| r.as_ref().map_or(0, |r| r.tokens));
+            let budget = state.budget.get()?.with(state.draft_tokens.get(), reply);
+            let now = budget.state(state.activity.get());
+            Some((budget, now, reply > 0))
+        });
+        let part = |draw: fn(&Budget, State, bool) -> AnyView| {
+            let seen = seen.clone();
+            live(move || {
+                seen.with(|seen| match seen {
+                    Some((budget, now, _)) => draw(budget, *now, big),
+                    None => nothing(),
+                })
+            })
         };
-        let reply = state.reply.with(|r| r.as_ref().map_or(0, |r| r.tokens));
-        let budget = budget.with(state.draft_tokens.get(), reply);
-        let now = budget.state(state.activity.get());
-        let class = if big { "budget big" } else { "budget" };
+        let (first, second, third) = (seen.clone(), seen.clone(), seen.clone());
+        let line = live(move || {
+            first.with(|seen| match seen {
+                Some((budget, now, streaming)) => sum(budget, *now, big, *streaming).inside(),
+                None => nothing(),
+            })
+        });
+        // the link stays where it is while its line is written anew
+        let more = (!big).then(|| {
+            el("a")
+                .class("more")
+                .attr("href", format!("#{}", Screen::Context.name()))
+                .child(t(T::Inspect))
+        });
         el("div")
-            .class(class)
-            .attr("data-state", now.name())
-            .attr("data-source", source(budget.source).0)
-            .child(sum(&budget, now, big, reply > 0))
-            .child(track(&budget, now, big))
-            .child(table(&budget))
-            .child(big.then(|| legend(&budget)))
+            .class(if big { "budget big" } else { "budget" })
+            .attr_live("data-state", move || {
+                second.with(|seen| seen.as_ref().map(|s| s.1.name().to_owned()))
+            })
+            .attr_live("data-source", move || {
+                let name = |s: &(Budget, State, bool)| source(s.0.source).0.to_owned();
+                third.with(|seen| seen.as_ref().map(name))
+            })
+            .child(el("p").class("sum").child(line).child(more))
+            .child(part(|budget, now, big| track(budget, now, big).view()))
+            .child(part(|budget, _, _| table(budget).view()))
+            .child(big.then(|| part(|budget, _, _| legend(budget).view())))
             .view()
     })
 }
 
+/// What the line above the bar says.
 fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
     let about = if budget.estimated { "≈ " } else { "" };
-    let line = el("p").class("sum").child(
+    let line = el("p").child(
         el("strong")
             .class("num")
             .child(format!("{about}{}", number(budget.used))),
@@ -85,12 +115,7 @@ fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
                 .child(fill(T::WindowSum, &[&sum[0], &sum[1], &sum[2], &sum[3]])),
         )
     } else {
-        line.child(
-            el("a")
-                .class("more")
-                .attr("href", format!("#{}", Screen::Context.name()))
-                .child(t(T::Inspect)),
-        )
+        line
     }
 }
 
@@ -368,7 +393,7 @@ pub const fn band_class(age: Age) -> &'static str {
     }
 }
 
-/// A bar on its own, for a session that does not exist yet.
+/// A bar on its own, for a window that is not the session's.
 pub fn preview(budget: &Budget) -> AnyView {
     let now = budget.state(crate::view::budget::Activity::Quiet);
     el("div")

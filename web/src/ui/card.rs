@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, el, live_on, nothing};
 use crate::icon::{arrow, icon, strata};
 use crate::page::clock;
 use crate::state::AppState;
@@ -16,10 +16,8 @@ use crate::view::card::{Card, Done, Stage, State};
 /// The card with this number.
 pub fn card(id: u32) -> AnyView {
     let state = AppState::here();
-    live(move || {
-        let card = state.cards.with(|cards| cards.get(&id).cloned());
-        card.as_ref().map_or_else(nothing, draw)
-    })
+    let frame = move || state.cards.with(|cards| cards.get(&id).map(Card::frame));
+    live_on(frame, |card| card.as_ref().map_or_else(nothing, draw))
 }
 
 fn draw(card: &Card) -> AnyView {
@@ -65,20 +63,8 @@ fn fill_in(card: &Card, body: El) -> El {
                     .class("acts")
                     .child(button(T::Cancel, act::cancel_compaction)),
             ),
-        State::Working {
-            stage,
-            progress,
-            before,
-            expected,
-        } => body
-            .child(delta(
-                true,
-                *before,
-                format!("≈ {}", number(*expected)),
-                t(T::CardExpected).to_owned(),
-            ))
-            .child(bar_of(*stage, *progress))
-            .child(steps(*stage, *progress))
+        State::Working { .. } => body
+            .child(progress_of(card.number))
             .child(plain(t(T::CardNothingChanges).to_owned()))
             .child(
                 el("p")
@@ -124,6 +110,36 @@ fn fill_in(card: &Card, body: El) -> El {
                     .child(button(T::CardAgain, || act::compact(String::new()))),
             ),
     }
+}
+
+/// How far the run is that the card with this number tells of.
+fn progress_of(id: u32) -> AnyView {
+    let state = AppState::here();
+    let now = move || match state.cards.with(|cards| cards.get(&id).cloned())?.state {
+        State::Working {
+            stage,
+            progress,
+            before,
+            expected,
+        } => Some((stage, progress, before, expected)),
+        _ => None,
+    };
+    live_on(now, |now| {
+        let Some((stage, progress, before, expected)) = *now else {
+            return nothing();
+        };
+        el("div")
+            .class("goes-on")
+            .child(delta(
+                true,
+                before,
+                format!("≈ {}", number(expected)),
+                t(T::CardExpected).to_owned(),
+            ))
+            .child(bar_of(stage, progress))
+            .child(steps(stage, progress))
+            .view()
+    })
 }
 
 fn written(done: &Done, body: El) -> El {

@@ -7,7 +7,7 @@ use wasm_bindgen::JsCast;
 use web_sys::Element;
 
 use crate::act;
-use crate::el::{El, IntoChild, each, el, live, nothing};
+use crate::el::{El, IntoChild, each, el, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::markdown::dom::{Clicked, clicked};
 use crate::page::next_frame;
@@ -119,7 +119,7 @@ fn thread() -> El {
         .on("scroll", move |event| {
             if let Some(element) = target(&event) {
                 let left = element.scroll_height() - element.scroll_top() - element.client_height();
-                away.set(left > NEAR);
+                away.change(left > NEAR);
             }
         })
         .on("click", |event| {
@@ -139,25 +139,22 @@ fn thread() -> El {
             },
         ))
         .child(reply())
-        .child(live(move || {
-            if away.get() {
+        .child(live_if(
+            move || away.get(),
+            move || {
+                let place = Rc::clone(&place);
                 el("button")
                     .class("btn latest")
                     .attr("type", "button")
                     .child(icon("down"))
                     .child(t(T::JumpToLatest))
-                    .click({
-                        let place = Rc::clone(&place);
-                        move || {
-                            away.set(false);
-                            follow(&place);
-                        }
+                    .click(move || {
+                        away.set(false);
+                        follow(&place);
                     })
                     .view()
-            } else {
-                nothing()
-            }
-        }))
+            },
+        ))
 }
 
 /// A number for a session's identifier (FNV-1a).
@@ -190,56 +187,59 @@ fn settle(place: Kept<Option<Element>>, frames: u32) {
 
 fn earlier(shown: Signal<usize>) -> AnyView {
     let state = AppState::here();
-    live(move || {
-        let hidden = state.thread.with(Vec::len).saturating_sub(shown.get());
-        if hidden == 0 {
-            return nothing();
-        }
-        let covered = state.thread.with(|all| {
-            state.layers.with(|layers| {
-                all[..hidden].iter().filter(|e| matches!(e, Entry::Message(m) if layers.iter().any(|l| l.covers(m.seq)))).count()
-            })
-        });
-        let more = el("button")
-            .class("link")
-            .attr("type", "button")
-            .child(fill(T::EarlierMessages, &[&number(hidden as u32)]))
-            .click(move || {
-                shown.update(|n| *n += PAGE);
+    let hidden = move || state.thread.with(Vec::len).saturating_sub(shown.get());
+    let covered = move || {
+        state.thread.with(|all| {
+            let is_covered = |e: &&Entry| match e {
+                Entry::Message(m) => state.layers.with(|l| l.iter().any(|l| l.covers(m.seq))),
+                Entry::Card(_) => false,
+            };
+            all[..hidden()].iter().filter(is_covered).count() as u32
+        })
+    };
+    live_if(
+        move || hidden() > 0,
+        move || {
+            let more = el("button")
+                .class("link")
+                .attr("type", "button")
+                .text_live(move || fill(T::EarlierMessages, &[&number(hidden() as u32)]))
+                .click(move || shown.update(|n| *n += PAGE));
+            let covered = live_on(covered, |n| {
+                if *n == 0 {
+                    return nothing();
+                }
+                el("span")
+                    .child(fill(T::EarlierCovered, &[&number(*n)]))
+                    .view()
             });
-        let line = el("div").class("earlier").child(more);
-        let line = if covered > 0 {
-            line.child(el("span").child(fill(T::EarlierCovered, &[&number(covered as u32)])))
-        } else {
-            line
-        };
-        line.view()
-    })
+            el("div").class("earlier").child(more).child(covered).view()
+        },
+    )
 }
 
 /// What must not be missed.
 fn notice() -> AnyView {
     let state = AppState::here();
     // the same words stay the same element: a new one would be read aloud again, and take the button from under the hand
-    let shown = derived(move || {
+    let shown = move || {
         let follower = state.open.with(|o| o.as_ref().is_some_and(|o| o.follower));
         (follower, state.notice.get())
-    });
-    live(move || {
-        let (follower, notice) = shown.get();
-        if follower {
+    };
+    live_on(shown, |(follower, notice)| {
+        if *follower {
             return strip("page", t(T::OtherTab).to_owned())
                 .child(button(T::TakeOver, act::take_over))
                 .view();
         }
         match notice {
             None => nothing(),
-            Some(Notice::Kept(kept)) => text::kept(kept)
+            Some(Notice::Kept(kept)) => text::kept(*kept)
                 .map_or_else(nothing, |warning| strip("warn", warning.to_owned()).view()),
-            Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[&why]))
+            Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[why]))
                 .child(button(T::ExportAll, act::export_all))
                 .view(),
-            Some(Notice::Reply(why)) => strip("warn", fill(T::ReplyFailed, &[&why]))
+            Some(Notice::Reply(why)) => strip("warn", fill(T::ReplyFailed, &[why]))
                 .child(button(T::TryAgain, act::retry))
                 .view(),
         }
@@ -265,27 +265,24 @@ fn button(text: T, then: impl FnMut() + 'static) -> El {
 /// What an empty session says, and how to connect when no model answers.
 fn start() -> AnyView {
     let state = AppState::here();
-    let empty =
-        derived(move || state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none));
-    live(move || {
-        let connection = state.connection.get();
-        let failed = matches!(connection, Connection::Failed | Connection::Empty);
-        if !empty.get() || !state.ready.get() {
+    let shown = move || {
+        let empty = state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none);
+        let failed = |c: &Connection| matches!(c, Connection::Failed | Connection::Empty);
+        (empty && state.ready.get()).then(|| Some(state.connection.get()).filter(failed))
+    };
+    live_on(shown, move |shown| {
+        let Some(failure) = shown else {
             return nothing();
-        }
+        };
         let block = el("div")
             .class("start")
             .child(el("h2").child(t(T::StartTitle)))
             .child(el("p").child(t(T::StartText)));
-        let block = if failed {
-            block.child(offline(state, &connection))
-        } else {
-            block
-        };
+        let block = block.child(failure.as_ref().map(|c| offline(state, c)));
         let import = button(T::StartImport, move || {
             state.dialog.set(Some(Dialog::Import));
         });
-        let connect = failed.then(|| {
+        let connect = failure.as_ref().map(|_| {
             el("a")
                 .class("btn solid")
                 .attr("href", format!("#{}", Screen::Settings.name()))
@@ -299,20 +296,22 @@ fn start() -> AnyView {
 
 /// What to do when no model answers.
 pub fn offline(state: AppState, connection: &Connection) -> El {
-    let address = state.settings.with(|s| s.address.clone());
+    let address = state.settings.with_untracked(|s| s.address.clone());
     let block = el("div").class("offline").attr("role", "note");
     if *connection == Connection::Empty {
         return block
             .child(el("h3").child(t(T::NoModelInstalled)))
             .child(el("p").child(fill(T::InstallModel, &["ollama pull llama3.2:3b"])));
     }
-    let first_step = live(move || {
-        let fix = state.checks.with(|all| {
+    let fix = move || {
+        state.checks.with(|all| {
             all.iter()
                 .find(|c| c.verdict == Verdict::Bad)
                 .and_then(|c| c.fixes.first().cloned())
-        });
-        fix.map_or_else(nothing, |fix| {
+        })
+    };
+    let first_step = live_on(fix, |fix| {
+        fix.clone().map_or_else(nothing, |fix| {
             let command = (!fix.commands.is_empty()).then(|| {
                 el("pre")
                     .attr("tabindex", "0")

@@ -8,7 +8,7 @@ use web_sys::{HtmlInputElement, KeyboardEvent};
 
 use crate::act;
 use crate::command::{self, Command, Input};
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, each, el, key_of, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{derived, effect, kept};
@@ -105,80 +105,93 @@ pub fn composer() -> El {
 
 /// The commands that begin with what was typed. A click completes the name.
 fn offered(state: AppState) -> AnyView {
-    live(move || {
-        let names = command::beginning(&state.command.get());
-        if names.is_empty() {
-            return nothing();
-        }
-        el("ul")
-            .class("offered")
-            .attr("aria-label", t(T::Commands))
-            .children(names.into_iter().map(|(line, what)| {
-                let name = line.split(' ').next().unwrap_or(line);
-                el("li").child(
-                    el("button")
-                        .attr("type", "button")
-                        .child(el("code").child(line))
-                        .child(el("span").child(t(what)))
-                        .click(move || {
-                            page::set_value("#msg", &format!("{name} "));
-                            state.command.change(String::new());
-                            page::focus("#msg");
-                        }),
-                )
-            }))
-            .view()
-    })
+    live_on(
+        move || command::beginning(&state.command.get()),
+        move |names| {
+            if names.is_empty() {
+                return nothing();
+            }
+            el("ul")
+                .class("offered")
+                .attr("aria-label", t(T::Commands))
+                .children(names.iter().map(|&(line, what)| {
+                    let name = line.split(' ').next().unwrap_or(line);
+                    el("li").child(
+                        el("button")
+                            .attr("type", "button")
+                            .child(el("code").child(line))
+                            .child(el("span").child(t(what)))
+                            .click(move || {
+                                page::set_value("#msg", &format!("{name} "));
+                                state.command.change(String::new());
+                                page::focus("#msg");
+                            }),
+                    )
+                }))
+                .view()
+        },
+    )
 }
 
 /// The message that waits for a reply or a compaction to end.
 fn waiting(state: AppState) -> AnyView {
-    live(move || match state.waiting.get() {
-        None => nothing(),
-        Some(text) => el("p")
-            .class("queued")
-            .child(el("span").class("sub").child(t(T::Waits)))
-            .child(" ")
-            .child(el("span").attr("dir", "auto").child(text))
-            .child(
-                el("button")
-                    .class("link")
-                    .attr("type", "button")
-                    .child(t(T::TakeBack))
-                    .click(act::unqueue),
-            )
-            .view(),
-    })
+    live_on(
+        move || state.waiting.get(),
+        |waiting| match waiting {
+            None => nothing(),
+            Some(text) => el("p")
+                .class("queued")
+                .child(el("span").class("sub").child(t(T::Waits)))
+                .child(" ")
+                .child(el("span").attr("dir", "auto").child(text.clone()))
+                .child(
+                    el("button")
+                        .class("link")
+                        .attr("type", "button")
+                        .child(t(T::TakeBack))
+                        .click(act::unqueue),
+                )
+                .view(),
+        },
+    )
 }
 
 /// The files that go with the message.
 fn attached(state: AppState) -> AnyView {
-    live(move || {
-        let files = state.attached.get();
-        if files.is_empty() {
-            return nothing();
-        }
-        el("ul")
-            .class("attached")
-            .attr("aria-label", t(T::AttachedFiles))
-            .children(files.into_iter().map(|(name, text)| {
-                let lines = number(text.lines().count() as u32);
-                let label = format!("{}: {name}", t(T::Remove));
-                el("li")
-                    .child(icon("page"))
-                    .child(el("span").child(name.clone()))
-                    .child(el("i").child(fill(T::Lines, &[&lines])))
-                    .child(
-                        el("button")
-                            .class("quiet")
-                            .attr("type", "button")
-                            .attr("aria-label", label)
-                            .child(icon("cross"))
-                            .click(move || act::detach(&name)),
-                    )
-            }))
+    let files = move || {
+        let lines = |text: &str| text.lines().count() as u32;
+        state.attached.with(|all| {
+            all.iter()
+                .map(|(n, t)| (n.clone(), lines(t)))
+                .collect::<Vec<_>>()
+        })
+    };
+    let line = |(name, lines): (String, u32)| {
+        let label = format!("{}: {name}", t(T::Remove));
+        el("li")
+            .child(icon("page"))
+            .child(el("span").child(name.clone()))
+            .child(el("i").child(fill(T::Lines, &[&number(lines)])))
+            .child(
+                el("button")
+                    .class("quiet")
+                    .attr("type", "button")
+                    .attr("aria-label", label)
+                    .child(icon("cross"))
+                    .click(move || act::detach(&name)),
+            )
             .view()
-    })
+    };
+    live_if(
+        move || !state.attached.with(Vec::is_empty),
+        move || {
+            el("ul")
+                .class("attached")
+                .attr("aria-label", t(T::AttachedFiles))
+                .child(each(files, key_of, line))
+                .view()
+        },
+    )
 }
 
 /// The button that takes text files along.
@@ -221,32 +234,41 @@ fn under(state: AppState) -> El {
             0 => String::new(),
             n => fill(T::AboutTokens, &[&number(n)]),
         });
-    let busy = derived(move || state.reply.with(Option::is_some));
     el("div")
         .class("under")
         .child(attach())
         .child(hint)
         .child(tokens)
-        .child(live(move || {
-            if busy.get() {
-                el("button")
-                    .class("btn")
-                    .attr("type", "button")
-                    .attr("id", "stop")
-                    .child(icon("stop"))
-                    .child(t(T::Stop))
-                    .click(act::stop)
-                    .view()
-            } else {
-                el("button")
-                    .class("btn solid")
-                    .attr("type", "submit")
-                    .attr("id", "send")
-                    .child(icon("send"))
-                    .child(t(T::Send))
-                    .into_child()
+        .child(send_or_stop(state))
+}
+
+/// One button: who sends with the keyboard has the focus on what stops the reply, and the other way round.
+fn send_or_stop(state: AppState) -> El {
+    let busy = derived(move || state.reply.with(Option::is_some));
+    let either = |stop: &'static str, send: &'static str| {
+        move || Some(if busy.get() { stop } else { send }.to_owned())
+    };
+    el("button")
+        .attr("type", "submit")
+        .attr_live("id", either("stop", "send"))
+        .attr_live("class", either("btn", "btn solid"))
+        .live_on(
+            move || busy.get(),
+            |busy| icon(if *busy { "stop" } else { "send" }),
+        )
+        .text_live(move || t(if busy.get() { T::Stop } else { T::Send }).to_owned())
+        .on("click", move |event| {
+            // the second click of a double click does not undo what the first began
+            let clicks = js_sys::Reflect::get(&event, &"detail".into());
+            let again = clicks.ok().and_then(|n| n.as_f64()) > Some(1.0);
+            let busy = busy.get_untracked();
+            if busy || again {
+                event.prevent_default();
             }
-        }))
+            if busy && !again {
+                act::stop();
+            }
+        })
 }
 
 /// Does what was typed. Whether the field is to be emptied.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use leptos::prelude::AnyView;
+use palimpsest_core::budget::MarkReport;
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::Signal;
@@ -58,7 +59,10 @@ pub fn context() -> AnyView {
                         .child(t(T::Replay)),
                 ),
         )
-        .child(live(move || mark(state)));
+        .live_on(
+            move || state.mark.get(),
+            |shown| shown.as_ref().map_or_else(nothing, mark),
+        );
     let shown = Signal::new(PAGE);
     el("section")
         .class("screen context")
@@ -68,31 +72,34 @@ pub fn context() -> AnyView {
             Some(lens_name(state.lens.get()).to_owned())
         })
         .child(head)
-        .child(live(move || timeline(state)))
-        .child(el("div").class("page").live(move || {
-            if state.open.with(Option::is_none) {
-                return el("p").class("sub").child(t(T::NoSessionOpen)).view();
-            }
-            match state.lens.get() {
-                Lens::Sees => sees(state).view(),
-                Lens::Said | Lens::Overlay => overlay(state, shown),
-            }
-        }))
+        .child(timeline(state))
+        .child(el("div").class("page").live_on(
+            move || {
+                state
+                    .open
+                    .with(Option::is_some)
+                    .then(|| state.lens.get() == Lens::Sees)
+            },
+            move |shows_sent| match shows_sent {
+                None => el("p").class("sub").child(t(T::NoSessionOpen)).view(),
+                Some(true) => sees(state).view(),
+                // what differs between the two other lenses is style
+                Some(false) => overlay(state, shown),
+            },
+        ))
         .into_child()
 }
 
 /// Where the watermark is, and what stays before it.
-fn mark(state: AppState) -> AnyView {
-    let Some(mark) = state.mark.get() else {
-        return nothing();
-    };
+fn mark(mark: &MarkReport) -> AnyView {
     let mut lines = vec![match (mark.boundary, mark.lost) {
         (Some(_), true) => t(T::MarkLost).to_owned(),
         (Some(seq), false) => fill(T::MarkAt, &[&number(seq + 1)]),
         (None, _) => t(T::MarkNone).to_owned(),
     }];
-    lines.extend(mark.waits_for.map(|tool| fill(T::MarkWaits, &[&tool])));
-    if let Some(stays) = mark.stays {
+    let waits = mark.waits_for.as_ref();
+    lines.extend(waits.map(|tool| fill(T::MarkWaits, &[tool])));
+    if let Some(stays) = &mark.stays {
         if stays.keep > 0 {
             lines.push(fill(T::MarkKeeps, &[&number(stays.keep)]));
         }
@@ -122,13 +129,17 @@ fn mark(state: AppState) -> AnyView {
 /// Every compaction in time: its two windows as bars on one scale, and the layers as bands whose height is
 /// their tokens.
 fn timeline(state: AppState) -> AnyView {
-    let cards: Vec<Card> = state.cards.with(|all| {
-        all.values()
-            .filter(|c| matches!(c.state, State::Done(_)))
-            .cloned()
-            .collect()
-    });
-    let layers = state.layers.get();
+    let shown = move || {
+        let done = |c: &&Card| matches!(c.state, State::Done(_));
+        let cards: Vec<Card> = state
+            .cards
+            .with(|all| all.values().filter(done).cloned().collect());
+        (cards, state.layers.get())
+    };
+    live_on(shown, |(cards, layers)| compactions(cards, layers))
+}
+
+fn compactions(cards: &[Card], layers: &[LayerView]) -> AnyView {
     if cards.is_empty() {
         return nothing();
     }
@@ -249,31 +260,69 @@ fn lens(state: AppState) -> El {
 
 /// What was said, in the ink of what is sent, with each layer beside what it covers.
 fn overlay(state: AppState, shown: Signal<usize>) -> AnyView {
-    let messages: Vec<Arc<Message>> = state.thread.with(|all| {
-        all.iter()
-            .filter_map(|e| match e {
-                Entry::Message(m) => Some(Arc::clone(m)),
-                Entry::Card(_) => None,
-            })
-            .collect()
-    });
-    if messages.is_empty() {
-        return el("p").class("sub").child(t(T::NothingSaid)).view();
+    let hidden = move || {
+        let is_message = |e: &&Entry| matches!(e, Entry::Message(_));
+        let all = state
+            .thread
+            .with(|all| all.iter().filter(is_message).count());
+        all.saturating_sub(shown.get())
+    };
+    live_on(
+        move || state.thread.with(Vec::is_empty),
+        move |empty| {
+            if *empty {
+                return el("p").class("sub").child(t(T::NothingSaid)).view();
+            }
+            let more = live_if(
+                move || hidden() > 0,
+                move || {
+                    let more = el("button")
+                        .class("link")
+                        .attr("type", "button")
+                        .text_live(move || fill(T::EarlierMessages, &[&number(hidden() as u32)]))
+                        .click(move || shown.update(|n| *n += PAGE));
+                    el("p").class("where").child(more).view()
+                },
+            );
+            el("div")
+                .class("leaf overlay")
+                .child(more)
+                .child(each(
+                    move || ranges(state, hidden()),
+                    Range::key,
+                    |range| drawn(&range).view(),
+                ))
+                .view()
+        },
+    )
+}
+
+/// Messages in a row that one layer covers, or none.
+struct Range {
+    layer: Option<LayerView>,
+    messages: Vec<(u64, Arc<Message>)>,
+}
+
+impl Range {
+    /// It keeps its element while neither its messages nor its layer change.
+    fn key(&self) -> u64 {
+        let messages: Vec<u64> = self.messages.iter().map(|(key, _)| *key).collect();
+        key_of(&(&self.layer, messages))
     }
+}
+
+/// The messages after the first `skip`, each with the layer over it.
+fn ranges(state: AppState, skip: usize) -> Vec<Range> {
     let layers = state.layers.get();
-    let skip = messages.len().saturating_sub(shown.get());
-    let more = (skip > 0).then(|| {
-        el("button")
-            .class("link")
-            .attr("type", "button")
-            .child(fill(T::EarlierMessages, &[&number(skip as u32)]))
-            .click(move || shown.update(|n| *n += PAGE))
+    let messages: Vec<(u64, Arc<Message>)> = state.thread.with(|all| {
+        let message = |e: &Entry| match e {
+            Entry::Message(m) => Some((e.key(), Arc::clone(m))),
+            Entry::Card(_) => None,
+        };
+        all.iter().filter_map(message).skip(skip).collect()
     });
-    let mut leaf = el("div")
-        .class("leaf overlay")
-        .child(more.map(|more| el("p").class("where").child(more)));
-    let mut ranges: Vec<(Option<&LayerView>, Vec<Arc<Message>>)> = Vec::new();
-    for message in &messages[skip..] {
+    let mut ranges: Vec<Range> = Vec::new();
+    for (key, message) in messages {
         let layer = layers.iter().find(|l| l.covers(message.seq));
         // A message of the person inside a layer's range stays with it.
         let layer = layer.or_else(|| {
@@ -281,32 +330,36 @@ fn overlay(state: AppState, shown: Signal<usize>) -> AnyView {
                 .iter()
                 .find(|l| (l.range().0..=l.range().1).contains(&message.seq))
         });
+        let number = layer.map(|l| l.number);
         match ranges.last_mut() {
-            Some((last, list)) if last.map(|l| l.number) == layer.map(|l| l.number) => {
-                list.push(Arc::clone(message));
+            Some(last) if last.layer.as_ref().map(|l| l.number) == number => {
+                last.messages.push((key, message));
             }
-            _ => ranges.push((layer, vec![Arc::clone(message)])),
+            _ => ranges.push(Range {
+                layer: layer.cloned(),
+                messages: vec![(key, message)],
+            }),
         }
     }
-    for (layer, list) in ranges {
-        let class = match layer.map(|l| l.age) {
-            None => "range none",
-            Some(Age::Fresh) => "range l1",
-            Some(Age::Aged) => "range l2",
-            Some(Age::Old) => "range l3",
-            Some(Age::Ancient) => "range l4",
-        };
-        let text = el("div")
-            .class("text")
-            .children(list.iter().map(|m| said(m, layer)));
-        leaf = leaf.child(
-            el("div")
-                .class(class)
-                .child(text)
-                .child(el("div").class("margin").child(layer.map(beside))),
-        );
-    }
-    leaf.view()
+    ranges
+}
+
+fn drawn(range: &Range) -> El {
+    let layer = range.layer.as_ref();
+    let class = match layer.map(|l| l.age) {
+        None => "range none",
+        Some(Age::Fresh) => "range l1",
+        Some(Age::Aged) => "range l2",
+        Some(Age::Old) => "range l3",
+        Some(Age::Ancient) => "range l4",
+    };
+    let text = el("div")
+        .class("text")
+        .children(range.messages.iter().map(|(_, m)| said(m, layer)));
+    el("div")
+        .class(class)
+        .child(text)
+        .child(el("div").class("margin").child(layer.map(beside)))
 }
 
 fn said(message: &Arc<Message>, layer: Option<&LayerView>) -> El {
@@ -453,14 +506,11 @@ fn sees(state: AppState) -> El {
                 .child(el("span").child(t(T::NextWindow)))
                 .child(copy),
         )
-        .live(move || {
-            let sent = state.sent.get();
-            if sent.is_empty() {
-                nothing()
-            } else {
-                el("div").children(sent.iter().map(one)).into_child()
-            }
-        })
+        .child(each(
+            move || state.sent.get().into_iter().enumerate().collect(),
+            key_of,
+            |(_, sent): (usize, Sent)| one(&sent).view(),
+        ))
 }
 
 fn one(sent: &Sent) -> El {

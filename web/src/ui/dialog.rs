@@ -5,10 +5,10 @@ use wasm_bindgen::JsCast;
 use web_sys::{File, HtmlDialogElement, HtmlInputElement};
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page::{self, next_frame};
-use crate::settings::window_of;
+use crate::settings::Server;
 use crate::signal::Signal;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, fill, number, t};
@@ -17,28 +17,32 @@ use crate::ui::card::dropped;
 use crate::ui::message::prose;
 use crate::view::record::SnapshotView;
 use crate::view::thread::Entry;
+use crate::view::window::{NoWindow, profile, typed};
 
 /// The open dialog, if any.
 pub fn dialogs() -> AnyView {
     let state = AppState::here();
-    live(move || match state.dialog.get() {
-        None => nothing(),
-        Some(Dialog::Rename { id, title }) => rename(state, id, title),
-        Some(Dialog::System) => system(state),
-        Some(Dialog::Import) => import(state),
-        Some(Dialog::Layer) => layer(state),
-        Some(Dialog::Window) => window_size(state),
-        Some(Dialog::Model) => model(state),
-        Some(Dialog::Goal) => goal(state),
-        Some(Dialog::Pin) => pin(state),
-        Some(Dialog::Edit { place, text }) => edit(state, place, text),
-        Some(Dialog::Lift) => lift(state),
-        Some(Dialog::Compare) => compare(state),
-        Some(Dialog::Preview) => preview(state),
-        Some(Dialog::Snapshots) => snapshots(state),
-        Some(Dialog::Keys) => keys(state),
-        Some(Dialog::Erase) => erase(state),
-    })
+    live_on(
+        move || state.dialog.get(),
+        move |dialog| match dialog.clone() {
+            None => nothing(),
+            Some(Dialog::Rename { id, title }) => rename(state, id, title),
+            Some(Dialog::System) => system(state),
+            Some(Dialog::Import) => import(state),
+            Some(Dialog::Layer) => layer(state),
+            Some(Dialog::Window) => window_size(state),
+            Some(Dialog::Model) => model(state),
+            Some(Dialog::Goal) => goal(state),
+            Some(Dialog::Pin) => pin(state),
+            Some(Dialog::Edit { place, text }) => edit(state, place, text),
+            Some(Dialog::Lift) => lift(state),
+            Some(Dialog::Compare) => compare(state),
+            Some(Dialog::Preview) => preview(state),
+            Some(Dialog::Snapshots) => snapshots(state),
+            Some(Dialog::Keys) => keys(state),
+            Some(Dialog::Erase) => erase(state),
+        },
+    )
 }
 
 /// The frame: modal, closed by Escape and by its cross.
@@ -163,42 +167,49 @@ fn system(state: AppState) -> AnyView {
 }
 
 fn window_size(state: AppState) -> AnyView {
-    let wrong = Signal::new(false);
-    let now = state
-        .open
-        .with_untracked(|o| o.as_ref().map_or(8192, |o| o.window));
-    let body = form(move || match window_of(&page::value("#tokens")) {
-        Some(tokens) => {
-            act::choose_window(tokens);
-            state.dialog.set(None);
-        }
-        None => wrong.set(true),
-    })
+    let wrong = Signal::new(String::new());
+    let (now, model) = state.open.with_untracked(|o| {
+        o.as_ref()
+            .map_or((8192, String::new()), |o| (o.window, o.model.clone()))
+    });
+    let named = state.settings.with_untracked(|s| s.server) == Server::Ollama;
+    let profile = named.then(|| state.models.with_untracked(|all| profile(&model, all)));
+    let body = form(
+        move || match typed(&page::value("#tokens"), profile.as_ref()) {
+            Ok(tokens) => {
+                act::choose_window(tokens);
+                state.dialog.set(None);
+            }
+            Err(NoWindow::Number) => {
+                wrong.set(format!("{} – {}", number(2048), number(1_048_576)));
+            }
+            Err(NoWindow::Size { asked, known }) => {
+                wrong.set(fill(T::WindowNoSize, &[&asked, &known]));
+            }
+        },
+    )
     .child(
         el("label")
-            .child(el("span").class("sub").child(t(T::WindowHelp)))
+            .child(el("span").class("sub").child(t(if named {
+                T::WindowHelpNamed
+            } else {
+                T::WindowHelp
+            })))
             .child(
                 el("input")
                     .attr("type", "text")
                     .attr("id", "tokens")
-                    .attr("inputmode", "numeric")
                     .attr("value", number(now))
                     .flag("autofocus", true)
                     .attr_live("aria-invalid", move || {
-                        wrong.get().then(|| "true".to_owned())
+                        (!wrong.with(String::is_empty)).then(|| "true".to_owned())
                     }),
             )
             .child(
                 el("span")
                     .class("badc")
                     .attr("role", "alert")
-                    .text_live(move || {
-                        if wrong.get() {
-                            format!("{} – {}", number(2048), number(1_048_576))
-                        } else {
-                            String::new()
-                        }
-                    }),
+                    .text_live(move || wrong.get()),
             ),
     )
     .child(buttons(state));
@@ -398,18 +409,19 @@ fn goal(state: AppState) -> AnyView {
     let items = there.then(|| {
         el("div")
             .child(el("h3").child(t(T::GoalItems)))
-            .live(move || {
-                let items = state
-                    .goal
-                    .with(|g| g.as_ref().map_or_else(Vec::new, |g| g.items.clone()));
-                if items.is_empty() {
-                    return el("p").class("sub").child(t(T::GoalNoItems)).view();
-                }
-                el("ul")
-                    .class("marks")
-                    .children(items.iter().map(crate::ui::notes::goal_item))
-                    .into_child()
-            })
+            .live_on(
+                move || {
+                    state
+                        .goal
+                        .with(|g| g.as_ref().is_none_or(|g| g.items.is_empty()))
+                },
+                move |none| {
+                    if *none {
+                        return el("p").class("sub").child(t(T::GoalNoItems)).view();
+                    }
+                    crate::ui::notes::goal_items(state).view()
+                },
+            )
             .child(
                 el("p")
                     .class("acts")
@@ -669,20 +681,22 @@ fn snapshots(state: AppState) -> AnyView {
             .attr("type", "submit")
             .child(t(T::SnapshotTake)),
     );
-    let list = live(move || {
-        let all = state.snapshots.get();
-        if all.is_empty() {
-            return el("p").class("sub").child(t(T::SnapshotsNone)).view();
-        }
-        let open = chosen.get();
-        el("ol")
-            .class("line-list")
-            .children(
-                all.iter()
-                    .map(|s| snapshot(state, s, chosen, open == Some(s.n))),
-            )
-            .into_child()
-    });
+    let list = live_on(
+        move || state.snapshots.with(Vec::is_empty),
+        move |none| {
+            if *none {
+                return el("p").class("sub").child(t(T::SnapshotsNone)).view();
+            }
+            el("ol")
+                .class("line-list")
+                .child(each(
+                    move || state.snapshots.get(),
+                    |s| key_of(&(s.n, &s.name)),
+                    move |s| snapshot(state, &s, chosen).view(),
+                ))
+                .view()
+        },
+    );
     let body = el("div")
         .child(new)
         .child(list)
@@ -690,13 +704,9 @@ fn snapshots(state: AppState) -> AnyView {
     frame(state, t(T::Snapshots).to_owned(), body)
 }
 
-fn snapshot(
-    state: AppState,
-    snapshot: &SnapshotView,
-    chosen: Signal<Option<u32>>,
-    open: bool,
-) -> El {
+fn snapshot(state: AppState, snapshot: &SnapshotView, chosen: Signal<Option<u32>>) -> El {
     let n = snapshot.n;
+    let open = move || chosen.get() == Some(n);
     let name = crate::ui::notes::snapshot_name(snapshot);
     let facts = fill(
         T::SnapshotFacts,
@@ -721,12 +731,13 @@ fn snapshot(
             .count() as u32
     });
     let label = |text: T| format!("{}: {name}", t(text));
-    let ask = open.then(|| {
+    let restore = label(T::Restore);
+    let ask = live_if(open, move || {
         el("div")
             .class("ask")
             .attr("role", "group")
-            .attr("aria-label", label(T::Restore))
-            .child(last.map(|(seq, words)| {
+            .attr("aria-label", restore.clone())
+            .child(last.as_ref().map(|(seq, words)| {
                 el("blockquote")
                     .attr("dir", "auto")
                     .child(format!("{seq}: {words}"))
@@ -754,9 +765,10 @@ fn snapshot(
                             .click(move || chosen.set(None)),
                     ),
             )
+            .view()
     });
     el("li")
-        .class(if open { "picked" } else { "" })
+        .attr_live("class", move || open().then(|| "picked".to_owned()))
         .child(
             el("div")
                 .child(el("b").attr("dir", "auto").child(name.clone()))
@@ -770,9 +782,9 @@ fn snapshot(
                         .class("link")
                         .attr("type", "button")
                         .attr("aria-label", label(T::PreviewRestore))
-                        .attr("aria-expanded", open.to_string())
+                        .attr_live("aria-expanded", move || Some(open().to_string()))
                         .child(t(T::PreviewRestore))
-                        .click(move || chosen.set(if open { None } else { Some(n) })),
+                        .click(move || chosen.set(if open() { None } else { Some(n) })),
                 )
                 .child(
                     el("button")

@@ -5,11 +5,12 @@ use palimpsest_core::analytics::ToolFigures;
 use palimpsest_core::pass::PassKind;
 use palimpsest_core::replay::{Point, PolicyReplay};
 use palimpsest_core::retention::FactClass;
-use palimpsest_engine::session::LogEntry;
+use palimpsest_engine::session::{LogAction, LogEntry};
 use web_sys::HtmlInputElement;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live, nothing};
+use crate::icon::icon;
 use crate::page;
 use crate::settings::WINDOWS;
 use crate::signal::Signal;
@@ -17,9 +18,13 @@ use crate::state::{AppState, Figures, Replayed};
 use crate::text::{T, decimal, fill, language, number, t};
 use crate::ui::header::selected;
 use crate::ui::settings::POLICIES;
+use crate::view::turns::turns;
 
 /// Columns of the drawing of a window over time.
 const COLUMNS: usize = 96;
+
+/// Turns in the drawing of the log.
+const TURNS: usize = 80;
 
 fn head(state: AppState, id: &'static str, name: T, acts: El) -> El {
     let title = move || {
@@ -88,14 +93,17 @@ pub fn log() -> AnyView {
         .attr("aria-labelledby", "h-log")
         .child(head(state, "h-log", T::Log, acts))
         .child(live(move || {
-            let Some(figures) = state.figures.get() else {
-                return el("p").class("empty sub").child(t(T::Loading)).view();
-            };
-            el("div")
-                .class("sheets")
-                .child(entries(&figures))
-                .child(tools(&figures))
-                .view()
+            state.figures.with(|figures| {
+                let Some(figures) = figures else {
+                    return el("p").class("empty sub").child(t(T::Loading)).view();
+                };
+                el("div")
+                    .class("sheets")
+                    .child(entries(figures))
+                    .child(by_turn(state))
+                    .child(tools(figures))
+                    .view()
+            })
         }))
         .into_child()
 }
@@ -129,10 +137,10 @@ fn entries(figures: &Figures) -> El {
 
 /// A change of the window: its figures, and below them what the passes did.
 fn entry(entry: &LogEntry) -> [El; 2] {
-    let action = match entry.action.as_str() {
-        "compacted by hand" => T::LogByHand,
-        "emergency" => T::LogEmergency,
-        _ => T::LogCompacted,
+    let action = match entry.action {
+        LogAction::ByHand => T::LogByHand,
+        LogAction::Emergency => T::LogEmergency,
+        LogAction::Compacted => T::LogCompacted,
     };
     let (before, after) = entry.tokens;
     let row = el("tr")
@@ -160,6 +168,98 @@ fn entry(entry: &LogEntry) -> [El; 2] {
         .class("more")
         .child(el("td").attr("colspan", "7").child(notes.join(" · ")));
     [row, more]
+}
+
+/// Tokens by turn as a drawing, and as the table that says the same.
+fn by_turn(state: AppState) -> El {
+    let all = state
+        .thread
+        .with_untracked(|thread| state.cards.with_untracked(|cards| turns(thread, cards)));
+    let sheet = el("section")
+        .attr("aria-labelledby", "h-turns")
+        .child(el("h2").attr("id", "h-turns").child(t(T::Turns)));
+    if all.is_empty() {
+        return sheet.child(el("p").class("sub").child(t(T::NothingSaid)));
+    }
+    let shown = &all[all.len().saturating_sub(TURNS)..];
+    let most = shown
+        .iter()
+        .map(|turn| turn.said.saturating_add(turn.answered));
+    let most = most.max().unwrap_or(1).max(1);
+    let height = |tokens: u32| format!("{:.1}%", f64::from(tokens) * 100.0 / f64::from(most));
+    let columns = shown.iter().map(|turn| {
+        let part = |class: &'static str, tokens: u32| {
+            el("i").class(class).var("block-size", height(tokens))
+        };
+        let marks = turn
+            .compactions
+            .iter()
+            .map(|(n, ..)| el("b").child(n.to_string()));
+        el("li")
+            .child(part("s-assistant", turn.answered))
+            .child(part("s-user", turn.said))
+            .children(marks)
+    });
+    let names = [
+        T::TurnFirst,
+        T::KindUser,
+        T::KindAssistant,
+        T::TurnCompactions,
+    ];
+    let rows = shown.iter().map(|turn| {
+        let compactions: Vec<String> = turn
+            .compactions
+            .iter()
+            .map(|(n, before, after)| format!("{n}: {} → {}", number(*before), number(*after)))
+            .collect();
+        el("tr")
+            .child(el("th").attr("scope", "row").child(turn.first.to_string()))
+            .child(cell(number(turn.said)))
+            .child(cell(number(turn.answered)))
+            .child(cell(compactions.join(", ")))
+    });
+    let table = el("table")
+        .class("sheet")
+        .attr("id", "turns")
+        .child(el("caption").class("vh").child(t(T::Turns)))
+        .child(el("thead").child(el("tr").children(names.map(column))))
+        .child(el("tbody").children(rows));
+    let legend = |class: &'static str, name: T| {
+        el("li")
+            .child(el("span").class(class))
+            .child(el("span").child(t(name)))
+    };
+    sheet
+        .child(
+            el("ul")
+                .class("legend")
+                .child(legend("sw s-user", T::KindUser))
+                .child(legend("sw s-assistant", T::KindAssistant))
+                .child(
+                    el("li")
+                        .child(el("b").child("1"))
+                        .child(el("span").child(t(T::TimelineEntry))),
+                ),
+        )
+        .child(el("p").class("sub").child(fill(
+            T::TurnsScale,
+            &[
+                &number(shown.len() as u32),
+                &number(all.len() as u32),
+                &number(most),
+            ],
+        )))
+        .child(
+            el("ol")
+                .class("turns")
+                .attr("aria-hidden", "true")
+                .children(columns),
+        )
+        .child(
+            el("details")
+                .child(el("summary").child(icon("chev")).child(t(T::AsTable)))
+                .child(el("div").class("scroll").attr("tabindex", "0").child(table)),
+        )
 }
 
 fn tools(figures: &Figures) -> El {
@@ -450,7 +550,7 @@ fn spark(points: &[Point], window: u32) -> El {
 }
 
 /// What a preset is called; another policy by its own name.
-fn policy_name(name: &str) -> String {
+pub fn policy_name(name: &str) -> String {
     POLICIES
         .iter()
         .find(|(preset, ..)| *preset == name)
@@ -468,7 +568,8 @@ const PASSES: [PassKind; 8] = [
     PassKind::Emergency,
 ];
 
-const fn pass_name(pass: PassKind) -> T {
+/// What a pass does to what it touches.
+pub const fn pass_name(pass: PassKind) -> T {
     match pass {
         PassKind::Condense => T::PassCondense,
         PassKind::Dedupe => T::PassDedupe,

@@ -5,14 +5,14 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlSelectElement;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
-use crate::settings::WINDOWS;
 use crate::signal::derived;
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, fill, number, t};
 use crate::ui::bar;
+use crate::ui::window::windows;
 use crate::view::model::{Connection, ModelEntry};
 
 /// The head of the open session.
@@ -151,59 +151,53 @@ pub fn selected(event: &web_sys::Event) -> Option<String> {
 
 /// The window of the session.
 fn window(state: AppState) -> AnyView {
-    let tokens = derived(move || state.open.with(|o| o.as_ref().map(|o| o.window)));
-    live(move || {
-        let Some(now) = tokens.get() else {
-            return nothing();
-        };
-        let mut sizes: Vec<u32> = WINDOWS.to_vec();
-        if !sizes.contains(&now) {
-            sizes.push(now);
-            sizes.sort_unstable();
-        }
-        let options = sizes.into_iter().map(|n| {
-            el("option")
-                .attr("value", n.to_string())
-                .flag("selected", n == now)
-                .child(fill(T::WindowIs, &[&number(n)]))
-        });
-        el("select")
-            .class("pick sub")
-            .attr("id", "window")
-            .attr("aria-label", t(T::Window))
-            .on("change", move |event| {
-                match selected(&event).and_then(|v| v.parse::<u32>().ok()) {
-                    Some(n) => act::choose_window(n),
+    let now = move || state.open.with(|o| o.as_ref().map_or(0, |o| o.window));
+    let model = move || state.open.with(|o| o.as_ref().map(|o| o.model.clone()));
+    live_if(
+        move || now() > 0,
+        move || {
+            windows(
+                "window",
+                move || model().unwrap_or_default(),
+                now,
+                |size| fill(T::WindowIs, &[&size]),
+                move |chosen| match chosen {
+                    Some(tokens) => act::choose_window(tokens),
                     None => state.dialog.set(Some(Dialog::Window)),
-                }
-            })
-            .children(options)
+                },
+            )
+            .class("pick sub")
+            .attr("aria-label", t(T::Window))
             .child(
                 el("option")
                     .attr("value", "other")
                     .child(format!("{}…", t(T::WindowOther))),
             )
-            .into_child()
-    })
+            .view()
+        },
+    )
 }
 
 /// Whether a model answers, in a word; a link to the doctor when none does.
 fn connection(state: AppState) -> AnyView {
-    live(move || match state.connection.get() {
-        Connection::Unknown => nothing(),
-        Connection::Asking => el("span")
-            .class("live sub")
-            .child(icon("ring"))
-            .child(t(T::Connecting))
-            .view(),
-        Connection::Connected => el("span")
-            .class("live okc")
-            .child(icon("dot"))
-            .child(t(T::Connected))
-            .view(),
-        Connection::Empty => doctor(T::NoModelInstalled),
-        Connection::Failed => doctor(T::NotConnected),
-    })
+    live_on(
+        move || state.connection.get(),
+        |connection| match connection {
+            Connection::Unknown => nothing(),
+            Connection::Asking => el("span")
+                .class("live sub")
+                .child(icon("ring"))
+                .child(t(T::Connecting))
+                .view(),
+            Connection::Connected => el("span")
+                .class("live okc")
+                .child(icon("dot"))
+                .child(t(T::Connected))
+                .view(),
+            Connection::Empty => doctor(T::NoModelInstalled),
+            Connection::Failed => doctor(T::NotConnected),
+        },
+    )
 }
 
 fn doctor(text: T) -> AnyView {

@@ -3,10 +3,10 @@
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, each, el, key_of, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
-use crate::signal::kept;
+use crate::signal::{Shown, kept};
 use crate::state::{AppState, Dialog};
 use crate::text::{self, T, bytes, count, fill, language, number, t};
 use crate::ui::side::{new_session, title_of};
@@ -92,64 +92,76 @@ fn search(state: AppState) -> El {
 
 /// Where the words that are looked for stand.
 fn found(state: AppState) -> AnyView {
-    live(move || {
-        let Some(hits) = state.hits.get() else {
-            return nothing();
-        };
-        if hits.is_empty() {
-            return el("p").class("empty sub").child(t(T::FoundNothing)).view();
-        }
-        let line = |hit: &Hit| {
-            let (id, place) = (hit.session.clone(), hit.place);
-            let title = if hit.title.is_empty() {
-                t(T::Untitled).to_owned()
-            } else {
-                hit.title.clone()
+    live_on(
+        move || state.hits.get(),
+        |hits| {
+            let Some(hits) = hits else {
+                return nothing();
             };
-            let where_ = match place {
-                Place::Title => t(T::InTitle).to_owned(),
-                Place::Message(n) => fill(T::InMessage, &[&n.to_string()]),
-                Place::Layer(n) => fill(T::InLayer, &[&n.to_string()]),
+            if hits.is_empty() {
+                return el("p").class("empty sub").child(t(T::FoundNothing)).view();
+            }
+            let line = |hit: &Hit| {
+                let (id, place) = (hit.session.clone(), hit.place);
+                let title = if hit.title.is_empty() {
+                    t(T::Untitled).to_owned()
+                } else {
+                    hit.title.clone()
+                };
+                let where_ = match place {
+                    Place::Title => t(T::InTitle).to_owned(),
+                    Place::Message(n) => fill(T::InMessage, &[&n.to_string()]),
+                    Place::Layer(n) => fill(T::InLayer, &[&n.to_string()]),
+                };
+                let (before, it, after) = hit.words.clone();
+                el("li").child(
+                    el("a")
+                        .attr("href", "#chat")
+                        .child(el("b").attr("dir", "auto").child(title))
+                        .child(el("i").class("sub").child(where_))
+                        .child(
+                            el("span")
+                                .attr("dir", "auto")
+                                .child(before)
+                                .child(el("mark").child(it))
+                                .child(after),
+                        )
+                        .on("click", move |_| act::open_at(id.clone(), place)),
+                )
             };
-            let (before, it, after) = hit.words.clone();
-            el("li").child(
-                el("a")
-                    .attr("href", "#chat")
-                    .child(el("b").attr("dir", "auto").child(title))
-                    .child(el("i").class("sub").child(where_))
-                    .child(
-                        el("span")
-                            .attr("dir", "auto")
-                            .child(before)
-                            .child(el("mark").child(it))
-                            .child(after),
-                    )
-                    .on("click", move |_| act::open_at(id.clone(), place)),
-            )
-        };
-        el("ol")
-            .class("hits")
-            .attr("aria-label", t(T::SearchAll))
-            .children(hits.iter().map(line))
-            .view()
-    })
+            el("ol")
+                .class("hits")
+                .attr("aria-label", t(T::SearchAll))
+                .children(hits.iter().map(line))
+                .view()
+        },
+    )
 }
 
 fn rows(state: AppState) -> AnyView {
-    live(move || {
-        if state.hits.with(Option::is_some) {
-            return nothing();
-        }
+    let sorted = move || {
         let mut sessions = state.sessions.get();
-        if sessions.is_empty() {
-            return el("p").class("empty sub").child(t(T::NoSessions)).view();
-        }
         sessions.sort_by(|a, b| {
             b.pinned
                 .cmp(&a.pinned)
                 .then_with(|| b.at.total_cmp(&a.at))
                 .then_with(|| a.id.cmp(&b.id))
         });
+        sessions
+    };
+    let shown = move || {
+        (
+            state.hits.with(Option::is_some),
+            state.sessions.with(Vec::is_empty),
+        )
+    };
+    live_on(shown, move |(searching, empty)| {
+        if *searching {
+            return nothing();
+        }
+        if *empty {
+            return el("p").class("empty sub").child(t(T::NoSessions)).view();
+        }
         let column = |name: T, class: &'static str| {
             el("th").class(class).attr("scope", "col").child(t(name))
         };
@@ -163,10 +175,17 @@ fn rows(state: AppState) -> AnyView {
         el("table")
             .class("rows")
             .child(el("thead").child(head))
-            .child(el("tbody").children(sessions.into_iter().map(|s| row(state, s))))
+            .child(el("tbody").child(each(
+                sorted,
+                |s| key_of(&(&s.id, &s.title, &s.model, s.pinned)),
+                move |s| row(state, s).view(),
+            )))
             .into_child()
     })
 }
+
+/// Percent of the window, messages, layers, and when it was last used (the bits of that number).
+type Figures = (Option<u32>, u32, Option<u32>, u64);
 
 fn row(state: AppState, session: SessionEntry) -> El {
     let title = title_of(&session);
@@ -180,24 +199,37 @@ fn row(state: AppState, session: SessionEntry) -> El {
             .attr("aria-label", format!("{}: {title}", t(name)))
             .child(icon(icon_name))
     };
-    let cell = |name: T, class: &'static str, text: String| {
-        el("td").class(class).attr("data-l", t(name)).child(text)
+    // what changes with every reply changes in place
+    let own = session.id.clone();
+    let now = Shown::of(move || {
+        let figures = |s: &SessionEntry| {
+            (s.id == own).then_some((s.percent, s.messages, s.layers, s.at.to_bits()))
+        };
+        let found = state.sessions.with(|all| all.iter().find_map(figures));
+        found.unwrap_or_default()
+    });
+    let percent = now.clone();
+    let cell = |name: T, class: &'static str, text: fn(&Figures) -> String| {
+        let now = now.clone();
+        let text = move || now.with(text);
+        el("td")
+            .class(class)
+            .attr("data-l", t(name))
+            .text_live(text)
     };
     let window = el("td")
         .attr("data-l", t(T::ColumnWindow))
-        .child(
-            el("span")
-                .class("cellbar")
-                .child(el("span").class("gauge").child(
-                    el("i").var("--p", format!("{}%", session.percent.unwrap_or(0).min(100))),
-                ))
-                .child(
-                    el("i").child(
-                        session
-                            .percent
-                            .map_or_else(String::new, |p| format!("{p} %")),
-                    ),
-                ),
+        .live_on(
+            move || percent.with(|f| f.0),
+            |percent| {
+                let gauge = format!("{}%", percent.unwrap_or(0).min(100));
+                let words = percent.map_or_else(String::new, |p| format!("{p} %"));
+                el("span")
+                    .class("cellbar")
+                    .child(el("span").class("gauge").child(el("i").var("--p", gauge)))
+                    .child(el("i").child(words))
+                    .view()
+            },
         )
         .child(el("span").class("sub").child(session.model.clone()));
     el("tr")
@@ -211,13 +243,11 @@ fn row(state: AppState, session: SessionEntry) -> El {
             ),
         )
         .child(window)
-        .child(cell(T::ColumnMessages, "n", number(session.messages)))
-        .child(cell(
-            T::ColumnLayers,
-            "n",
-            session.layers.map_or_else(|| "–".to_owned(), number),
-        ))
-        .child(cell(T::ColumnUsed, "", used(session.at)))
+        .child(cell(T::ColumnMessages, "n", |f| number(f.1)))
+        .child(cell(T::ColumnLayers, "n", |f| {
+            f.2.map_or_else(|| "–".to_owned(), number)
+        }))
+        .child(cell(T::ColumnUsed, "", |f| used(f64::from_bits(f.3))))
         .child(
             el("td")
                 .class("act")
@@ -252,67 +282,74 @@ fn storage(state: AppState) -> El {
             .child(el("dt").child(t(name)))
             .child(el("dd").child(value))
     };
-    let used = live(move || {
-        let storage = state.storage.get();
-        if let Some(warning) = text::kept(storage.kept) {
-            return el("span")
-                .class("warnc")
-                .child(icon("warn"))
-                .child(warning)
-                .view();
-        }
-        let line = el("span").child(storage.used.map_or_else(|| "–".to_owned(), bytes));
-        line.child(
-            storage
-                .quota
-                .map(|q| el("span").child(fill(T::StorageOf, &[&bytes(q)]))),
-        )
-        .view()
-    });
-    let eviction = live(move || {
-        let storage = state.storage.get();
-        if storage.persistent {
-            el("span")
-                .child(
-                    el("span")
-                        .class("okc")
-                        .child(icon("check"))
-                        .child(t(T::StoragePersistent)),
-                )
-                .child(el("span").child(t(T::StoragePersistentHelp)))
-                .view()
-        } else {
-            el("span")
-                .child(t(T::StorageBestEffort))
-                .child(" ")
-                .child(
-                    el("button")
-                        .class("link")
-                        .attr("type", "button")
-                        .child(t(T::StorageAsk))
-                        .click(act::persist),
-                )
-                .into_child()
-        }
-    });
-    let exported = live(move || {
-        let at = state.settings.with(|s| s.exported);
-        let days = ((act::now() - at) / 86_400_000.0) as u32;
-        let line = if at <= 0.0 {
-            el("span")
-                .class("warnc")
-                .child(icon("warn"))
-                .child(t(T::ExportNever))
-        } else if days >= REMIND_AFTER {
-            el("span")
-                .class("warnc")
-                .child(icon("warn"))
-                .child(fill(T::ExportDaysAgo, &[&number(days)]))
-        } else {
-            el("span").child(page::day(at, language()))
-        };
-        line.view()
-    });
+    let used = live_on(
+        move || state.storage.get(),
+        |storage| {
+            if let Some(warning) = text::kept(storage.kept) {
+                return el("span")
+                    .class("warnc")
+                    .child(icon("warn"))
+                    .child(warning)
+                    .view();
+            }
+            let line = el("span").child(storage.used.map_or_else(|| "–".to_owned(), bytes));
+            line.child(
+                storage
+                    .quota
+                    .map(|q| el("span").child(fill(T::StorageOf, &[&bytes(q)]))),
+            )
+            .view()
+        },
+    );
+    let eviction = live_on(
+        move || state.storage.with(|s| s.persistent),
+        |persistent| {
+            if *persistent {
+                el("span")
+                    .child(
+                        el("span")
+                            .class("okc")
+                            .child(icon("check"))
+                            .child(t(T::StoragePersistent)),
+                    )
+                    .child(el("span").child(t(T::StoragePersistentHelp)))
+                    .view()
+            } else {
+                el("span")
+                    .child(t(T::StorageBestEffort))
+                    .child(" ")
+                    .child(
+                        el("button")
+                            .class("link")
+                            .attr("type", "button")
+                            .child(t(T::StorageAsk))
+                            .click(act::persist),
+                    )
+                    .into_child()
+            }
+        },
+    );
+    let exported = live_on(
+        move || state.settings.with(|s| s.exported),
+        |at| {
+            let at = *at;
+            let days = ((act::now() - at) / 86_400_000.0) as u32;
+            let line = if at <= 0.0 {
+                el("span")
+                    .class("warnc")
+                    .child(icon("warn"))
+                    .child(t(T::ExportNever))
+            } else if days >= REMIND_AFTER {
+                el("span")
+                    .class("warnc")
+                    .child(icon("warn"))
+                    .child(fill(T::ExportDaysAgo, &[&number(days)]))
+            } else {
+                el("span").child(page::day(at, language()))
+            };
+            line.view()
+        },
+    );
     el("section")
         .class("store")
         .attr("aria-labelledby", "h-store")

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::markdown;
 use crate::page::clock;
@@ -122,17 +122,16 @@ fn tools(message: &Arc<Message>) -> El {
 /// The last reply can be written again.
 fn again(message: &Arc<Message>) -> AnyView {
     let (seq, state) = (message.seq, AppState::here());
-    live(move || {
-        let last = state.thread.with(|all| {
+    let last = move || {
+        state.thread.with(|all| {
             let last = all.iter().rev().find_map(|e| match e {
                 Entry::Message(m) => Some(m.seq),
                 Entry::Card(_) => None,
             });
             last == Some(seq)
-        });
-        if !last {
-            return nothing();
-        }
+        })
+    };
+    live_if(last, || {
         el("button")
             .class("quiet")
             .attr("type", "button")
@@ -162,7 +161,7 @@ fn covered(seq: u32) -> AnyView {
             .layers
             .with(|all| all.iter().find(|l| l.covers(seq)).map(|l| l.number))
     };
-    live(move || match layer() {
+    live_on(layer, |layer| match layer {
         Some(n) => el("span")
             .class("in")
             .child(fill(T::InLayer, &[&n.to_string()]))
@@ -174,7 +173,7 @@ fn covered(seq: u32) -> AnyView {
 fn block(block: &Block) -> AnyView {
     match block {
         Block::Text(text) => prose(text),
-        Block::Thinking(text) => thinking(text.clone()).into_child(),
+        Block::Thinking(text) => thinking(el("p").child(text.clone())).into_child(),
         Block::Tool {
             name,
             arguments,
@@ -209,16 +208,19 @@ pub fn prose(text: &str) -> AnyView {
     let nodes = markdown::parse(text);
     el("div")
         .class("prose")
-        .made(move |element| markdown::dom::append(&element, &nodes))
+        .made(move |element| {
+            markdown::dom::append(&element, &nodes);
+            markdown::dom::colour(&element);
+        })
         .into_child()
 }
 
 /// Folded thinking.
-pub fn thinking(text: String) -> El {
+pub fn thinking(words: El) -> El {
     el("details")
         .class("think")
         .child(el("summary").child(icon("chev")).child(t(T::Thought)))
-        .child(el("p").child(text))
+        .child(words)
 }
 
 fn tool(name: &str, arguments: &str, result: Option<&str>, error: bool) -> El {

@@ -1,17 +1,21 @@
 //! The notes beside the thread: system prompt, pins, layers.
 
+use std::hash::Hash;
+
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, nothing};
+use crate::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
-use crate::signal::{derived, effect};
+use crate::signal::effect;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, count, fill, number, t};
 use crate::ui::bar::{age_name, band_class};
 use crate::view::layer::{LayerView, band};
-use crate::view::record::{GoalItem, GoalKind, PinView, QuoteView, SnapshotView, Why};
+use crate::view::record::{
+    GoalItem, GoalKind, GoalView, PinView, QuoteView, SnapshotView, TrustView, Why,
+};
 
 /// The notes: a column, or a sheet where the page is narrow.
 pub fn notes() -> El {
@@ -36,25 +40,98 @@ pub fn notes() -> El {
         .child(proposals(state))
         .child(pins(state))
         .child(layers(state))
-        .child(live(move || {
-            let words = state.trust.get();
-            if words.is_empty() {
-                return nothing();
-            }
-            el("p").class("sub trust").child(words).view()
-        }))
+        .child(trust(state))
         .child(quotes(state))
         .child(snapshots(state))
         .child(system(state))
 }
 
+/// How far the session can be trusted: shape, word and number; unfolded, the arithmetic. It stays unfolded while its
+/// figures change.
+fn trust(state: AppState) -> AnyView {
+    let word = |trust: &TrustView| match trust.level {
+        1 => T::TrustCritical,
+        2 => T::TrustLow,
+        3 => T::TrustMedium,
+        _ => T::TrustHigh,
+    };
+    let badge = move |trust: &Option<TrustView>| {
+        let Some(trust) = trust else {
+            return nothing();
+        };
+        let shape: String = (1..=4)
+            .map(|n| if n <= trust.level { '▮' } else { '▯' })
+            .collect();
+        el("span")
+            .child(el("i").attr("aria-hidden", "true").child(shape))
+            .child(" ")
+            .child(el("b").child(t(word(trust))))
+            .child(format!(" {} %", trust.percent))
+            .view()
+    };
+    live_if(
+        move || state.trust.with(Option::is_some),
+        move || {
+            let badge = el("details")
+                .class("trust")
+                .attr("id", "trust")
+                .child(
+                    el("summary")
+                        .live_on(move || state.trust.get(), badge)
+                        .child(icon("chev")),
+                )
+                .live_on(
+                    move || state.trust.get(),
+                    |trust| trust.as_ref().map_or_else(nothing, arithmetic),
+                );
+            el("section")
+                .child(el("h2").child(t(T::Trust)))
+                .child(badge)
+                .view()
+        },
+    )
+}
+
+fn arithmetic(trust: &TrustView) -> AnyView {
+    let line = |words: String| el("p").class("sub").child(words);
+    let factor = trust.factor.to_string();
+    let kept = match trust.kept {
+        Some(kept) => fill(T::TrustKept, &[&kept.to_string()]),
+        None => t(T::TrustUnknown).to_owned(),
+    };
+    let sum = fill(
+        T::TrustSum,
+        &[
+            &factor,
+            &trust.kept.unwrap_or(100).to_string(),
+            &trust.percent.to_string(),
+        ],
+    );
+    let advice = trust.advice.map(|numbers| {
+        let numbers = numbers.map(|n| n.to_string());
+        fill(
+            T::TrustModel,
+            &[&numbers[0], &numbers[1], &numbers[2], &numbers[3]],
+        )
+    });
+    el("div")
+        .child(line(fill(
+            T::TrustCompactions,
+            &[&trust.compactions.to_string(), &factor],
+        )))
+        .child(line(kept))
+        .child(line(sum))
+        .child(advice.map(line))
+        .view()
+}
+
 fn system(state: AppState) -> El {
-    let text = derived(move || {
+    let text = move || {
         state
             .open
             .with(|o| o.as_ref().map(|o| o.system.clone()))
             .unwrap_or_default()
-    });
+    };
     let edit = el("button")
         .class("link")
         .attr("type", "button")
@@ -67,15 +144,14 @@ fn system(state: AppState) -> El {
         });
     el("section")
         .child(el("h2").child(t(T::SystemPrompt)).child(edit))
-        .live(move || {
-            let text = text.get();
+        .live_on(text, |text| {
             if text.is_empty() {
                 el("p").class("sub").child(t(T::SystemPromptNone)).view()
             } else {
                 el("p")
                     .class("system")
                     .attr("dir", "auto")
-                    .child(text)
+                    .child(text.clone())
                     .into_child()
             }
         })
@@ -104,6 +180,28 @@ fn small(label: String, icon_name: &'static str, then: impl FnMut() + 'static) -
         .click(then)
 }
 
+/// A list whose lines keep their elements while what they show stays, or a sentence in its place.
+fn lines<I: Hash + 'static>(
+    class: &'static str,
+    none: T,
+    items: impl Fn() -> Vec<I> + Clone + 'static,
+    line: fn(&I) -> El,
+) -> AnyView {
+    let empty = items.clone();
+    live_on(
+        move || empty().is_empty(),
+        move |empty| {
+            if *empty {
+                return el("p").class("sub").child(t(none)).view();
+            }
+            el("ul")
+                .class(class)
+                .child(each(items.clone(), key_of, move |item| line(&item).view()))
+                .view()
+        },
+    )
+}
+
 fn goal(state: AppState) -> El {
     let edit = move || {
         if state.open.with_untracked(Option::is_some) {
@@ -112,44 +210,67 @@ fn goal(state: AppState) -> El {
     };
     el("section")
         .child(head(T::Goal, "edit-goal", T::Edit, edit))
-        .live(move || {
-            let Some(goal) = state.goal.get() else {
-                return el("p").class("sub").child(t(T::GoalNone)).view();
-            };
-            let words = el("p")
-                .class("goal")
-                .attr("dir", "auto")
-                .child(goal.text.clone());
-            let words = if goal.reached {
-                words.child(" ").child(
-                    el("span")
-                        .class("okc")
-                        .child(icon("check"))
-                        .child(t(T::GoalReached)),
-                )
-            } else {
-                words
-            };
-            el("div")
-                .child(words)
-                .child(
-                    el("ul")
-                        .class("marks")
-                        .children(goal.items.iter().map(goal_item)),
-                )
-                .child(
-                    el("p")
-                        .class("sub")
-                        .child(fill(T::GoalTokens, &[&number(goal.tokens)])),
-                )
-                .into_child()
-        })
+        .live_on(
+            move || {
+                let shown = |g: &GoalView| (g.text.clone(), g.reached);
+                state.goal.with(|g| g.as_ref().map(shown))
+            },
+            move |goal| {
+                let Some((text, reached)) = goal else {
+                    return el("p").class("sub").child(t(T::GoalNone)).view();
+                };
+                let words = el("p")
+                    .class("goal")
+                    .attr("dir", "auto")
+                    .child(text.clone());
+                let words = if *reached {
+                    words.child(" ").child(
+                        el("span")
+                            .class("okc")
+                            .child(icon("check"))
+                            .child(t(T::GoalReached)),
+                    )
+                } else {
+                    words
+                };
+                let tokens = move || state.goal.with(|g| g.as_ref().map_or(0, |g| g.tokens));
+                el("div")
+                    .child(words)
+                    .child(goal_items(state))
+                    .child(
+                        el("p")
+                            .class("sub")
+                            .text_live(move || fill(T::GoalTokens, &[&number(tokens())])),
+                    )
+                    .into_child()
+            },
+        )
+}
+
+/// What belongs to the goal, a line each.
+pub fn goal_items(state: AppState) -> El {
+    let items = move || {
+        let items = |g: &GoalView| g.items.clone();
+        state.goal.with(|g| g.as_ref().map_or_else(Vec::new, items))
+    };
+    el("ul").class("marks").child(each(
+        items,
+        |item| key_of(&(item.id, &item.text)),
+        move |item| goal_item(state, &item).view(),
+    ))
 }
 
 /// A line of the goal; a milestone moves on when it is clicked, a decision is locked or unlocked.
-pub fn goal_item(item: &GoalItem) -> El {
-    let (id, kind) = (item.id, item.kind);
-    let (sign, state) = match kind {
+fn goal_item(state: AppState, item: &GoalItem) -> El {
+    let (id, first) = (item.id, item.kind);
+    let kind = move || {
+        let kind = |g: &GoalView| g.items.iter().find(|i| i.id == id).map(|i| i.kind);
+        state
+            .goal
+            .with(|g| g.as_ref().and_then(kind))
+            .unwrap_or(first)
+    };
+    let looks = |kind| match kind {
         GoalKind::ToDo => ("ring", T::MilestoneToDo),
         GoalKind::Doing => ("dot", T::MilestoneDoing),
         GoalKind::Done => ("check", T::MilestoneDone),
@@ -160,14 +281,24 @@ pub fn goal_item(item: &GoalItem) -> El {
         GoalKind::Blocker => ("warn", T::GoalBlocker),
     };
     let turns = matches!(
-        kind,
+        first,
         GoalKind::ToDo | GoalKind::Doing | GoalKind::Done | GoalKind::Decision { .. }
     );
-    let label = format!("{}: {}", t(state), item.text);
+    let sign = live_on(kind, move |kind| icon(looks(*kind).0));
+    let text = item.text.clone();
     let mark = if turns {
-        small(label, sign, move || act::turn_goal_item(id, kind)).view()
+        // the button stays under the hand that turned it
+        el("button")
+            .class("quiet")
+            .attr("type", "button")
+            .attr_live("aria-label", move || {
+                Some(format!("{}: {text}", t(looks(kind()).1)))
+            })
+            .child(sign)
+            .click(move || act::turn_goal_item(id, kind()))
+            .view()
     } else {
-        icon(sign)
+        sign
     };
     el("li")
         .child(mark)
@@ -187,16 +318,12 @@ fn pins(state: AppState) -> El {
     };
     el("section")
         .child(head(T::Pinned, "add-pin", T::Add, add))
-        .live(move || {
-            let pins = state.pins.get();
-            if pins.is_empty() {
-                return el("p").class("sub").child(t(T::PinnedNone)).view();
-            }
-            el("ul")
-                .class("marks")
-                .children(pins.iter().map(pin_line))
-                .into_child()
-        })
+        .child(lines(
+            "marks",
+            T::PinnedNone,
+            move || state.pins.get(),
+            pin_line,
+        ))
 }
 
 fn pin_line(pin: &PinView) -> El {
@@ -219,70 +346,71 @@ fn pin_line(pin: &PinView) -> El {
 
 /// What a summary proposes for the goal: nothing of it counts until the person accepts it.
 fn proposals(state: AppState) -> AnyView {
-    live(move || {
-        let all = state.proposals.get();
-        if all.is_empty() {
-            return nothing();
-        }
-        let line = |(id, words): &(u32, String)| {
-            let id = *id;
-            let button = |label: T, sign: &'static str, accept: bool| {
-                small(format!("{}: {words}", t(label)), sign, move || {
-                    act::decide_proposal(id, accept);
-                })
-            };
-            el("li")
-                .child(el("span").attr("dir", "auto").child(words.clone()))
-                .child(button(T::Accept, "check", true))
-                .child(button(T::Decline, "cross", false))
+    let line = |(id, words): (u32, String)| {
+        let button = |label: T, sign: &'static str, accept: bool| {
+            small(format!("{}: {words}", t(label)), sign, move || {
+                act::decide_proposal(id, accept);
+            })
         };
-        el("section")
-            .attr("id", "proposals")
-            .child(el("h2").child(t(T::Proposed)))
-            .child(el("p").class("sub").child(t(T::ProposedHelp)))
-            .child(el("ul").class("marks").children(all.iter().map(line)))
-            .into_child()
-    })
+        el("li")
+            .child(el("span").attr("dir", "auto").child(words.clone()))
+            .child(button(T::Accept, "check", true))
+            .child(button(T::Decline, "cross", false))
+            .view()
+    };
+    live_if(
+        move || !state.proposals.with(Vec::is_empty),
+        move || {
+            let all = each(move || state.proposals.get(), key_of, line);
+            el("section")
+                .attr("id", "proposals")
+                .child(el("h2").child(t(T::Proposed)))
+                .child(el("p").class("sub").child(t(T::ProposedHelp)))
+                .child(el("ul").class("marks").child(all))
+                .into_child()
+        },
+    )
 }
 
 /// Passages quoted for the last question: shown, and removable.
 fn quotes(state: AppState) -> AnyView {
-    live(move || {
-        let quotes = state.quotes.get();
-        if quotes.is_empty() {
-            return nothing();
-        }
-        let line = |quote: &QuoteView| {
-            let place = quote.place;
-            el("li")
-                .child(icon("eye"))
+    let line = |quote: QuoteView| {
+        let place = quote.place;
+        el("li")
+            .child(icon("eye"))
+            .child(
+                el("span")
+                    .attr("dir", "auto")
+                    .child(quote.text)
+                    .child(el("i").child(fill(T::FromMessage, &[&place.to_string()]))),
+            )
+            .child(small(
+                format!("{}: {place}", t(T::Remove)),
+                "cross",
+                move || act::forget_quote(place),
+            ))
+            .view()
+    };
+    let total = move || {
+        state
+            .quotes
+            .with(|all| all.iter().map(|q| q.tokens).sum::<u32>())
+    };
+    live_if(
+        move || !state.quotes.with(Vec::is_empty),
+        move || {
+            let all = each(move || state.quotes.get(), key_of, line);
+            el("section")
                 .child(
-                    el("span")
-                        .attr("dir", "auto")
-                        .child(quote.text.clone())
-                        .child(el("i").child(fill(T::FromMessage, &[&place.to_string()]))),
+                    el("h2")
+                        .child(t(T::Recalled))
+                        .child(el("i").text_live(move || number(total()))),
                 )
-                .child(small(
-                    format!("{}: {place}", t(T::Remove)),
-                    "cross",
-                    move || act::forget_quote(place),
-                ))
-        };
-        let total: u32 = quotes.iter().map(|q| q.tokens).sum();
-        el("section")
-            .child(
-                el("h2")
-                    .child(t(T::Recalled))
-                    .child(el("i").child(number(total))),
-            )
-            .child(el("p").class("sub").child(t(T::RecalledHelp)))
-            .child(
-                el("ul")
-                    .class("marks quotes")
-                    .children(quotes.iter().map(line)),
-            )
-            .into_child()
-    })
+                .child(el("p").class("sub").child(t(T::RecalledHelp)))
+                .child(el("ul").class("marks quotes").child(all))
+                .into_child()
+        },
+    )
 }
 
 fn snapshots(state: AppState) -> El {
@@ -293,26 +421,32 @@ fn snapshots(state: AppState) -> El {
     };
     el("section")
         .child(head(T::Snapshots, "snapshots", T::ShowAll, all))
-        .live(move || {
-            let all = state.snapshots.get();
-            if all.is_empty() {
-                return el("p").class("sub").child(t(T::SnapshotsNone)).view();
-            }
-            let line = |s: &SnapshotView| {
-                el("li").child(icon("bookmark")).child(
-                    el("span")
-                        .attr("dir", "auto")
-                        .child(snapshot_name(s))
-                        .child(el("i").child(count(T::MessagesOne, T::MessagesMany, s.messages))),
-                )
-            };
-            // what somebody named comes before what was made by itself
-            let (named, own): (Vec<_>, Vec<_>) = all.iter().partition(|s| !s.name.is_empty());
-            el("ul")
-                .class("marks")
-                .children(named.into_iter().chain(own).take(3).map(line))
-                .into_child()
-        })
+        .live_on(
+            move || state.snapshots.get(),
+            |all| {
+                if all.is_empty() {
+                    return el("p").class("sub").child(t(T::SnapshotsNone)).view();
+                }
+                let line = |s: &SnapshotView| {
+                    el("li").child(icon("bookmark")).child(
+                        el("span")
+                            .attr("dir", "auto")
+                            .child(snapshot_name(s))
+                            .child(el("i").child(count(
+                                T::MessagesOne,
+                                T::MessagesMany,
+                                s.messages,
+                            ))),
+                    )
+                };
+                // what somebody named comes before what was made by itself
+                let (named, own): (Vec<_>, Vec<_>) = all.iter().partition(|s| !s.name.is_empty());
+                el("ul")
+                    .class("marks")
+                    .children(named.into_iter().chain(own).take(3).map(line))
+                    .into_child()
+            },
+        )
 }
 
 /// A snapshot's name, or why it was made.
@@ -346,17 +480,26 @@ fn layers(state: AppState) -> El {
         .click(|| act::compact(String::new()));
     el("section")
         .child(head)
-        .live(move || {
-            let all = state.layers.get();
-            if all.is_empty() {
-                return el("p").class("sub").child(t(T::LayersNone)).view();
-            }
-            let largest = all.iter().map(|l| l.tokens).max().unwrap_or(1);
-            el("ol")
-                .class("strata")
-                .children(all.iter().map(|layer| strip(layer, largest)))
-                .into_child()
-        })
+        .live_on(
+            move || state.layers.with(Vec::is_empty),
+            move |none| {
+                if *none {
+                    return el("p").class("sub").child(t(T::LayersNone)).view();
+                }
+                let bands = move || {
+                    state.layers.with(|all| {
+                        let largest = all.iter().map(|l| l.tokens).max().unwrap_or(1);
+                        all.iter().map(|l| (l.clone(), largest)).collect::<Vec<_>>()
+                    })
+                };
+                el("ol")
+                    .class("strata")
+                    .child(each(bands, key_of, |(layer, largest)| {
+                        strip(&layer, largest).view()
+                    }))
+                    .into_child()
+            },
+        )
         .child(el("p").class("acts").child(compact))
 }
 

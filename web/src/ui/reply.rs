@@ -3,9 +3,9 @@
 use leptos::prelude::AnyView;
 use web_sys::Element;
 
-use crate::el::{IntoChild, el, live, nothing};
+use crate::el::{IntoChild, el, live_if, live_on, nothing};
 use crate::markdown::{self, Splitter};
-use crate::signal::{derived, effect};
+use crate::signal::effect;
 use crate::state::AppState;
 use crate::text::{T, t};
 use crate::ui::message::{speaker, thinking};
@@ -14,30 +14,27 @@ use crate::view::thread::Who;
 /// The reply, while there is one.
 pub fn reply() -> AnyView {
     let state = AppState::here();
-    let who = derived(move || {
+    let who = move || {
         state
             .reply
             .with(|r| r.as_ref().map(|r| (r.seq, r.name.clone())))
-    });
-    live(move || {
-        let Some((seq, name)) = who.get() else {
+    };
+    live_on(who, move |who| {
+        let Some((seq, name)) = who else {
             return nothing();
         };
-        let thought = live(move || {
-            let text = state.reply_thinking.get();
-            if text.is_empty() {
-                nothing()
-            } else {
-                thinking(text).into_child()
-            }
-        });
+        // unfolded it stays unfolded while more comes in
+        let thought = live_if(
+            move || !state.reply_thinking.with(String::is_empty),
+            move || thinking(el("p").text_live(move || state.reply_thinking.get())).into_child(),
+        );
         el("article")
             .class("msg replying")
             .attr("aria-busy", "true")
             .attr("data-seq", seq.to_string())
             .child(
                 el("header")
-                    .child(el("b").child(speaker(Who::Model, &name)))
+                    .child(el("b").child(speaker(Who::Model, name)))
                     .child(el("span").child(seq.to_string())),
             )
             .child(
@@ -57,18 +54,16 @@ pub fn reply() -> AnyView {
 
 /// Three dots until the first word.
 fn waiting(state: AppState) -> AnyView {
-    let empty = derived(move || state.reply_text.with(String::is_empty));
-    live(move || {
-        if empty.get() {
+    live_if(
+        move || state.reply_text.with(String::is_empty),
+        || {
             el("p")
                 .class("waiting")
                 .attr("aria-label", t(T::ReplyStreaming))
                 .child("…")
                 .view()
-        } else {
-            nothing()
-        }
-    })
+        },
+    )
 }
 
 /// Keeps `element` in step with the text: blocks that can no longer change are appended for good.
@@ -90,6 +85,7 @@ fn write(state: AppState, element: &Element) {
             let settled = splitter.settled(text);
             if settled > shown {
                 markdown::dom::append(&done, &markdown::parse(&text[shown..settled]));
+                markdown::dom::colour(&done);
             }
             shown = settled;
             markdown::dom::clear(&tail);

@@ -5,16 +5,18 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live, live_on, nothing};
+use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
-use crate::settings::{Server, Theme, WINDOWS, address_of, temperature_of};
+use crate::settings::{Server, Settings, Theme, address_of, temperature_of};
 use crate::signal::{Signal, derived};
 use crate::state::{AppState, Tab};
-use crate::text::{T, fill, number, seconds, t};
+use crate::text::{T, fill, seconds, t};
 use crate::ui::header::{describe, selected};
+use crate::ui::policy;
 use crate::ui::side::shortcut;
-use crate::view::model::{Check, Connection, Fix, Verdict};
+use crate::ui::window::windows;
+use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
 
 /// The settings screen.
 pub fn settings() -> AnyView {
@@ -50,12 +52,15 @@ pub fn settings() -> AnyView {
         .attr("id", "s-settings")
         .attr("aria-labelledby", "h-settings")
         .child(head)
-        .child(el("div").class("doc").live(move || match state.tab.get() {
-            Tab::Connection => connection(state).view(),
-            Tab::Model => model(state).view(),
-            Tab::Appearance => appearance(state).view(),
-            Tab::Shortcuts => shortcuts().view(),
-        }))
+        .child(el("div").class("doc").live_on(
+            move || state.tab.get(),
+            move |tab| match tab {
+                Tab::Connection => connection(state).view(),
+                Tab::Model => model(state).view(),
+                Tab::Appearance => appearance(state).view(),
+                Tab::Shortcuts => shortcuts().view(),
+            },
+        ))
         .into_child()
 }
 
@@ -75,10 +80,12 @@ fn ticked(event: &web_sys::Event) -> Option<bool> {
 
 /// The address of the model server and what the doctor found.
 fn connection(state: AppState) -> El {
-    let chip = live(move || {
-        let worst = state
+    let worst = move || {
+        state
             .checks
-            .with(|all| all.iter().map(|c| c.verdict).max_by_key(|v| *v as u8));
+            .with(|all| all.iter().map(|c| c.verdict).max_by_key(|v| *v as u8))
+    };
+    let chip = live_on(worst, |worst| {
         let (class, text) = match worst {
             None => return nothing(),
             Some(Verdict::Good) => ("chip okc", T::DoctorWorks),
@@ -145,13 +152,10 @@ fn connection(state: AppState) -> El {
                     t(text).to_owned()
                 }),
         )
-        .child(live(move || {
-            if kind() == Server::Ollama {
-                nothing()
-            } else {
-                key(state).view()
-            }
-        }));
+        .child(live_if(
+            move || kind() != Server::Ollama,
+            move || key(state).view(),
+        ));
     el("section")
         .attr("aria-labelledby", "h-server")
         .child(
@@ -161,14 +165,16 @@ fn connection(state: AppState) -> El {
                 .child(chip),
         )
         .child(form)
-        .child(live(move || {
-            let checks = state.checks.get();
-            el("ol")
-                .class("checks")
-                .attr("aria-live", "polite")
-                .children(checks.into_iter().map(check))
-                .view()
-        }))
+        .live_on(
+            move || state.checks.get(),
+            |checks| {
+                el("ol")
+                    .class("checks")
+                    .attr("aria-live", "polite")
+                    .children(checks.iter().cloned().map(check))
+                    .view()
+            },
+        )
 }
 
 fn key(state: AppState) -> El {
@@ -248,11 +254,14 @@ fn fixes(all: Vec<Fix>) -> AnyView {
         }));
     el("div")
         .child(tabs)
-        .live(move || {
-            all.get(chosen.get())
-                .cloned()
-                .map_or_else(nothing, |f| fix(f).view())
-        })
+        .live_on(
+            move || chosen.get(),
+            move |chosen| {
+                all.get(*chosen)
+                    .cloned()
+                    .map_or_else(nothing, |f| fix(f).view())
+            },
+        )
         .into_child()
 }
 
@@ -293,22 +302,18 @@ fn field(name: T, control: El, help: Option<String>) -> El {
 
 /// What new sessions begin with, and who writes layers.
 fn model(state: AppState) -> El {
-    let window = state.settings.with_untracked(|s| s.window);
-    let sizes = WINDOWS.into_iter().map(move |n| {
-        el("option")
-            .attr("value", n.to_string())
-            .flag("selected", n == window)
-            .child(number(n))
-    });
-    let window_control = el("select")
-        .attr("id", "default-window")
-        .children(sizes)
-        .on("change", |event| {
-            if let Some(n) = selected(&event).and_then(|v| v.parse().ok()) {
-                act::change(move |s| s.window = n);
+    let window_control = windows(
+        "default-window",
+        move || state.settings.with(|s| s.model.clone()),
+        move || state.settings.with(|s| s.window),
+        |size| size,
+        |chosen| {
+            if let Some(tokens) = chosen {
+                act::change(move |s| s.window = tokens);
             }
-        });
-    let automatic = state.settings.with_untracked(|s| s.automatic);
+        },
+    );
+    let (automatic, titles) = state.settings.with_untracked(|s| (s.automatic, s.titles));
     let temperature = el("input")
         .attr("type", "text")
         .attr("inputmode", "decimal")
@@ -335,17 +340,21 @@ fn model(state: AppState) -> El {
         .child(
             el("div")
                 .class("fields")
-                .child(live(move || {
-                    field(T::Model, model_list(state, false), None).view()
-                }))
+                .live_on(
+                    move || state.models.get(),
+                    move |models| field(T::Model, model_list(state, models, false), None).view(),
+                )
                 .child(field(
                     T::Window,
                     window_control,
                     Some(t(T::WindowHelp).to_owned()),
                 ))
-                .child(live(move || {
-                    field(T::SummaryModel, model_list(state, true), None).view()
-                }))
+                .live_on(
+                    move || state.models.get(),
+                    move |models| {
+                        field(T::SummaryModel, model_list(state, models, true), None).view()
+                    },
+                )
                 .child(field(
                     T::Temperature,
                     temperature,
@@ -354,20 +363,30 @@ fn model(state: AppState) -> El {
         )
         .child(policies(state))
         .child(for_model(state))
+        .child(policy::editor(state))
+        .child(switch("automatic", T::AutoCompact, automatic, |s, on| {
+            s.automatic = on;
+        }))
+        .child(switch("titles", T::AutoTitle, titles, |s, on| {
+            s.titles = on
+        }))
+}
+
+/// A box that switches something on or off.
+fn switch(id: &'static str, name: T, on: bool, then: fn(&mut Settings, bool)) -> El {
+    el("label")
+        .class("tick-box")
         .child(
-            el("label")
-                .class("tick-box")
-                .child(
-                    el("input")
-                        .attr("type", "checkbox")
-                        .flag("checked", automatic)
-                        .on("change", |event| {
-                            let on = ticked(&event).unwrap_or(true);
-                            act::change(move |s| s.automatic = on);
-                        }),
-                )
-                .child(t(T::AutoCompact)),
+            el("input")
+                .attr("type", "checkbox")
+                .attr("id", id)
+                .flag("checked", on)
+                .on("change", move |event| {
+                    let on = ticked(&event).unwrap_or(true);
+                    act::change(move |s| then(s, on));
+                }),
         )
+        .child(t(name))
 }
 
 /// How compaction is done, for this session and for new ones.
@@ -387,7 +406,7 @@ fn policies(state: AppState) -> El {
                 .attr("name", "policy")
                 .attr("value", name)
                 .prop_flag_live("checked", move || chosen.with(|c| c == name))
-                .on("change", move |_| act::choose_policy(name));
+                .on("change", move |_| act::choose_policy(name.to_owned()));
             let words = el("span")
                 .child(el("b").child(t(title)))
                 .child(" ")
@@ -441,7 +460,7 @@ pub const POLICIES: [(&str, T, T); 5] = [
     ("auto-summarize", T::PolicyAuto, T::PolicyAutoHelp),
 ];
 
-fn model_list(state: AppState, for_layers: bool) -> El {
+fn model_list(state: AppState, models: &[ModelEntry], for_layers: bool) -> El {
     let chosen = state.settings.with_untracked(|s| {
         if for_layers {
             s.summary_model.clone()
@@ -489,7 +508,6 @@ fn model_list(state: AppState, for_layers: bool) -> El {
     } else {
         list
     };
-    let models = state.models.get();
     let lost = !chosen.is_empty() && chosen != "-" && !models.iter().any(|m| m.name == chosen);
     list.child(lost.then(|| {
         el("option")

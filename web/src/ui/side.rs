@@ -5,10 +5,10 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
 use crate::act;
-use crate::el::{El, el, live};
+use crate::el::{El, each, el, key_of, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
-use crate::signal::Signal;
+use crate::signal::{Signal, derived};
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, bytes, fill, t};
 use crate::view::session::{SessionEntry, When, grouped};
@@ -82,53 +82,77 @@ pub fn shortcut(key: &str, shift: bool) -> String {
 }
 
 fn list(state: AppState, filter: Signal<String>) -> AnyView {
-    live(move || {
-        if !state.ready.get() {
-            return el("p").class("sub").child(t(T::Loading)).view();
-        }
-        let now = act::now();
-        let groups = state
+    let groups = derived(move || {
+        let midnight = page::midnight(act::now());
+        state
             .sessions
-            .with(|all| filter.with(|f| grouped(all, f, page::midnight(now))));
-        if groups.is_empty() {
-            let text = if state.sessions.with(Vec::is_empty) {
-                T::NoSessions
-            } else {
-                T::NoMatch
-            };
-            return el("p").class("sub").child(t(text)).view();
+            .with(|all| filter.with(|f| grouped(all, f, midnight)))
+    });
+    let instead = move || {
+        if !state.ready.get() {
+            Some(T::Loading)
+        } else if !groups.with(Vec::is_empty) {
+            None
+        } else if state.sessions.with(Vec::is_empty) {
+            Some(T::NoSessions)
+        } else {
+            Some(T::NoMatch)
         }
-        let open = state
-            .open
-            .with(|o| o.as_ref().map(|o| o.id.clone()))
-            .unwrap_or_default();
-        let mut all = el("div");
-        for (when, sessions) in groups {
+    };
+    live_on(instead, move |instead| {
+        if let Some(text) = instead {
+            return el("p").class("sub").child(t(*text)).view();
+        }
+        let names =
+            move || groups.with(|all| all.iter().map(|(when, _)| *when).collect::<Vec<_>>());
+        let group = move |when: When| {
             let name = match when {
                 When::Pinned => T::PinnedSessions,
                 When::Today => T::Today,
                 When::Week => T::ThisWeek,
                 When::Earlier => T::Earlier,
             };
-            all = all
+            let sessions = move || {
+                groups.with(|all| {
+                    let own = all.iter().find(|(other, _)| *other == when);
+                    own.map_or_else(Vec::new, |(_, sessions)| sessions.clone())
+                })
+            };
+            // a row stays while its title stays: what changes with every reply is live in it
+            let rows = each(
+                sessions,
+                |s| key_of(&(&s.id, &s.title)),
+                move |s| row(state, s).view(),
+            );
+            el("div")
                 .child(el("h2").child(t(name)))
-                .child(el("ul").children(sessions.into_iter().map(|s| row(state, s, &open))));
-        }
-        all.view()
+                .child(el("ul").child(rows))
+                .view()
+        };
+        el("div")
+            .child(each(names, |when: &When| *when as u64, group))
+            .view()
     })
 }
 
-fn row(state: AppState, session: SessionEntry, open: &str) -> El {
-    let current = session.id == open;
+fn row(state: AppState, session: SessionEntry) -> El {
     let title = title_of(&session);
     let (id, to_open, to_delete) = (session.id.clone(), session.id.clone(), session.id.clone());
     let old_title = session.title.clone();
+    let (own, full) = (session.id.clone(), session.id.clone());
+    let current = move || state.open.with(|o| o.as_ref().is_some_and(|o| o.id == own));
+    let percent = move || {
+        let percent = |s: &SessionEntry| s.percent.filter(|_| s.id == full);
+        state.sessions.with(|all| all.iter().find_map(percent))
+    };
     let link = el("a")
         .attr("href", "#chat")
-        .attr_some("aria-current", current.then_some("page"))
+        .attr_live("aria-current", move || current().then(|| "page".to_owned()))
         .attr("data-session", session.id.clone())
         .child(el("span").attr("dir", "auto").child(title.clone()))
-        .child(session.percent.map(|p| el("i").child(format!("{p} %"))))
+        .live_on(percent, |percent| {
+            percent.map_or_else(nothing, |p| el("i").child(format!("{p} %")).view())
+        })
         .on("click", move |_| act::open(to_open.clone()));
     let tool = |name: T, icon_name: &'static str| {
         el("button")

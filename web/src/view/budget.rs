@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 /// How far a layer has faded; four forms as the textures have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Age {
     /// As first written.
     Fresh,

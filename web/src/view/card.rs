@@ -13,6 +13,24 @@ pub struct Card {
     pub state: State,
 }
 
+impl Card {
+    /// The card without what changes many times while a run works: while this stays, its buttons stay.
+    pub fn frame(&self) -> Self {
+        let mut card = self.clone();
+        if let State::Working {
+            stage,
+            progress,
+            before,
+            expected,
+        } = &mut card.state
+        {
+            (*stage, *progress) = (Stage::Identify, None);
+            (*before, *expected) = (0, 0);
+        }
+        card
+    }
+}
+
 /// The states of a card, in the order they are passed through.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
@@ -130,6 +148,31 @@ impl Done {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// P1 on the page: progress does not make the card's buttons anew; what a person can do next does.
+    #[test]
+    fn a_frame_stays_while_a_run_works() {
+        let card = |state| Card {
+            number: 3,
+            at: 1.0,
+            state,
+        };
+        let working = |stage, progress, before| {
+            card(State::Working {
+                stage,
+                progress,
+                before,
+                expected: before / 2,
+            })
+        };
+        let first = working(Stage::Prepare, None, 900);
+        let later = working(Stage::Summarise, Some((40, 200)), 911);
+        assert_ne!(first, later);
+        assert_eq!(first.frame(), later.frame());
+        let failed = card(State::Failed { why: "no".into() });
+        assert_ne!(later.frame(), failed.frame());
+        assert_eq!(failed.frame(), failed);
+    }
 
     #[test]
     fn the_saving_is_of_what_was_there() {

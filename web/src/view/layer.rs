@@ -3,7 +3,7 @@
 use super::budget::Age;
 
 /// A summary that stands for a range of messages in the window.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LayerView {
     /// The engine's number of this form.
     pub id: u32,

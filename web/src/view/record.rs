@@ -1,7 +1,9 @@
 //! Goal, pins, snapshots and recalled quotes, as the page shows them.
 
+use super::budget::Budget;
+
 /// A line that stands word for word in every window.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PinView {
     /// Its number.
     pub id: u32,
@@ -12,7 +14,7 @@ pub struct PinView {
 }
 
 /// Why a line is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Why {
     /// The person pinned it.
     Pinned,
@@ -36,7 +38,7 @@ pub struct GoalView {
 }
 
 /// One line of a goal.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GoalItem {
     /// Its number.
     pub id: u32,
@@ -47,7 +49,7 @@ pub struct GoalItem {
 }
 
 /// What a line of a goal is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GoalKind {
     /// A milestone that is not begun.
     ToDo,
@@ -88,7 +90,7 @@ pub struct SnapshotView {
 }
 
 /// A passage quoted from a covered message for the last question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QuoteView {
     /// The message it is from.
     pub place: u32,
@@ -96,6 +98,32 @@ pub struct QuoteView {
     pub text: String,
     /// Its tokens.
     pub tokens: u32,
+}
+
+/// How far a session can be trusted after its compactions, with the arithmetic of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrustView {
+    /// The product, in percent.
+    pub percent: u32,
+    /// Its level, 1 (very low) to 4 (high).
+    pub level: u32,
+    /// How often the window was compacted.
+    pub compactions: u32,
+    /// What is left after so many compactions, in percent.
+    pub factor: u32,
+    /// Facts that were checked and are still there, in percent; `None` if there were none to check.
+    pub kept: Option<u32>,
+    /// What is recommended for the model's size: compactions from and to, and what one saves, in percent.
+    pub advice: Option<[u32; 4]>,
+}
+
+/// What another policy would make of the window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedView {
+    /// The window with its trigger, target and floor.
+    pub budget: Budget,
+    /// What a compaction would do now, or why nothing.
+    pub plan: Result<PreviewView, String>,
 }
 
 /// What a compaction would do now.

@@ -1,7 +1,7 @@
 //! What the model sees: one message of the next window.
 
 /// Where a sent message comes from, for the edge beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ink {
     /// System prompt, goal, pins.
     System,
@@ -16,7 +16,7 @@ pub enum Ink {
 }
 
 /// One message exactly as it is sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sent {
     /// Its role, as the provider calls it.
     pub role: &'static str,

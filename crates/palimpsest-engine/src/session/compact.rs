@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt, pin_mut};
+use palimpsest_core::budget::Budget;
 use palimpsest_core::context::Cause;
 use palimpsest_core::message::{Role, Seq};
 use palimpsest_core::mode::Mode;
@@ -19,8 +20,10 @@ use palimpsest_core::run::{
 use palimpsest_core::watermark;
 
 use crate::counting::was_cut;
+use crate::engine::setup_of;
 use crate::error::{EngineError, refusal_sentence};
 use crate::event::Event;
+use crate::head::Head;
 use crate::ports::{Abort, Durability, LanguageModel, Op, Signal, Table};
 use crate::rows::{RenditionRow, key, revision_row, seal};
 
@@ -174,6 +177,30 @@ impl Session {
         };
         let mut run = Run::new(&self.0.state.borrow().context, options, self.seed());
         run.preview().map_err(EngineError::Refused)
+    }
+
+    /// What another policy (a preset's name, or JSON) would make of the window: its budget, and what a compaction
+    /// would do now, or why it would do nothing. Nothing changes, and no model is asked.
+    pub fn preview_with(
+        &self,
+        policy: &str,
+    ) -> Result<(Budget, Result<Preview, Refusal>), EngineError> {
+        let state = self.0.state.borrow();
+        let head = Head {
+            policy: policy.to_owned(),
+            ..state.head.clone()
+        };
+        let mut setup = setup_of(&head, state.context.counter().as_ref())?;
+        setup.tools = state.context.setup().tools;
+        let mut context = state.context.clone();
+        drop(state);
+        context.set_setup(setup);
+        let options = RunOptions {
+            manual: true,
+            ..RunOptions::default()
+        };
+        let plan = Run::new(&context, options, self.seed()).preview();
+        Ok((context.budget(), plan))
     }
 
     /// Whether the policy asks for a compaction, and nothing speaks against it.

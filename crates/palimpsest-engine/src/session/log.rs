@@ -13,6 +13,31 @@ use crate::error::EngineError;
 
 use super::Session;
 
+/// What was done to the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LogAction {
+    /// A compaction that a person asked for.
+    #[serde(rename = "compacted by hand")]
+    ByHand,
+    /// A compaction at the trigger.
+    #[serde(rename = "compacted")]
+    Compacted,
+    /// Whatever it took to fit.
+    #[serde(rename = "emergency")]
+    Emergency,
+}
+
+impl LogAction {
+    /// Its words, as they stand in the log.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::ByHand => "compacted by hand",
+            Self::Compacted => "compacted",
+            Self::Emergency => "emergency",
+        }
+    }
+}
+
 /// One change of the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -22,7 +47,7 @@ pub struct LogEntry {
     /// When, in milliseconds since 1970.
     pub at: f64,
     /// What was done.
-    pub action: String,
+    pub action: LogAction,
     /// Messages shown before and after; 0 where that was not counted.
     pub messages: (u32, u32),
     /// Tokens of the window before and after; 0 where that was not counted.
@@ -65,14 +90,14 @@ impl Session {
         let entries = rows.into_iter().filter_map(|row| {
             let report = row.report?;
             let action = match row.cause {
-                Cause::Compaction { manual: true, .. } => "compacted by hand",
-                Cause::Emergency => "emergency",
-                _ => "compacted",
+                Cause::Compaction { manual: true, .. } => LogAction::ByHand,
+                Cause::Emergency => LogAction::Emergency,
+                _ => LogAction::Compacted,
             };
             Some(LogEntry {
                 revision: row.n,
                 at: row.at,
-                action: action.into(),
+                action,
                 messages: (report.preserved + report.messages, report.preserved),
                 tokens: (report.before, report.after),
                 window,
@@ -107,7 +132,7 @@ pub fn log_markdown(title: &str, entries: &[LogEntry], time: &dyn Fn(f64) -> Str
         let _ = write!(
             out,
             "\n## {} @ {}\n\n- Before: {before} / {} tokens ({:.1} %), {} messages\n- After: {after} / {} tokens ({:.1} %), {} messages\n- Saved: {} tokens ({:.1} %)\n- To read again: {} tokens\n",
-            capital(&entry.action),
+            capital(entry.action.words()),
             time(entry.at),
             entry.window,
             share(before),

@@ -7,6 +7,7 @@ use palimpsest_core::record::{PinKind, Records};
 use crate::config::Config;
 use crate::engine::setup_of;
 use crate::error::EngineError;
+use crate::head::Head;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{key, seal};
 
@@ -171,6 +172,23 @@ impl Session {
             policy: Some(head.policy),
             ..head.config
         }
+    }
+
+    /// A title that nobody wrote, in the place of `old`: taken only while that still stands there and no person has
+    /// renamed the session. Whether it was.
+    pub async fn propose_title(&self, old: &str, title: &str) -> Result<bool, EngineError> {
+        let title = title.trim();
+        let stands = |head: &Head| !head.titled && head.title == old;
+        if title.is_empty() || !stands(&self.head()) {
+            return Ok(false);
+        }
+        self.edit_head(|head| {
+            if stands(head) {
+                title.clone_into(&mut head.title);
+            }
+        })
+        .await?;
+        Ok(self.head().title == title)
     }
 
     /// Another title.

@@ -1074,6 +1074,26 @@ fn sessions_are_managed() {
                 .collect()
         };
         e.rename(&ids[0], " First ").await.unwrap();
+        let named = e.open(&ids[0], false).await.unwrap();
+        assert!(!named.propose_title("First", "Another").await.unwrap());
+        let fresh = e.create(NewSession::default()).await.unwrap();
+        fresh
+            .append(NewMessage::user("Which bread?"))
+            .await
+            .unwrap();
+        assert!(!fresh.propose_title("Which", "Bread").await.unwrap());
+        assert!(!fresh.propose_title("Which bread?", " ").await.unwrap());
+        assert!(
+            fresh
+                .propose_title("Which bread?", " Bread ")
+                .await
+                .unwrap()
+        );
+        assert_eq!(
+            (fresh.head().title.as_str(), fresh.head().titled),
+            ("Bread", false)
+        );
+        e.purge(fresh.id()).await.unwrap();
         e.pin_session(&ids[2], true).await.unwrap();
         assert_eq!(titles().await[0], "Three");
         assert!(titles().await.contains(&"First".to_owned()));
