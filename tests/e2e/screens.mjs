@@ -117,10 +117,10 @@ export async function leave(page) {
 /** Width and colours. */
 export async function look(page, width, colours) {
   await page.setViewport({ width, height: width < 500 ? 780 : 900 });
-  const client = await page.createCDPSession();
+  // what a session emulates ends with it: it is kept as long as the page
+  const client = (page.looks ??= await page.createCDPSession());
   await client.send("Emulation.setEmulatedMedia", { features: [
     { name: "prefers-color-scheme", value: colours === "dark" ? "dark" : "light" },
     { name: "forced-colors", value: colours === "forced" ? "active" : "none" },
   ] });
-  await client.detach();
 }

@@ -368,7 +368,7 @@ fn model(state: AppState) -> El {
             s.automatic = on;
         }))
         .child(switch("titles", T::AutoTitle, titles, |s, on| {
-            s.titles = on
+            s.titles = on;
         }))
 }
 
