@@ -273,7 +273,10 @@ fn bad_files_are_refused() {
     check("hello", "unknown_file");
     check(&"[".repeat(1_000_000), "unknown_file");
     check(
-        &format!("{{\"palimpsest\":1,\"kind\":\"session\",\"x\":{}", "[".repeat(1_000_000)),
+        &format!(
+            "{{\"palimpsest\":1,\"kind\":\"session\",\"x\":{}",
+            "[".repeat(1_000_000)
+        ),
         "unknown_file",
     );
     check("[]", "unknown_file");
