@@ -315,7 +315,7 @@ fn what_was_learned_is_kept() {
         let (store, first, s) = begin(8192).await;
         let server = Server::new();
         let untaught = first.counter_for(MODEL).epoch();
-        for n in 0..6 {
+        for n in 0..8 {
             say(
                 &s,
                 &server,
