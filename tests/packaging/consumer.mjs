@@ -1,7 +1,7 @@
 // A folder as a stranger's project: the packed tarball, installed by npm.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -43,6 +43,18 @@ export function run(folder, script, flags = []) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, file], { cwd: folder, encoding: "utf8", timeout: 120_000 });
   assert.equal(status, 0, stderr);
   return JSON.parse(stdout);
+}
+
+/** As {@link run}, for scripts that talk to a server of the test's: it can answer meanwhile. */
+export async function runAsync(folder, script) {
+  const file = path.join(folder, `script-${Math.random().toString(36).slice(2)}.mjs`);
+  fs.writeFileSync(file, script);
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [file], { cwd: folder, encoding: "utf8", timeout: 240_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+      if (error) reject(new Error(stderr || String(error)));
+      else resolve(JSON.parse(stdout));
+    });
+  });
 }
 
 /** Removes what `install` made. */

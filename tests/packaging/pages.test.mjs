@@ -126,3 +126,67 @@ for (const name of ["chrome", "firefox"]) {
     }
   });
 }
+
+/** S5, I2: a session in IndexedDB is there after the page was left, byte for byte, and has one writer; a worker has it too. */
+for (const name of ["chrome", "firefox"]) {
+  test(`sessions in IndexedDB, ${name}`, async () => {
+    const server = await serve(path.join(folder, "plain"));
+    const { browser, close } = name === "chrome" ? { browser: chrome.browser, close: async () => {} } : await launch(name);
+    try {
+      const { page, problems } = await open(browser, `${server.url}/cases.html`);
+      const first = await page.evaluate(async () => {
+        const { openSession } = await import("./palimpsest/dist/index.js");
+        const session = await openSession({ id: "kept", model: "any", window: 2048, store: "indexeddb", system: "Sort parcels." });
+        await session.append(Array.from({ length: 60 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `Message ${i}: parcel ${1000 + i} weighs ${i} kg and goes to gate ${i % 9}.` })));
+        await session.compact();
+        // it stays open: another page of the same origin is refused while it is
+        globalThis.session = session;
+        return JSON.stringify(session.window());
+      });
+      const { page: other, problems: otherProblems } = await open(browser, `${server.url}/cases.html`);
+      const busy = await other.evaluate(async () => {
+        const { openSession } = await import("./palimpsest/dist/index.js");
+        return openSession({ id: "kept", model: "any", store: "indexeddb" }).catch((error) => error.code);
+      });
+      assert.equal(busy, "session_busy");
+      await page.evaluate(() => globalThis.session.close());
+      await page.reload();
+      const again = await other.evaluate(async () => {
+        const { openSession } = await import("./palimpsest/dist/index.js");
+        const session = await openSession({ id: "kept", model: "any", store: "indexeddb" });
+        const window = JSON.stringify(session.window());
+        const layers = session.layers().length;
+        await session.close();
+        return { window, layers };
+      });
+      assert.equal(again.window, first, "the window is the same, byte for byte");
+      assert.ok(again.layers >= 1);
+      fs.writeFileSync(
+        path.join(folder, "plain/session-worker.js"),
+        `import { openSession } from "./palimpsest/dist/index.js";
+         onmessage = async () => {
+           try {
+             const session = await openSession({ id: "kept", model: "any", store: "indexeddb" });
+             postMessage(JSON.stringify(session.window()));
+             await session.close();
+           } catch (error) { postMessage(error.code + error.message); }
+         };`,
+      );
+      const inWorker = await page.evaluate(
+        () => new Promise((resolve) => {
+          const worker = new Worker("session-worker.js", { type: "module" });
+          worker.onmessage = ({ data }) => resolve(data);
+          worker.onerror = (error) => resolve(`worker: ${error.message}`);
+          worker.postMessage(0);
+        }),
+      );
+      assert.equal(inWorker, first, "and in a worker");
+      assert.deepEqual([...problems, ...otherProblems], []);
+      await page.close();
+      await other.close();
+    } finally {
+      await close();
+      await server.close();
+    }
+  });
+}

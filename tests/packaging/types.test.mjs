@@ -7,6 +7,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { publint } from "publint";
 import { install, remove, root } from "./consumer.mjs";
+import { reference } from "./reference.mjs";
 
 let folder;
 before(() => { folder = install(["ai@6", "@langchain/core@1", "langchain@1", "zod@4"]); });
@@ -37,7 +38,7 @@ for (const [module, moduleResolution] of [["NodeNext", "NodeNext"], ["ESNext", "
         (needsFramework ? framework : own).push(name);
       }
     }
-    assert.ok(own.length >= 7 && framework.length >= 4, `${own.length} and ${framework.length} examples`);
+    assert.ok(own.length >= 14 && framework.length >= 4, `${own.length} and ${framework.length} examples`);
     const entries = ["palimpsest", "palimpsest/inline", "palimpsest/slim", "palimpsest/ai-sdk"].map((name, i) => `import * as e${i} from "${name}"; void e${i};`);
     fs.writeFileSync(path.join(folder, "entries.ts"), entries.join("\n"));
     // our own declarations are checked to the last line; those of the frameworks are theirs
@@ -45,6 +46,26 @@ for (const [module, moduleResolution] of [["NodeNext", "NodeNext"], ["ESNext", "
     tsc({ module, moduleResolution, lib: ["ES2024", "DOM", "DOM.Iterable", "DOM.AsyncIterable", "ESNext.Disposable"] }, framework, true);
   });
 }
+
+/** Every block of the guide compiles, as a file of its own. */
+test("the guide", () => {
+  const text = fs.readFileSync(path.join(root, "docs/guide.md"), "utf8");
+  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code], i) => {
+    fs.writeFileSync(path.join(folder, `guide-${i}.ts`), `${code}\nexport {};\n`);
+    return `guide-${i}.ts`;
+  });
+  assert.ok(blocks.length >= 12, `${blocks.length} blocks`);
+  tsc({ module: "ESNext", moduleResolution: "Bundler", lib: ["ES2024", "DOM", "DOM.Iterable", "DOM.AsyncIterable", "ESNext.Disposable"] }, blocks, true);
+});
+
+/** The reference in docs/ is that of these very declarations. */
+test("the reference", () => {
+  const made = reference(path.join(folder, "node_modules/palimpsest/dist"));
+  assert.ok(made === fs.readFileSync(path.join(root, "docs/api.md"), "utf8"), "docs/api.md is another: node tests/packaging/reference.mjs");
+  for (const name of ["openSession()", "Session", "compact()", "StorageAdapter", "fitStep()", "fitMessages()"]) {
+    assert.ok(made.includes(`\n### ${name}\n`), name);
+  }
+});
 
 /** The result has the type of what was passed in, and a wrong option is an error of the compiler's. */
 test("types of results and options", () => {

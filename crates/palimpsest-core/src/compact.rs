@@ -12,11 +12,11 @@ use serde_json::Value;
 use siphasher::sip::SipHasher24;
 
 use crate::context::{Context, Seed, Setup, View};
-use crate::dialect::{self, Dialect, Parsed, Rendered};
+use crate::dialect::{self, Dialect, Parsed, Rendered, Shows};
 use crate::error::CoreError;
 use crate::goal::Goal;
 use crate::layer::Span;
-use crate::message::{Message, Origin, Seq};
+use crate::message::{Message, Origin, Part, Role, Seq};
 use crate::mode::Mode;
 use crate::pass::emergency;
 use crate::policy::Policy;
@@ -26,6 +26,7 @@ use crate::run::{
 };
 use crate::shares::ShareOptions;
 use crate::watermark;
+use crate::window;
 
 /// How to compact a list.
 #[derive(Debug, Clone)]
@@ -86,6 +87,20 @@ pub struct CompactState {
     hash: String,
     view: View,
     pins: Vec<Pin>,
+    /// The list that came back, where layers stand in it: given back instead of the whole list, it is recognised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<Handed>,
+}
+
+/// A list that was handed to the caller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Handed {
+    /// Hash of its messages and of its system prompt.
+    hash: String,
+    /// The system prompt of the list it was made from, without the records that are rendered with it.
+    system: String,
+    /// Which message each of its messages shows.
+    shows: Vec<Shows>,
 }
 
 /// What a call did.
@@ -145,6 +160,8 @@ pub struct Compaction {
     limit: u32,
     adjustments: Vec<String>,
     plain: bool,
+    /// The list is one that an earlier call gave.
+    is_handed: bool,
 }
 
 impl Compaction {
@@ -160,7 +177,9 @@ impl Compaction {
             .dialect
             .or_else(|| dialect::detect(&values))
             .unwrap_or(Dialect::OpenAi);
-        let parsed = dialect::parse(&values, dialect, Origin::Host)?;
+        let mut parsed = dialect::parse(&values, dialect, Origin::Host)?;
+        let state = state.filter(|s| s.version == STATE_VERSION);
+        let handed = state.as_ref().and_then(|s| s.recognise(&mut parsed));
         let tools = tools_tokens(&options.tools, counter.as_ref());
         let share = ShareOptions {
             reserve: options.reserve,
@@ -173,7 +192,8 @@ impl Compaction {
             .unwrap_or(setup.shares.limit)
             .min(options.window);
 
-        let mut records = Records::with_system(parsed.system_text());
+        let system = handed.map_or_else(|| parsed.system_text(), |h| h.system.clone());
+        let mut records = Records::with_system(system);
         records.goal.clone_from(&options.goal);
         records.check_room(options.window, counter.as_ref())?;
         for pin in &options.pins {
@@ -189,11 +209,16 @@ impl Compaction {
             hash.add(&from.message);
             context.push(Rc::new(from.message.clone()));
         }
-        let before = context.count();
+        let mut before = context.count();
         let mut adjustments = Vec::new();
-        if let Some(state) = state {
+        let is_handed = handed.is_some();
+        if let Some(mut state) = state {
             let whole = (state.messages as usize == parsed.messages.len()).then(|| hash.text());
-            if state.version == STATE_VERSION && prefix.or(whole).as_deref() == Some(&state.hash) {
+            if is_handed {
+                // the shorter forms are what was read
+                state.view.reduced.clear();
+            }
+            if is_handed || prefix.or(whole).as_deref() == Some(&state.hash) {
                 for pin in state.pins {
                     if !records.pins.iter().any(|p| p.text == pin.text) {
                         records.pins.push(pin);
@@ -201,6 +226,9 @@ impl Compaction {
                 }
                 context.set_records(records);
                 context.set_view(state.view);
+                if is_handed {
+                    before = context.count();
+                }
             } else {
                 adjustments.push("the state belongs to another list and was not used".into());
             }
@@ -227,6 +255,7 @@ impl Compaction {
             limit,
             adjustments,
             plain,
+            is_handed,
         })
     }
 
@@ -293,15 +322,29 @@ impl Compaction {
     fn finish(&mut self, run: Option<RunReport>) -> CompactStep {
         let view = self.context.view();
         let untouched = view.layers.is_empty() && view.reduced.is_empty() && self.plain;
-        let messages = if untouched {
+        let mut messages: Vec<Rendered> = if untouched {
             (0..self.values.len()).map(Rendered::Kept).collect()
         } else {
             dialect::render_list(&self.context.window(), &self.values, &self.parsed)
         };
+        if self.is_handed {
+            // what an earlier call made is the caller's own by now
+            for (n, message) in messages.iter_mut().enumerate() {
+                if matches!(message, Rendered::Made(made) if self.values.get(n) == Some(made)) {
+                    *message = Rendered::Kept(n);
+                }
+            }
+        }
+        let same = messages.len() == self.values.len()
+            && (0..).zip(&messages).all(|(n, m)| *m == Rendered::Kept(n));
+        let untouched = untouched || (self.is_handed && same);
         let mut hash = Fingerprint::default();
         for from in &self.parsed.messages {
             hash.add(&from.message);
         }
+        let output = (!view.layers.is_empty())
+            .then(|| self.handed(&messages))
+            .flatten();
         let view = view.clone();
         // what a caller counts are the values of its list, of which one may hold several messages
         let position = |seq: Seq| self.parsed.raw_of(seq).map_or(seq, |raw| raw as u32);
@@ -339,6 +382,7 @@ impl Compaction {
                 .filter(|p| matches!(p.kind, PinKind::Constraint { .. }))
                 .cloned()
                 .collect(),
+            output,
         };
         CompactStep::Done(Box::new(CompactOutput {
             messages,
@@ -346,6 +390,99 @@ impl Compaction {
             state,
         }))
     }
+}
+
+impl Compaction {
+    /// What to know the list by that goes to the caller, if each message read from it shows one of ours.
+    fn handed(&self, messages: &[Rendered]) -> Option<Handed> {
+        let own = |message: &Rendered| match message {
+            Rendered::Kept(index) => self.values.get(*index).cloned(),
+            Rendered::Made(value) => Some(value.clone()),
+        };
+        let values = messages.iter().map(own).collect::<Option<Vec<Value>>>()?;
+        let read = dialect::parse(&values, self.parsed.dialect, Origin::Host).ok()?;
+        let window = self.context.window();
+        // where a dialect has no system messages, the prompt is the first text of the first message
+        let inside = read.system.is_empty();
+        let mut parts = window.messages().iter().flat_map(|message| {
+            let role = match message.role() {
+                Role::System if inside => Some(Role::User),
+                Role::System => None,
+                role => Some(role),
+            };
+            message
+                .sources()
+                .iter()
+                .filter_map(move |s| Some((role?, s)))
+        });
+        let mut rows: Vec<Shows> = Vec::new();
+        for from in &read.messages {
+            let mut row = Shows {
+                seq: None,
+                after: 0,
+            };
+            for _ in &from.message.parts {
+                let (role, source) = parts.next()?;
+                if role != from.message.role {
+                    return None;
+                }
+                match source {
+                    window::Source::Message(seq) => row.seq = row.seq.or(Some(*seq)),
+                    _ if row.seq.is_none() => row.after += 1,
+                    _ => {}
+                }
+            }
+            // one message in two values cannot be put together again
+            let is_split = |other: &Shows| other.seq.is_some() && other.seq == row.seq;
+            if rows.iter().any(is_split) {
+                return None;
+            }
+            rows.push(row);
+        }
+        // layers that stand anywhere but first cannot be told from what stands beside them
+        let leads = rows
+            .first()
+            .is_some_and(|row| row.seq.is_none() || row.after > 0);
+        if parts.next().is_some() || !leads {
+            return None;
+        }
+        Some(Handed {
+            hash: fingerprint(&read, read.messages.len()),
+            system: self.context.records().system.clone(),
+            shows: rows,
+        })
+    }
+}
+
+impl CompactState {
+    /// Whether a list begins with the one that was handed out with this state. Then it becomes the longer one that it
+    /// stands for: what the layers cover is not there any more, and not needed, since they stand for it.
+    fn recognise(&self, parsed: &mut Parsed) -> Option<&Handed> {
+        let handed = self.output.as_ref()?;
+        let count = handed.shows.len();
+        if parsed.messages.len() < count || fingerprint(parsed, count) != handed.hash {
+            return None;
+        }
+        parsed.of_compacted(self.messages, &handed.shows, |seq| {
+            let quote = self.view.quotes.iter().find(|q| q.seq == seq);
+            let role = quote.map_or(Role::Assistant, |_| Role::User);
+            Message {
+                parts: quote.map(|q| Part::text(&q.text)).into_iter().collect(),
+                ..Message::text(seq, role, "")
+            }
+        });
+        Some(handed)
+    }
+}
+
+/// Of the first messages of a list, and its system prompt.
+fn fingerprint(parsed: &Parsed, count: usize) -> String {
+    let mut hash = Fingerprint::default();
+    hash.add(&Message::text(0, Role::System, parsed.system_text()));
+    for from in &parsed.messages[..count] {
+        hash.add(&from.message);
+    }
+    hash.text()
 }
 
 /// Nobody attends to a list: where the policy acts on marks, the last call of a marking tool is one. Says

@@ -148,6 +148,25 @@ pub struct SystemLine {
     pub text: String,
 }
 
+/// Which message of the whole list a message of a compacted one shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Shows {
+    /// None for the layers and the line after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) seq: Option<Seq>,
+    /// How many parts stand before its own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) after: u32,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
+const fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
 /// What was read from a caller's list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
@@ -170,6 +189,48 @@ impl Parsed {
             .map(|line| line.text.as_str())
             .collect::<Vec<_>>()
             .join("\n\n")
+    }
+
+    /// What was read of a list that compacting had given, as the longer list it stands for. `shows` says for each
+    /// message read which one of the `whole` it shows and how many of its first parts are not that one's; what no message
+    /// shows is made by `hidden`. Messages past `shows` follow.
+    pub(crate) fn of_compacted(
+        &mut self,
+        whole: u32,
+        shows: &[Shows],
+        hidden: impl Fn(Seq) -> Message,
+    ) {
+        let read = std::mem::take(&mut self.messages);
+        let first = read.first().map_or(0, |m| m.raw);
+        let mut list: Vec<ParsedMessage> = (0..whole)
+            .map(|seq| ParsedMessage {
+                message: hidden(seq),
+                raw: first,
+                places: Vec::new(),
+            })
+            .collect();
+        for (n, mut from) in read.into_iter().enumerate() {
+            match shows.get(n) {
+                None => list.push(from),
+                Some(Shows { seq: None, .. }) => {}
+                Some(Shows {
+                    seq: Some(seq),
+                    after,
+                }) => {
+                    if let Some(stub) = list.get_mut(*seq as usize) {
+                        let after = (*after as usize).min(from.places.len());
+                        from.message.parts.drain(..after);
+                        from.places.drain(..after);
+                        *stub = from;
+                    }
+                }
+            }
+        }
+        for (seq, from) in (0..).zip(&mut list) {
+            from.message.seq = seq;
+            from.message.parent = seq.checked_sub(1);
+        }
+        self.messages = list;
     }
 
     /// Index in the caller's list of the value that message comes from.

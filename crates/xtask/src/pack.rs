@@ -9,7 +9,8 @@
 //! | `package.json` | the same, with the workspace's version |
 //! | `dist/*.js`, `dist/*.d.ts` | `src/*.ts`, by tsc |
 //! | `dist/wasm/palimpsest_wasm.js`, `.d.ts`, `palimpsest_wasm_bg.wasm` | the crate, by wasm-bindgen |
-//! | `dist/wasm/inline.js` | the module's bytes in base64, for hosts that can fetch nothing |
+//! | `dist/wasm/palimpsest_session.js`, … | the same of `palimpsest-session`: loaded when a session is opened |
+//! | `dist/wasm/inline.js`, `inline-session.js` | the modules' bytes in base64, for hosts that can fetch nothing |
 //! | `README.md`, `LICENSE-MIT`, `LICENSE-APACHE` | `npm/README.md` or the root's; the root's |
 //! | anything in `npm/files/` | copied as it is |
 
@@ -24,6 +25,12 @@ use crate::module::{self, Quality};
 use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
 
+/// The package's modules, and what their bytes in base64 are called.
+const MODULES: [(&str, &str); 2] = [
+    ("palimpsest-wasm", "inline"),
+    ("palimpsest-session", "inline-session"),
+];
+
 /// Builds the package and returns the tarball's path.
 pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
     let watch = Stopwatch::start();
@@ -37,8 +44,10 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
     }
     let bound = source.join("src/wasm");
     fresh_folder(&bound)?;
-    module::build(machine, "palimpsest-wasm", quality, &bound)?;
-    write_inline(machine, &bound)?;
+    for (package, inline) in MODULES {
+        module::build(machine, package, quality, &bound)?;
+        write_inline(machine, &bound, package, inline)?;
+    }
 
     let dist = machine.places.dist();
     let work = dist.join("npm.new");
@@ -88,18 +97,19 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
     Ok(tarball)
 }
 
-/// The module as text, for pages and webviews that may not fetch.
-fn write_inline(machine: &Machine, bound: &Path) -> Result<()> {
+/// A module as text, for pages and webviews that may not fetch.
+fn write_inline(machine: &Machine, bound: &Path, package: &str, inline: &str) -> Result<()> {
     let script = "import { readFileSync, writeFileSync } from 'node:fs';\
-        const [folder] = process.argv.slice(1);\
-        const bytes = readFileSync(folder + '/palimpsest_wasm_bg.wasm').toString('base64');\
-        writeFileSync(folder + '/inline.js', `export default \"${bytes}\";\\n`);\
-        writeFileSync(folder + '/inline.d.ts', '/** The wasm module in base64. */\\ndeclare const base64: string;\\nexport default base64;\\n');";
+        const [folder, name, inline] = process.argv.slice(1);\
+        const bytes = readFileSync(`${folder}/${name}_bg.wasm`).toString('base64');\
+        writeFileSync(`${folder}/${inline}.js`, `export default \"${bytes}\";\\n`);\
+        writeFileSync(`${folder}/${inline}.d.ts`, '/** The wasm module in base64. */\\ndeclare const base64: string;\\nexport default base64;\\n');";
     process::quiet(
         machine
             .node()
             .args(["--input-type=module", "--eval", script])
-            .arg(bound),
+            .arg(bound)
+            .args([&package.replace('-', "_"), inline]),
     )
 }
 

@@ -13,6 +13,8 @@ struct Budget {
     name: &'static str,
     /// In `dist/`.
     folder: &'static str,
+    /// Which files count, by the beginning of their names: all of them, or one.
+    named: &'static str,
     /// Which files count, by ending. Those in a folder `lazy/` do not: they are fetched when something needs them.
     ending: &'static str,
     /// Kilobytes of 1,000 bytes, compressed with brotli.
@@ -25,6 +27,9 @@ impl Budget {
             .extension()
             .is_some_and(|ending| ending == self.ending)
             && !file.contains("lazy/")
+            && Path::new(file)
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(self.named))
     }
 }
 
@@ -32,11 +37,13 @@ impl Budget {
 const BUDGETS: &[Budget] = &[
     // The aim is 320: not reached. 883 was measured with sessions' settings, tools, transfers, policies, counting, log,
     // replay and the whole app in it; this limit only keeps it from growing further.
-    Budget { name: "app wasm",     folder: "app", ending: "wasm", limit: 900.0 },
-    Budget { name: "app css",      folder: "app", ending: "css",  limit: 20.0 },
-    Budget { name: "app eager js", folder: "app", ending: "js",   limit: 30.0 },
+    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", limit: 900.0 },
+    Budget { name: "app css",      folder: "app", named: "", ending: "css",  limit: 20.0 },
+    Budget { name: "app eager js", folder: "app", named: "", ending: "js",   limit: 30.0 },
     // The aim is 160: not reached either.
-    Budget { name: "package wasm", folder: "npm", ending: "wasm", limit: 430.0 },
+    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", limit: 430.0 },
+    // Sessions bring the engine, storage and servers; only who opens one loads them, and then not the one above.
+    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", limit: 700.0 },
 ];
 
 /// Raw, gzip and brotli bytes.

@@ -11,9 +11,10 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 /// Who may use whom directly; what the used one may use is granted too. Nothing else is.
-const MAY_USE: [(&str, &[&str]); 7] = [
+const MAY_USE: [(&str, &[&str]); 8] = [
     ("palimpsest-web", &["palimpsest-browser"]),
     ("palimpsest-wasm", &["palimpsest-browser"]),
+    ("palimpsest-session", &["palimpsest-browser"]),
     (
         "palimpsest-browser",
         &["palimpsest-engine", "palimpsest-ollama"],
@@ -28,7 +29,12 @@ const MAY_USE: [(&str, &[&str]); 7] = [
 const TOOLS: [&str; 2] = ["xtask", "wasm-bindgen-bins"];
 
 /// The crates that may have wasm-bindgen among their dependencies.
-const IN_JAVASCRIPT: [&str; 3] = ["palimpsest-browser", "palimpsest-wasm", "palimpsest-web"];
+const IN_JAVASCRIPT: [&str; 4] = [
+    "palimpsest-browser",
+    "palimpsest-session",
+    "palimpsest-wasm",
+    "palimpsest-web",
+];
 
 /// Every promised behaviour: a letter and its highest number.
 const PROMISES: [(&str, u32); 12] = [

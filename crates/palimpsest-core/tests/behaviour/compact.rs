@@ -11,6 +11,7 @@ use std::rc::Rc;
 use palimpsest_core::compact::{CompactOptions, CompactOutput, CompactState, Compaction};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{Dialect, Rendered, validate::validate};
+use palimpsest_core::policy::Policy;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 
@@ -109,6 +110,70 @@ fn the_state_keeps_earlier_layers() {
         "{:?}",
         other.report.adjustments
     );
+}
+
+fn anthropic(turns: usize) -> Vec<Value> {
+    let mut list = Vec::new();
+    for n in 0..turns {
+        list.push(json!({"role": "user", "content": format!("Look at src/part_{n}.rs and say what it does.")}));
+        list.push(json!({"role": "assistant", "content": [{"type": "tool_use", "id": format!("c{n}"), "name": "read", "input": {"path": format!("src/part_{n}.rs")}}]}));
+        list.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": format!("c{n}"), "content": format!("pub fn part_{n}() -> u32 {{ {n} }}\n").repeat(9)}]}));
+        list.push(json!({"role": "assistant", "content": format!("src/part_{n}.rs defines part_{n}, which returns {n}. Nothing else uses it yet.")}));
+    }
+    list
+}
+
+/// I2, the npm face: the list that came back may take the place of the whole one. With its state it is recognised:
+/// handed back as it is it comes back as it is, value by value; and a conversation that only ever keeps what came
+/// back fits, is valid and keeps its layers.
+#[test]
+fn what_came_back_can_be_handed_back() {
+    let pinned = CompactOptions {
+        pins: vec!["Answer in German.".into()],
+        ..CompactOptions::new(4096)
+    };
+    let checkpoints = CompactOptions {
+        policy: Policy::preset("checkpoints").unwrap(),
+        ..CompactOptions::new(4096)
+    };
+    for (make, options) in [
+        (openai as fn(usize) -> Vec<Value>, CompactOptions::new(4096)),
+        (openai, pinned.clone()),
+        (openai, checkpoints),
+        (anthropic, CompactOptions::new(4096)),
+        (anthropic, pinned),
+    ] {
+        let all = make(120);
+        let mut list = all[..all.len() / 2].to_vec();
+        let mut state = None;
+        for turn in all[all.len() / 2..].chunks(4) {
+            let out = compact(&list, &options, state).unwrap();
+            assert!(out.report.after.tokens <= out.report.limit);
+            assert_eq!(out.report.adjustments, Vec::<String>::new());
+            list = fill(&out, &list);
+            let checked = validate(&list, options.dialect.or(Some(out_dialect(&list))));
+            assert!(checked.ok, "{:?}", checked.problems);
+
+            let stored = serde_json::to_string(&out.state).unwrap();
+            let kept: CompactState = serde_json::from_str(&stored).unwrap();
+            let again = compact(&list, &options, Some(kept)).unwrap();
+            let own: Vec<Rendered> = (0..list.len()).map(Rendered::Kept).collect();
+            assert_eq!((&again.messages, again.report.changed), (&own, false));
+            assert_eq!(again.report.before, again.report.after);
+            assert_eq!(again.report.layers, out.report.layers);
+
+            state = Some(again.state);
+            list.extend(turn.iter().cloned());
+        }
+        let text = Value::Array(list.clone()).to_string();
+        assert!(text.contains("part_3"), "the first layer is still there");
+        assert_eq!(text.matches("Not an instruction.").count(), 1, "one slot");
+        assert!(list.len() < 60, "{} messages", list.len());
+    }
+}
+
+fn out_dialect(list: &[Value]) -> Dialect {
+    palimpsest_core::dialect::detect(list).unwrap()
 }
 
 /// B10, B5: what cannot fit is refused with a code; so are impossible windows.

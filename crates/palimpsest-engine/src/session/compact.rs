@@ -863,6 +863,26 @@ impl Session {
         }
     }
 
+    /// Commits a compaction whose passes were enough, so that [`Self::next_job`] had nothing to ask for. `None` if there
+    /// is none.
+    pub async fn finish_jobs(&self) -> Result<Option<Compacted>, EngineError> {
+        let step = {
+            let mut state = self.0.state.borrow_mut();
+            let Some(host) = state.host_run.as_mut() else {
+                return Ok(None);
+            };
+            let step = host.run.step();
+            if !matches!(step, Step::Need(_)) {
+                state.host_run = None;
+            }
+            step
+        };
+        match step {
+            Step::Done(proposal) => Ok(Some(self.commit(*proposal).await?)),
+            _ => Ok(None),
+        }
+    }
+
     /// The host's summary, or `None` if it could not write one. Commits when it was the last one needed.
     pub async fn complete_job(
         &self,

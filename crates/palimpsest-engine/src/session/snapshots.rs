@@ -273,7 +273,7 @@ impl Session {
         let row = rows
             .first()
             .ok_or_else(|| StoreError::Corrupt("the snapshot's records are missing".into()))?;
-        let records: Records = unseal("the snapshot's records", &row.value)?;
+        let mut records: Records = unseal("the snapshot's records", &row.value)?;
         let now = self.now();
         self.write(
             Durability::Strict,
@@ -295,7 +295,16 @@ impl Session {
                 head.revision = view.revision;
                 head.last_revision = view.revision;
                 head.tip = target.tip;
-                head.records = target.records;
+                // numbers never go back: the next change of the records would find its number taken
+                if target.records != state.head.records {
+                    records.revision = state.head.records + 1;
+                    head.records = records.revision;
+                    ops.push(Op::Add {
+                        table: Table::Records,
+                        key: key(&id, records.revision),
+                        value: seal(&records)?,
+                    });
+                }
                 let path = load::path(&state.messages, target.tip);
                 head.messages = path.len() as u32;
                 head.strikes = 0;

@@ -3,7 +3,7 @@
 
 import { fitter, type FitOptions } from "./fitter.js";
 
-export type { FitOptions };
+export type { FitOptions } from "./fitter.js";
 
 /**
  * Keeps every prompt of a model inside its window: a middleware for the SDK's `wrapLanguageModel`.

@@ -17,9 +17,57 @@ export {
   type PolicyName,
   type SummaryJob,
 } from "./compact.js";
-export { PalimpsestError, type ErrorCode } from "./errors.js";
+export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";
+export {
+  ollama,
+  openai,
+  type ChatMessage,
+  type ChatPiece,
+  type ChatRequest,
+  type LanguageModel,
+  type OllamaOptions,
+  type OpenAiOptions,
+} from "./language-model.js";
 export { replay, type PassFigures, type PolicyReplay, type ReplayOptions, type ReplayReport } from "./replay.js";
 export type { WasmSource } from "./runtime.js";
+export type {
+  ChatMessageLike,
+  Compaction,
+  CompactionPreview,
+  CompactionReport,
+  FinishReason,
+  GoalEdit,
+  GoalProposal,
+  HistoryItem,
+  Reply,
+  SearchHit,
+  SendChunk,
+  SendOptions,
+  SendStream,
+  Session,
+  SessionBudget,
+  SessionEvent,
+  SessionEvents,
+  SessionInfo,
+  SessionJob,
+  SessionLayer,
+  SessionOptions,
+  SessionPin,
+  SessionSettings,
+  SessionSnapshot,
+  ToolCall,
+  Usage,
+} from "./session.js";
+export type {
+  StorageAdapter,
+  StorageKey,
+  StorageLease,
+  StorageOp,
+  StorageQuery,
+  StorageRow,
+  StorageTable,
+  StorageWrite,
+} from "./storage.js";
 export { countTokens, Tokenizer, type Count } from "./tokenizer.js";
 export { validate, type Dialect, type Problem, type Validation } from "./validate.js";
 

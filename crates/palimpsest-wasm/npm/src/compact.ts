@@ -1,5 +1,6 @@
 import { PalimpsestError } from "./errors.js";
 import { filled, mended, toText, written } from "./json.js";
+import { check, snake } from "./options.js";
 import { call } from "./runtime.js";
 import { counterOf, type Count, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
@@ -193,7 +194,9 @@ interface Output<M> {
  * model is asked and nothing is stored; the same input gives the same result. A list that fits comes back unchanged.
  *
  * What is left out stays in your list. Keep it, give `state` back with the longer list next time, and earlier
- * layers stay byte for byte as they are, so that the provider's prompt cache keeps working.
+ * layers stay byte for byte as they are, so that the provider's prompt cache keeps working. If you would rather keep
+ * only what came back: with its state it is recognised, and may be longer by what was said since. What a layer covers
+ * is then gone.
  *
  * @throws {@link PalimpsestError} `cannot_fit` with `details.floor` if system prompt, pins and the last exchange
  * alone are larger than the limit; `bad_input` naming the message that cannot be read; `invalid_window`,
@@ -300,7 +303,7 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
     throw new PalimpsestError("invalid_options", "Expected options with a window: { window: 8192 }.");
   }
   const { tokenizer, state, tools, policy, ...plain } = options;
-  check(plain);
+  check(plain, KNOWN);
   const given: Record<string, unknown> = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
   if (typeof policy === "object") given["rules"] = snake(policy);
   else if (policy !== undefined) given["policy"] = policy;
@@ -320,28 +323,9 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
 
 const KNOWN = ["window", "reserve", "maxTokens", "policy", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
 
-/** Refuses an option that does not exist, with the nearest one that does. */
-function check(options: object): void {
-  for (const name of Object.keys(options)) {
-    if (KNOWN.includes(name)) continue;
-    const like = (known: string): number => [...known.toLowerCase()].filter((letter) => name.toLowerCase().includes(letter)).length - Math.abs(known.length - name.length);
-    const nearest = KNOWN.reduce((best, known) => (like(known) > like(best) ? known : best));
-    throw new PalimpsestError("invalid_options", `There is no option "${name}". Did you mean "${nearest}"?`);
-  }
-}
-
 /** Numbers that JSON has no word for: the module names them in its error. */
 function odd(this: unknown, _key: string, value: unknown): unknown {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
-}
-
-/** Policies are data that is shared with other languages: inside, its names have underscores. */
-function snake(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(snake);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), snake(inner)]),
-  );
 }
 
 function result<M>(output: Output<M>, messages: readonly M[]): Compacted<M> {

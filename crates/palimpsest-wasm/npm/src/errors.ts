@@ -1,6 +1,14 @@
-import type { ErrorCode } from "./wasm/palimpsest_wasm.js";
+import type { SessionErrorCode } from "./wasm/palimpsest_session.js";
+import type { ErrorCode as ListErrorCode } from "./wasm/palimpsest_wasm.js";
 
-export type { ErrorCode };
+/** Every code an error of palimpsest can have. Branch on it. */
+export type ErrorCode = ListErrorCode | SessionErrorCode;
+
+/** A way out where something would not fit, the least far-reaching first. */
+export type RoomChoice =
+  | { choice: "lift"; layer: number; tokens: number }
+  | { choice: "larger_window"; window: number }
+  | { choice: "show_anyway"; over: number };
 
 /**
  * Every error of palimpsest. Branch on {@link PalimpsestError.code}, which is stable, rather than on `instanceof`: a
@@ -27,6 +35,10 @@ export class PalimpsestError extends Error {
   readonly retryable!: boolean;
   /** Numbers that go with it, such as `floor` and `limit` of `cannot_fit`. All are tokens. */
   declare readonly details?: Readonly<Record<string, number>>;
+  /** What can be done instead: with `would_not_fit`. */
+  declare readonly choices?: readonly RoomChoice[];
+  /** The session in which the conversation goes on: with `rolled_over`. */
+  declare readonly session?: string;
 
   /** @internal */
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown; retryable?: boolean }) {

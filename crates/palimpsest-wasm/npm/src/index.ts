@@ -1,4 +1,5 @@
 import { load, open, type WasmSource } from "./runtime.js";
+import type { Session, SessionOptions } from "./session.js";
 
 export * from "./api.js";
 
@@ -19,3 +20,49 @@ export * from "./api.js";
 export function init(source?: WasmSource): Promise<void> {
   return load(() => open(source ?? new URL("./wasm/palimpsest_wasm_bg.wasm", import.meta.url)));
 }
+
+/**
+ * Gets sessions ready from a module that you name: only needed where it is not found beside this file, as with `init`.
+ * Sessions have a module of their own, so that who only makes lists fit does not load it.
+ */
+export async function initSession(source?: WasmSource): Promise<void> {
+  const sessions = await import("./open-session.js");
+  return sessions.load(() => (source === undefined ? sessionModule() : open(source)));
+}
+
+/**
+ * Opens a session, or makes it: one conversation, kept in memory, in the browser's IndexedDB or in a storage of yours,
+ * and the window that a model sees of it. The sessions' module is loaded when the first one is opened; `init` is not
+ * needed for it.
+ *
+ * @throws {@link PalimpsestError} `session_busy` if another tab writes it (`takeOver` takes it over);
+ * `storage_unavailable`, `storage_failed`; `unknown_policy`, `invalid_window`, `invalid_options`, `unknown_setting`;
+ * `load_failed`.
+ *
+ * @example
+ * ```ts
+ * import { ollama, openSession } from "palimpsest";
+ *
+ * const session = await openSession({
+ *   id: "first",
+ *   model: "llama3.2:3b",
+ *   window: 8192,
+ *   store: "indexeddb",
+ *   llm: ollama(),
+ *   onEvent: (event) => console.log(event.type),
+ * });
+ * for await (const chunk of session.send("Hello")) {
+ *   if (chunk.type === "text") console.log(chunk.text);
+ * }
+ * const { report } = await session.compact({ focus: "dates" });
+ * console.log(report.before, report.after);
+ * await session.undo();
+ * await session.close();
+ * ```
+ */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const sessions = await import("./open-session.js");
+  return sessions.open(options, sessionModule);
+}
+
+const sessionModule = (): Promise<BufferSource | WebAssembly.Module> => open(new URL("./wasm/palimpsest_session_bg.wasm", import.meta.url));

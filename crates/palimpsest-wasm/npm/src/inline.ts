@@ -1,6 +1,7 @@
 // For hosts that can fetch nothing, such as webviews: the module is in the JavaScript.
 
 import { load, open, type WasmSource } from "./runtime.js";
+import type { Session, SessionOptions } from "./session.js";
 import base64 from "./wasm/inline.js";
 
 export * from "./api.js";
@@ -11,6 +12,20 @@ export * from "./api.js";
 export function init(source?: WasmSource): Promise<void> {
   return load(async () => (source === undefined ? bytes(base64) : open(source)));
 }
+
+/** As in the main entry, from bytes that came with the JavaScript. */
+export async function initSession(source?: WasmSource): Promise<void> {
+  const sessions = await import("./open-session.js");
+  return sessions.load(() => (source === undefined ? sessionModule() : open(source)));
+}
+
+/** As in the main entry. The sessions' module is in JavaScript of its own, which is imported when the first one is opened. */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const sessions = await import("./open-session.js");
+  return sessions.open(options, sessionModule);
+}
+
+const sessionModule = async (): Promise<Uint8Array<ArrayBuffer>> => bytes((await import("./wasm/inline-session.js")).default);
 
 // not by fetch("data:…"): a strict connect-src refuses that
 function bytes(base64: string): Uint8Array<ArrayBuffer> {

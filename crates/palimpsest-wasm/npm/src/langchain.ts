@@ -4,7 +4,7 @@ import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage }
 import { compact, type Compacted, type CompactOptions } from "./compact.js";
 import { fitter, type FitOptions } from "./fitter.js";
 
-export type { FitOptions };
+export type { FitOptions } from "./fitter.js";
 
 /**
  * Makes messages of LangChain fit, as `compact` does: a replacement for `trimMessages` that keeps what is cut off as

@@ -1,38 +1,85 @@
-// The one instance of the wasm module, and what stands between it and the public functions.
+// The instances of the wasm modules, and what stands between them and the public functions.
 
 import start, * as exports from "./wasm/palimpsest_wasm.js";
 import { PalimpsestError } from "./errors.js";
-
-/** The functions and classes of the module. */
-export type Module = typeof exports;
 
 /**
  * Where the wasm module comes from: its address, the answer of a request for it, its bytes, or the compiled module.
  */
 export type WasmSource = URL | string | Request | Response | BufferSource | WebAssembly.Module;
 
-let ready = false;
-let loading: Promise<void> | undefined;
-let crash: unknown;
-
-/**
- * Starts the module once. Later calls, also concurrent ones, get the same promise; after a failure the next call tries
- * again.
- */
-export function load(source: () => Promise<BufferSource | WebAssembly.Module>): Promise<void> {
-  loading ??= (async () => {
-    try {
-      const from = await source();
-      if (!(from instanceof WebAssembly.Module)) look(from);
-      await start({ module_or_path: from });
-      ready = true;
-    } catch (error) {
-      loading = undefined;
-      throw error instanceof PalimpsestError ? error : failed(error);
-    }
-  })();
-  return loading;
+/** A wasm module with its JavaScript: started once, and called through what gives errors their class. */
+export interface Instance<M> {
+  /**
+   * Starts the module once. Later calls, also concurrent ones, get the same promise; after a failure the next call
+   * tries again.
+   */
+  load(source: () => Promise<BufferSource | WebAssembly.Module>): Promise<void>;
+  /** Calls into the module, if it can be called, and gives errors their class. */
+  call<T>(name: string, use: (module: M) => T): T;
+  /** An error of ours with its class; anything else as it is, unless it is the end of the module. */
+  own(error: unknown): unknown;
 }
+
+/** How a module's JavaScript begins. `cure` says what to do where it is called before. */
+export function instance<M>(
+  start: (given: { module_or_path: BufferSource | WebAssembly.Module }) => Promise<unknown>,
+  exports: M,
+  cure: string,
+): Instance<M> {
+  let ready = false;
+  let loading: Promise<void> | undefined;
+  let crash: unknown;
+
+  function own(error: unknown): unknown {
+    if (error instanceof WebAssembly.RuntimeError) {
+      crash = error;
+      return new PalimpsestError("engine_crashed", `palimpsest has crashed: ${error.message}. This is a fault in palimpsest.`, {
+        cause: error,
+      });
+    }
+    if (error instanceof Error && error.name === "PalimpsestError" && !(error instanceof PalimpsestError)) {
+      Object.setPrototypeOf(error, PalimpsestError.prototype);
+    }
+    return error;
+  }
+
+  return {
+    load(source) {
+      loading ??= (async () => {
+        try {
+          const from = await source();
+          if (!(from instanceof WebAssembly.Module)) look(from);
+          await start({ module_or_path: from });
+          ready = true;
+        } catch (error) {
+          loading = undefined;
+          throw error instanceof PalimpsestError ? error : failed(error);
+        }
+      })();
+      return loading;
+    },
+    call(name, use) {
+      if (crash !== undefined) {
+        throw new PalimpsestError("engine_crashed", "palimpsest has crashed and cannot go on. Load the page or worker again.", {
+          cause: crash,
+        });
+      }
+      if (!ready) {
+        throw new PalimpsestError("not_initialized", `${name} was called before palimpsest was ready. Call \`await ${cure}\` once before it.`);
+      }
+      try {
+        return use(exports);
+      } catch (error) {
+        throw own(error);
+      }
+    },
+    own,
+  };
+}
+
+/** The module behind the functions for lists. */
+export const { load, call } = /* @__PURE__ */ instance(start, exports, "init()");
 
 function failed(cause: unknown): PalimpsestError {
   const why = cause instanceof Error ? cause.message : String(cause);
@@ -88,35 +135,4 @@ export async function open(source: WasmSource): Promise<BufferSource | WebAssemb
 
 function address(source: URL | string | Request): string {
   return source instanceof URL ? source.href : typeof source === "string" ? source : source.url;
-}
-
-/** Calls into the module, if it can be called, and gives errors their class. */
-export function call<T>(name: string, use: (module: Module) => T): T {
-  if (crash !== undefined) {
-    throw new PalimpsestError("engine_crashed", "palimpsest has crashed and cannot go on. Load the page or worker again.", {
-      cause: crash,
-    });
-  }
-  if (!ready) {
-    throw new PalimpsestError("not_initialized", `${name} was called before palimpsest was ready. Call \`await init()\` once before it.`);
-  }
-  try {
-    return use(exports);
-  } catch (error) {
-    throw own(error);
-  }
-}
-
-/** An error of ours with its class; anything else as it is, unless it is the end of the module. */
-export function own(error: unknown): unknown {
-  if (error instanceof WebAssembly.RuntimeError) {
-    crash = error;
-    return new PalimpsestError("engine_crashed", `palimpsest has crashed: ${error.message}. This is a fault in palimpsest.`, {
-      cause: error,
-    });
-  }
-  if (error instanceof Error && error.name === "PalimpsestError" && !(error instanceof PalimpsestError)) {
-    Object.setPrototypeOf(error, PalimpsestError.prototype);
-  }
-  return error;
 }

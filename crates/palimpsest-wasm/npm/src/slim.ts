@@ -2,6 +2,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import { load, open, type WasmSource } from "./runtime.js";
+import type { Session, SessionOptions } from "./session.js";
 
 export * from "./api.js";
 
@@ -16,4 +17,20 @@ export function init(source: WasmSource): Promise<void> {
     }
     return open(source);
   });
+}
+
+/** Gets sessions ready from the module the application names, as `init` does with the one for lists. */
+export async function initSession(source: WasmSource): Promise<void> {
+  const sessions = await import("./open-session.js");
+  return sessions.load(async () => (source === undefined ? nowhere() : open(source)));
+}
+
+/** As in the main entry, once somebody has called `initSession`. */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const sessions = await import("./open-session.js");
+  return sessions.open(options, async () => nowhere());
+}
+
+function nowhere(): never {
+  throw new PalimpsestError("load_failed", 'The slim entry needs a source for sessions: call initSession() of "palimpsest" in the application instead, or pass the module\'s address.');
 }

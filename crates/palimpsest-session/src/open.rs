@@ -1,0 +1,207 @@
+//! Opening: the engine over the chosen store, and the session in it, made if it is not there.
+
+use std::rc::Rc;
+
+use palimpsest_browser::{
+    HostClock, HostIds, HostTimer, IndexedDbStore, OpenOptions, StorageEvent, Tabs,
+};
+use palimpsest_core::mode::Mode;
+use palimpsest_engine::ports::{LanguageModel, Notify, Store, World};
+use palimpsest_engine::{Config, Engine, EngineError, MemoryStore, NewSession};
+use palimpsest_tokens::Estimator;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::client::HostModel;
+use crate::error::Failure;
+use crate::host::Host;
+use crate::server::{self, Address};
+use crate::session::{Open, Session};
+use crate::storage::HostStore;
+use crate::text::options;
+
+/// What a session is opened with.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Options {
+    /// Which one; a fresh one without.
+    id: Option<String>,
+    model: String,
+    window: Option<u32>,
+    /// A preset's name, or the JSON text of a policy.
+    policy: Option<String>,
+    store: Kept,
+    /// The name of the database in IndexedDB.
+    database: Option<String>,
+    /// The host asks a client of its own.
+    #[serde(default)]
+    client: bool,
+    /// The server that is asked.
+    server: Option<Address>,
+    system: Option<String>,
+    title: Option<String>,
+    thinking: Option<bool>,
+    mode: Option<String>,
+    settings: Option<Value>,
+    #[serde(default)]
+    take_over: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kept {
+    Memory,
+    IndexedDb,
+    Host,
+}
+
+/// Nobody else looks at this store.
+struct Nobody;
+
+impl Notify for Nobody {
+    fn changed(&self, _: &str, _: u32) {}
+}
+
+/// Opens a session: JSON text of options, and what the host offers.
+#[wasm_bindgen]
+pub async fn open(given: String, host: Host) -> Result<Session, JsValue> {
+    Ok(opened(options(&given)?, Rc::new(host)).await?)
+}
+
+async fn opened(options: Options, host: Rc<Host>) -> Result<Session, Failure> {
+    let config = options
+        .settings
+        .as_ref()
+        .map(|settings| Config::from_json(&settings.to_string()))
+        .transpose()
+        .map_err(EngineError::from)?;
+    let model: Option<Rc<dyn LanguageModel>> = match &options.server {
+        Some(address) => Some(server::model(address)?),
+        None if options.client => Some(Rc::new(HostModel(Rc::clone(&host)))),
+        None => None,
+    };
+    let (store, notify) = store(&options, &host).await?;
+    let world = World {
+        clock: Rc::new(HostClock),
+        ids: Rc::new(HostIds::new()?),
+        timer: Rc::new(HostTimer),
+        notify,
+    };
+    let engine = Engine::start(store, world, Rc::new(Estimator::default())).await?;
+    let known = match &options.id {
+        Some(id) => match engine.open(id, options.take_over).await {
+            Ok(session) => Some(session),
+            Err(EngineError::NoSession(_)) => None,
+            Err(error) => return Err(error.into()),
+        },
+        None => None,
+    };
+    let session = match known {
+        Some(session) => {
+            go_on(&session, &options, config).await?;
+            session
+        }
+        None => {
+            let defaults = NewSession::default();
+            let id = options.id.unwrap_or_else(|| engine.fresh_id());
+            let new = NewSession {
+                title: options.title.unwrap_or_default(),
+                model: options.model,
+                window: options.window.unwrap_or(defaults.window),
+                policy: options.policy.unwrap_or(defaults.policy),
+                system: options.system.unwrap_or_default(),
+                thinking: options.thinking.unwrap_or_default(),
+                mode: options.mode.map_or(defaults.mode, Mode::from),
+                config: config.unwrap_or_default(),
+                ..NewSession::default()
+            };
+            engine.create_with_id(&id, new).await?
+        }
+    };
+    Ok(Session::new(Open::new(host, engine, session, model)))
+}
+
+async fn store(
+    options: &Options,
+    host: &Rc<Host>,
+) -> Result<(Rc<dyn Store>, Rc<dyn Notify>), Failure> {
+    let nobody = || -> Rc<dyn Notify> { Rc::new(Nobody) };
+    Ok(match options.store {
+        Kept::Memory => (Rc::new(MemoryStore::new()), nobody()),
+        Kept::Host => (Rc::new(HostStore::new(Rc::clone(host))), nobody()),
+        Kept::IndexedDb => {
+            let to = Rc::clone(host);
+            let mut open = OpenOptions {
+                on_event: Rc::new(move |event| to.emit(&storage_event(&event))),
+                ..OpenOptions::default()
+            };
+            if let Some(name) = &options.database {
+                open.name.clone_from(name);
+            }
+            let tabs: Rc<dyn Notify> = Rc::new(Tabs::new(&open.name));
+            (Rc::new(IndexedDbStore::open(open).await?), tabs)
+        }
+    })
+}
+
+/// What happens to the database from outside, as an event like those of the session.
+fn storage_event(event: &StorageEvent) -> String {
+    let what = match event {
+        StorageEvent::Blocked => "blocked",
+        StorageEvent::Upgraded => "upgraded",
+        StorageEvent::Deleted => "deleted",
+        StorageEvent::Lost => "lost",
+        StorageEvent::Reopened => "reopened",
+        StorageEvent::TakenOver { .. } => "taken-over",
+        _ => "changed",
+    };
+    json!({"event": "storage-changed", "what": what}).to_string()
+}
+
+/// An opened session goes on with what the caller names.
+async fn go_on(
+    session: &palimpsest_engine::Session,
+    options: &Options,
+    config: Option<Config>,
+) -> Result<(), Failure> {
+    let head = session.head();
+    let window = options.window.unwrap_or(head.window);
+    let policy = options.policy.as_ref().unwrap_or(&head.policy);
+    let thinking = options.thinking.unwrap_or(head.thinking);
+    if (options.model.as_str(), window, policy, thinking)
+        != (
+            head.model.as_str(),
+            head.window,
+            &head.policy,
+            head.thinking,
+        )
+    {
+        session
+            .set_model(&options.model, window, policy, thinking)
+            .await?;
+    }
+    if let Some(system) = &options.system
+        && *system != session.records().system
+    {
+        session.set_system(system).await?;
+    }
+    if let Some(config) = config
+        && config != head.config
+    {
+        session.configure(config).await?;
+    }
+    if let Some(mode) = &options.mode {
+        let mode = Mode::from(mode.clone());
+        if mode != head.mode {
+            session.set_mode(mode).await?;
+        }
+    }
+    if let Some(title) = &options.title
+        && *title != head.title
+    {
+        session.rename(title).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Saying something and hearing the reply.
+
+use std::rc::Rc;
+
+use js_sys::{Function, Promise};
+use palimpsest_core::message::{Part, Role};
+use palimpsest_engine::ports::{LocalFuture, Signal};
+use palimpsest_engine::session::{NewMessage, SendEvent, SendOptions, ToolHandler};
+use palimpsest_engine::{EngineError, Session as Engaged};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen_futures::JsFuture;
+
+use crate::error::Failure;
+use crate::host::Host;
+use crate::session::{Open, Session};
+use crate::stop::Stop;
+use crate::text::{messages, options, promise};
+
+/// How to send.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Sending {
+    #[serde(default)]
+    tools: Vec<Value>,
+    /// The host runs tools.
+    #[serde(default)]
+    handled: bool,
+    temperature: Option<f32>,
+    think: Option<bool>,
+}
+
+/// The host's tools.
+struct HostTools(Rc<Host>);
+
+impl ToolHandler for HostTools {
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+    ) -> LocalFuture<'a, Result<String, String>> {
+        let answer = self.0.tool(name, arguments);
+        Box::pin(async move {
+            let answer = JsFuture::from(answer)
+                .await
+                .ok()
+                .and_then(|a| a.as_string());
+            let read = answer.and_then(|answer| serde_json::from_str(&answer).ok());
+            read.unwrap_or_else(|| Err("The tool gave no answer.".into()))
+        })
+    }
+}
+
+#[wasm_bindgen]
+impl Session {
+    /// Says something, in a dialect, and hears the reply: `on` gets each step as JSON text, the promise the reply.
+    pub fn send(
+        &self,
+        given: &str,
+        named: Option<String>,
+        how: &str,
+        stop: &Stop,
+        on: Function,
+    ) -> Result<Promise, JsValue> {
+        let message = one_of_the_users(messages(given, named.as_deref())?)?;
+        self.ask(Some(message), how, stop, on)
+    }
+
+    /// Lets the model answer what stands at the end.
+    pub fn reply(&self, how: &str, stop: &Stop, on: Function) -> Result<Promise, JsValue> {
+        self.ask(None, how, stop, on)
+    }
+}
+
+impl Session {
+    fn ask(
+        &self,
+        message: Option<NewMessage>,
+        how: &str,
+        stop: &Stop,
+        on: Function,
+    ) -> Result<Promise, JsValue> {
+        let open = Rc::clone(&self.0);
+        let how: Sending = options(how)?;
+        let model = open.model.clone().ok_or_else(|| {
+            Failure::new(
+                "no_model",
+                "There is nobody to answer: give openSession() an `llm`, such as ollama().",
+            )
+        })?;
+        let handler: Option<Rc<dyn ToolHandler>> = if how.handled {
+            Some(Rc::new(HostTools(Rc::clone(&open.host))))
+        } else {
+            None
+        };
+        let options = SendOptions {
+            model,
+            tools: how.tools,
+            handler,
+            temperature: how.temperature,
+            think: how.think,
+        };
+        let signal = stop.signal();
+        Ok(promise(async move {
+            said(&open, message, &options, signal, &on).await
+        }))
+    }
+}
+
+async fn said(
+    open: &Open,
+    message: Option<NewMessage>,
+    options: &SendOptions,
+    signal: Signal,
+    on: &Function,
+) -> Result<String, Failure> {
+    let tell = |event: SendEvent| {
+        // the wrapper's own function: it only takes the text in
+        let _ = on.call1(&JsValue::NULL, &step(&event).to_string().into());
+    };
+    let mut session = open.session();
+    let mut reply = match message {
+        Some(message) => session.send(message, options, signal.clone(), &tell).await,
+        None => session.reply(options, signal.clone(), &tell).await,
+    };
+    if let Err(EngineError::RolledOver { session: next }) = &reply {
+        session = open.go_on_in(next).await?;
+        reply = session.reply(options, signal, &tell).await;
+    }
+    let reply = reply?;
+    Ok(json!({
+        "seq": reply.seq, "text": words(&session, reply.seq), "usage": reply.usage, "reason": reply.reason,
+        "stopped": reply.stopped, "session": session.id(),
+    })
+    .to_string())
+}
+
+/// The text of a stored message, without thinking and calls.
+fn words(session: &Engaged, seq: u32) -> String {
+    let items = session.history(Some(seq + 1), 1);
+    let parts = items.iter().flat_map(|item| &item.message.parts);
+    let texts = parts.filter_map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn one_of_the_users((system, said): (String, Vec<NewMessage>)) -> Result<NewMessage, Failure> {
+    match <[NewMessage; 1]>::try_from(said) {
+        Ok([message]) if message.role == Role::User && system.is_empty() => Ok(message),
+        _ => Err(Failure::new(
+            "bad_input",
+            "send() takes one message of the user's. Others are stored with append().",
+        )),
+    }
+}
+
+fn step(event: &SendEvent) -> Value {
+    match event {
+        SendEvent::Stored(seq) => json!({"type": "stored", "seq": seq}),
+        SendEvent::Delta(delta) => json!(delta),
+        SendEvent::Waiting => json!({"type": "waiting"}),
+        SendEvent::Tool(name) => json!({"type": "tool", "name": name}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use palimpsest_core::request::{Delta, FinishReason};
+
+    use super::*;
+
+    /// E2: every step has a type.
+    #[test]
+    fn steps_have_types() {
+        let check = |event: SendEvent, expected: Value| assert_eq!(step(&event), expected);
+        check(SendEvent::Stored(4), json!({"type": "stored", "seq": 4}));
+        check(
+            SendEvent::Delta(Delta::text("a")),
+            json!({"type": "text", "text": "a"}),
+        );
+        check(
+            SendEvent::Delta(Delta::Done {
+                reason: FinishReason::ToolCalls,
+            }),
+            json!({"type": "done", "reason": "tool_calls"}),
+        );
+        check(SendEvent::Waiting, json!({"type": "waiting"}));
+    }
+
+    /// I8: what is sent is the user's one message; a list that says more is refused, and nothing is stored.
+    #[test]
+    fn only_the_users_words_are_sent() {
+        let check = |json: &str, expected: Result<Role, &str>| {
+            let got = one_of_the_users(messages(json, None).unwrap());
+            assert_eq!(
+                got.map(|m| m.role).map_err(|e| e.code()),
+                expected,
+                "{json}"
+            );
+        };
+        check(r#"[{"role":"user","content":"Hi"}]"#, Ok(Role::User));
+        check("[]", Err("bad_input"));
+        check(r#"[{"role":"assistant","content":"Hi"}]"#, Err("bad_input"));
+        check(
+            r#"[{"role":"system","content":"x"},{"role":"user","content":"Hi"}]"#,
+            Err("bad_input"),
+        );
+    }
+}

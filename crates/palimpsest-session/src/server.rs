@@ -1,0 +1,128 @@
+//! Model servers: behind a session, and as clients that JavaScript can ask itself.
+
+use std::rc::Rc;
+
+use futures_channel::mpsc::{self, UnboundedReceiver};
+use futures_util::StreamExt;
+use futures_util::lock::Mutex;
+use js_sys::Promise;
+use palimpsest_browser::{FetchTransport, ServerModel};
+use palimpsest_core::request::{Delta, ModelError};
+use palimpsest_engine::ports::{Abort, LanguageModel};
+use palimpsest_ollama::Dialect;
+use serde::Deserialize;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen_futures::{future_to_promise, spawn_local};
+
+use crate::error::Failure;
+use crate::request::Asked;
+use crate::text::{options, text};
+
+/// Where a server is, and how it speaks.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Address {
+    protocol: Protocol,
+    url: String,
+    #[serde(default)]
+    key: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Protocol {
+    Ollama,
+    OpenAi,
+    #[serde(rename = "llama.cpp")]
+    LlamaCpp,
+}
+
+/// The models of the server at an address.
+pub(crate) fn model(address: &Address) -> Result<Rc<dyn LanguageModel>, Failure> {
+    let dialect = match address.protocol {
+        Protocol::Ollama => Dialect::Ollama,
+        Protocol::OpenAi => Dialect::OpenAi,
+        Protocol::LlamaCpp => Dialect::LlamaCpp,
+    };
+    let transport = FetchTransport::new(&address.url)
+        .map_err(|error| Failure::new("invalid_options", error.to_string()))?
+        .with_key(&address.key);
+    Ok(Rc::new(ServerModel::new(dialect, transport)))
+}
+
+/// A server that JavaScript asks itself.
+#[wasm_bindgen]
+pub struct Server(Rc<dyn LanguageModel>);
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Server")
+    }
+}
+
+#[wasm_bindgen]
+impl Server {
+    /// The server of an address, as JSON text of `{ protocol, url, key? }`.
+    #[wasm_bindgen(constructor)]
+    pub fn new(address: &str) -> Result<Self, JsValue> {
+        Ok(Self(model(&options(address)?)?))
+    }
+
+    /// Asks: JSON text of a request.
+    pub fn chat(&self, request: &str) -> Result<Answer, JsValue> {
+        let asked: Asked = options(request)?;
+        let request = asked.request()?;
+        let stop = Abort::new();
+        let (sender, receiver) = mpsc::unbounded();
+        let (model, signal) = (Rc::clone(&self.0), stop.signal());
+        spawn_local(async move {
+            let mut deltas = model.complete(request, signal);
+            while let Some(delta) = deltas.next().await {
+                // nobody listens any more: dropping the stream ends the request
+                if sender.unbounded_send(delta).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Answer {
+            stop,
+            deltas: Rc::new(Mutex::new(receiver)),
+        })
+    }
+}
+
+/// An answer that comes in.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Answer {
+    stop: Abort,
+    deltas: Rc<Mutex<UnboundedReceiver<Result<Delta, ModelError>>>>,
+}
+
+#[wasm_bindgen]
+impl Answer {
+    /// The next piece as JSON text; nothing at the end.
+    pub fn next(&self) -> Promise {
+        let deltas = Rc::clone(&self.deltas);
+        future_to_promise(async move {
+            let delta = deltas.lock().await.next().await;
+            match delta {
+                None => Ok(JsValue::UNDEFINED),
+                Some(Ok(delta)) => Ok(text(&delta)?.into()),
+                Some(Err(error)) => Err(Failure::from(error).into()),
+            }
+        })
+    }
+
+    /// No more is wanted.
+    pub fn stop(&self) {
+        self.stop.abort();
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.stop.abort();
+    }
+}

@@ -1,0 +1,427 @@
+//! The class `Session`: each function translates and calls the engine's of the same name.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::Promise;
+use palimpsest_core::dialect;
+use palimpsest_core::goal::{Goal, GoalEdit};
+use palimpsest_core::message::Seq;
+use palimpsest_core::record::PinKind;
+use palimpsest_engine::ports::LanguageModel;
+use palimpsest_engine::session::{CompactOptions, Compacted, HistoryItem, IfOver, PromptParts};
+use palimpsest_engine::{Engine, Format};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::error::Failure;
+use crate::host::Host;
+use crate::stop::Stop;
+use crate::text::{dialect, messages, options, promise, text};
+
+/// An open session and what it was opened with.
+pub(crate) struct Open {
+    pub(crate) host: Rc<Host>,
+    pub(crate) model: Option<Rc<dyn LanguageModel>>,
+    engine: Engine,
+    /// The session, and the number of our listener on it. Another one after a rollover.
+    session: RefCell<(palimpsest_engine::Session, u32)>,
+}
+
+impl Open {
+    pub(crate) fn new(
+        host: Rc<Host>,
+        engine: Engine,
+        session: palimpsest_engine::Session,
+        model: Option<Rc<dyn LanguageModel>>,
+    ) -> Self {
+        let listener = listen(&session, &host);
+        Self {
+            host,
+            model,
+            engine,
+            session: RefCell::new((session, listener)),
+        }
+    }
+
+    pub(crate) fn session(&self) -> palimpsest_engine::Session {
+        self.session.borrow().0.clone()
+    }
+
+    /// The conversation goes on in another session (E1).
+    pub(crate) async fn go_on_in(&self, id: &str) -> Result<palimpsest_engine::Session, Failure> {
+        let next = self.engine.open(id, false).await?;
+        let listener = listen(&next, &self.host);
+        let (old, number) = self.session.replace((next.clone(), listener));
+        old.off(number);
+        Ok(next)
+    }
+}
+
+fn listen(session: &palimpsest_engine::Session, host: &Rc<Host>) -> u32 {
+    let host = Rc::clone(host);
+    session.on(move |event| {
+        if let Ok(text) = text(event) {
+            host.emit(&text);
+        }
+    })
+}
+
+/// One conversation.
+#[wasm_bindgen]
+pub struct Session(pub(crate) Rc<Open>);
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Session").field(&self.0.session()).finish()
+    }
+}
+
+impl Session {
+    pub(crate) fn new(open: Open) -> Self {
+        Self(Rc::new(open))
+    }
+
+    fn now(&self) -> palimpsest_engine::Session {
+        self.0.session()
+    }
+
+    fn compacting(&self, given: Compacting, stop: &Stop) -> Promise {
+        let (session, signal) = (self.now(), stop.signal());
+        let model = self.0.model.clone().filter(|_| !given.extractive);
+        promise(async move {
+            let options = CompactOptions {
+                model,
+                focus: given.focus,
+                most_seconds: given.most_seconds,
+                manual: true,
+                ..CompactOptions::default()
+            };
+            let done = session.compact(options, signal).await?;
+            text(&Done::from(done))
+        })
+    }
+
+    /// Does something that gives nothing back.
+    fn done<F>(&self, act: impl FnOnce(palimpsest_engine::Session) -> F) -> Promise
+    where
+        F: Future<Output = Result<(), palimpsest_engine::EngineError>> + 'static,
+    {
+        let work = act(self.now());
+        promise(async move {
+            work.await?;
+            Ok(String::new())
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Compacting {
+    focus: Option<String>,
+    /// A model is only asked if it takes no longer, in seconds.
+    most_seconds: Option<u32>,
+    /// Without the model, though there is one.
+    #[serde(default)]
+    extractive: bool,
+}
+
+#[derive(Serialize)]
+struct Done {
+    revision: u32,
+    report: palimpsest_core::run::RunReport,
+}
+
+impl From<Compacted> for Done {
+    fn from(done: Compacted) -> Self {
+        Self {
+            revision: done.revision,
+            report: done.report,
+        }
+    }
+}
+
+#[wasm_bindgen]
+impl Session {
+    /// Its identifier.
+    pub fn id(&self) -> String {
+        self.now().id().to_owned()
+    }
+
+    /// What its head says.
+    pub fn info(&self) -> String {
+        let session = self.now();
+        let head = session.head();
+        json!({
+            "id": session.id(), "title": head.title, "model": head.model, "window": head.window,
+            "policy": head.policy, "thinking": head.thinking, "mode": head.mode, "messages": head.messages,
+            "tokens": head.tokens, "revision": head.revision, "created": head.created, "updated": head.updated,
+            "continues": head.continues, "due": session.is_due(), "replying": session.is_replying(),
+            "compacting": session.is_compacting(),
+        })
+        .to_string()
+    }
+
+    /// Stores messages: their numbers. System lines before them become the system prompt.
+    pub fn append(&self, given: String, named: Option<String>) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let (system, said) = messages(&given, named.as_deref())?;
+            if !system.is_empty() && system != session.records().system {
+                session.set_system(&system).await?;
+            }
+            let seqs = if said.is_empty() {
+                Vec::new()
+            } else {
+                session.append_all(said).await?
+            };
+            text(&seqs)
+        })
+    }
+
+    /// The exact messages for the model, in a dialect.
+    pub fn window(&self, named: Option<String>) -> Result<String, JsValue> {
+        let window = self.now().window();
+        let dialect = dialect(named.as_deref(), &[])?;
+        let messages = dialect::to_values(&window.to_request(), dialect);
+        Ok(json!({"messages": messages, "tokens": window.tokens()}).to_string())
+    }
+
+    /// The budget report.
+    pub fn budget(&self) -> Result<String, JsValue> {
+        Ok(text(&self.now().budget())?)
+    }
+
+    /// The layers in the window, oldest first.
+    pub fn layers(&self) -> Result<String, JsValue> {
+        Ok(text(&self.now().layers())?)
+    }
+
+    /// What was said on the current path: the last `limit` messages before `before`.
+    pub fn history(&self, before: Option<u32>, limit: u32) -> Result<String, JsValue> {
+        let items = self.now().history(before, limit as usize);
+        let items: Vec<Value> = items.iter().map(item).collect();
+        Ok(text(&items)?)
+    }
+
+    /// Makes the window smaller.
+    pub fn compact(&self, given: &str, stop: &Stop) -> Result<Promise, JsValue> {
+        let given: Compacting = options(given)?;
+        Ok(self.compacting(given, stop))
+    }
+
+    /// The automatic compaction, if it is due: to be called after every reply.
+    pub fn tend(&self, stop: &Stop) -> Promise {
+        let (session, signal) = (self.now(), stop.signal());
+        let options = CompactOptions {
+            model: self.0.model.clone(),
+            ..CompactOptions::default()
+        };
+        promise(async move {
+            let done = session.tend(options, signal).await?;
+            text(&done.map(Done::from))
+        })
+    }
+
+    /// Takes the deterministic summary instead of waiting for the model.
+    #[wasm_bindgen(js_name = skipWait)]
+    pub fn skip_wait(&self) {
+        self.now().skip_wait();
+    }
+
+    /// What a compaction would do now.
+    pub fn preview(&self, focus: Option<String>) -> Result<String, JsValue> {
+        let preview = self.now().preview(focus).map_err(Failure::from)?;
+        Ok(text(&preview)?)
+    }
+
+    /// Takes the last compaction back.
+    pub fn undo(&self, show: bool) -> Promise {
+        self.done(move |session| async move { session.undo_with(if_over(show)).await })
+    }
+
+    /// Takes one layer off.
+    pub fn lift(&self, layer: u32, show: bool) -> Promise {
+        self.done(move |session| async move { session.lift_with(layer, if_over(show)).await })
+    }
+
+    /// System prompt, goal, pins, and what is proposed for the goal.
+    pub fn records(&self) -> Result<String, JsValue> {
+        Ok(text(&self.now().records())?)
+    }
+
+    /// Another system prompt.
+    #[wasm_bindgen(js_name = setSystem)]
+    pub fn set_system(&self, system: String) -> Promise {
+        self.done(move |session| async move {
+            let parts = PromptParts {
+                base: Some(system),
+                ..PromptParts::default()
+            };
+            session.set_prompt(parts).await
+        })
+    }
+
+    /// Begins a goal, or says it anew.
+    #[wasm_bindgen(js_name = describeGoal)]
+    pub fn describe_goal(&self, description: String) -> Promise {
+        self.done(move |session| async move { session.begin_goal(&description).await })
+    }
+
+    /// Another goal as JSON text, or none.
+    #[wasm_bindgen(js_name = setGoal)]
+    pub fn set_goal(&self, goal: Option<String>) -> Result<Promise, JsValue> {
+        let goal: Option<Goal> = goal.as_deref().map(options).transpose()?;
+        Ok(self.done(move |session| async move { session.set_goal(goal).await }))
+    }
+
+    /// Changes the goal.
+    #[wasm_bindgen(js_name = editGoal)]
+    pub fn edit_goal(&self, edit: &str) -> Result<Promise, JsValue> {
+        let edit: GoalEdit = options(edit)?;
+        Ok(self.done(move |session| async move { session.edit_goal(edit).await }))
+    }
+
+    /// Takes a proposal for the goal on, or declines it.
+    pub fn decide(&self, proposal: u32, accept: bool) -> Promise {
+        self.done(move |session| async move {
+            if accept {
+                session.accept_proposal(proposal).await.map(drop)
+            } else {
+                session.decline_proposal(proposal).await
+            }
+        })
+    }
+
+    /// Keeps a line word for word: its number.
+    pub fn pin(&self, line: String, decision: bool) -> Promise {
+        let session = self.now();
+        let kind = if decision {
+            PinKind::Decision
+        } else {
+            PinKind::Pin
+        };
+        promise(async move { text(&session.pin(kind, &line).await?) })
+    }
+
+    /// Takes a line out of the records.
+    pub fn unpin(&self, id: u32) -> Promise {
+        self.done(move |session| async move { session.unpin(id).await })
+    }
+
+    /// The snapshots, oldest first.
+    pub fn snapshots(&self) -> Result<String, JsValue> {
+        Ok(text(&self.now().snapshots())?)
+    }
+
+    /// Remembers the present under a name: the snapshot's number.
+    pub fn snapshot(&self, name: String) -> Promise {
+        let session = self.now();
+        promise(async move { text(&session.snapshot(&name).await?) })
+    }
+
+    /// Returns to a snapshot.
+    pub fn restore(&self, n: u32) -> Promise {
+        self.done(move |session| async move { session.restore(n).await })
+    }
+
+    /// Exempts a snapshot from pruning, or not any longer.
+    #[wasm_bindgen(js_name = pinSnapshot)]
+    pub fn pin_snapshot(&self, n: u32, pinned: bool) -> Promise {
+        self.done(move |session| async move { session.pin_snapshot(n, pinned).await })
+    }
+
+    /// Removes a snapshot.
+    #[wasm_bindgen(js_name = deleteSnapshot)]
+    pub fn delete_snapshot(&self, n: u32) -> Promise {
+        self.done(move |session| async move { session.delete_snapshot(n).await })
+    }
+
+    /// Passages that answer a question, the best first.
+    pub fn search(&self, query: &str, limit: u32) -> Result<String, JsValue> {
+        Ok(text(&crate::search::search(
+            &self.now(),
+            query,
+            limit as usize,
+        ))?)
+    }
+
+    /// The session as a file.
+    pub fn export(&self, format: &str) -> Result<Promise, JsValue> {
+        let format = match format {
+            "jsonl" => Format::JsonLines,
+            "markdown" => Format::Markdown,
+            "json" => Format::SessionJson,
+            _ => {
+                let why = format!("There is no format \"{format}\": jsonl, markdown or json.");
+                return Err(Failure::new("invalid_options", why).into());
+            }
+        };
+        let session = self.now();
+        Ok(promise(async move { Ok(session.export(format).await?) }))
+    }
+
+    /// A summary that the host is to write, if one is needed.
+    #[wasm_bindgen(js_name = nextJob)]
+    pub fn next_job(&self, manual: bool) -> Option<String> {
+        let job = self.now().next_job(manual)?;
+        let job = json!({"id": job.id, "system": job.system, "prompt": job.prompt, "targetTokens": job.target_tokens});
+        Some(job.to_string())
+    }
+
+    /// Commits what needed no summary of the host's.
+    #[wasm_bindgen(js_name = finishJobs)]
+    pub fn finish_jobs(&self) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let done = session.finish_jobs().await?;
+            text(&done.map(Done::from))
+        })
+    }
+
+    /// The host's summary, or nothing if it could not write one.
+    #[wasm_bindgen(js_name = completeJob)]
+    pub fn complete_job(&self, id: u32, written: Option<String>) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let done = session.complete_job(id, written).await?;
+            text(&done.map(Done::from))
+        })
+    }
+
+    /// Another model, window, policy.
+    #[wasm_bindgen(js_name = setModel)]
+    pub fn set_model(&self, model: String, window: u32, policy: String, thinking: bool) -> Promise {
+        self.done(move |session| async move {
+            session.set_model(&model, window, &policy, thinking).await
+        })
+    }
+
+    /// Stops what runs and hears nothing more. What has arrived is stored.
+    pub fn close(&self) {
+        let session = self.now();
+        session.off(self.0.session.borrow().1);
+        session.stop();
+        session.cancel_compaction();
+    }
+}
+
+const fn if_over(show: bool) -> IfOver {
+    if show { IfOver::Show } else { IfOver::Refuse }
+}
+
+fn item(item: &HistoryItem) -> Value {
+    let shown = match (item.covered_by, item.reduced) {
+        (Some(_), _) => json!("covered"),
+        (None, Some(kind)) => json!(kind),
+        (None, None) => json!("verbatim"),
+    };
+    let message = &item.message;
+    let seq: Seq = message.seq;
+    json!({
+        "seq": seq, "role": message.role, "parts": message.parts, "at": message.at, "tokens": item.tokens,
+        "shown": shown, "layer": item.covered_by, "branch": {"n": item.branch.0, "of": item.branch.1},
+    })
+}

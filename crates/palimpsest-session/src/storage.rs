@@ -1,0 +1,253 @@
+//! The host's storage behind the engine's port: its three calls, with JSON on both sides.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+
+use palimpsest_engine::ports::{
+    Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use wasm_bindgen_futures::JsFuture;
+
+use crate::host::Host;
+
+/// A store that the host keeps. Clones are the same store.
+#[derive(Debug, Clone)]
+pub(crate) struct HostStore {
+    host: Rc<Host>,
+    /// Who writes which session, among those who use this very store.
+    holders: Rc<RefCell<BTreeMap<String, Weak<Guard>>>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Claim<'a> {
+    session: &'a str,
+    take_over: bool,
+}
+
+#[derive(Deserialize)]
+struct Claimed {
+    epoch: u32,
+}
+
+#[derive(Serialize)]
+struct Holder<'a> {
+    session: &'a str,
+    epoch: u32,
+}
+
+#[derive(Serialize)]
+struct Write<'a> {
+    lease: Holder<'a>,
+    expect: Option<Expect>,
+    ops: &'a [Op],
+    durability: Durability,
+}
+
+/// What went wrong there.
+#[derive(Deserialize)]
+struct Refused {
+    code: String,
+    message: String,
+}
+
+impl From<Refused> for StoreError {
+    fn from(refused: Refused) -> Self {
+        let Refused { code, message } = refused;
+        match code.as_str() {
+            "session_busy" => Self::Busy,
+            "superseded" => Self::Superseded,
+            "row_exists" => Self::Exists(message),
+            "storage_quota" => Self::Quota,
+            "storage_newer" => Self::Newer,
+            "storage_unavailable" => Self::Unavailable(message),
+            "storage_corrupt" => Self::Corrupt(message),
+            _ => Self::Failed(message),
+        }
+    }
+}
+
+/// Gives a session back when the last lease of it is gone.
+#[derive(Debug)]
+struct Guard {
+    host: Rc<Host>,
+    session: String,
+    epoch: u32,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let holder = Holder {
+            session: &self.session,
+            epoch: self.epoch,
+        };
+        if let Ok(given) = serde_json::to_string(&holder) {
+            // a courtesy: nobody waits for it, and it does not reject
+            let _ = self.host.store("release", &given);
+        }
+    }
+}
+
+impl HostStore {
+    pub(crate) fn new(host: Rc<Host>) -> Self {
+        Self {
+            host,
+            holders: Rc::default(),
+        }
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        call: &'static str,
+        given: String,
+    ) -> Result<T, StoreError> {
+        let answer = JsFuture::from(self.host.store(call, &given)).await;
+        let text = answer.ok().and_then(|text| text.as_string());
+        read(call, text.as_deref())
+    }
+}
+
+fn read<T: DeserializeOwned>(call: &str, text: Option<&str>) -> Result<T, StoreError> {
+    let failed = |why: String| StoreError::Failed(format!("{call} of the storage {why}"));
+    let text = text.ok_or_else(|| failed("gave no answer".into()))?;
+    let read: Result<Result<T, Refused>, _> = serde_json::from_str(text);
+    read.map_err(|error| failed(format!("gave something else than it should: {error}")))?
+        .map_err(StoreError::from)
+}
+
+fn written(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+impl Store for HostStore {
+    fn claim<'a>(
+        &'a self,
+        session: &'a str,
+        take_over: bool,
+    ) -> LocalFuture<'a, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            let is_held = self
+                .holders
+                .borrow()
+                .get(session)
+                .is_some_and(|holder| holder.strong_count() > 0);
+            if is_held && !take_over {
+                return Err(StoreError::Busy);
+            }
+            let given = written(&Claim { session, take_over })?;
+            let claimed: Claimed = self.call("claim", given).await?;
+            let guard = Rc::new(Guard {
+                host: Rc::clone(&self.host),
+                session: session.to_owned(),
+                epoch: claimed.epoch,
+            });
+            let mut holders = self.holders.borrow_mut();
+            holders.retain(|_, holder| holder.strong_count() > 0);
+            holders.insert(session.to_owned(), Rc::downgrade(&guard));
+            let guard: Rc<dyn Any> = guard;
+            Ok(Lease {
+                session: session.to_owned(),
+                epoch: claimed.epoch,
+                guard: Some(guard),
+            })
+        })
+    }
+
+    fn read(&self, query: Query) -> LocalFuture<'_, Result<Vec<Row>, StoreError>> {
+        Box::pin(async move { self.call("read", written(&query)?).await })
+    }
+
+    fn apply<'a>(
+        &'a self,
+        lease: &'a Lease,
+        expect: Option<Expect>,
+        ops: Vec<Op>,
+        durability: Durability,
+    ) -> LocalFuture<'a, Result<Applied, StoreError>> {
+        Box::pin(async move {
+            let given = written(&Write {
+                lease: Holder {
+                    session: &lease.session,
+                    epoch: lease.epoch,
+                },
+                expect,
+                ops: &ops,
+                durability,
+            })?;
+            let _: serde::de::IgnoredAny = self.call("apply", given).await?;
+            Ok(Applied {
+                rows: ops.iter().filter(|op| op.is_write()).count() as u32,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use palimpsest_engine::ports::Table;
+
+    use super::*;
+
+    /// S5: what a storage answers is rows or a failure with a code; anything else is a failure, too.
+    #[test]
+    fn answers_are_read() {
+        let check = |text: Option<&str>, expected: Result<u32, &str>| {
+            let got: Result<Claimed, StoreError> = read("claim", text);
+            let got = got.map(|c| c.epoch).map_err(|e| e.code());
+            assert_eq!(got, expected, "{text:?}");
+        };
+        check(Some(r#"{"Ok":{"epoch":3}}"#), Ok(3));
+        for code in [
+            "session_busy",
+            "superseded",
+            "row_exists",
+            "storage_quota",
+            "storage_newer",
+            "storage_unavailable",
+            "storage_corrupt",
+            "storage_failed",
+        ] {
+            let text = format!(r#"{{"Err":{{"code":"{code}","message":"m"}}}}"#);
+            check(Some(&text), Err(code));
+        }
+        check(
+            Some(r#"{"Err":{"code":"EIO","message":"disk"}}"#),
+            Err("storage_failed"),
+        );
+        check(Some(r#"{"Ok":{}}"#), Err("storage_failed"));
+        check(None, Err("storage_failed"));
+    }
+
+    /// I6: a write crosses whole: who writes, what must hold, every operation, how sure it must be.
+    #[test]
+    fn a_write_is_one_text() {
+        let ops = vec![
+            Op::Add {
+                table: Table::Messages,
+                key: vec!["s".into(), 1.into()],
+                value: "{}".into(),
+            },
+            Op::DeletePrefix {
+                table: Table::Partials,
+                prefix: vec!["s".into()],
+            },
+        ];
+        let write = Write {
+            lease: Holder {
+                session: "s",
+                epoch: 2,
+            },
+            expect: Some(Expect { version: None }),
+            ops: &ops,
+            durability: Durability::Strict,
+        };
+        assert_eq!(
+            written(&write).unwrap(),
+            r#"{"lease":{"session":"s","epoch":2},"expect":{"version":null},"ops":[{"op":"add","table":"messages","key":["s",1],"value":"{}"},{"op":"delete_prefix","table":"partials","prefix":["s"]}],"durability":"strict"}"#
+        );
+    }
+}

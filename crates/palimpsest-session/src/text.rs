@@ -1,0 +1,101 @@
+//! Everything structured crosses as JSON text, in both directions.
+
+use std::pin::Pin;
+
+use js_sys::Promise;
+use palimpsest_core::dialect::{self, Dialect, Parsed};
+use palimpsest_core::message::Origin;
+use palimpsest_engine::session::NewMessage;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::future_to_promise;
+
+use crate::error::Failure;
+
+/// Something of ours as text.
+pub(crate) fn text(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| Failure::new("bad_input", error.to_string()))
+}
+
+/// What a caller wrote as options.
+pub(crate) fn options<T: DeserializeOwned>(json: &str) -> Result<T, Failure> {
+    serde_json::from_str(json).map_err(|error| {
+        Failure::new(
+            "invalid_options",
+            format!("The options cannot be used: {error}."),
+        )
+    })
+}
+
+/// The dialect of that name; what a list looks like where none is named.
+pub(crate) fn dialect(name: Option<&str>, values: &[Value]) -> Result<Dialect, Failure> {
+    Ok(match name {
+        Some(name) => Dialect::named(name)?,
+        None => dialect::detect(values).unwrap_or(Dialect::OpenAi),
+    })
+}
+
+/// A caller's messages: their system lines and the rest, ready to be said.
+pub(crate) fn messages(
+    json: &str,
+    name: Option<&str>,
+) -> Result<(String, Vec<NewMessage>), Failure> {
+    let values: Vec<Value> = serde_json::from_str(json).map_err(|error| {
+        Failure::new(
+            "bad_input",
+            format!("The messages are not JSON that can be read: {error}."),
+        )
+    })?;
+    let parsed: Parsed = dialect::parse(&values, dialect(name, &values)?, Origin::Host)?;
+    let system = parsed.system_text();
+    let said = parsed.messages.into_iter().map(|from| NewMessage {
+        role: from.message.role,
+        origin: from.message.origin,
+        parts: from.message.parts,
+        at: from.message.at,
+    });
+    Ok((system, said.collect()))
+}
+
+/// Work that JavaScript waits for. Boxed first, so that the machinery around it is there once.
+pub(crate) fn promise(work: impl Future<Output = Result<String, Failure>> + 'static) -> Promise {
+    let work: Pin<Box<dyn Future<Output = Result<String, Failure>>>> = Box::pin(work);
+    future_to_promise(async move { Ok(JsValue::from(work.await?)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use palimpsest_core::message::{Part, Role};
+
+    use super::*;
+
+    /// I3: messages of any dialect become what was said; system lines before them are the system prompt.
+    #[test]
+    fn any_dialect_is_read() {
+        let check = |json: &str, name: Option<&str>, expected: (&str, &[Role])| {
+            let (system, said) = messages(json, name).unwrap();
+            let roles: Vec<Role> = said.iter().map(|m| m.role).collect();
+            assert_eq!((system.as_str(), roles.as_slice()), expected, "{json}");
+        };
+        check(
+            r#"[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}]"#,
+            None,
+            ("Be brief.", &[Role::User]),
+        );
+        check(
+            r#"[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{}}]},
+                {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"text"}]}]"#,
+            Some("anthropic"),
+            ("", &[Role::Assistant, Role::Tool]),
+        );
+        let (_, said) = messages(r#"[{"role":"user","content":"Hello"}]"#, None).unwrap();
+        assert_eq!(said[0].parts, [Part::text("Hello")]);
+        assert_eq!(messages("7", None).unwrap_err().code(), "bad_input");
+        assert_eq!(
+            messages("[]", Some("klingon")).unwrap_err().code(),
+            "bad_input"
+        );
+    }
+}

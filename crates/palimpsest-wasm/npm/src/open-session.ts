@@ -1,0 +1,86 @@
+// The sessions' own module: loaded when it is needed.
+
+import start, * as exports from "./wasm/palimpsest_session.js";
+import { PalimpsestError } from "./errors.js";
+import { written } from "./json.js";
+import type { Address, ChatPiece, ChatRequest } from "./language-model.js";
+import { addressOf } from "./language-model.js";
+import { LiveSession } from "./live-session.js";
+import { camel, check, snake } from "./options.js";
+import { instance } from "./runtime.js";
+import type { Session, SessionOptions } from "./session.js";
+import { raced, SessionHost } from "./session-host.js";
+import { policyText, size, withCause } from "./session-options.js";
+
+const module = /* @__PURE__ */ instance(start, exports, "initSession()");
+
+/** Starts the module. */
+export const load = module.load;
+
+const KNOWN = [
+  "id", "model", "window", "policy", "store", "database", "llm", "tools", "system", "title", "thinking", "mode", "settings", "takeOver",
+  "onEvent", "signal",
+];
+
+/** Opens a session; the module is started from `source` if it is not there yet. */
+export async function open(options: SessionOptions, source: () => Promise<BufferSource | WebAssembly.Module>): Promise<Session> {
+  if (typeof options !== "object" || options === null) {
+    throw new PalimpsestError("invalid_options", 'Expected options with a model: { model: "llama3.2:3b" }.');
+  }
+  check(options, KNOWN);
+  const { llm, store = "memory", policy, settings, window, tools, onEvent, signal, ...plain } = options;
+  signal?.throwIfAborted();
+  if (typeof plain.model !== "string") throw new PalimpsestError("invalid_options", "`model` must be the model's name.");
+  if (window !== undefined) size(window);
+  const address = llm === undefined ? undefined : addressOf(llm);
+  if (llm !== undefined && typeof llm.chat !== "function") {
+    throw new PalimpsestError("invalid_options", "`llm` must be ollama(), openai(), or an object with a function `chat`.");
+  }
+  const storage = typeof store === "object" ? store : undefined;
+  for (const call of storage === undefined ? [] : (["claim", "read", "apply"] as const)) {
+    if (typeof storage?.[call] !== "function") throw new PalimpsestError("invalid_options", `A storage needs a function \`${call}\`.`);
+  }
+  const given = written({
+    ...plain,
+    window,
+    store: storage === undefined ? store : "host",
+    client: llm !== undefined && address === undefined,
+    server: address,
+    policy: policyText(policy),
+    settings: snake(settings),
+  });
+  await load(source);
+  const host = new SessionHost(llm, storage);
+  if (onEvent !== undefined) host.listen("*", onEvent);
+  const opening = module.call("openSession()", (exports) => exports.open(given, host));
+  try {
+    const inner = await (signal === undefined ? opening : raced(opening, signal));
+    return new LiveSession(inner, module, host, tools);
+  } catch (error) {
+    // what opens after the signal is given back at once
+    opening.then((late) => { late.close(); late.free(); }, () => {});
+    throw withCause(module.own(error), host);
+  }
+}
+
+/** Asks a server without a session. */
+export async function* chat(address: Address, request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatPiece, void> {
+  signal.throwIfAborted();
+  const server = module.call("chat()", (exports) => new exports.Server(written(address)));
+  const answer = module.call("chat()", () => server.chat(written(request)));
+  const end = (): void => answer.stop();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    for (;;) {
+      const text = (await answer.next()) as string | undefined;
+      if (text === undefined) return;
+      yield camel(JSON.parse(text)) as ChatPiece;
+    }
+  } catch (error) {
+    throw signal.aborted ? signal.reason : module.own(error);
+  } finally {
+    signal.removeEventListener("abort", end);
+    answer.free();
+    server.free();
+  }
+}

@@ -1,0 +1,27 @@
+// What opening a session and changing it share.
+
+import { PalimpsestError } from "./errors.js";
+import { written } from "./json.js";
+import { snake } from "./options.js";
+import type { SessionOptions } from "./session.js";
+import type { SessionHost } from "./session-host.js";
+
+/** A policy as the engine keeps it: a name, or the JSON text of the rules. */
+export function policyText(policy: SessionOptions["policy"]): string | undefined {
+  return typeof policy === "object" ? written(snake(policy)) : policy;
+}
+
+/** Refuses what is no number of tokens. */
+export function size(window: unknown): void {
+  if (typeof window === "number" && Number.isInteger(window) && window > 0 && window < 2 ** 32) return;
+  throw new PalimpsestError("invalid_window", `A window of ${String(window)} tokens is not possible: it must be a whole number above 0.`);
+}
+
+/** A failure of the storage with what the storage itself threw. */
+export function withCause(error: unknown, host: SessionHost): unknown {
+  if (error instanceof PalimpsestError && error.code === "storage_failed" && host.lost !== undefined) {
+    error.cause = host.lost;
+    host.lost = undefined;
+  }
+  return error;
+}

@@ -1,0 +1,671 @@
+// Sessions: what they are, without the code behind them, which is loaded when one is opened.
+
+import type { Goal, Policy, PolicyName } from "./compact.js";
+import type { LanguageModel } from "./language-model.js";
+import type { StorageAdapter } from "./storage.js";
+import type { Count } from "./tokenizer.js";
+import type { Dialect } from "./validate.js";
+
+/** Settings of a session. Each one may be left out. */
+export interface SessionSettings {
+  /** Whether covered passages are quoted when a message asks for them. */
+  recall?: boolean;
+  /** When and how the window is made smaller. */
+  compression?: {
+    /** Whether it happens on its own. Without, a message that does not fit is refused. */
+    enabled?: boolean;
+    /** By a summary, or by a line that says how much was left out. */
+    strategy?: "summarise" | "truncate";
+    /** Tokens of the end that stay as they were said. */
+    preserveRecent?: number;
+    /** Messages of the end that stay as they were said, instead of tokens. */
+    preserveCount?: number;
+    /** The most tokens a new summary takes. */
+    summaryMaxTokens?: number;
+    /** The model that writes summaries; the session's own if not said. */
+    summaryModel?: string;
+    /** How often a summary is asked for when the server is busy. */
+    attempts?: number;
+    /** The share of the room at which it happens, above 0 and at most 1. */
+    triggerAt?: number;
+    /** Tokens that offloading must free, or older text is summarised too. */
+    triggerThreshold?: number;
+  };
+  /** When positions to return to are noted. */
+  snapshots?: { enabled?: boolean; autoCreate?: boolean; autoThreshold?: number };
+  /** When the conversation goes on in a new session. */
+  rollover?: { enabled?: boolean; smallModelCompactions?: number };
+  /** Tools of palimpsest's own, answered inside `send`, and their names. */
+  tools?: {
+    enabled?: boolean;
+    recall?: string;
+    searchHistory?: string;
+    compressToCheckpoint?: string;
+    activateSkills?: string;
+    deactivateSkills?: string;
+  };
+}
+
+/** How to open a session. */
+export interface SessionOptions {
+  /** Which one: it is opened if the store has it, else made. A fresh identifier if not said. */
+  id?: string;
+  /** The model's name, as its server knows it. */
+  model: string;
+  /** The model's context window in tokens; for a new session 8,192 if not said. */
+  window?: number;
+  /** When and how the window is made smaller; `balanced` if not said. */
+  policy?: PolicyName | Policy;
+  /**
+   * Where it is kept: `memory` (gone when it is closed) if not said, the browser's `indexeddb`, or a storage of yours.
+   */
+  store?: "indexeddb" | "memory" | StorageAdapter;
+  /** The name of the database in IndexedDB; `palimpsest` if not said, which is the chat app's too. */
+  database?: string;
+  /** Who answers, and writes summaries. Without one, {@link Session.send} is refused and summaries are extractive. */
+  llm?: LanguageModel;
+  /** Tool definitions that go with every request. */
+  tools?: readonly unknown[];
+  /** The system prompt. */
+  system?: string;
+  /** Its title; the beginning of the first message if not said. */
+  title?: string;
+  /** The model thinks before it answers: more is kept free. */
+  thinking?: boolean;
+  /** What kind of work the conversation is. */
+  mode?: "developer" | "planning" | "debugger" | "assistant";
+  /** Settings that differ from the defaults. An unknown one is refused with the nearest name. */
+  settings?: SessionSettings;
+  /** Take it from another tab or program that writes it. That one is refused from then on. */
+  takeOver?: boolean;
+  /** Hears of everything that happens to it. */
+  onEvent?: (event: SessionEvent) => void;
+  /** Ends the opening. */
+  signal?: AbortSignal;
+}
+
+/** What a compaction did. All sizes are tokens; messages are named by their numbers. */
+export interface CompactionReport {
+  /** The window before. */
+  before: number;
+  /** The window after. */
+  after: number;
+  /** The new layer, if one was written. */
+  layer?: number;
+  /** What the new layer covers. */
+  covers: { from: number; to: number }[];
+  /** How many messages that is. */
+  messages: number;
+  /** Tokens of those messages. */
+  coveredTokens: number;
+  /** The user's messages that stand word for word beside the layer. */
+  quoted: number[];
+  /** Facts found in the new window ÷ facts of what was covered. */
+  retention: number;
+  /** Facts that the new window does not hold. */
+  dropped: string[];
+  /** Tokens the model has to read again. */
+  reread: number;
+  /** Messages that are still shown. */
+  preserved: number;
+  /** What each pass shed. */
+  passes?: { pass: string; messages: number; tokens: number }[];
+  /** What was done beside summarising. */
+  adjustments: string[];
+  /** Whether somebody asked for it. */
+  manual: boolean;
+  /** How long it took, in milliseconds. */
+  took?: number;
+}
+
+/** A compaction that was committed. */
+export interface Compaction {
+  /** The revision it made. */
+  revision: number;
+  /** What it did. */
+  report: CompactionReport;
+}
+
+/** What a compaction would do. All sizes are tokens. */
+export interface CompactionPreview {
+  /** The window now. */
+  before: number;
+  /** About what it would be. */
+  after: number;
+  /** What would be covered, by the numbers of messages. */
+  covers: { from: number; to: number }[];
+  /** How many messages that is. */
+  messages: number;
+  /** Tokens of those messages: what a summariser has to read. */
+  coveredTokens: number;
+  /** The most the new layer takes. */
+  layerTokens: number;
+  /** What the passes before it would shed. */
+  passes?: { pass: string; messages: number; tokens: number }[];
+}
+
+/** How big the window is and what it holds. All sizes are tokens. */
+export interface SessionBudget {
+  /** The window asked for. */
+  window: number;
+  /** Free for the answer. */
+  reserve: number;
+  /** Free because counts may be off. */
+  margin: number;
+  /** What a sent window may hold. */
+  limit: number;
+  /** What it holds now. */
+  used: Count;
+  /** System prompt, tools, records and layers. */
+  fixed: number;
+  /** What the conversation may take. */
+  available: number;
+  /** What the conversation takes. */
+  conversation: number;
+  /** What no compaction may shrink. */
+  floor: number;
+  /** Where the automatic compaction starts. */
+  trigger: number;
+  /** What a compaction aims at. */
+  target: number;
+  /** Tokens until the trigger. */
+  untilTrigger: number;
+  /** Tokens until the limit. */
+  free: number;
+  /** Tokens past the limit. */
+  over: number;
+  /** What stands in it, in order. */
+  segments: {
+    kind: "system" | "tools" | "goal" | "pins" | "layer" | "quoted" | "recalled" | "user" | "assistant" | "tool" | "draft";
+    /** The layer's number. */
+    id?: number;
+    count: Count;
+  }[];
+}
+
+/** Everything that can happen to a session, by name. */
+export interface SessionEvents {
+  /** A message was stored. */
+  "message-added": { seq: number };
+  /** A compaction goes on. */
+  compressing: { stage: "identify" | "prepare" | "summarize" | "checkpoint" | "update" | "verify"; written: number; of: number };
+  /** A compaction was committed. */
+  compressed: Compaction;
+  /** A compaction changed nothing. */
+  "compression-skipped": { code: string; message: string };
+  /** A compaction failed. Nothing changed. */
+  "compression-error": { code: string; message: string };
+  /** A layer was written. */
+  "checkpoint-created": { layer: number };
+  /** A layer got shorter. */
+  "checkpoint-aged": { from: number; to: number };
+  /** A snapshot was made. */
+  "snapshot-created": { snapshot: number; automatic: boolean };
+  /** A snapshot was made without anybody asking for it. */
+  "auto-snapshot-created": { snapshot: number; purpose: SessionSnapshot["purpose"] };
+  /** A snapshot could not be made, restored or removed. */
+  "snapshot-error": { code: string; message: string };
+  /** A snapshot was restored. */
+  "snapshot-restored": { snapshot: number };
+  /** The conversation goes on in another session, which starts from notes: this object is that session now. */
+  "rollover-complete": { session: string; notes: number };
+  /** A large tool result is shown as a reference. */
+  offloaded: { seq: number; freed: number };
+  /** A message that was shown in a shorter form is shown as it was said. */
+  restored: { seq: number };
+  /** Changes of the goal wait for a decision, or one was decided. */
+  "proposals-changed": { pending: number };
+  /** Skills were switched on or off. */
+  "skills-changed": { activated: string[]; deactivated: string[] };
+  /** Another revision is shown. */
+  "view-changed": { revision: number };
+  /** Old passages were quoted for the last message. */
+  recalled: { seqs: number[] };
+  /** The window's numbers changed. */
+  "budget-changed": { tokens: number; trigger: number; limit: number };
+  /** The server read less of the prompt than was sent. */
+  "prompt-truncated": { sent: number; read: number };
+  /** Something the user should know. */
+  warning: { code: string; message: string };
+  /** Something happened to the database from outside. */
+  "storage-changed": { what: "blocked" | "upgraded" | "deleted" | "lost" | "reopened" | "taken-over" | "changed" };
+}
+
+/** Something that happened to a session. */
+export type SessionEvent = { [Name in keyof SessionEvents]: { type: Name } & SessionEvents[Name] }[keyof SessionEvents];
+
+/** A step of a reply. */
+export type SendChunk =
+  /** The user's message is stored, under this number. */
+  | { type: "stored"; seq: number }
+  /** The window is made smaller first. */
+  | { type: "waiting" }
+  | { type: "text"; text: string }
+  | { type: "thinking"; text: string }
+  | { type: "tool_call"; id: string; name: string; arguments: string }
+  /** A tool runs. */
+  | { type: "tool"; name: string }
+  | ({ type: "usage" } & Usage)
+  /** An answer of the model is complete. After tool calls another one follows. */
+  | { type: "done"; reason: FinishReason };
+
+/** Why an answer ended. */
+export type FinishReason = "stop" | "length" | "tool_calls" | "load" | "other";
+
+/** What the server says it read and wrote, in tokens and milliseconds. */
+export interface Usage {
+  promptTokens?: number | null;
+  completionTokens?: number | null;
+  promptMs?: number | null;
+  completionMs?: number | null;
+}
+
+/** A finished reply. */
+export interface Reply {
+  /** Its message's number. */
+  seq: number;
+  /** Its text. */
+  text: string;
+  /** What the server read and wrote for it. */
+  usage: Usage;
+  /** Why it ended. */
+  reason: FinishReason;
+  /** Whether it was stopped: what had arrived is stored. */
+  stopped: boolean;
+  /** The session it was given in: another one after a rollover. */
+  session: string;
+}
+
+/** A reply that comes in: iterate over it once, or wait for the whole. It goes on whether anybody looks or not. */
+export interface SendStream extends AsyncIterable<SendChunk> {
+  /** The finished reply. */
+  reply(): Promise<Reply>;
+  /** The text of the finished reply. */
+  text(): Promise<string>;
+  /** Stops it. What has arrived is stored, and the reply is finished. Leaving the loop early does the same. */
+  stop(): void;
+}
+
+/** How to send. */
+export interface SendOptions {
+  /** Stops the reply: what has arrived is stored, and the iteration ends with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /** Tool definitions instead of the session's. */
+  tools?: readonly unknown[];
+  /** Sampling temperature. */
+  temperature?: number;
+  /** Whether a thinking model thinks. */
+  think?: boolean;
+}
+
+/** A tool that the model asks for. */
+export interface ToolCall {
+  name: string;
+  /** The arguments as the model wrote them: JSON text, most of the time. */
+  arguments: string;
+}
+
+/** A message of the session, and how it is shown to the model. */
+export interface HistoryItem {
+  /** Its number. */
+  seq: number;
+  role: "system" | "user" | "assistant" | "tool";
+  /** What was said. */
+  parts: (
+    | { type: "text" | "thinking"; text: string }
+    | { type: "tool_call"; id: string; name: string; arguments: string }
+    | { type: "tool_result"; call: string; name?: string; text: string; error?: boolean }
+    | { type: "image"; name: string; mediaType: string; data: string; tokens?: number }
+    | { type: "file"; name: string; text: string }
+  )[];
+  /** When, in milliseconds since 1970. */
+  at: number;
+  /** Tokens as it was said. */
+  tokens: number;
+  /** How the model sees it: as it was said, covered by a layer, or in a shorter form. */
+  shown: "verbatim" | "covered" | "condensed" | "stripped" | "offloaded" | "excerpt";
+  /** The layer that covers it. */
+  layer: number | null;
+  /** Which of its versions it is, and how many there are. */
+  branch: { n: number; of: number };
+}
+
+/** A layer in the window. All sizes are tokens. */
+export interface SessionLayer {
+  id: number;
+  /** The messages it stands for. */
+  covers: { from: number; to: number }[];
+  /** The summary. */
+  summary: string;
+  /** Facts carried along word for word because the summary missed them. */
+  ledger: string[];
+  tokens: number;
+  /** Tokens of what it covers. */
+  originalTokens: number;
+  /** How many messages it covers. */
+  messages: number;
+  /** 3 as first written, 2 and 1 as it gets shorter with age. */
+  level: 1 | 2 | 3;
+  /** Who wrote it. */
+  author: { by: "model"; name: string } | { by: "extractive" } | { by: "fallback"; reason: string };
+  /** Facts that are in no part of the window any more. */
+  dropped: string[];
+}
+
+/** A position to return to. */
+export interface SessionSnapshot {
+  n: number;
+  /** Empty for those that were made on their own. */
+  name: string;
+  purpose: "recovery" | "rollback" | "emergency";
+  /** When, in milliseconds since 1970. */
+  at: number;
+  /** Tokens of the window then. */
+  tokens: number;
+  /** Messages then. */
+  messages: number;
+  /** Layers then. */
+  layers: number;
+  /** Whether it is kept however many follow. */
+  pinned: boolean;
+}
+
+/** A line that is kept word for word. */
+export interface SessionPin {
+  id: number;
+  /** Pinned by you, a demand found in the user's words, or a decision. */
+  kind: "pin" | "constraint" | "decision";
+  /** The message a demand was said in. */
+  from?: number;
+  text: string;
+}
+
+/** A passage that was found. */
+export interface SearchHit {
+  /** The message. */
+  seq: number;
+  role: HistoryItem["role"];
+  text: string;
+  /** How well it answers; comparable within one search. */
+  score: number;
+  /** The layer that covers the message, if one does. */
+  layer: number | null;
+}
+
+/** A summary that you write, with a model of your own. */
+export interface SessionJob {
+  id: number;
+  /** The system message for your model. */
+  system: string;
+  /** The user message for your model. */
+  prompt: string;
+  /** Tokens the summary should have at most. */
+  targetTokens: number;
+}
+
+/** What a session is. */
+export interface SessionInfo {
+  id: string;
+  title: string;
+  model: string;
+  window: number;
+  policy: string;
+  thinking: boolean;
+  mode: string;
+  /** Messages on the current path. */
+  messages: number;
+  /** Tokens of the window at the last change. */
+  tokens: number;
+  /** The revision that is shown. */
+  revision: number;
+  /** Milliseconds since 1970. */
+  created: number;
+  /** Milliseconds since 1970. */
+  updated: number;
+  /** The session this one goes on from. */
+  continues: string | null;
+  /** Whether the policy asks for a compaction now. */
+  due: boolean;
+  /** Whether a reply comes in. */
+  replying: boolean;
+  /** Whether a compaction runs. */
+  compacting: boolean;
+}
+
+/** A change of a goal. Items are named by their numbers. */
+export type GoalEdit =
+  | { edit: "describe"; text: string }
+  | { edit: "prioritise"; priority: NonNullable<Goal["priority"]> }
+  | { edit: "set-status"; status: NonNullable<Goal["status"]> }
+  | { edit: "add-milestone"; text: string; state?: "pending" | "in-progress" | "completed" }
+  | { edit: "set-milestone"; id: number; state: "pending" | "in-progress" | "completed" }
+  | { edit: "add-decision"; text: string; rationale?: string; kind?: "general" | "architecture"; locked?: boolean }
+  | { edit: "lock-decision"; id: number; locked: boolean }
+  | { edit: "record-artifact"; path: string; action: "created" | "modified" | "deleted"; kind?: string }
+  | { edit: "add-next-step" | "add-blocker"; text: string }
+  | { edit: "reword"; id: number; text: string }
+  | { edit: "remove"; id: number };
+
+/** A change of the goal that a summary proposed. Nothing changes before you decide. */
+export interface GoalProposal {
+  id: number;
+  /** The messages that are said to show it. */
+  cites: number[];
+  /** What is proposed. */
+  readonly [field: string]: unknown;
+}
+
+/**
+ * One conversation: everything that was said, and the window that a model sees of it. Nothing that was said is ever
+ * changed; every compaction can be undone, every layer lifted. Made by `openSession`.
+ *
+ * Close it: `await session.close()`, or `await using session = await openSession(…)`. After that every call is refused
+ * with the code `closed`.
+ *
+ * @example
+ * ```ts
+ * import { openSession } from "palimpsest";
+ *
+ * await using session = await openSession({ model: "any", window: 4096 });
+ * session.on("compressed", ({ report }) => console.log(`${report.before} → ${report.after} tokens`));
+ * await session.append([
+ *   { role: "user", content: "I never fly. Plan two weeks in Japan." },
+ *   { role: "assistant", content: "Then let us look at ferries and trains." },
+ * ]);
+ * const { messages, tokens } = session.window(); // what to send
+ * console.log(messages.length, tokens <= session.budget().limit); // 2 true
+ * ```
+ */
+export interface Session {
+  /** Its identifier. */
+  readonly id: string;
+  /** What it is. */
+  readonly info: SessionInfo;
+
+  /**
+   * Stores what was said elsewhere: messages in any dialect, one, or the user's words as text. System lines before the
+   * first message become the system prompt. All of them are stored or none.
+   *
+   * @returns the messages' numbers.
+   * @throws `message_too_large` if a message of the user's fits in no window; `bad_input`.
+   */
+  append(messages: string | object | readonly object[], options?: { dialect?: Dialect; signal?: AbortSignal | undefined }): Promise<number[]>;
+
+  /**
+   * Answers the tools that the model asks for. What the handler returns is the result (text as it is, anything else as
+   * JSON); what it throws is shown to the model as a failed call. Without a handler a tool call ends the turn: store the
+   * result with {@link Session.append}, and go on with {@link Session.reply}.
+   *
+   * @returns what takes the handler away again.
+   */
+  onToolCall(handler: (call: ToolCall, signal: AbortSignal) => unknown): () => void;
+
+  /**
+   * Says something and streams the reply. The message is stored before the model is asked; the window is made to fit
+   * before; the reply is stored; and after it the automatic compaction runs in the background, if it is due.
+   *
+   * @throws `no_model` without an `llm`; `busy` while another reply comes in; a model's failure, with its code; what
+   * your own client threw, as it is.
+   *
+   * @example
+   * ```ts
+   * import { ollama, openSession } from "palimpsest";
+   *
+   * await using session = await openSession({ model: "llama3.2:3b", llm: ollama() });
+   * const stop = new AbortController();
+   * for await (const chunk of session.send("Tell me a story.", { signal: stop.signal })) {
+   *   if (chunk.type === "text") console.log(chunk.text);
+   * }
+   * const { usage } = await session.send("A shorter one.").reply();
+   * console.log(usage.promptTokens);
+   * ```
+   */
+  send(message: string | object, options?: SendOptions & { dialect?: Dialect }): SendStream;
+
+  /** Lets the model answer what stands at the end: after {@link Session.append}, or a reply that broke off. */
+  reply(options?: SendOptions): SendStream;
+
+  /** The exact messages for the model, in a dialect: to send them with a client of your own. */
+  window(dialect?: Dialect): { messages: ChatMessageLike[]; tokens: number };
+
+  /** How big the window is and what it holds. */
+  budget(): SessionBudget;
+
+  /** The layers in the window, oldest first. */
+  layers(): SessionLayer[];
+
+  /** What was said, oldest first: the last `limit` messages (all if not said) before the one with the number `before`. */
+  history(options?: { before?: number; limit?: number }): HistoryItem[];
+
+  /**
+   * Makes the window smaller now. Either one revision is committed or nothing changes.
+   *
+   * @throws `nothing_to_compress`, `not_worth`, `cannot_fit`, `model_failed`; the signal's reason.
+   */
+  compact(options?: {
+    /** What the summary should dwell on. */
+    focus?: string;
+    /** The model is only asked if it takes no longer, as measured; in seconds. */
+    mostSeconds?: number;
+    /** The extractive summariser instead of the model. */
+    extractive?: boolean;
+    signal?: AbortSignal | undefined;
+  }): Promise<Compaction>;
+
+  /** Takes the extractive summary instead of waiting for the model any longer. */
+  skipWait(): void;
+
+  /** What a compaction would do now. Asks no model and changes nothing. */
+  preview(options?: { focus?: string }): Promise<CompactionPreview>;
+
+  /**
+   * Takes the last compaction back.
+   *
+   * @throws `nothing_to_undo`; `would_not_fit` with {@link PalimpsestError.choices}, unless `ifOver` is `show`: then the
+   * next message compacts first.
+   */
+  undo(options?: { ifOver?: "refuse" | "show" }): Promise<void>;
+
+  /** Takes one layer off: what it covers is shown as it was said. Refused as {@link Session.undo} is. */
+  lift(layer: number, options?: { ifOver?: "refuse" | "show" }): Promise<void>;
+
+  /** The system prompt. */
+  readonly system: string;
+
+  /** Another system prompt. */
+  setSystem(system: string): Promise<void>;
+
+  /** Another model, window or policy. What does not fit any more is compacted at the next message. */
+  setModel(change: { model?: string; window?: number; policy?: PolicyName | Policy; thinking?: boolean }): Promise<void>;
+
+  /** What the conversation is to reach: never summarised. */
+  readonly goals: {
+    /** The goal, if there is one. */
+    current(): (Goal & { readonly [field: string]: unknown }) | null;
+    /** Another goal; words alone begin one, or say it anew; `null` for none. */
+    set(goal: Goal | string | null): Promise<void>;
+    /** Changes it. */
+    edit(edit: GoalEdit): Promise<void>;
+    /** What summaries proposed, and nobody has decided on. */
+    proposals(): GoalProposal[];
+    /** Takes a proposal on. */
+    accept(proposal: number): Promise<void>;
+    /** Declines a proposal: it is not made again. */
+    decline(proposal: number): Promise<void>;
+  };
+
+  /** Lines that are kept word for word. */
+  readonly pins: {
+    /** All of them, oldest first. */
+    list(): SessionPin[];
+    /** Keeps a line. Its number. */
+    add(line: string, kind?: "pin" | "decision"): Promise<number>;
+    /** Takes one out. What was said stays said. */
+    remove(id: number): Promise<void>;
+  };
+
+  /** Positions to return to. */
+  readonly snapshots: {
+    /** All of them, oldest first. */
+    list(): SessionSnapshot[];
+    /** Remembers the present. Its number. */
+    create(name: string): Promise<number>;
+    /** Returns to one. What was said since stays on its own branch. */
+    restore(n: number): Promise<void>;
+    /** Keeps one however many follow, or not any longer. */
+    pin(n: number, pinned?: boolean): Promise<void>;
+    /** Removes one. Nothing that was said goes with it. */
+    remove(n: number): Promise<void>;
+  };
+
+  /** Passages of everything that was said, the best first. */
+  search(query: string, options?: { limit?: number }): SearchHit[];
+
+  /** The session as a file: `jsonl` with everything, `markdown` to read, `json`. */
+  export(format?: "jsonl" | "markdown" | "json"): Promise<string>;
+
+  /**
+   * A summary that is to be written by a model of yours: `null` if no compaction is due (or, with `manual`, possible).
+   * Give the answer to {@link Session.completeJob}, then ask again. A compaction that needs no summary is committed in the
+   * background, which `compressed` tells.
+   *
+   * @example
+   * ```ts
+   * import { openSession, type SessionJob } from "palimpsest";
+   *
+   * declare function askMyModel(job: SessionJob): Promise<string>;
+   * await using session = await openSession({ model: "mine", window: 4096 });
+   * for (let job = session.nextJob(); job; job = session.nextJob()) {
+   *   await session.completeJob(job.id, await askMyModel(job));
+   * }
+   * ```
+   */
+  nextJob(options?: { manual?: boolean }): SessionJob | null;
+
+  /**
+   * The summary for a job, or `null` if there is none: then the extractive one is taken.
+   *
+   * @returns what was committed, if this was the last summary it needed.
+   */
+  completeJob(id: number, summary: string | null): Promise<Compaction | null>;
+
+  /** Listens to one kind of event, or with `*` to all. @returns what ends it. */
+  on<Name extends keyof SessionEvents>(type: Name, listener: (event: { type: Name } & SessionEvents[Name]) => void): () => void;
+  on(type: "*", listener: (event: SessionEvent) => void): () => void;
+
+  /** Stops what runs (what has arrived of a reply is stored), waits for it, and gives the memory and the storage back. */
+  close(): Promise<void>;
+
+  /** As {@link Session.close}. */
+  [Symbol.asyncDispose](): Promise<void>;
+
+  /** As {@link Session.close}, without waiting. */
+  [Symbol.dispose](): void;
+}
+
+/** A message in whatever dialect was asked for. */
+export interface ChatMessageLike {
+  role: string;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  [field: string]: any;
+}

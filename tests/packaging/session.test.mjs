@@ -1,0 +1,520 @@
+// Sessions of the tarball in Node: with a fake Ollama, a client of the test's own, and a storage of its own.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { startFake } from "../ollama/fake.mjs";
+import { install, remove, root, runAsync } from "./consumer.mjs";
+
+let folder;
+before(() => {
+  folder = install();
+  fs.copyFileSync(path.join(root, "crates/palimpsest-session/testing/storage.js"), path.join(folder, "storage.js"));
+});
+after(() => remove(folder));
+
+/** Runs a script that finds what it needs in scope, and gives back what `out` holds at its end. */
+const run = (script) => runAsync(folder, `
+  import { ollama, openai, openSession } from "palimpsest";
+  import { memoryStorage } from "./storage.js";
+  const talk = (n) => Array.from({ length: n }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: \`Message \${i}: parcel \${1000 + i} weighs \${i} kg and goes to gate \${i % 9}, never to the neighbour.\` }));
+  const code = (f) => { try { return f(); } catch (e) { return e.name === "PalimpsestError" ? e.code : String(e); } };
+  const failed = (promise) => promise.then(() => "done", (e) => (e?.name === "PalimpsestError" ? e.code : String(e)));
+  const out = {};
+  ${script}
+  console.log(JSON.stringify(out));
+`);
+
+/** P10, I2: what is appended is in the window; a compaction makes it fit; undo gives the very window back. */
+test("a session in memory: append, window, budget, compact, undo", async () => {
+  const got = await run(`
+    const session = await openSession({ id: "a", model: "any", window: 2048, system: "You sort parcels." });
+    out.id = session.id;
+    out.seqs = (await session.append(talk(60))).length;
+    out.one = await session.append("And gate 4?");
+    const before = session.window();
+    const budget = session.budget();
+    out.over = [budget.over > 0, before.tokens === budget.used.tokens, budget.untilTrigger, session.info.due, budget.segments[0].kind];
+    out.system = before.messages[0];
+    const preview = await session.preview({ focus: "gates" });
+    const { revision, report } = await session.compact({ focus: "gates" });
+    out.preview = [preview.before === report.before, preview.messages === report.messages];
+    const after = session.window();
+    out.fits = [after.tokens <= budget.limit, report.after === after.tokens, report.before === before.tokens, report.manual];
+    out.last = after.messages.at(-1);
+    out.layers = session.layers().map((l) => [l.covers[0].from, l.tokens < l.originalTokens, l.author.by]);
+    out.shown = session.history().filter((item) => item.shown === "covered").length === report.messages;
+    out.budget = session.budget().used.tokens === after.tokens;
+    out.undo = await failed(session.undo());
+    const refused = await session.undo().catch((e) => e);
+    out.choices = [refused.details.tokens >= before.tokens, refused.details.limit === budget.limit, refused.choices.at(-1).choice, refused.retryable];
+    await session.undo({ ifOver: "show" });
+    // the demand that was found stays a record; what was said stands as it stood
+    out.back = JSON.stringify(session.window().messages.slice(1)) === JSON.stringify(before.messages.slice(1));
+    out.nothing = await failed(session.undo());
+    await session.close();
+    out.closed = [code(() => session.window()), await failed(session.append("x")), code(() => session.id), await failed(session.close()), code(() => session.on("*", () => {})), await failed(session.send("x").reply())];
+  `);
+  assert.deepEqual([got.id, got.seqs, got.one], ["a", 60, [60]]);
+  assert.deepEqual(got.over, [true, true, 0, true, "system"]);
+  assert.deepEqual(got.system, { role: "system", content: "You sort parcels." });
+  assert.deepEqual(got.preview, [true, true]);
+  assert.deepEqual(got.fits, [true, true, true, true]);
+  assert.deepEqual(got.last, { role: "user", content: "And gate 4?" });
+  assert.deepEqual(got.layers, [[0, true, "extractive"]]);
+  assert.deepEqual([got.shown, got.budget], [true, true]);
+  assert.equal(got.undo, "would_not_fit");
+  assert.deepEqual(got.choices, [true, true, "show_anyway", false]);
+  assert.deepEqual([got.back, got.nothing], [true, "nothing_to_undo"]);
+  assert.deepEqual(got.closed, ["closed", "closed", "closed", "done", "closed", "closed"]);
+});
+
+/** I10, E3: what is wrong with the options is said before anything is loaded or stored. */
+test("bad options are typed errors", async () => {
+  const got = await run(`
+    const bad = (options) => openSession(options).then(() => "opened", (e) => e.code + ": " + e.message);
+    out.codes = await Promise.all([
+      bad(), bad({}), bad({ model: "m", windw: 5 }), ...[0, -1, NaN, 1.5, "8192", 2 ** 32].map((window) => bad({ model: "m", window })),
+      bad({ model: "m", policy: "no" }), bad({ model: "m", policy: { nam: "x" } }), bad({ model: "m", settings: { recal: true } }),
+      bad({ model: "m", store: "disk" }), bad({ model: "m", store: {} }), bad({ model: "m", store: "indexeddb" }), bad({ model: "m", llm: {} }),
+      bad({ model: "m", llm: ollama({ url: "nowhere" }) }), bad({ model: "m", window: 40 }),
+      openSession({ model: "m", signal: AbortSignal.abort("before") }).catch((e) => e),
+    ]);
+    const session = await openSession({ model: "m", window: 512 });
+    out.input = [
+      await failed(session.append([7])), await failed(session.append([{ role: "user", content: 1n }])), await failed(session.append("word ".repeat(5000))),
+      await failed(session.append([], { dialect: "klingon" })), code(() => session.window("klingon")), await failed(session.send("x").reply()),
+      await failed(session.lift(9)), await failed(session.snapshots.restore(9)), await failed(session.pins.remove(9)), await failed(session.pins.add(" ")),
+      await failed(session.goals.edit({ edit: "describe", text: "x" })), await failed(session.completeJob(7, "x")), await failed(session.compact()),
+      code(() => session.onToolCall()), await failed(session.export("pdf")), await failed(session.compact({ focs: "x" })), await failed(session.setModel({ window: 0 })),
+    ];
+    out.stored = session.info.messages;
+    await session.append("a\\ud800b");
+    out.lone = session.window().messages[0].content;
+    await session.close();
+  `);
+  const [none, empty, typo, ...rest] = got.codes;
+  assert.match(none, /^invalid_options: Expected options/);
+  assert.match(empty, /^invalid_options: `model`/);
+  assert.equal(typo, 'invalid_options: There is no option "windw". Did you mean "window"?');
+  assert.deepEqual(rest.map((line) => line.split(":")[0]), [
+    ...Array(6).fill("invalid_window"), "unknown_policy", "invalid_policy", "unknown_setting", "invalid_options", "invalid_options",
+    "storage_unavailable", "invalid_options", "invalid_options", "invalid_window", "before",
+  ]);
+  assert.deepEqual(got.input, [
+    "bad_input", "bad_input", "message_too_large", "bad_input", "bad_input", "no_model",
+    "not_found", "not_found", "not_found", "empty_record", "not_found", "not_found", "nothing_to_compress",
+    "invalid_options", "invalid_options", "invalid_options", "invalid_window",
+  ]);
+  assert.deepEqual([got.stored, got.lone], [0, "a\ufffdb"]);
+});
+
+/** G9, P7, B9: a reply of an Ollama comes in pieces and is stored; the window is asked for; tools are answered. */
+test("a conversation with an Ollama, and its tools", async () => {
+  const fake = await startFake({
+    replies: [
+      "It is raining.",
+      { content: "", tool_calls: [{ function: { name: "weather", arguments: { city: "Oslo" } } }] },
+      "Four degrees in Oslo.",
+      { content: "", tool_calls: [{ function: { name: "weather", arguments: { city: "Rome" } } }] },
+      "I could not find out.",
+    ],
+  });
+  try {
+    const got = await run(`
+      const tools = [{ type: "function", function: { name: "weather", description: "The weather", parameters: { type: "object", properties: { city: { type: "string" } } } } }];
+      const session = await openSession({ model: "llama3.2:3b", window: 4096, llm: ollama({ url: ${JSON.stringify(fake.url)} }), tools });
+      const chunks = [];
+      const stream = session.send("How is the weather?");
+      for await (const chunk of stream) chunks.push(chunk);
+      out.types = [...new Set(chunks.map((c) => c.type))];
+      out.text = chunks.map((c) => (c.type === "text" ? c.text : "")).join("");
+      const reply = await stream.reply();
+      out.reply = [reply.seq, reply.text, reply.reason, reply.stopped, reply.usage.promptTokens > 0, reply.session === session.id];
+      const calls = [];
+      session.onToolCall(async (call, signal) => { calls.push([call, signal.aborted]); return { degrees: 4 }; });
+      out.tool = await session.send("And in Oslo?").text();
+      out.calls = calls;
+      const off = session.onToolCall(() => { throw new Error("no satellite"); });
+      out.failed = await session.send("And in Rome?").text();
+      off();
+      out.history = session.history().map((item) => [item.role, item.parts.map((p) => p.type).join()]);
+      out.result = session.history().at(-2).parts[0];
+      out.window = session.window().messages.length;
+      await session.close();
+    `);
+    assert.deepEqual(got.types, ["stored", "text", "usage", "done"]);
+    assert.equal(got.text, "It is raining.");
+    assert.deepEqual(got.reply, [1, "It is raining.", "stop", false, true, true]);
+    assert.equal(got.tool, "Four degrees in Oslo.");
+    assert.deepEqual(got.calls, [[{ name: "weather", arguments: '{"city":"Oslo"}' }, false]]);
+    assert.equal(got.failed, "I could not find out.");
+    assert.deepEqual(got.result.text, "no satellite");
+    assert.equal(got.result.error, true);
+    assert.deepEqual(got.history.map(([role]) => role), ["user", "assistant", "user", "assistant", "tool", "assistant", "user", "assistant", "tool", "assistant"]);
+    assert.equal(got.window, 10);
+    const chats = fake.requests.filter((r) => r.path === "/api/chat").map((r) => JSON.parse(r.body));
+    assert.equal(chats.length, 5);
+    assert.ok(chats.every((body) => body.options.num_ctx === 4096 && body.tools.length === 1), JSON.stringify(chats[0]));
+    assert.equal(JSON.parse(chats[2].messages.at(-1).content).degrees, 4);
+  } finally {
+    await fake.close();
+  }
+});
+
+/** I10, P7: a signal stops a reply, what had arrived is stored; leaving the loop does the same; failures have codes. */
+test("stopping a reply, and a server that fails", async () => {
+  const slow = Array.from({ length: 200 }, (_, i) => `word${i} `);
+  const fake = await startFake({ replies: [{ content: slow, delay_ms: 20 }, { content: slow, delay_ms: 20 }, { status: 500, error: "out of memory" }, "Good."] });
+  try {
+    const got = await run(`
+      const session = await openSession({ model: "llama3.2:3b", llm: ollama({ url: ${JSON.stringify(fake.url)} }) });
+      const stop = new AbortController();
+      let n = 0;
+      try {
+        for await (const chunk of session.send("Go on.", { signal: stop.signal })) if (chunk.type === "text" && ++n === 3) stop.abort("enough");
+      } catch (e) { out.reason = e; }
+      out.kept = session.history().at(-1);
+      n = 0;
+      const stream = session.send("Again.");
+      out.busy = await failed(session.send("Meanwhile").reply());
+      for await (const chunk of stream) if (chunk.type === "text" && ++n === 3) break;
+      const reply = await stream.reply();
+      out.stopped = [reply.stopped, reply.text.startsWith("word0 word1 word2")];
+      const error = await session.send("Once more.").reply().catch((e) => e);
+      out.error = [error.name, error.code, error.retryable, error.message];
+      out.again = await session.reply().text();
+      out.roles = session.history().map((item) => item.role);
+      out.early = await session.send("x", { signal: AbortSignal.abort("before") }).reply().catch((e) => e);
+      out.missing = await (async () => { await session.setModel({ model: "nobody" }); return failed(session.send("x").reply()); })();
+      await session.close();
+      const away = await openSession({ model: "m", llm: ollama({ url: "http://127.0.0.1:9" }) });
+      const gone = await away.send("x").reply().catch((e) => e);
+      out.gone = [gone.code, gone.retryable];
+      const closing = away.send("y").reply().catch((e) => e.code);
+      await away.close();
+      out.closing = await closing;
+    `);
+    assert.equal(got.reason, "enough");
+    assert.equal(got.kept.role, "assistant");
+    assert.match(got.kept.parts[0].text, /^word0 word1 word2/);
+    assert.ok(got.kept.parts[0].text.length < 400, "it ended early");
+    assert.equal(got.busy, "busy");
+    assert.deepEqual(got.stopped, [true, true]);
+    assert.deepEqual(got.error.slice(0, 3), ["PalimpsestError", "server_failed", false]);
+    assert.match(got.error[3], /out of memory/);
+    assert.equal(got.again, "Good.");
+    assert.deepEqual(got.roles, ["user", "assistant", "user", "assistant", "user", "assistant"]);
+    assert.equal(got.early, "before");
+    assert.equal(got.missing, "model_missing");
+    assert.deepEqual(got.gone, ["unreachable", true]);
+    assert.ok(["closed", "unreachable", "aborted"].includes(got.closing), got.closing);
+  } finally {
+    await fake.close();
+  }
+});
+
+/** I10, E1: a client of one's own: pieces, a text, its own errors, an overflow, hanging, nonsense. */
+test("a client of one's own", async () => {
+  const got = await run(`
+    const asked = [];
+    let answer;
+    const llm = { chat: (request, signal) => { asked.push(request); return answer(request, signal); } };
+    const session = await openSession({ model: "mine", window: 2048, llm, system: "Be brief." });
+    answer = async function* () { yield "Hel"; yield { type: "thinking", text: "hm" }; yield { type: "text", text: "lo" }; yield { type: "usage", promptTokens: 12 }; };
+    const reply = await session.send("Hi").reply();
+    out.reply = [reply.text, reply.usage.promptTokens, reply.reason];
+    out.request = asked[0];
+    answer = async () => "Whole.";
+    out.whole = await session.send("Hi again").text();
+    answer = () => ["in ", "pieces"];
+    out.pieces = await session.send("And").text();
+    class Mine extends Error { secret = 7 }
+    answer = () => { throw new Mine("no") };
+    out.thrown = await session.send("x").reply().catch((e) => [e instanceof Mine, e.secret]);
+    answer = async function* () { yield "a"; throw new Mine("late"); };
+    out.late = await session.send("x").reply().catch((e) => [e instanceof Mine, e.message]);
+    answer = () => [42];
+    out.nonsense = await failed(session.reply().reply());
+    answer = () => 42;
+    out.number = await session.reply().reply().catch((e) => e.constructor.name);
+    let told;
+    answer = (request, signal) => { told = signal; return new Promise(() => {}); };
+    const stop = new AbortController();
+    setTimeout(() => stop.abort("enough"), 20);
+    out.hung = await session.reply({ signal: stop.signal }).reply().catch((e) => e);
+    out.told = told.aborted;
+    // the window is too large for this server: palimpsest makes it smaller and asks again
+    await session.append(talk(16));
+    let first = true;
+    answer = (request) => {
+      if (!first) return ["It fits."];
+      first = false;
+      throw Object.assign(new Error("too long"), { code: "overflow", details: { prompt: 5000, window: 1000 } });
+    };
+    const before = session.window().tokens;
+    out.overflow = [await session.send("Now?").text(), session.window().tokens < before];
+    await session.close();
+  `);
+  assert.deepEqual(got.reply, ["Hello", 12, "stop"]);
+  const { maxTokens, ...request } = got.request;
+  assert.deepEqual(request, { model: "mine", messages: [{ role: "system", content: "Be brief." }, { role: "user", content: "Hi" }], window: 2048, purpose: "chat" });
+  assert.ok(maxTokens > 100 && maxTokens < 2048, String(maxTokens));
+  assert.deepEqual([got.whole, got.pieces], ["Whole.", "in pieces"]);
+  assert.deepEqual([got.thrown, got.late], [[true, 7], [true, "late"]]);
+  assert.equal(got.nonsense, "bad_response");
+  assert.equal(got.number, "TypeError");
+  assert.deepEqual([got.hung, got.told], ["enough", true]);
+  assert.deepEqual(got.overflow, ["It fits.", true]);
+});
+
+/** E2, P7: events come in order, after the call and not in it; a summary by the session's model is used; listeners end. */
+test("events, and summaries by the session's model", async () => {
+  const got = await run(`
+    const seen = [];
+    const llm = { chat: (request) => (request.purpose === "summary" ? "The user sorts parcels and says: never to the neighbour. Parcel 1003 weighs 3 kg. KANARIENVOGEL." : "Yes.") };
+    const session = await openSession({ model: "mine", window: 2048, llm, onEvent: (e) => seen.push(e.type) });
+    const added = [];
+    const off = session.on("message-added", ({ seq }) => { added.push(seq); session.budget(); });
+    let inside = true;
+    session.on("budget-changed", () => { out.after = !inside; });
+    const appending = session.append(talk(60));
+    inside = false;
+    await appending;
+    const reports = [];
+    session.on("compressed", ({ revision, report }) => reports.push([revision, report.before > report.after, report.coveredTokens > 0]));
+    process.once("uncaughtException", (e) => { out.uncaught = e.message; });
+    const faulty = session.on("compressed", () => { faulty(); throw new Error("a listener's own"); });
+    const done = await session.compact();
+    await new Promise((r) => setTimeout(r, 20));
+    out.reports = reports;
+    out.used = JSON.stringify(session.window()).includes("KANARIENVOGEL");
+    out.author = session.layers()[0].author;
+    off();
+    await session.append("More");
+    out.added = added.length;
+    out.kinds = ["message-added", "budget-changed", "compressing", "compressed", "checkpoint-created", "auto-snapshot-created"].filter((k) => !seen.includes(k));
+    // after a reply the automatic compaction runs on its own
+    await session.append(talk(60));
+    const compressed = new Promise((resolve) => session.on("compressed", resolve));
+    out.reply = await session.send("And now?").text();
+    out.automatic = (await compressed).type;
+    const count = seen.length;
+    await session.close();
+    await new Promise((r) => setTimeout(r, 10));
+    out.quiet = seen.length - count < 5;
+  `);
+  assert.equal(got.after, true);
+  assert.deepEqual(got.reports, [[1, true, true]]);
+  assert.equal(got.uncaught, "a listener's own");
+  assert.equal(got.used, true);
+  assert.deepEqual(got.author, { by: "model", name: "mine" });
+  assert.equal(got.added, 60);
+  assert.deepEqual(got.kinds, []);
+  assert.deepEqual([got.reply, got.automatic, got.quiet], ["Yes.", "compressed", true]);
+});
+
+/** P7: summaries that the host writes itself: the job, its answer, nothing to do; and one it cannot write. */
+test("jobs for a model of one's own", async () => {
+  const got = await run(`
+    // where the passes before a summary are enough, nobody is asked, and the window is smaller all the same
+    const small = await openSession({ model: "mine", window: 2048 });
+    await small.append(talk(60));
+    const compressed = new Promise((resolve) => small.on("compressed", resolve));
+    out.small = [small.info.due, small.nextJob(), (await compressed).report.after < 1639, small.info.due];
+    await small.close();
+    const session = await openSession({ model: "mine", window: 8192 });
+    out.none = session.nextJob();
+    await session.append(talk(300));
+    const job = session.nextJob();
+    out.job = [typeof job.id, job.system.length > 50, job.prompt.includes("parcel 1003"), job.targetTokens > 50];
+    out.same = session.nextJob().id === job.id;
+    const done = await session.completeJob(job.id, "The user sorts parcels and says: never to the neighbour. Parcel 1003 weighs 3 kg. KANARIENVOGEL.");
+    out.done = [done.revision, done.report.after < done.report.before, JSON.stringify(session.window()).includes("KANARIENVOGEL")];
+    out.over = session.nextJob();
+    await session.append(talk(200));
+    const next = session.nextJob();
+    const without = await session.completeJob(next.id, null);
+    out.without = session.layers().at(-1).author.by;
+    await session.close();
+  `);
+  assert.deepEqual(got.small, [true, null, true, false]);
+  assert.equal(got.none, null);
+  assert.deepEqual(got.job, ["number", true, true, true]);
+  assert.equal(got.same, true);
+  assert.deepEqual(got.done, [1, true, true]);
+  assert.equal(got.over, null);
+  assert.equal(got.without, "fallback");
+});
+
+/** I4, S2, S4, P10: goal and pins stand in every window; snapshots, layers, search, export. */
+test("goals, pins, snapshots, lift, search, export", async () => {
+  const got = await run(`
+    const session = await openSession({ model: "any", window: 2048, title: "Parcels", mode: "planning" });
+    await session.goals.set("Sort every parcel");
+    await session.goals.edit({ edit: "add-milestone", text: "Gate 4" });
+    await session.goals.edit({ edit: "set-milestone", id: session.goals.current().milestones[0].id, state: "completed" });
+    const pin = await session.pins.add("Gate 4 is closed on Mondays.");
+    out.pins = session.pins.list();
+    await session.append(talk(40));
+    const snapshot = await session.snapshots.create("before");
+    await session.snapshots.pin(snapshot);
+    const before = JSON.stringify(session.window());
+    await session.compact();
+    const system = session.window().messages[0].content;
+    out.system = [system.includes("Sort every parcel"), system.includes("Gate 4 is closed on Mondays."), system.includes("Gate 4")];
+    out.goal = [session.goals.current().description, session.goals.current().milestones[0].state, session.goals.proposals().length];
+    const hits = session.search("Which parcel weighs 7 kg?", { limit: 3 });
+    out.hits = [hits.length <= 3, hits[0].text.includes("parcel 1007"), hits[0].layer === session.layers()[0].id, hits[0].role];
+    const layer = session.layers()[0].id;
+    await session.lift(layer, { ifOver: "show" });
+    out.lifted = session.layers().length;
+    await session.snapshots.restore(snapshot);
+    out.restored = JSON.stringify(session.window()) === before;
+    out.snapshots = session.snapshots.list().find((s) => s.n === snapshot);
+    await session.snapshots.remove(snapshot);
+    out.removed = session.snapshots.list().some((s) => s.n === snapshot);
+    await session.pins.remove(pin);
+    await session.goals.set(null);
+    out.plain = session.goals.current();
+    out.markdown = (await session.export("markdown")).includes("parcel 1039");
+    const lines = (await session.export()).trim().split("\\n").map((line) => JSON.parse(line));
+    out.lines = [lines[0].kind, lines.filter((l) => l.kind === "message").length];
+    out.json = JSON.parse(await session.export("json")).messages?.length;
+    await session.setSystem("Be kind.");
+    out.info = [session.system, session.info.title, session.info.mode, session.info.messages];
+    await session.setModel({ window: 4096, policy: { base: "balanced", keepRecent: { by: "messages", messages: 4 } } });
+    out.larger = [session.budget().window, JSON.parse(session.info.policy).keep_recent.messages];
+    out.dialects = ["openai", "anthropic", "ollama", "ai-sdk", "ai-sdk-ui"].map((d) => session.window(d).messages.length > 3);
+    await session.close();
+  `);
+  assert.deepEqual(got.pins, [{ id: 1, kind: "pin", text: "Gate 4 is closed on Mondays." }]);
+  assert.deepEqual(got.system, [true, true, true]);
+  assert.deepEqual(got.goal, ["Sort every parcel", "completed", 0]);
+  assert.deepEqual(got.hits, [true, true, true, "assistant"]);
+  assert.deepEqual([got.lifted, got.restored, got.removed, got.plain], [0, true, false, null]);
+  assert.deepEqual([got.snapshots.name, got.snapshots.pinned, got.snapshots.purpose, got.snapshots.messages], ["before", true, "recovery", 40]);
+  assert.equal(got.markdown, true);
+  assert.deepEqual(got.lines, ["session", 40]);
+  assert.ok(got.json >= 40, String(got.json));
+  assert.deepEqual(got.info, ["Be kind.", "Parcels", "planning", 40]);
+  assert.deepEqual(got.larger, [4096, 4]);
+  assert.deepEqual(got.dialects, Array(5).fill(true));
+});
+
+/** S5, I2, I6: a storage of one's own: reopening gives the same window byte for byte; one writer; failures and causes. */
+test("a storage of one's own", async () => {
+  const got = await run(`
+    const store = memoryStorage();
+    const first = await openSession({ id: "s", model: "any", window: 2048, store, system: "Sort." });
+    await first.append(talk(50));
+    await first.compact();
+    await first.pins.add("Gate 4 is closed.");
+    const window = JSON.stringify(first.window());
+    out.busy = await failed(openSession({ id: "s", model: "any", store }));
+    await first.close();
+    const second = await openSession({ id: "s", model: "any", store });
+    out.same = JSON.stringify(second.window()) === window;
+    out.head = [second.info.messages, second.info.window, second.system];
+    // somebody else takes it over: nothing more is written here
+    const third = await openSession({ id: "s", model: "other", window: 4096, policy: "watermark", store, takeOver: true });
+    out.changed = [third.info.model, third.info.window, third.info.policy];
+    out.superseded = await failed(second.append("x"));
+    out.kept = third.info.messages;
+    await second.close();
+    out.mine = await third.append("y");
+    await third.close();
+    const heads = [...store.rows.values()].filter((row) => row.table === "heads");
+    out.heads = heads.length;
+    // what the storage throws comes along
+    const broken = memoryStorage();
+    const session = await openSession({ model: "any", store: { ...broken, apply: (w) => (w.ops.some((o) => o.table === "messages") ? Promise.reject(new RangeError("disk on fire")) : broken.apply(w)) } });
+    const error = await session.append("z").catch((e) => e);
+    out.error = [error.code, error.retryable, error.cause instanceof RangeError, error.message.includes("disk on fire")];
+    out.nothing = session.info.messages;
+    await session.close();
+    const full = await openSession({ model: "any", store: { ...memoryStorage(), apply: () => Promise.reject(Object.assign(new Error("full"), { code: "storage_quota" })) } }).catch((e) => e);
+    out.full = full.code;
+    const silent = await openSession({ model: "any", store: { claim: async () => undefined, read: async () => [], apply: async () => {} } }).catch((e) => e);
+    out.silent = silent.code;
+  `);
+  assert.equal(got.busy, "session_busy");
+  assert.equal(got.same, true);
+  assert.deepEqual(got.head, [50, 2048, "Sort."]);
+  assert.deepEqual(got.changed, ["other", 4096, "watermark"]);
+  assert.deepEqual([got.superseded, got.kept, got.mine], ["superseded", 50, [50]]);
+  assert.equal(got.heads, 1);
+  assert.deepEqual(got.error, ["storage_failed", true, true, true]);
+  assert.deepEqual([got.nothing, got.full, got.silent], [0, "storage_quota", "storage_failed"]);
+});
+
+/** P7: servers that speak OpenAI's protocol; and a server asked without a session. */
+test("openai(), and servers as clients", async () => {
+  const fake = await startFake({ replies: ["Good day.", "Direct.", "Wrapped."] });
+  try {
+    const got = await run(`
+      const llm = openai({ url: ${JSON.stringify(`${fake.url}/v1/`)}, key: "secret" });
+      const session = await openSession({ model: "llama3.2:3b", window: 4096, llm });
+      out.text = await session.send("Hello").text();
+      const pieces = [];
+      const request = { model: "llama3.2:3b", messages: [{ role: "user", content: "Hi" }], window: 4096, maxTokens: 50, purpose: "chat" };
+      const local = ollama({ url: ${JSON.stringify(fake.url)} });
+      for await (const piece of local.chat(request, new AbortController().signal)) pieces.push(piece);
+      out.pieces = [pieces.map((p) => p.text ?? "").join(""), pieces.at(-1), pieces.some((p) => p.type === "usage" && p.promptTokens > 0)];
+      const seen = [];
+      const wrapped = { chat: (request, signal) => { seen.push(request.purpose); return local.chat(request, signal); } };
+      const other = await openSession({ model: "llama3.2:3b", llm: wrapped });
+      out.wrapped = [await other.send("Hello").text(), seen];
+      out.wrong = await (async () => { try { for await (const p of local.chat({ ...request, model: "nobody" }, new AbortController().signal)) void p; } catch (e) { return [e.name, e.code]; } })();
+      await session.close();
+      await other.close();
+    `);
+    assert.equal(got.text, "Good day.");
+    assert.deepEqual(got.pieces, ["Direct.", { type: "done", reason: "stop" }, true]);
+    assert.deepEqual(got.wrapped, ["Wrapped.", ["chat"]]);
+    assert.deepEqual(got.wrong, ["PalimpsestError", "model_missing"]);
+    const [first] = fake.requests;
+    assert.deepEqual([first.path, first.headers[first.headers.indexOf("authorization") + 1]], ["/v1/chat/completions", "Bearer secret"]);
+  } finally {
+    await fake.close();
+  }
+});
+
+/** No memory grows: 10,000 sessions opened and closed, every hundredth with a conversation that is compacted. */
+test("memory does not grow over 10,000 open-close cycles", async () => {
+  const got = await run(`
+    let memory;
+    const original = WebAssembly.instantiate;
+    WebAssembly.instantiate = async (...args) => { const made = await original(...args); const { exports } = made.instance ?? made; if (exports.session_window) memory = exports.memory; return made; };
+    const cycle = async (i) => {
+      const session = await openSession({ model: "any", window: 1024, onEvent: () => {} });
+      if (i % 100 === 0) { await session.append(talk(24)); await session.compact(); }
+      await session.close();
+    };
+    for (let i = 0; i < 1000; i++) await cycle(i);
+    const before = memory.buffer.byteLength;
+    for (let i = 0; i < 10_000; i++) await cycle(i);
+    out.grown = memory.buffer.byteLength - before;
+    out.pages = before / 65536;
+  `);
+  assert.equal(got.grown, 0, `from ${got.pages} pages`);
+});
+
+/** The inline entry fetches nothing for sessions either; the slim one says what it needs; all share one module. */
+test("sessions of the inline and the slim entry", async () => {
+  const got = await runAsync(folder, `
+    globalThis.fetch = () => { throw new Error("fetched"); };
+    const slim = await import("palimpsest/slim");
+    const failed = await slim.openSession({ model: "m" }).catch((e) => [e.code, /initSession/.test(e.message)]);
+    const inline = await import("palimpsest/inline");
+    const session = await inline.openSession({ model: "m" });
+    await session.append("Hello");
+    const other = await slim.openSession({ model: "m" });
+    await other.append("Hello");
+    console.log(JSON.stringify([failed, session.window().tokens === other.window().tokens]));
+    await session.close();
+    await other.close();
+  `);
+  assert.deepEqual(got, [["load_failed", true], true]);
+});
