@@ -274,12 +274,12 @@ test("events, and summaries by the session's model", async () => {
   const got = await run(`
     const seen = [];
     const llm = { chat: (request) => (request.purpose === "summary" ? "The user sorts parcels and says: never to the neighbour. Parcel 1003 weighs 3 kg. KANARIENVOGEL." : "Yes.") };
-    const session = await openSession({ model: "mine", window: 2048, llm, onEvent: (e) => seen.push(e.type) });
+    const session = await openSession({ model: "mine", window: 8192, llm, onEvent: (e) => seen.push(e.type) });
     const added = [];
     const off = session.on("message-added", ({ seq }) => { added.push(seq); session.budget(); });
     let inside = true;
     session.on("budget-changed", () => { out.after = !inside; });
-    const appending = session.append(talk(60));
+    const appending = session.append(talk(300));
     inside = false;
     await appending;
     const reports = [];
@@ -288,7 +288,7 @@ test("events, and summaries by the session's model", async () => {
     const faulty = session.on("compressed", () => { faulty(); throw new Error("a listener's own"); });
     const done = await session.compact();
     await new Promise((r) => setTimeout(r, 20));
-    out.reports = reports;
+    out.reports = [...reports];
     out.used = JSON.stringify(session.window()).includes("KANARIENVOGEL");
     out.author = session.layers()[0].author;
     off();
@@ -296,7 +296,7 @@ test("events, and summaries by the session's model", async () => {
     out.added = added.length;
     out.kinds = ["message-added", "budget-changed", "compressing", "compressed", "checkpoint-created", "auto-snapshot-created"].filter((k) => !seen.includes(k));
     // after a reply the automatic compaction runs on its own
-    await session.append(talk(60));
+    await session.append(talk(250));
     const compressed = new Promise((resolve) => session.on("compressed", resolve));
     out.reply = await session.send("And now?").text();
     out.automatic = (await compressed).type;
@@ -310,7 +310,7 @@ test("events, and summaries by the session's model", async () => {
   assert.equal(got.uncaught, "a listener's own");
   assert.equal(got.used, true);
   assert.deepEqual(got.author, { by: "model", name: "mine" });
-  assert.equal(got.added, 60);
+  assert.equal(got.added, 300);
   assert.deepEqual(got.kinds, []);
   assert.deepEqual([got.reply, got.automatic, got.quiet], ["Yes.", "compressed", true]);
 });
@@ -330,19 +330,24 @@ test("jobs for a model of one's own", async () => {
     const job = session.nextJob();
     out.job = [typeof job.id, job.system.length > 50, job.prompt.includes("parcel 1003"), job.targetTokens > 50];
     out.same = session.nextJob().id === job.id;
-    const done = await session.completeJob(job.id, "The user sorts parcels and says: never to the neighbour. Parcel 1003 weighs 3 kg. KANARIENVOGEL.");
+    let done = null;
+    let parts = 0;
+    for (let next = job; next; next = session.nextJob()) {
+      parts += 1;
+      done = await session.completeJob(next.id, "The user sorts parcels and says: never to the neighbour. Parcel 1003 weighs 3 kg. KANARIENVOGEL.");
+    }
+    out.parts = parts > 1;
     out.done = [done.revision, done.report.after < done.report.before, JSON.stringify(session.window()).includes("KANARIENVOGEL")];
     out.over = session.nextJob();
     await session.append(talk(200));
-    const next = session.nextJob();
-    const without = await session.completeJob(next.id, null);
+    for (let next = session.nextJob(); next; next = session.nextJob()) await session.completeJob(next.id, null);
     out.without = session.layers().at(-1).author.by;
     await session.close();
   `);
   assert.deepEqual(got.small, [true, null, true, false]);
   assert.equal(got.none, null);
   assert.deepEqual(got.job, ["number", true, true, true]);
-  assert.equal(got.same, true);
+  assert.deepEqual([got.same, got.parts], [true, true]);
   assert.deepEqual(got.done, [1, true, true]);
   assert.equal(got.over, null);
   assert.equal(got.without, "fallback");

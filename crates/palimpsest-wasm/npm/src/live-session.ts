@@ -158,8 +158,11 @@ export class LiveSession implements Session {
 
   nextJob(options: { manual?: boolean } = {}): SessionJob | null {
     if (this.#finishing) return null;
-    const job = this.#call((s) => s.nextJob(options.manual ?? false));
+    const { manual = false } = options;
+    const due = manual || this.info.due;
+    const job = this.#call((s) => s.nextJob(manual));
     if (job !== undefined) return JSON.parse(job) as SessionJob;
+    if (!due) return null;
     // where no summary was needed, what was done is committed; what becomes of it is told by events
     this.#finishing = true;
     this.#act((s) => s.finishJobs()).catch(() => {}).finally(() => { this.#finishing = false; });
