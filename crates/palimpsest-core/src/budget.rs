@@ -277,7 +277,7 @@ impl Context {
                 }
                 Denominator::Window => (f64::from(shares.window) * f64::from(*at)) as u32,
                 Denominator::WindowLessTier => {
-                    let tier = crate::model::Tier::of(shares.window);
+                    let tier = crate::model::Tier::of_window(shares.window);
                     let tier = self.setup.policy.prompt_budgets.of(tier);
                     let room = shares
                         .window
@@ -293,7 +293,7 @@ impl Context {
 
     /// max(0, the tier's prompt budget − the system prompt) (B2).
     pub fn checkpoint_budget(&self) -> u32 {
-        let tier = crate::model::Tier::of(self.setup.shares.window);
+        let tier = crate::model::Tier::of_window(self.setup.shares.window);
         let system = self.rendered.system_tokens;
         crate::model::checkpoint_budget(&self.setup.policy.prompt_budgets, tier, system)
     }

@@ -39,6 +39,13 @@ impl ContextSize {
     }
 }
 
+/// The standard size whose share is `window`, as its name says it; or `window`.
+pub(super) fn nominal_of(window: u32) -> u32 {
+    let sizes = STANDARD_SIZES.map(ContextSize::thousands);
+    let named = sizes.iter().find(|s| s.ollama_context_size == window);
+    named.map_or(window, |size| size.nominal)
+}
+
 /// What is known about one model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelProfile {

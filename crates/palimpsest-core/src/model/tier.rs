@@ -40,6 +40,12 @@ impl Tier {
         }
     }
 
+    /// The tier of a window that is used with `window` tokens: that of the standard size whose share it is (13,600 are the
+    /// share of 16K), or of the number itself.
+    pub fn of_window(window: u32) -> Self {
+        Self::of(super::profile::nominal_of(window))
+    }
+
     /// Tokens a system prompt may take in this tier, where no policy says otherwise.
     pub fn prompt_budget(self) -> u32 {
         TierBudgets::default().of(self)
@@ -97,6 +103,21 @@ pub const fn checkpoint_budget(budgets: &TierBudgets, tier: Tier, system_tokens:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// B1, B2: a window that is a named size's share is of the size's tier; another number of its own.
+    #[test]
+    fn shares_of_named_sizes() {
+        let check = |window, expected| assert_eq!(Tier::of_window(window), expected, "{window}");
+        check(3_400, Tier::Minimal);
+        check(6_800, Tier::Basic);
+        check(6_801, Tier::Minimal);
+        check(13_600, Tier::Standard);
+        check(13_599, Tier::Basic);
+        check(27_200, Tier::Premium);
+        check(54_400, Tier::Ultra);
+        check(16_000, Tier::Standard);
+        check(u32::MAX, Tier::Ultra);
+    }
 
     /// B2: the borders of the five tiers, on both sides.
     #[test]

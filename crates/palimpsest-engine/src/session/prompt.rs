@@ -137,7 +137,7 @@ impl Session {
     pub fn prompt(&self) -> BuiltPrompt {
         let state = self.0.state.borrow();
         let budgets = &state.context.setup().policy.prompt_budgets;
-        let budget = budgets.of(Tier::of(state.head.window));
+        let budget = budgets.of(Tier::of_window(state.head.window));
         state
             .context
             .records()

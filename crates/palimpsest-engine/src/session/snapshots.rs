@@ -116,7 +116,7 @@ pub(super) fn take_of(
         messages: head.messages,
         layers: state.context.view().layers.len() as u32,
         model: head.model.clone(),
-        tier: Tier::of(head.window),
+        tier: Tier::of_window(head.window),
         mode: head.mode,
         goal: state
             .context
