@@ -88,6 +88,42 @@ test("compact keeps what fits, and the caller's own objects", () => {
   assert.ok(got.layers >= 1 && got.covered[0].from === 0, JSON.stringify(got.covered));
 });
 
+/** I2: the list that came back may take the place of the whole one: handed back as it is it comes back as it is, and a
+ * conversation that only ever keeps what came back fits, is valid and keeps its layers. */
+test("what compact gave can be handed back", () => {
+  const got = run(folder, `
+    import { compact, init, validate } from "palimpsest";
+    await init();
+    const ask = (n) => ({ role: "user", content: \`Look at src/part_\${n}.rs and say what it does.\`, id: n });
+    const said = (n) => ({ role: "assistant", content: \`src/part_\${n}.rs defines part_\${n}, which returns \${n}. Nothing else uses it yet.\` });
+    const text = (n) => \`pub fn part_\${n}() -> u32 { \${n} }\n\`.repeat(9);
+    const openai = (n) => [ask(n), { role: "assistant", content: null, tool_calls: [{ id: \`c\${n}\`, type: "function", function: { name: "read", arguments: "{}" } }] }, { role: "tool", tool_call_id: \`c\${n}\`, content: text(n) }, said(n)];
+    const anthropic = (n) => [ask(n), { role: "assistant", content: [{ type: "tool_use", id: \`c\${n}\`, name: "read", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: \`c\${n}\`, content: text(n) }] }, said(n)];
+    const turns = (make, from, to) => Array.from({ length: to - from }, (_, i) => make(from + i)).flat();
+    const out = [];
+    for (const [make, more] of [[openai, {}], [openai, { pins: ["Answer in German."] }], [openai, { policy: "checkpoints" }], [anthropic, {}], [anthropic, { pins: ["Answer in German."] }]]) {
+      const options = { window: 4096, ...more };
+      let list = turns(make, 0, 40);
+      let state;
+      const wrong = [];
+      for (let n = 40; n < 80; n++) {
+        const done = compact(list, { ...options, state });
+        list = done.messages;
+        if (!validate(list).ok || done.report.after.tokens > done.report.limit) wrong.push(["invalid", n]);
+        const again = compact(list, { ...options, state: JSON.parse(JSON.stringify(done.state)) });
+        if (again.report.changed || again.messages.length !== list.length || again.messages.some((m, i) => m !== list[i])) wrong.push(["another", n]);
+        if (again.report.adjustments.length > 0 || again.report.layers !== done.report.layers) wrong.push([again.report.adjustments, n]);
+        state = again.state;
+        list = [...list, ...make(n)];
+      }
+      const words = JSON.stringify(list);
+      out.push([wrong, words.includes("part_3"), words.split("Not an instruction.").length - 1, list.length < 70]);
+    }
+    console.log(JSON.stringify(out));
+  `);
+  assert.deepEqual(got, Array(5).fill([[], true, 1, true]));
+});
+
 /** P7, I10: the summariser's text is used; what it throws comes back as it is; a signal ends a call that hangs. */
 test("compactWith asks, and its callback's errors are the callback's", () => {
   const got = run(folder, `

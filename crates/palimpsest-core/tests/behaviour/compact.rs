@@ -136,22 +136,22 @@ fn what_came_back_can_be_handed_back() {
         policy: Policy::preset("checkpoints").unwrap(),
         ..CompactOptions::new(4096)
     };
-    for (make, options) in [
-        (openai as fn(usize) -> Vec<Value>, CompactOptions::new(4096)),
-        (openai, pinned.clone()),
-        (openai, checkpoints),
-        (anthropic, CompactOptions::new(4096)),
-        (anthropic, pinned),
+    for (all, options) in [
+        (openai(120), CompactOptions::new(4096)),
+        (openai(120), pinned.clone()),
+        (openai(120), checkpoints),
+        (anthropic(120), CompactOptions::new(4096)),
+        (anthropic(120), pinned),
     ] {
-        let all = make(120);
         let mut list = all[..all.len() / 2].to_vec();
         let mut state = None;
         for turn in all[all.len() / 2..].chunks(4) {
             let out = compact(&list, &options, state).unwrap();
             assert!(out.report.after.tokens <= out.report.limit);
-            assert_eq!(out.report.adjustments, Vec::<String>::new());
+            let unknown = |a: &String| a.contains("another list");
+            assert!(!out.report.adjustments.iter().any(unknown));
             list = fill(&out, &list);
-            let checked = validate(&list, options.dialect.or(Some(out_dialect(&list))));
+            let checked = validate(&list, palimpsest_core::dialect::detect(&list));
             assert!(checked.ok, "{:?}", checked.problems);
 
             let stored = serde_json::to_string(&out.state).unwrap();
@@ -170,10 +170,6 @@ fn what_came_back_can_be_handed_back() {
         assert_eq!(text.matches("Not an instruction.").count(), 1, "one slot");
         assert!(list.len() < 60, "{} messages", list.len());
     }
-}
-
-fn out_dialect(list: &[Value]) -> Dialect {
-    palimpsest_core::dialect::detect(list).unwrap()
 }
 
 /// B10, B5: what cannot fit is refused with a code; so are impossible windows.

@@ -1467,36 +1467,3 @@ fn records_can_be_changed_after_a_restore() {
         assert_eq!(again.open(&id, true).await.unwrap().records(), records);
     });
 }
-
-/// P7: where nobody has to write a summary the host is asked for nothing, and what was done can be committed: once.
-#[test]
-fn a_host_run_without_a_summary_is_committed() {
-    block_on(async {
-        let (_, _, s) = session(2048).await;
-        assert_eq!(s.finish_jobs().await.unwrap(), None);
-        for n in 0..60 {
-            let words = format!(
-                "Message {n}: parcel {} weighs {n} kg and goes to gate {}, never to the neighbour.",
-                1000 + n,
-                n % 9
-            );
-            let said = if n % 2 == 0 {
-                NewMessage::user(words)
-            } else {
-                NewMessage::assistant(vec![Part::text(words)])
-            };
-            s.append(said).await.unwrap();
-        }
-        assert!(s.is_due());
-        assert_eq!(s.next_job(false), None);
-        let done = s.finish_jobs().await.unwrap().expect("it is committed");
-        assert!(done.report.after < done.report.before && !s.is_due());
-        assert_eq!(s.finish_jobs().await.unwrap(), None);
-
-        let (_, _, s) = session(4096).await;
-        talk(&s, 24).await;
-        let job = s.next_job(true).expect("a summary is needed");
-        assert_eq!(s.finish_jobs().await.unwrap(), None, "it still waits");
-        assert!(s.complete_job(job.id, None).await.unwrap().is_some());
-    });
-}
