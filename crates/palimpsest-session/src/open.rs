@@ -98,27 +98,24 @@ async fn opened(options: Options, host: Rc<Host>) -> Result<Session, Failure> {
         },
         None => None,
     };
-    let session = match known {
-        Some(session) => {
-            go_on(&session, &options, config).await?;
-            session
-        }
-        None => {
-            let defaults = NewSession::default();
-            let id = options.id.unwrap_or_else(|| engine.fresh_id());
-            let new = NewSession {
-                title: options.title.unwrap_or_default(),
-                model: options.model,
-                window: options.window.unwrap_or(defaults.window),
-                policy: options.policy.unwrap_or(defaults.policy),
-                system: options.system.unwrap_or_default(),
-                thinking: options.thinking.unwrap_or_default(),
-                mode: options.mode.map_or(defaults.mode, Mode::from),
-                config: config.unwrap_or_default(),
-                ..NewSession::default()
-            };
-            engine.create_with_id(&id, new).await?
-        }
+    let session = if let Some(session) = known {
+        go_on(&session, &options, config).await?;
+        session
+    } else {
+        let defaults = NewSession::default();
+        let id = options.id.unwrap_or_else(|| engine.fresh_id());
+        let new = NewSession {
+            title: options.title.unwrap_or_default(),
+            model: options.model,
+            window: options.window.unwrap_or(defaults.window),
+            policy: options.policy.unwrap_or(defaults.policy),
+            system: options.system.unwrap_or_default(),
+            thinking: options.thinking.unwrap_or_default(),
+            mode: options.mode.map_or(defaults.mode, Mode::from),
+            config: config.unwrap_or_default(),
+            ..NewSession::default()
+        };
+        engine.create_with_id(&id, new).await?
     };
     Ok(Session::new(Open::new(host, engine, session, model)))
 }
