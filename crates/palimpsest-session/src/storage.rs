@@ -48,8 +48,9 @@ struct Write<'a> {
     durability: Durability,
 }
 
-/// What went wrong there.
-#[derive(Deserialize)]
+/// What went wrong there. What is thrown need not say either.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Refused {
     code: String,
     message: String,
@@ -218,6 +219,7 @@ mod tests {
             Some(r#"{"Err":{"code":"EIO","message":"disk"}}"#),
             Err("storage_failed"),
         );
+        check(Some(r#"{"Err":{"message":"m"}}"#), Err("storage_failed"));
         check(Some(r#"{"Ok":{}}"#), Err("storage_failed"));
         check(None, Err("storage_failed"));
     }
