@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { startFake } from "../ollama/fake.mjs";
+import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { install, remove, root, runAsync } from "./consumer.mjs";
 
 let folder;
@@ -507,6 +507,114 @@ test("memory does not grow over 10,000 open-close cycles", async () => {
     out.pages = before / 65536;
   `);
   assert.equal(got.grown, 0, `from ${got.pages} pages`);
+});
+
+/** B7, B8: with the model's own vocabulary, from its Ollama or loaded by the caller, texts are counted exactly; a failure leaves
+ * counts as they were. */
+test("counting with the model's own vocabulary", async () => {
+  const fake = await startFake({ models: defaultModels().map((m) => (m.name === "llama3.2:3b" ? { ...m, tokenizer: "bytes" } : m)) });
+  try {
+    const got = await run(`
+      const { init, Tokenizer } = await import("palimpsest");
+      await init();
+      const url = ${JSON.stringify(fake.url)};
+      const show = async (model) => new Uint8Array(await (await fetch(url + "/api/show", { method: "POST", body: JSON.stringify({ model, verbose: true }) })).arrayBuffer());
+      const text = "Straße 7, 東京 – gate 4";
+      out.bytes = new TextEncoder().encode(text).length;
+      const words = (session) => session.history().map((m) => m.tokens);
+      const tokenizer = await Tokenizer.fromOllamaShow(await show("llama3.2:3b"));
+      out.counts = tokenizer.count(text);
+      const kept = tokenizer.snapshot();
+      const again = await Tokenizer.fromSnapshot(kept);
+      out.snapshot = [kept.length > 256, again.count(text), again.source, again.snapshot().length === kept.length, Tokenizer.estimate().snapshot()];
+      kept[9] ^= 1;
+      out.broken = [await failed(Tokenizer.fromSnapshot(kept)), await failed(Tokenizer.fromSnapshot(new Uint8Array(3)))];
+
+      const mine = await openSession({ model: "llama3.2:3b", tokenizer: again });
+      await mine.append(text);
+      out.mine = [words(mine), mine.budget().used.source];
+      await mine.setTokenizer(null);
+      out.estimated = [words(mine)[0] < out.bytes, mine.budget().used.source];
+      out.none = await failed(mine.setTokenizer("server"));
+      out.wrong = await failed(mine.setTokenizer({}));
+      await mine.setTokenizer(tokenizer);
+      out.back = words(mine);
+      await mine.close();
+
+      const asked = await openSession({ model: "llama3.2:3b", llm: ollama({ url }) });
+      await asked.append(text);
+      await asked.setTokenizer("server");
+      out.asked = words(asked);
+      await asked.setModel({ model: "qwen3:4b" });
+      out.other = words(asked)[0] < out.bytes;
+      out.absent = await failed(asked.setTokenizer("server"));
+      await asked.close();
+      const elsewhere = await openSession({ model: "m", llm: openai({ url: url + "/v1" }) });
+      out.openai = await failed(elsewhere.setTokenizer("server"));
+      await elsewhere.close();
+    `);
+    const n = got.bytes;
+    assert.equal(got.counts, n);
+    assert.deepEqual(got.snapshot, [true, n, "exact", true, null]);
+    assert.deepEqual(got.broken, ["tokenizer_malformed", "tokenizer_malformed"]);
+    assert.deepEqual(got.mine[0], [n]);
+    assert.notEqual(got.mine[1], "estimated");
+    assert.deepEqual(got.estimated, [true, "estimated"]);
+    assert.deepEqual([got.none, got.wrong], ["invalid_options", "invalid_options"]);
+    assert.deepEqual([got.back, got.asked, got.other], [[n], [n], true]);
+    assert.deepEqual([got.absent, got.openai], ["tokenizer_absent", "not_supported"]);
+  } finally {
+    await fake.close();
+  }
+});
+
+/** S3, S7: an exported session is opened from its text, the same text twice adds nothing, and a file that nobody vouches for
+ * brings what was said and nothing else. */
+test("a session from a file", async () => {
+  const got = await run(`
+    const first = await openSession({ id: "a", model: "any", window: 2048, system: "You sort parcels." });
+    await first.append(talk(60));
+    await first.pins.add("Gate 4 is shut.");
+    await first.compact();
+    const file = await first.export();
+    const window = JSON.stringify(first.window());
+    await first.close();
+    const store = memoryStorage();
+    const whole = await openSession({ model: "any", file, trustFile: true, store });
+    out.whole = [whole.id, whole.info.messages, JSON.stringify(whole.window()) === window, whole.layers().length];
+    await whole.append("And gate 5?");
+    await whole.close();
+    const twice = await openSession({ model: "any", file, trustFile: true, store });
+    out.twice = [twice.id, twice.info.messages];
+    await twice.close();
+    const words = await openSession({ model: "any", file, store });
+    out.words = [words.id === "a", words.info.messages, words.layers().length, words.pins.list().filter((p) => p.kind === "pin").length, words.system];
+    await words.close();
+    out.bad = [await failed(openSession({ model: "any", file: "hello" })), await failed(openSession({ model: "any", file, id: "b" })), await failed(openSession({ model: "any", file: 7 })), await failed(openSession({ model: "any", file: file.slice(0, 90) }))];
+  `);
+  assert.deepEqual(got.whole, ["a", 60, true, 1]);
+  assert.deepEqual(got.twice, ["a", 61]);
+  assert.deepEqual(got.words, [false, 60, 0, 0, ""]);
+  assert.deepEqual(got.bad.slice(0, 3), ["unknown_file", "invalid_options", "invalid_options"]);
+  assert.match(got.bad[3], /^(unknown|damaged)_file$/);
+});
+
+/** I10: a fault that ends the module is told to everybody who waits, and to everybody who calls after. */
+test("a module that has crashed keeps nobody waiting", async () => {
+  const got = await runAsync(folder, `
+    const { instance } = await import(new URL("./runtime.js", import.meta.resolve("palimpsest")));
+    let hears;
+    const module = instance(async () => {}, { onPanic: (f) => { hears = f; }, act: () => new Promise(() => {}) }, "init()");
+    await module.load(async () => new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])));
+    const waits = [1, 2].map(() => module.wait(module.call("act()", (m) => m.act())));
+    const before = module.crashed;
+    hears("panicked at gate.rs");
+    const told = await Promise.allSettled(waits);
+    const after = (() => { try { module.call("act()", (m) => m.act()); } catch (e) { return [e.code, e.message]; } })();
+    console.log(JSON.stringify([before, module.crashed, told.map((t) => [t.status, t.reason.code, t.reason.message]), after]));
+  `);
+  const told = ["rejected", "engine_crashed", "palimpsest has crashed: panicked at gate.rs. This is a fault in palimpsest."];
+  assert.deepEqual(got, [false, true, [told, told], ["engine_crashed", "palimpsest has crashed and cannot go on. Load the page or worker again."]]);
 });
 
 /** The inline entry fetches nothing for sessions either; the slim one says what it needs; all share one module. */

@@ -460,7 +460,11 @@ impl CompactState {
     fn recognise(&self, parsed: &mut Parsed) -> Option<&Handed> {
         let handed = self.output.as_ref()?;
         let count = handed.shows.len();
-        if parsed.messages.len() < count || fingerprint(parsed, count) != handed.hash {
+        // a state comes from outside: what it says of itself must not cost more than a list could
+        if self.messages > MOST_HANDED
+            || parsed.messages.len() < count
+            || fingerprint(parsed, count) != handed.hash
+        {
             return None;
         }
         parsed.of_compacted(self.messages, &handed.shows, |seq| {
@@ -500,6 +504,9 @@ fn mark(context: &mut Context) -> bool {
     context.set_view(view);
     context.due(&crate::budget::Occasion::default()) == Some(crate::budget::Due::Watermark)
 }
+
+/// The longest list, in messages, whose compacted form is recognised.
+const MOST_HANDED: u32 = 1_000_000;
 
 /// Version of [`CompactState`].
 const STATE_VERSION: u32 = 1;

@@ -108,4 +108,14 @@ impl CoreError {
             Self::Egress(_) => "egress",
         }
     }
+
+    /// The numbers that go with it, by the names of the fields. All are tokens.
+    pub fn numbers(&self) -> Vec<(&'static str, u32)> {
+        match *self {
+            Self::RecordsTooLarge { need, room } => vec![("need", need), ("room", room)],
+            Self::MessageTooLarge { tokens, room } => vec![("tokens", tokens), ("room", room)],
+            Self::CannotFit { floor, limit } => vec![("floor", floor), ("limit", limit)],
+            _ => Vec::new(),
+        }
+    }
 }

@@ -297,6 +297,22 @@ impl ModelError {
             Self::Unreachable { .. } | Self::Busy { .. } | Self::Truncated | Self::TimedOut { .. }
         )
     }
+
+    /// The numbers that go with it, by the names of the fields; those that the server did not tell are left out.
+    pub fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let known = match *self {
+            Self::Overflow { prompt, window } => [("prompt", prompt), ("window", window)],
+            Self::Busy { retry_after_ms } => [("retry_after_ms", retry_after_ms), ("", None)],
+            Self::TooLong { limit, .. } => [("limit", Some(limit)), ("", None)],
+            Self::PromptTruncated { sent, reported } => {
+                [("sent", Some(sent)), ("reported", Some(reported))]
+            }
+            Self::TimedOut { seconds } => [("seconds", Some(seconds)), ("", None)],
+            _ => return Vec::new(),
+        };
+        let told = |(name, number): (&'static str, Option<u32>)| Some((name, number?));
+        known.into_iter().filter_map(told).collect()
+    }
 }
 
 #[cfg(test)]

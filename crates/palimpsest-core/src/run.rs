@@ -137,6 +137,15 @@ impl Refusal {
             Self::Cancelled => "cancelled",
         }
     }
+
+    /// The numbers that go with it, by the names of the fields. All are tokens.
+    pub fn numbers(&self) -> Vec<(&'static str, u32)> {
+        match *self {
+            Self::NotWorth { before, after } => vec![("before", before), ("after", after)],
+            Self::CannotFit { floor, limit } => vec![("floor", floor), ("limit", limit)],
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// What the last stage found.

@@ -125,6 +125,18 @@ impl EngineError {
             _ => false,
         }
     }
+
+    /// The numbers that go with it, by the names of the fields.
+    pub fn numbers(&self) -> Vec<(&'static str, u32)> {
+        match self {
+            Self::Core(e) => e.numbers(),
+            Self::Model(e) => e.numbers(),
+            Self::Refused(r) => r.numbers(),
+            Self::WouldNotFit { tokens, limit, .. } => vec![("tokens", *tokens), ("limit", *limit)],
+            Self::CannotShrink { floor, trigger } => vec![("floor", *floor), ("trigger", *trigger)],
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The choices in a sentence.

@@ -7,8 +7,9 @@ use js_sys::{Error, JSON, Reflect};
 use palimpsest_core::error::CoreError;
 use palimpsest_core::request::ModelError;
 use palimpsest_core::run::Refusal;
-use palimpsest_engine::EngineError;
+use palimpsest_browser::vocabulary::NoVocabulary;
 use palimpsest_engine::ports::StoreError;
+use palimpsest_engine::{EngineError, TransferError};
 use serde_json::{Map, Value, json};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -44,6 +45,10 @@ pub const CODES: &[&str] = &[
     "goal_unknown_item",
     "decision_locked",
     "goal_too_many_items",
+    // files
+    "unknown_file",
+    "damaged_file",
+    "newer_file",
     // models
     "unreachable",
     "forbidden",
@@ -90,6 +95,9 @@ export type SessionErrorCode =
   | "goal_unknown_item"
   | "decision_locked"
   | "goal_too_many_items"
+  | "unknown_file"
+  | "damaged_file"
+  | "newer_file"
   | "unreachable"
   | "forbidden"
   | "unauthorized"
@@ -130,53 +138,6 @@ impl Failure {
     pub(crate) const fn code(&self) -> &'static str {
         self.code
     }
-
-    fn with(mut self, retryable: bool, more: Value) -> Self {
-        self.retryable = retryable;
-        if let Value::Object(more) = more {
-            self.more = more;
-        }
-        self
-    }
-}
-
-/// The numbers of an error of the core.
-fn of_core(error: &CoreError) -> Value {
-    match error {
-        CoreError::RecordsTooLarge { need, room } => {
-            json!({"details": {"need": need, "room": room}})
-        }
-        CoreError::MessageTooLarge { tokens, room } => {
-            json!({"details": {"tokens": tokens, "room": room}})
-        }
-        CoreError::CannotFit { floor, limit } => {
-            json!({"details": {"floor": floor, "limit": limit}})
-        }
-        _ => Value::Null,
-    }
-}
-
-/// The numbers of an error of a model. A host's client may throw them, too: see `client.rs`.
-fn of_model(error: &ModelError) -> Value {
-    match error {
-        ModelError::Overflow { prompt, window } => {
-            let numbers = [("prompt", prompt), ("window", window)];
-            let known: Map<String, Value> = numbers
-                .into_iter()
-                .filter_map(|(name, n)| n.map(|n| (name.to_owned(), n.into())))
-                .collect();
-            json!({ "details": known })
-        }
-        ModelError::Busy {
-            retry_after_ms: Some(ms),
-        } => json!({"details": {"retryAfterMs": ms}}),
-        ModelError::TooLong { limit, .. } => json!({"details": {"limit": limit}}),
-        ModelError::PromptTruncated { sent, reported } => {
-            json!({"details": {"sent": sent, "reported": reported}})
-        }
-        ModelError::TimedOut { seconds } => json!({"details": {"seconds": seconds}}),
-        _ => Value::Null,
-    }
 }
 
 impl From<CoreError> for Failure {
@@ -205,28 +166,61 @@ impl From<Refusal> for Failure {
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        let more = match &error {
-            EngineError::Core(error) => of_core(error),
-            EngineError::Model(error) => of_model(error),
-            EngineError::Refused(Refusal::CannotFit { floor, limit }) => {
-                json!({"details": {"floor": floor, "limit": limit}})
+        let mut failure = Self::new(error.code(), error.to_string());
+        failure.retryable = error.is_retryable();
+        let numbers = error.numbers();
+        if !numbers.is_empty() {
+            let named = numbers.into_iter().map(|(name, n)| (camel(name), n.into()));
+            let details: Map<String, Value> = named.collect();
+            failure.more.insert("details".into(), details.into());
+        }
+        match error {
+            EngineError::WouldNotFit { choices, .. } => {
+                failure.more.insert("choices".into(), json!(choices));
             }
-            EngineError::Refused(Refusal::NotWorth { before, after }) => {
-                json!({"details": {"before": before, "after": after}})
+            EngineError::RolledOver { session } => {
+                failure.more.insert("session".into(), session.into());
             }
-            EngineError::CannotShrink { floor, trigger } => {
-                json!({"details": {"floor": floor, "trigger": trigger}})
-            }
-            EngineError::WouldNotFit {
-                tokens,
-                limit,
-                choices,
-            } => json!({"details": {"tokens": tokens, "limit": limit}, "choices": choices}),
-            EngineError::RolledOver { session } => json!({ "session": session }),
-            _ => Value::Null,
-        };
-        Self::new(error.code(), error.to_string()).with(error.is_retryable(), more)
+            _ => {}
+        }
+        failure
     }
+}
+
+impl From<TransferError> for Failure {
+    fn from(error: TransferError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<NoVocabulary> for Failure {
+    fn from(why: NoVocabulary) -> Self {
+        match why {
+            NoVocabulary::Server(error) => error.into(),
+            NoVocabulary::Tokenizer(error) => error.into(),
+        }
+    }
+}
+
+impl From<palimpsest_tokens::Error> for Failure {
+    fn from(error: palimpsest_tokens::Error) -> Self {
+        Self::new(
+            error.code(),
+            format!("The tokenizer cannot be used: {error}. Counts stay as they were."),
+        )
+    }
+}
+
+/// `retry_after_ms` as JavaScript writes it.
+fn camel(name: &str) -> String {
+    let mut parts = name.split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |mut whole, part| {
+        let (head, rest) = part.split_at(part.len().min(1));
+        whole.push_str(&head.to_ascii_uppercase());
+        whole.push_str(rest);
+        whole
+    })
 }
 
 impl From<Failure> for JsValue {
@@ -275,6 +269,8 @@ mod tests {
             include_str!("../../palimpsest-engine/src/error.rs"),
             include_str!("../../palimpsest-engine/src/ports/store.rs"),
             include_str!("../../palimpsest-engine/src/config.rs"),
+            include_str!("../../palimpsest-engine/src/transfer.rs"),
+            include_str!("../../palimpsest-tokens/src/error.rs"),
             include_str!("../../palimpsest-core/src/goal/edit.rs"),
             include_str!("../../palimpsest-core/src/request.rs"),
             include_str!("../../palimpsest-core/src/error.rs"),
@@ -354,5 +350,14 @@ mod tests {
             json!({"session": "b"}),
         );
         check(StoreError::Quota.into(), "storage_quota", false, json!({}));
+        check(
+            EngineError::Refused(Refusal::NotWorth {
+                before: 900,
+                after: 880,
+            }),
+            "not_worth",
+            false,
+            json!({"details": {"before": 900, "after": 880}}),
+        );
     }
 }

@@ -14,6 +14,8 @@
 //! | `client.rs`, `storage.rs` | the host's client and storage behind the engine's ports |
 //! | `request.rs` | a request as a client reads it |
 //! | `search.rs` | finding what was said |
+//! | `vocabulary.rs` | counting with the vocabulary of the session's model |
+//! | `panic.rs` | who hears that the module has come to its end |
 //! | `error.rs` | the codes, and how a failure becomes a JavaScript `Error` |
 //! | `text.rs` | how things cross: as JSON text |
 
@@ -27,6 +29,7 @@ mod client;
 mod error;
 mod host;
 mod open;
+mod panic;
 mod request;
 mod search;
 mod send;
@@ -35,6 +38,7 @@ mod session;
 mod stop;
 mod storage;
 mod text;
+mod vocabulary;
 
 #[cfg(test)]
 #[cfg(target_arch = "wasm32")]

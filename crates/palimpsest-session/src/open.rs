@@ -7,7 +7,9 @@ use palimpsest_browser::{
 };
 use palimpsest_core::mode::Mode;
 use palimpsest_engine::ports::{LanguageModel, Notify, Store, World};
-use palimpsest_engine::{Config, Engine, EngineError, MemoryStore, NewSession};
+use palimpsest_engine::{
+    Accept, Config, Engine, EngineError, MemoryStore, NewSession, Transfer,
+};
 use palimpsest_tokens::Estimator;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -47,6 +49,11 @@ struct Options {
     settings: Option<Value>,
     #[serde(default)]
     take_over: bool,
+    /// The text of an exported session.
+    file: Option<String>,
+    /// The file's own records and layers are taken, too.
+    #[serde(default)]
+    trust_file: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -89,14 +96,23 @@ async fn opened(options: Options, host: Rc<Host>) -> Result<Session, Failure> {
         timer: Rc::new(HostTimer),
         notify,
     };
+    let file = options.file.as_deref().map(Transfer::read).transpose()?;
     let engine = Engine::start(store, world, Rc::new(Estimator::default())).await?;
-    let known = match &options.id {
-        Some(id) => match engine.open(id, options.take_over).await {
+    let known = match (file, &options.id) {
+        (Some(file), _) => {
+            let accept = if options.trust_file {
+                Accept::Everything
+            } else {
+                Accept::Words
+            };
+            Some(engine.import(file, accept).await?)
+        }
+        (None, Some(id)) => match engine.open(id, options.take_over).await {
             Ok(session) => Some(session),
             Err(EngineError::NoSession(_)) => None,
             Err(error) => return Err(error.into()),
         },
-        None => None,
+        (None, None) => None,
     };
     let session = if let Some(session) = known {
         go_on(&session, &options, config).await?;

@@ -38,6 +38,20 @@ enum Protocol {
     LlamaCpp,
 }
 
+impl Address {
+    /// Whether the server there tells what tokens a model has.
+    pub(crate) const fn tells_vocabularies(&self) -> bool {
+        matches!(self.protocol, Protocol::Ollama)
+    }
+}
+
+/// The way to an address.
+pub(crate) fn transport(address: &Address) -> Result<FetchTransport, Failure> {
+    let transport = FetchTransport::new(&address.url)
+        .map_err(|error| Failure::new("invalid_options", error.to_string()))?;
+    Ok(transport.with_key(&address.key))
+}
+
 /// The models of the server at an address.
 pub(crate) fn model(address: &Address) -> Result<Rc<dyn LanguageModel>, Failure> {
     let dialect = match address.protocol {
@@ -45,10 +59,7 @@ pub(crate) fn model(address: &Address) -> Result<Rc<dyn LanguageModel>, Failure>
         Protocol::OpenAi => Dialect::OpenAi,
         Protocol::LlamaCpp => Dialect::LlamaCpp,
     };
-    let transport = FetchTransport::new(&address.url)
-        .map_err(|error| Failure::new("invalid_options", error.to_string()))?
-        .with_key(&address.key);
-    Ok(Rc::new(ServerModel::new(dialect, transport)))
+    Ok(Rc::new(ServerModel::new(dialect, transport(address)?)))
 }
 
 /// A server that JavaScript asks itself.

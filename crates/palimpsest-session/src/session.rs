@@ -25,7 +25,7 @@ use crate::text::{dialect, messages, options, promise, text};
 pub(crate) struct Open {
     pub(crate) host: Rc<Host>,
     pub(crate) model: Option<Rc<dyn LanguageModel>>,
-    engine: Engine,
+    pub(crate) engine: Engine,
     /// The session, and the number of our listener on it. Another one after a rollover.
     session: RefCell<(palimpsest_engine::Session, u32)>,
 }
@@ -48,6 +48,10 @@ impl Open {
 
     pub(crate) fn session(&self) -> palimpsest_engine::Session {
         self.session.borrow().0.clone()
+    }
+
+    pub(crate) fn model_name(&self) -> String {
+        self.session().head().model
     }
 
     /// The conversation goes on in another session (E1).

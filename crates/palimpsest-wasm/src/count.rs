@@ -1,7 +1,7 @@
 use std::rc::Rc;
 
 use palimpsest_core::dialect::{self, Dialect};
-use palimpsest_tokens::{Count, Estimator, Source, TokenCounter};
+use palimpsest_tokens::{Count, Estimator, Source, TokenCounter, Vocabulary};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -11,7 +11,11 @@ use crate::error::Failure;
 /// Counts tokens: with a model's own vocabulary, or by estimate.
 #[wasm_bindgen]
 #[derive(Clone)]
-pub struct Counter(pub(crate) Rc<dyn TokenCounter>);
+pub struct Counter(
+    pub(crate) Rc<dyn TokenCounter>,
+    /// The same, if it is a vocabulary.
+    pub(crate) Option<Rc<Vocabulary>>,
+);
 
 impl std::fmt::Debug for Counter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -23,9 +27,13 @@ impl std::fmt::Debug for Counter {
 impl Counter {
     /// Estimates, for the family of a model's name if one is given.
     pub fn estimator(model: Option<String>) -> Self {
-        Self(Rc::new(model.map_or_else(Estimator::default, |name| {
-            Estimator::for_model(&name)
-        })))
+        let estimator = model.map_or_else(Estimator::default, |name| Estimator::for_model(&name));
+        Self(Rc::new(estimator), None)
+    }
+
+    /// The vocabulary as bytes to keep, or nothing if it estimates or was made of such bytes.
+    pub fn snapshot(&self) -> Option<Vec<u8>> {
+        self.1.as_ref()?.to_bytes()
     }
 
     /// Tokens of a text.

@@ -103,14 +103,8 @@ impl Failure {
 
 impl From<CoreError> for Failure {
     fn from(error: CoreError) -> Self {
-        let details = match error {
-            CoreError::RecordsTooLarge { need, room } => vec![("need", need), ("room", room)],
-            CoreError::MessageTooLarge { tokens, room } => vec![("tokens", tokens), ("room", room)],
-            CoreError::CannotFit { floor, limit } => vec![("floor", floor), ("limit", limit)],
-            _ => Vec::new(),
-        };
         Self {
-            details,
+            details: error.numbers(),
             ..Self::new(error.code(), error.to_string())
         }
     }
@@ -120,7 +114,10 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::CannotFit { floor, limit } => CoreError::CannotFit { floor, limit }.into(),
-            other => Self::new(other.code(), "The compaction changed nothing."),
+            other => Self {
+                details: other.numbers(),
+                ..Self::new(other.code(), "The compaction changed nothing.")
+            },
         }
     }
 }

@@ -21,6 +21,13 @@ impl TokenizerLoader {
         Self(RefCell::new(Some(Loader::new())))
     }
 
+    /// One that reads a snapshot instead: nothing is pushed to it.
+    #[wasm_bindgen(js_name = fromSnapshot)]
+    pub fn from_snapshot(bytes: &[u8]) -> Result<Self, JsValue> {
+        let loader = Loader::from_snapshot(bytes).map_err(Failure::from)?;
+        Ok(Self(RefCell::new(Some(loader))))
+    }
+
     /// Adds bytes of the answer.
     pub fn push(&self, bytes: &[u8]) {
         if let Some(loader) = self.0.borrow_mut().as_mut() {
@@ -47,7 +54,8 @@ impl TokenizerLoader {
     /// The counter. Once.
     pub fn finish(&self) -> Result<Counter, JsValue> {
         let loader = self.0.borrow_mut().take().ok_or_else(over)?;
-        Ok(Counter(Rc::new(loader.finish().map_err(Failure::from)?)))
+        let vocabulary = Rc::new(loader.finish().map_err(Failure::from)?);
+        Ok(Counter(Rc::clone(&vocabulary) as _, Some(vocabulary)))
     }
 }
 

@@ -172,6 +172,21 @@ fn what_came_back_can_be_handed_back() {
     }
 }
 
+/// I10: a state that was edited to speak of four thousand million messages is not believed, and costs nothing.
+#[test]
+fn a_state_that_exaggerates_is_another_list() {
+    let list = openai(60);
+    let options = CompactOptions::new(4096);
+    let out = compact(&list, &options, None).unwrap();
+    let short = fill(&out, &list);
+    let mut state = serde_json::to_value(&out.state).unwrap();
+    state["messages"] = json!(u32::MAX);
+    let state: CompactState = serde_json::from_value(state).unwrap();
+    let again = compact(&short, &options, Some(state)).unwrap();
+    assert!(again.report.adjustments[0].contains("another list"));
+    assert_eq!(again.messages.len(), short.len());
+}
+
 /// B10, B5: what cannot fit is refused with a code; so are impossible windows.
 #[test]
 fn refusals_have_codes() {

@@ -2,6 +2,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import { mended, toText, written } from "./json.js";
+import type { Address } from "./language-model.js";
 import { camel } from "./options.js";
 import type { Instance } from "./runtime.js";
 import { raced, type SessionHost } from "./session-host.js";
@@ -11,6 +12,7 @@ import type {
   Session, SessionBudget, SessionEvent, SessionInfo, SessionJob, SessionLayer, SessionPin, SessionSnapshot, ToolCall,
 } from "./session.js";
 import type { Goal } from "./compact.js";
+import type { Tokenizer } from "./tokenizer.js";
 import type * as Exports from "./wasm/palimpsest_session.js";
 
 type Module = typeof Exports;
@@ -27,6 +29,8 @@ export class LiveSession implements Session {
   readonly #module: Instance<Module>;
   readonly #host: SessionHost;
   readonly #tools: readonly unknown[];
+  /** Where the model is asked, if we ask it ourselves. */
+  readonly #server: Address | undefined;
   /** What has not ended yet. */
   readonly #running = new Set<Promise<unknown>>();
   /** Ends everything that can be ended. */
@@ -39,11 +43,14 @@ export class LiveSession implements Session {
   readonly pins: Session["pins"];
   readonly snapshots: Session["snapshots"];
 
-  constructor(inner: Exports.Session, module: Instance<Module>, host: SessionHost, tools: readonly unknown[] = []) {
+  constructor(
+    inner: Exports.Session, module: Instance<Module>, host: SessionHost, tools: readonly unknown[] = [], server?: Address | undefined,
+  ) {
     this.#inner = inner;
     this.#module = module;
     this.#host = host;
     this.#tools = tools;
+    this.#server = server;
     this.goals = {
       current: () => (this.#records().goal ?? null) as ReturnType<Session["goals"]["current"]>,
       set: (goal) => this.#done((s) => (typeof goal === "string" ? s.describeGoal(goal) : s.setGoal(goal === null ? undefined : written(goal)))),
@@ -148,6 +155,23 @@ export class LiveSession implements Session {
     await this.#done((s) => s.setModel(model, window, policyText(change.policy) ?? now.policy, thinking));
   }
 
+  async setTokenizer(tokenizer: Tokenizer | "server" | null): Promise<void> {
+    if (tokenizer !== "server") return this.#count(tokenizer);
+    const server = this.#server;
+    if (server === undefined) {
+      throw new PalimpsestError("invalid_options", 'There is no server to ask: open the session with `llm: ollama()`, or load a Tokenizer yourself.');
+    }
+    await this.#done((s) => s.askVocabulary(written(server)));
+  }
+
+  async #count(tokenizer: Tokenizer | null): Promise<void> {
+    if (tokenizer !== null && typeof tokenizer?.snapshot !== "function") {
+      throw new PalimpsestError("invalid_options", 'A tokenizer is a Tokenizer of palimpsest, "server", or null.');
+    }
+    const bytes = tokenizer?.snapshot() ?? undefined;
+    await this.#done((s) => s.setVocabulary(bytes));
+  }
+
   search(query: string, options: { limit?: number } = {}): SearchHit[] {
     return this.#ask((s) => s.search(query, count(options.limit ?? 8)));
   }
@@ -185,10 +209,10 @@ export class LiveSession implements Session {
       if (inner === undefined) return;
       this.#inner = undefined;
       this.#closing.abort(closed());
-      inner.close();
+      if (!this.#module.crashed) inner.close();
       while (this.#running.size > 0) await Promise.allSettled(this.#running);
       this.#host.hush();
-      inner.free();
+      if (!this.#module.crashed) inner.free();
     })();
     return this.#closed;
   }
@@ -225,7 +249,7 @@ export class LiveSession implements Session {
   /** Waits for text of the module's. */
   async #promised(use: (inner: Exports.Session) => Promise<unknown>, signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted();
-    const promise = this.#call(use);
+    const promise = this.#module.wait(this.#call(use));
     this.#track(promise);
     try {
       return (await (signal === undefined ? promise : raced(promise, signal))) as string;

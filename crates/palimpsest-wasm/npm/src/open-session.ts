@@ -19,7 +19,7 @@ export const load = module.load;
 
 const KNOWN = [
   "id", "model", "window", "policy", "store", "database", "llm", "tools", "system", "title", "thinking", "mode", "settings", "takeOver",
-  "onEvent", "signal",
+  "onEvent", "signal", "tokenizer", "file", "trustFile",
 ];
 
 /** Opens a session; the module is started from `source` if it is not there yet. */
@@ -28,10 +28,13 @@ export async function open(options: SessionOptions, source: () => Promise<Buffer
     throw new PalimpsestError("invalid_options", 'Expected options with a model: { model: "llama3.2:3b" }.');
   }
   check(options, KNOWN);
-  const { llm, store = "memory", policy, settings, window, tools, onEvent, signal, ...plain } = options;
+  const { llm, store = "memory", policy, settings, window, tools, onEvent, signal, tokenizer, ...plain } = options;
   signal?.throwIfAborted();
   if (typeof plain.model !== "string") throw new PalimpsestError("invalid_options", "`model` must be the model's name.");
   if (window !== undefined) size(window);
+  if (plain.file !== undefined && (typeof plain.file !== "string" || plain.id !== undefined)) {
+    throw new PalimpsestError("invalid_options", "`file` is the text of an exported session, which brings its own id: leave `id` out.");
+  }
   const address = llm === undefined ? undefined : addressOf(llm);
   if (llm !== undefined && typeof llm.chat !== "function") {
     throw new PalimpsestError("invalid_options", "`llm` must be ollama(), openai(), or an object with a function `chat`.");
@@ -52,10 +55,15 @@ export async function open(options: SessionOptions, source: () => Promise<Buffer
   await load(source);
   const host = new SessionHost(llm, storage);
   if (onEvent !== undefined) host.listen("*", onEvent);
-  const opening = module.call("openSession()", (exports) => exports.open(given, host));
+  const opening = module.wait(module.call("openSession()", (exports) => exports.open(given, host)));
   try {
     const inner = await (signal === undefined ? opening : raced(opening, signal));
-    return new LiveSession(inner, module, host, tools);
+    const session = new LiveSession(inner, module, host, tools, address);
+    if (tokenizer === undefined) return session;
+    return await session.setTokenizer(tokenizer).then(() => session, async (error: unknown) => {
+      await session.close();
+      throw error;
+    });
   } catch (error) {
     // what opens after the signal is given back at once
     opening.then((late) => { late.close(); late.free(); }, () => {});
@@ -72,7 +80,7 @@ export async function* chat(address: Address, request: ChatRequest, signal: Abor
   signal.addEventListener("abort", end, { once: true });
   try {
     for (;;) {
-      const text = (await answer.next()) as string | undefined;
+      const text = (await module.wait(answer.next())) as string | undefined;
       if (text === undefined) return;
       yield camel(JSON.parse(text)) as ChatPiece;
     }

@@ -17,11 +17,18 @@ export interface Instance<M> {
   load(source: () => Promise<BufferSource | WebAssembly.Module>): Promise<void>;
   /** Calls into the module, if it can be called, and gives errors their class. */
   call<T>(name: string, use: (module: M) => T): T;
+  /** Waits for a promise of the module's, but not past the end of the module: a module that has crashed keeps none. */
+  wait<T>(promise: Promise<T>): Promise<T>;
+  /** Whether it has come to its end. */
+  readonly crashed: boolean;
   /** An error of ours with its class; anything else as it is, unless it is the end of the module. */
   own(error: unknown): unknown;
 }
 
-/** How a module's JavaScript begins. `cure` says what to do where it is called before. */
+/**
+ * How a module's JavaScript begins. `cure` says what to do where it is called before; a module with `onPanic` tells when
+ * it has come to its end.
+ */
 export function instance<M>(
   start: (given: { module_or_path: BufferSource | WebAssembly.Module }) => Promise<unknown>,
   exports: M,
@@ -29,15 +36,20 @@ export function instance<M>(
 ): Instance<M> {
   let ready = false;
   let loading: Promise<void> | undefined;
-  let crash: unknown;
+  let crash: { cause: unknown } | undefined;
+  const waiting = new Set<(error: unknown) => void>();
+
+  /** It has come to its end: whoever waits learns so. */
+  function end(why: string, cause?: unknown): PalimpsestError {
+    crash ??= { cause };
+    const error = new PalimpsestError("engine_crashed", `palimpsest has crashed: ${why}. This is a fault in palimpsest.`, { cause });
+    for (const reject of waiting) reject(error);
+    waiting.clear();
+    return error;
+  }
 
   function own(error: unknown): unknown {
-    if (error instanceof WebAssembly.RuntimeError) {
-      crash = error;
-      return new PalimpsestError("engine_crashed", `palimpsest has crashed: ${error.message}. This is a fault in palimpsest.`, {
-        cause: error,
-      });
-    }
+    if (error instanceof WebAssembly.RuntimeError) return end(error.message, error);
     if (error instanceof Error && error.name === "PalimpsestError" && !(error instanceof PalimpsestError)) {
       Object.setPrototypeOf(error, PalimpsestError.prototype);
     }
@@ -51,6 +63,7 @@ export function instance<M>(
           const from = await source();
           if (!(from instanceof WebAssembly.Module)) look(from);
           await start({ module_or_path: from });
+          (exports as { onPanic?: (hears: (why: string) => void) => void }).onPanic?.((why) => void end(why));
           ready = true;
         } catch (error) {
           loading = undefined;
@@ -62,7 +75,7 @@ export function instance<M>(
     call(name, use) {
       if (crash !== undefined) {
         throw new PalimpsestError("engine_crashed", "palimpsest has crashed and cannot go on. Load the page or worker again.", {
-          cause: crash,
+          cause: crash.cause,
         });
       }
       if (!ready) {
@@ -73,6 +86,15 @@ export function instance<M>(
       } catch (error) {
         throw own(error);
       }
+    },
+    wait(promise) {
+      return new Promise((resolve, reject) => {
+        waiting.add(reject);
+        promise.then(resolve, reject).finally(() => waiting.delete(reject));
+      });
+    },
+    get crashed() {
+      return crash !== undefined;
     },
     own,
   };

@@ -3,7 +3,7 @@
 import type { Goal, Policy, PolicyName } from "./compact.js";
 import type { LanguageModel } from "./language-model.js";
 import type { StorageAdapter } from "./storage.js";
-import type { Count } from "./tokenizer.js";
+import type { Count, Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
 
 /** Settings of a session. Each one may be left out. */
@@ -80,6 +80,18 @@ export interface SessionOptions {
   takeOver?: boolean;
   /** Hears of everything that happens to it. */
   onEvent?: (event: SessionEvent) => void;
+  /** Counts with the model's own vocabulary from the start: see {@link Session.setTokenizer}. */
+  tokenizer?: Tokenizer;
+  /**
+   * The text of an exported session (what {@link Session.export} gave): that session is opened, made if the store has not
+   * got it, and what the file has more is added; the same file twice adds nothing. `id` is left out with it.
+   */
+  file?: string;
+  /**
+   * Whether you vouch for the file: then its system prompt, goal, pins and layers come along. If not, it is only read as
+   * what was said.
+   */
+  trustFile?: boolean;
   /** Ends the opening. */
   signal?: AbortSignal;
 }
@@ -577,6 +589,25 @@ export interface Session {
 
   /** Another model, window or policy. What does not fit any more is compacted at the next message. */
   setModel(change: { model?: string; window?: number; policy?: PolicyName | Policy; thinking?: boolean }): Promise<void>;
+
+  /**
+   * Counts with the model's own vocabulary instead of an estimate: one that you loaded, or with `"server"` the one that the
+   * Ollama behind `llm` tells, which is kept in the browser's IndexedDB. `null` goes back to estimating. It counts for the
+   * model that the session has now; with another model counts are estimates again.
+   *
+   * @throws `invalid_options`, `not_supported` for other servers; the codes of {@link Tokenizer.fromOllamaShow}; the
+   * server's failures. Counts then stay as they were.
+   *
+   * @example
+   * ```ts
+   * import { ollama, openSession } from "palimpsest";
+   *
+   * await using session = await openSession({ model: "llama3.2:3b", llm: ollama() });
+   * await session.setTokenizer("server").catch((error) => console.warn(`estimating: ${error.message}`));
+   * console.log(session.budget().used); // { tokens: …, source: "exact", … }
+   * ```
+   */
+  setTokenizer(tokenizer: Tokenizer | "server" | null): Promise<void>;
 
   /** What the conversation is to reach: never summarised. */
   readonly goals: {

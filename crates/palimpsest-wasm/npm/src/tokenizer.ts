@@ -2,7 +2,7 @@ import { PalimpsestError } from "./errors.js";
 import { toText } from "./json.js";
 import { call } from "./runtime.js";
 import type { Dialect } from "./validate.js";
-import type { Counter } from "./wasm/palimpsest_wasm.js";
+import type { Counter, TokenizerLoader } from "./wasm/palimpsest_wasm.js";
 
 /** A number of tokens, where it comes from, and how far off it may be. */
 export interface Count {
@@ -37,9 +37,12 @@ const PATIENCE = 12;
  */
 export class Tokenizer {
   #counter: Counter | undefined;
+  /** The snapshot it was made of. */
+  readonly #bytes: Uint8Array | undefined;
 
-  private constructor(counter: Counter) {
+  private constructor(counter: Counter, bytes?: Uint8Array) {
     this.#counter = counter;
+    this.#bytes = bytes;
   }
 
   /**
@@ -53,35 +56,49 @@ export class Tokenizer {
     json: Uint8Array | ArrayBuffer | string,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Tokenizer> {
-    const { signal } = options;
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     const bytes = typeof json === "string" ? new TextEncoder().encode(json) : new Uint8Array(json as ArrayBuffer);
     const loader = call("Tokenizer.fromOllamaShow()", (module) => new module.TokenizerLoader());
-    try {
-      let pushed = 0;
-      let since = performance.now();
-      for (;;) {
-        const ready = call("Tokenizer.fromOllamaShow()", () => {
-          if (pushed < bytes.length) {
-            loader.push(bytes.subarray(pushed, pushed + SLICE));
-            pushed += SLICE;
-            if (pushed >= bytes.length) loader.end();
-          } else if (bytes.length === 0) {
-            loader.end();
-          }
-          return loader.step(SLICE);
-        });
-        if (ready) break;
-        if (performance.now() - since > PATIENCE) {
-          await new Promise((resolve) => setTimeout(resolve));
-          signal?.throwIfAborted();
-          since = performance.now();
-        }
+    let pushed = 0;
+    const counter = await load(loader, options.signal, () => {
+      if (pushed < bytes.length) {
+        loader.push(bytes.subarray(pushed, pushed + SLICE));
+        pushed += SLICE;
+        if (pushed >= bytes.length) loader.end();
+      } else if (bytes.length === 0) {
+        loader.end();
       }
-      return new Tokenizer(call("Tokenizer.fromOllamaShow()", () => loader.finish()));
-    } finally {
-      loader.free();
-    }
+    });
+    return new Tokenizer(counter);
+  }
+
+  /**
+   * Loads the vocabulary from a snapshot: in a third of the time.
+   *
+   * @throws {@link PalimpsestError} `tokenizer_malformed`; `tokenizer_other_version` if another version of palimpsest
+   * wrote it: load it anew.
+   *
+   * @example
+   * ```ts
+   * import { init, Tokenizer } from "palimpsest";
+   *
+   * declare const cache: Map<string, Uint8Array>;
+   * await init();
+   * const kept = cache.get("llama3.2:3b");
+   * if (kept) {
+   *   using tokenizer = await Tokenizer.fromSnapshot(kept);
+   *   console.log(tokenizer.count("How long is this?"));
+   * }
+   * ```
+   */
+  static async fromSnapshot(
+    bytes: Uint8Array | ArrayBuffer,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Tokenizer> {
+    options.signal?.throwIfAborted();
+    const own = new Uint8Array(bytes as ArrayBuffer).slice();
+    const loader = call("Tokenizer.fromSnapshot()", (module) => module.TokenizerLoader.fromSnapshot(own));
+    return new Tokenizer(await load(loader, options.signal, () => {}), own);
   }
 
   /** Estimates, without any vocabulary: better if the model's name is given. */
@@ -98,6 +115,11 @@ export class Tokenizer {
   countUntil(text: string, limit: number): number | null {
     const most = Number.isFinite(limit) ? Math.max(0, Math.min(0xffff_ffff, Math.floor(limit))) : 0xffff_ffff;
     return call("countUntil()", () => this.counter.countUntil(text, most) ?? null);
+  }
+
+  /** Bytes to keep, for {@link Tokenizer.fromSnapshot}: half as long as the JSON or less. `null` if it estimates. */
+  snapshot(): Uint8Array | null {
+    return this.#bytes ?? call("snapshot()", () => this.counter.snapshot() ?? null);
   }
 
   /** How certain its counts are. */
@@ -120,6 +142,27 @@ export class Tokenizer {
   get counter(): Counter {
     if (this.#counter === undefined) throw new PalimpsestError("closed", "This tokenizer has been freed.");
     return this.#counter;
+  }
+}
+
+/** Lets a loader do its work in slices between which others run. */
+async function load(loader: TokenizerLoader, signal: AbortSignal | undefined, feed: () => void): Promise<Counter> {
+  try {
+    let since = performance.now();
+    for (;;) {
+      const ready = call("Tokenizer", () => {
+        feed();
+        return loader.step(SLICE);
+      });
+      if (ready) return call("Tokenizer", () => loader.finish());
+      if (performance.now() - since > PATIENCE) {
+        await new Promise((resolve) => setTimeout(resolve));
+        signal?.throwIfAborted();
+        since = performance.now();
+      }
+    }
+  } finally {
+    loader.free();
   }
 }
 
