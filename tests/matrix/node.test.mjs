@@ -27,9 +27,12 @@ test("attw: the types are where each way of resolving looks for them", () => {
   const folder = install(["@arethetypeswrong/cli@0.18.5"]);
   try {
     const attw = path.join(folder, "node_modules/@arethetypeswrong/cli/dist/index.js");
-    const { status, stdout, stderr } = spawnSync(process.execPath, [attw, tarball(), "--profile", "esm-only", "--no-emoji", "--format", "ascii"], { cwd: folder, encoding: "utf8" });
+    const { exports } = JSON.parse(fs.readFileSync(path.join(folder, "node_modules/palimpsest/package.json"), "utf8"));
+    // modules and styles are addresses for a bundler: there are no types of them
+    const untyped = Object.keys(exports).filter((name) => /\.(wasm|css)$/.test(name));
+    const { status, stdout, stderr } = spawnSync(process.execPath, [attw, tarball(), "--profile", "esm-only", "--no-emoji", "--format", "ascii", "--exclude-entrypoints", ...untyped], { cwd: folder, encoding: "utf8" });
     assert.equal(status, 0, `${stdout}\n${stderr}`);
-    assert.match(stdout, /No problems found/);
+    assert.equal(stdout.match(/^node16 \(from ESM\): OK/gm)?.length, Object.keys(exports).length - untyped.length, stdout);
   } finally {
     remove(folder);
   }

@@ -4,10 +4,10 @@
 //! TypeScript union is made from; a test reads every error type that can reach JavaScript and looks each code up.
 
 use js_sys::{Error, JSON, Reflect};
+use palimpsest_browser::vocabulary::NoVocabulary;
 use palimpsest_core::error::CoreError;
 use palimpsest_core::request::ModelError;
 use palimpsest_core::run::Refusal;
-use palimpsest_browser::vocabulary::NoVocabulary;
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::{EngineError, TransferError};
 use serde_json::{Map, Value, json};

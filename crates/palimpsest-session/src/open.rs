@@ -7,9 +7,7 @@ use palimpsest_browser::{
 };
 use palimpsest_core::mode::Mode;
 use palimpsest_engine::ports::{LanguageModel, Notify, Store, World};
-use palimpsest_engine::{
-    Accept, Config, Engine, EngineError, MemoryStore, NewSession, Transfer,
-};
+use palimpsest_engine::{Accept, Config, Engine, EngineError, MemoryStore, NewSession, Transfer};
 use palimpsest_tokens::Estimator;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -17,10 +17,14 @@ function range(from, to) {
   return Array.from({ length: to - from + 1 }, (_, i) => from + i);
 }
 
-/** A vocabulary of 256 bytes and three special tokens: with it, counts are bytes, and can be checked by hand. */
+/**
+ * A vocabulary of 256 bytes and three special tokens: with it, counts are bytes, and can be checked by hand. The one merge,
+ * without which it would be no byte-pair vocabulary, is of two control characters that no text has side by side.
+ */
 export function byteVocabulary() {
-  const tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", ...byteAlphabet()];
-  return { tokens, merges: [], token_type: tokens.map((_, i) => (i < 3 ? 3 : 1)) };
+  const bytes = byteAlphabet();
+  const tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", ...bytes, bytes[0] + bytes[1]];
+  return { tokens, merges: [`${bytes[0]} ${bytes[1]}`], token_type: tokens.map((_, i) => (i < 3 ? 3 : 1)) };
 }
 
 function model(name, { family, size, quantization, trained, capabilities, bytes, digest }) {

@@ -593,7 +593,8 @@ export interface Session {
   /**
    * Counts with the model's own vocabulary instead of an estimate: one that you loaded, or with `"server"` the one that the
    * Ollama behind `llm` tells, which is kept in the browser's IndexedDB. `null` goes back to estimating. It counts for the
-   * model that the session has now; with another model counts are estimates again.
+   * model that the session has now; with another model counts are estimates again. What the chat template adds is learned from
+   * the server's own counts: until three of them agree, sums are still called estimates.
    *
    * @throws `invalid_options`, `not_supported` for other servers; the codes of {@link Tokenizer.fromOllamaShow}; the
    * server's failures. Counts then stay as they were.
@@ -604,7 +605,7 @@ export interface Session {
    *
    * await using session = await openSession({ model: "llama3.2:3b", llm: ollama() });
    * await session.setTokenizer("server").catch((error) => console.warn(`estimating: ${error.message}`));
-   * console.log(session.budget().used); // { tokens: …, source: "exact", … }
+   * console.log(session.budget().used); // { tokens: …, source: …, bound: … }
    * ```
    */
   setTokenizer(tokenizer: Tokenizer | "server" | null): Promise<void>;

@@ -75,7 +75,7 @@ export class Tokenizer {
   /**
    * Loads the vocabulary from a snapshot: in a third of the time.
    *
-   * @throws {@link PalimpsestError} `tokenizer_malformed`; `tokenizer_other_version` if another version of palimpsest
+   * @throws {@link PalimpsestError} `tokenizer_malformed`, `tokenizer_incomplete`; `tokenizer_other_version` if another version of palimpsest
    * wrote it: load it anew.
    *
    * @example
