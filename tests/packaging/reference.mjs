@@ -13,6 +13,8 @@ const ENTRIES = [
   ["palimpsest", "index.d.ts"],
   ["palimpsest/ai-sdk", "ai-sdk.d.ts"],
   ["palimpsest/langchain", "langchain.d.ts"],
+  ["palimpsest/ui", "ui.d.ts"],
+  ["palimpsest/vscode-host", "vscode-host.d.ts"],
 ];
 
 /** The reference as Markdown. `dist` is the folder of the declarations. */
@@ -23,8 +25,10 @@ export function reference(dist) {
     "Made from the package's declarations by `node tests/packaging/reference.mjs`; a test keeps it so. [The guide](guide.md) says how they",
     "are used together.",
   ];
+  const told = new Set();
   for (const [entry, file] of ENTRIES) {
-    const found = declarations(dist, file);
+    // what two entries export is said once
+    const found = declarations(dist, file).filter(({ name }) => !told.has(name) && told.add(name));
     out.push("", `## ${entry}`);
     for (const kind of ["function", "class", "interface", "type"]) {
       for (const one of found.filter((f) => f.kind === kind)) out.push("", ...section(one));

@@ -10,7 +10,7 @@ import { install, remove, root, runAsync } from "./consumer.mjs";
 let folder;
 before(() => {
   folder = install();
-  fs.copyFileSync(path.join(root, "crates/palimpsest-session/testing/storage.js"), path.join(folder, "storage.js"));
+  fs.copyFileSync(path.join(root, "crates/palimpsest-browser/testing/storage.js"), path.join(folder, "storage.js"));
 });
 after(() => remove(folder));
 

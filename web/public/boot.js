@@ -1,5 +1,5 @@
 // Dresses the shell as it was left, then loads the module. Everything else is in it.
-import init from "./palimpsest_web.js";
+import init, { run } from "./palimpsest_web.js";
 
 try {
   const { theme, contrast, grey } = JSON.parse(localStorage.getItem("palimpsest.settings") ?? "{}");
@@ -12,7 +12,7 @@ try {
 }
 const crash = document.getElementById("crash");
 document.getElementById("reload").addEventListener("click", () => location.reload());
-init({ module_or_path: "palimpsest_web_bg.wasm" }).then(offline, (error) => {
+init({ module_or_path: "palimpsest_web_bg.wasm" }).then(run).then(offline, (error) => {
   crash.querySelector("code").textContent = String(error);
   crash.hidden = false;
 });

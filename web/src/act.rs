@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use leptos::prelude::window;
 use leptos::task::spawn_local;
-use palimpsest_browser::{HeadNote, StorageEvent, Tabs, settings};
+use palimpsest_browser::{HeadNote, Listening, StorageEvent, Tabs, settings};
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::{Part, Role};
@@ -23,6 +23,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use crate::bind;
+use crate::embed;
 use crate::host;
 use crate::import::{self, Imported};
 use crate::page;
@@ -101,6 +102,8 @@ struct Back {
     titled: RefCell<BTreeSet<String>>,
     /// Ends the asking for a title that goes on.
     titling: RefCell<Option<Abort>>,
+    /// Hears of other tabs.
+    listening: RefCell<Option<Listening>>,
 }
 
 #[derive(Default)]
@@ -212,6 +215,7 @@ pub fn start(state: AppState) {
             toasts: Cell::new(0),
             titled: RefCell::default(),
             titling: RefCell::default(),
+            listening: RefCell::default(),
         });
         BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
         list(&back).await;
@@ -268,8 +272,20 @@ fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
             spawn_local(async move { list(&back).await });
         }
     });
-    // It listens for as long as the page lives.
-    std::mem::forget(listening);
+    back.listening.replace(Some(listening));
+}
+
+/// Lets go of everything, where the app is taken away and its page stays.
+pub fn end() {
+    let Some(back) = BACK.take() else { return };
+    tokenizer::forget();
+    back.listening.replace(None);
+    title::give_way(&back);
+    leave_draft(&back);
+    if let Some(session) = back.session.take() {
+        session.off(back.listener.get());
+        session.stop();
+    }
 }
 
 /// How much is stored, and whether the browser promised to keep it.
@@ -727,6 +743,7 @@ fn show_thread(
 
 /// What the engine tells.
 fn heard(back: &Rc<Back>, event: &Event) {
+    embed::tell(event);
     match event {
         Event::BudgetChanged { .. } => show_window(back),
         Event::Compressing { stage, written, of } => working(
@@ -1508,9 +1525,7 @@ async fn merge(back: &Rc<Back>, imported: Imported) -> Result<String, String> {
 /// Copies a text.
 pub fn copy(text: String) {
     spawn_local(async move {
-        let done = JsFuture::from(window().navigator().clipboard().write_text(&text))
-            .await
-            .is_ok();
+        let done = page::copy(&text).await;
         if let Some(back) = back() {
             if done {
                 back.state.say(t(T::Copied));
@@ -1535,7 +1550,11 @@ pub fn copy_window() {
 
 /// Goes to a screen.
 pub fn go(screen: Screen) {
-    let _ = window().location().set_hash(screen.name());
+    if !page::visit(screen.name())
+        && let Some(state) = AppState::remembered()
+    {
+        state.screen.change(screen);
+    }
 }
 
 /// Looks through another lens.
@@ -1593,7 +1612,7 @@ pub fn change(edit: impl FnOnce(&mut Settings)) {
     page::dress(&now);
     if now.language != language {
         // Every text of the page changes: the page begins anew, and everything is stored.
-        let _ = window().location().reload();
+        page::reload();
     }
 }
 

@@ -8,14 +8,21 @@ use palimpsest_browser::{
 use palimpsest_engine::MemoryStore;
 use palimpsest_engine::ports::Store;
 
+use crate::embed;
 use crate::text::{T, t};
 use crate::view::kept::Kept;
 
 /// The name of the database, of the tabs' channel and of the note.
 pub const NAME: &str = "palimpsest";
 
-/// The best store that this browser allows.
+/// The name of the channel of tabs that share a host's storage.
+const HOSTED: &str = "palimpsest-hosted";
+
+/// The host's store, if it brings one, else the best that this browser allows.
 pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> (Rc<dyn Store>, Kept) {
+    if let Some(store) = embed::storage() {
+        return (Rc::new(store), Kept::Whole);
+    }
     let options = OpenOptions {
         name: NAME.into(),
         on_event: Rc::new(on_event),
@@ -37,7 +44,11 @@ pub fn memory() -> Rc<dyn Store> {
 
 /// The channel to the other tabs.
 pub fn tabs() -> Tabs {
-    Tabs::new(NAME)
+    Tabs::new(if embed::storage().is_some() {
+        HOSTED
+    } else {
+        NAME
+    })
 }
 
 /// What a storage event means for a person, if anything.

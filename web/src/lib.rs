@@ -7,6 +7,7 @@
 //! | `state`, `act` | the signals, and everything a person can do |
 //! | `ui`, `el`, `icon` | components, elements, icons |
 //! | `host`, `server`, `page` | the browser: stores and ports, the model server, the document |
+//! | `start`, `embed` | the two beginnings: a page of our own, or an element of somebody else's |
 //!
 //! Components read signals and call `act`. Only `act` talks to the engine. No component computes a
 //! budget. No HTML text is ever made: the page forbids `innerHTML` (see `el`).
@@ -36,6 +37,8 @@ pub mod view;
 pub mod act;
 #[cfg(target_arch = "wasm32")]
 pub mod el;
+#[cfg(target_arch = "wasm32")]
+pub mod embed;
 #[cfg(target_arch = "wasm32")]
 pub mod host;
 #[cfg(target_arch = "wasm32")]

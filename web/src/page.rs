@@ -3,8 +3,10 @@
 use leptos::prelude::{document, window};
 use leptos::wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{Element, HtmlElement};
 
+use crate::embed;
 use crate::settings::{Settings, Theme};
 use crate::text::Language;
 
@@ -53,17 +55,17 @@ pub fn set_value(selector: &str, text: &str) {
 
 /// Whether the focus is in a field.
 pub fn is_typing() -> bool {
-    document().active_element().is_some_and(|element| {
+    active().is_some_and(|element| {
         matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
     })
 }
 
 /// Moves the focus by `by` among the elements that match, from the one that has it or the last one.
 pub fn step(selector: &str, by: i32) {
-    let Ok(all) = document().query_selector_all(selector) else {
+    let Some(Ok(all)) = root().map(|root| root.query_selector_all(selector)) else {
         return;
     };
-    let now = document().active_element();
+    let now = active();
     let at = (0..all.length()).find(|i| {
         all.item(*i)
             .zip(now.as_ref())
@@ -83,7 +85,7 @@ pub fn step(selector: &str, by: i32) {
 
 /// Every element of that type that matches.
 pub fn all<E: JsCast>(selector: &str) -> Vec<E> {
-    let Ok(list) = document().query_selector_all(selector) else {
+    let Some(Ok(list)) = root().map(|root| root.query_selector_all(selector)) else {
         return Vec::new();
     };
     (0..list.length())
@@ -93,7 +95,7 @@ pub fn all<E: JsCast>(selector: &str) -> Vec<E> {
 
 /// The first HTML element that matches.
 pub fn find(selector: &str) -> Option<HtmlElement> {
-    document()
+    root()?
         .query_selector(selector)
         .ok()
         .flatten()?
@@ -101,24 +103,41 @@ pub fn find(selector: &str) -> Option<HtmlElement> {
         .ok()
 }
 
+/// What everything of ours is in: the document's root, or the element we are mounted in.
+fn root() -> Option<Element> {
+    embed::root().map_or_else(|| document().document_element(), |root| Some(root.into()))
+}
+
+/// The element of ours that has the focus.
+fn active() -> Option<Element> {
+    // a document has it, and so has the shadow root of a mounted app
+    let top = root()?.get_root_node();
+    js_sys::Reflect::get(&top, &"activeElement".into())
+        .ok()?
+        .dyn_into()
+        .ok()
+}
+
 /// Shows the theme, contrast and palette that were chosen.
 pub fn dress(settings: &Settings) {
-    let Some(root) = document().document_element() else {
+    let Some(root) = root() else {
         return;
     };
-    let theme = match settings.theme {
+    // where a host has colours, they are the person's choice already
+    let (theme, contrast) = embed::theme().unwrap_or((settings.theme, settings.contrast));
+    let theme = match theme {
         Theme::System => None,
         Theme::Light => Some("light"),
         Theme::Dark => Some("dark"),
     };
     set(&root, "data-theme", theme);
-    set(&root, "data-contrast", settings.contrast.then_some("more"));
+    set(&root, "data-contrast", contrast.then_some("more"));
     set(&root, "data-palette", settings.grey.then_some("grey"));
 }
 
 /// Whether the page is dark now.
 pub fn is_dark(settings: &Settings) -> bool {
-    match settings.theme {
+    match embed::theme().map_or(settings.theme, |(theme, _)| theme) {
         Theme::Light => false,
         Theme::Dark => true,
         Theme::System => window()
@@ -129,9 +148,9 @@ pub fn is_dark(settings: &Settings) -> bool {
     }
 }
 
-/// Sets or removes an attribute of the document's root.
+/// Sets or removes an attribute of the page's root.
 pub fn mark(name: &str, value: Option<&str>) {
-    if let Some(root) = document().document_element() {
+    if let Some(root) = root() {
         set(&root, name, value);
     }
 }
@@ -197,15 +216,18 @@ pub fn midnight(at: f64) -> f64 {
     date.get_time()
 }
 
-/// Sets an attribute of the document's root that is absent, removes one that is there.
+/// Sets an attribute of the page's root that is absent, removes one that is there.
 pub fn toggle(name: &str) {
-    if let Some(root) = document().document_element() {
+    if let Some(root) = root() {
         let _ = root.toggle_attribute(name);
     }
 }
 
-/// Saves a text as a file, through a link that is clicked.
+/// Saves a text as a file, through a link that is clicked, unless the host of a mounted app does it.
 pub fn save(name: &str, kind: &str, text: &str) -> Option<()> {
+    if embed::save(name, text) {
+        return Some(());
+    }
     let parts = js_sys::Array::of1(&text.into());
     let options = web_sys::BlobPropertyBag::new();
     options.set_type(kind);
@@ -226,8 +248,40 @@ pub fn empty(root: &HtmlElement) {
     root.set_text_content(None);
 }
 
+/// Copies a text. Whether it could.
+pub async fn copy(text: &str) -> bool {
+    if let Some(copied) = embed::copy(text) {
+        let copied = JsFuture::from(copied).await;
+        return copied.is_ok_and(|done| done.is_truthy());
+    }
+    let copied = window().navigator().clipboard().write_text(text);
+    JsFuture::from(copied).await.is_ok()
+}
+
+/// Goes to a screen's address. `false` in a mounted app, which has none.
+pub fn visit(screen: &str) -> bool {
+    !embed::is_guest() && window().location().set_hash(screen).is_ok()
+}
+
+/// Begins anew.
+pub fn reload() {
+    if !embed::again() {
+        let _ = window().location().reload();
+    }
+}
+
+/// Names the page, which is only ours where we are no guest.
+pub fn title(text: &str) {
+    if !embed::is_guest() {
+        document().set_title(text);
+    }
+}
+
 /// Shows the note of a crash, which stands hidden in the shell.
 pub fn crashed(text: &str, detail: &str) {
+    if embed::crashed(text, detail) {
+        return;
+    }
     if let Some(note) = find("#crash") {
         if let Ok(Some(paragraph)) = note.query_selector("p") {
             paragraph.set_text_content(Some(text));

@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use leptos::prelude::window;
-use palimpsest_browser::{FetchTransport, Patience, ServerModel, Transport, examine, whole};
+use palimpsest_browser::{
+    FetchTransport, Patience, ServerModel, Transport, examine, examine_over, whole,
+};
 use palimpsest_core::request::{ChatRequest, ModelError};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_ollama::catalog::{self, same_model};
@@ -11,6 +13,7 @@ use palimpsest_ollama::doctor::{Case, Finding, Os, Severity};
 use palimpsest_ollama::{Dialect, HttpRequest, encode};
 
 use crate::doctor;
+use crate::embed;
 use crate::page;
 use crate::settings::Server;
 use crate::state::AppState;
@@ -42,13 +45,17 @@ pub async fn survey(state: AppState) -> Survey {
     let case = Case {
         server: settings.address.clone(),
         dialect: dialect(settings.server),
-        origin: Some(page::origin()),
+        // who asks through a host is no page to the server
+        origin: embed::transport().is_none().then(page::origin),
         os: os(),
         model,
         window: open.map(|o| o.window).filter(|w| *w > 0),
         try_model: false,
     };
-    let findings = examine(case, &key, Signal::never(), |_| {}).await;
+    let findings = match embed::transport() {
+        Some(host) => examine_over(case, &host, Signal::never()).await,
+        None => examine(case, &key, Signal::never(), |_| {}).await,
+    };
     let checks: Vec<Check> = findings.iter().map(check).collect();
     let empty = findings.iter().any(|f| f.code == "no_model");
     // A model that is not installed any more is the session's trouble, not the connection's.
@@ -82,14 +89,12 @@ pub async fn survey(state: AppState) -> Survey {
 }
 
 async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEntry>, ModelError> {
-    let transport = FetchTransport::new(address)?
-        .with_key(key)
-        .with_patience(Patience::SERVER);
+    let transport = way(address, key, Patience::SERVER)?;
     let dialect = dialect(server);
-    let list = catalog::read_list(&ask(&transport, catalog::list(dialect)).await?)?;
+    let list = catalog::read_list(&ask(&*transport, catalog::list(dialect)).await?)?;
     let loaded = if dialect == Dialect::Ollama {
         // An old server may not know the question.
-        match ask(&transport, catalog::loaded()).await {
+        match ask(&*transport, catalog::loaded()).await {
             Ok(body) => catalog::read_loaded(&body).unwrap_or_default(),
             Err(_) => Vec::new(),
         }
@@ -115,7 +120,19 @@ async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEnt
         .collect())
 }
 
-async fn ask(transport: &FetchTransport, request: HttpRequest) -> Result<Vec<u8>, ModelError> {
+/// How the server is reached: as the host says, else by `fetch`.
+fn way(address: &str, key: &str, patience: Patience) -> Result<Rc<dyn Transport>, ModelError> {
+    Ok(match embed::transport() {
+        Some(host) => Rc::new(host),
+        None => Rc::new(
+            FetchTransport::new(address)?
+                .with_key(key)
+                .with_patience(patience),
+        ),
+    })
+}
+
+async fn ask(transport: &dyn Transport, request: HttpRequest) -> Result<Vec<u8>, ModelError> {
     let answer = transport.send(request, Signal::never()).await?;
     if answer.status != 200 {
         return Err(ModelError::ServerFailed {
@@ -182,11 +199,12 @@ fn check(finding: &Finding) -> Check {
 /// The server as the engine's model.
 pub fn model(state: AppState) -> Rc<dyn LanguageModel> {
     let settings = state.settings.get_untracked();
-    match FetchTransport::new(&settings.address) {
-        Ok(transport) => Rc::new(ServerModel::new(
-            dialect(settings.server),
-            transport.with_key(&state.key.get_untracked()),
-        )),
+    match way(
+        &settings.address,
+        &state.key.get_untracked(),
+        Patience::MODEL,
+    ) {
+        Ok(transport) => Rc::new(ServerModel::new(dialect(settings.server), transport)),
         Err(why) => Rc::new(Unreachable(why)),
     }
 }

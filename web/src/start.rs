@@ -5,26 +5,15 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::act;
 use crate::page;
+use crate::settings::Settings;
 use crate::state::AppState;
 use crate::text::{T, speak, t};
-use crate::tokenizer;
 use crate::ui::app;
 
-/// Called by the module once it is loaded.
-#[wasm_bindgen(start)]
-pub fn start() {
-    if tokenizer::serve() {
-        return;
-    }
-    std::panic::set_hook(Box::new(|info| {
-        // The module cannot go on: say that what was said is safe.
-        page::crashed(t(T::Crashed), &info.to_string());
-    }));
-    let settings = act::load_settings();
-    speak(page::language(&settings));
-    page::dress(&settings);
-    let state = AppState::new(settings);
-    state.remember();
+/// Begins the page of our own, once the module is loaded. Who mounts the app in another page calls `embed::mount`.
+#[wasm_bindgen]
+pub fn run() {
+    let state = begin(|_| {});
     let Some(root) = page::find("#root") else {
         return;
     };
@@ -35,4 +24,19 @@ pub fn start() {
     })
     .forget();
     act::start(state);
+}
+
+/// The state of a page, dressed in its settings, which are `edit`ed before.
+pub(crate) fn begin(edit: impl FnOnce(&mut Settings)) -> AppState {
+    std::panic::set_hook(Box::new(|info| {
+        // The module cannot go on: say that what was said is safe.
+        page::crashed(t(T::Crashed), &info.to_string());
+    }));
+    let mut settings = act::load_settings();
+    edit(&mut settings);
+    speak(page::language(&settings));
+    page::dress(&settings);
+    let state = AppState::new(settings);
+    state.remember();
+    state
 }

@@ -14,6 +14,8 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, Worker};
 
 use palimpsest_engine::Engine;
 
+use crate::embed;
+
 /// The worker's script.
 const SCRIPT: &str = "tokenizer.js";
 /// The one policy the page's rules name: it lets nothing through but [`SCRIPT`].
@@ -44,7 +46,8 @@ impl Drop for Job {
 pub fn want(engine: &Engine, address: &str, key: &str, model: &str) {
     let wanted = (address.to_owned(), model.to_owned());
     let busy = JOB.with(|job| job.borrow().as_ref().is_some_and(|j| j.wanted == wanted));
-    if model.is_empty() || busy {
+    // a mounted app has no script beside the page that a worker could begin with
+    if model.is_empty() || busy || embed::is_guest() {
         return;
     }
     JOB.with(|job| *job.borrow_mut() = None);
@@ -152,6 +155,7 @@ fn trusted() -> Option<JsValue> {
 }
 
 /// In a worker: waits for a model's name and answers with its vocabulary. `false` in a page.
+#[wasm_bindgen]
 pub fn serve() -> bool {
     let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() else {
         return false;

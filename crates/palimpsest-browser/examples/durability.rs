@@ -2,7 +2,7 @@
 //! what is left.
 
 use js_sys::Function;
-use palimpsest_browser::{IndexedDbStore, OpenOptions};
+use palimpsest_browser::{HostStore, IndexedDbStore, OpenOptions, StorageHost};
 use palimpsest_engine::ports::{
     Durability, Expect, Key, Lease, Op, Query, Store, StoreError, Table,
 };
@@ -74,6 +74,17 @@ pub async fn contract(name: String) -> String {
             Ok(store) => store,
             Err(error) => wasm_bindgen::throw_str(&error.to_string()),
         }
+    })
+    .await;
+    json(&(report.passed.len(), report.failed.len(), report.to_string()))
+}
+
+/// Runs the store contract on storages in JavaScript, a new one from `make` for each case.
+#[wasm_bindgen]
+pub async fn contract_of(make: Function) -> String {
+    let report = contract::run_all(async || match make.call0(&JsValue::NULL) {
+        Ok(host) => HostStore::new(host.unchecked_into::<StorageHost>()),
+        Err(thrown) => wasm_bindgen::throw_val(thrown),
     })
     .await;
     json(&(report.passed.len(), report.failed.len(), report.to_string()))

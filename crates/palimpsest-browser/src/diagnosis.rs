@@ -33,9 +33,31 @@ pub async fn examine(
     signal: Signal,
     on_finding: impl Fn(&Finding),
 ) -> Vec<Finding> {
-    let transport = FetchTransport::new(&case.server)
+    let fetch = FetchTransport::new(&case.server)
         .ok()
         .map(|transport| transport.with_key(key));
+    let way = fetch.map_or(Way::None, Way::Fetch);
+    ask(case, &way, signal, on_finding).await
+}
+
+/// The same over a transport of the host's: the page's own rules do not matter there.
+pub async fn examine_over(case: Case, transport: &dyn Transport, signal: Signal) -> Vec<Finding> {
+    ask(case, &Way::Host(transport), signal, |_| {}).await
+}
+
+/// How the server is reached.
+enum Way<'a> {
+    None,
+    Fetch(FetchTransport),
+    Host(&'a dyn Transport),
+}
+
+async fn ask(
+    case: Case,
+    way: &Way<'_>,
+    signal: Signal,
+    on_finding: impl Fn(&Finding),
+) -> Vec<Finding> {
     let mut doctor = Doctor::new(case);
     let mut told = 0;
     loop {
@@ -46,10 +68,11 @@ pub async fn examine(
         let (Some(probe), false) = (doctor.next().cloned(), signal.is_aborted()) else {
             break;
         };
-        let body;
-        let seen = match (probe, &transport) {
+        let came;
+        let seen = match (probe, way) {
+            (Probe::Permission, Way::Host(_)) => Observation::Permission(Permission::Unknown),
             (Probe::Permission, _) => Observation::Permission(permission().await),
-            (Probe::Opaque { path }, Some(transport)) => {
+            (Probe::Opaque { path }, Way::Fetch(transport)) => {
                 let is_up = opaque(&format!("{}{path}", transport.server())).await;
                 if is_up {
                     Observation::Opaque
@@ -57,7 +80,7 @@ pub async fn examine(
                     Observation::Failed
                 }
             }
-            (Probe::Ask { request, .. }, Some(transport)) => {
+            (Probe::Ask { request, .. }, Way::Fetch(transport)) => {
                 // a model may have to be loaded for an answer, a list not
                 let patience = if request.method == "GET" {
                     Patience::SERVER
@@ -65,26 +88,32 @@ pub async fn examine(
                     Patience::MODEL
                 };
                 let transport = transport.clone().with_patience(patience);
-                match answer(&transport, request, signal.clone()).await {
-                    Ok((status, bytes)) => {
-                        body = bytes;
-                        Observation::Answer {
-                            status,
-                            body: &body,
-                        }
-                    }
-                    Err(_) => Observation::Failed,
-                }
+                came = answer(&transport, request, signal.clone()).await;
+                observed(&came)
             }
-            (_, None) => Observation::Failed,
+            (Probe::Ask { request, .. }, Way::Host(transport)) => {
+                came = answer(*transport, request, signal.clone()).await;
+                observed(&came)
+            }
+            (_, Way::None | Way::Host(_)) => Observation::Failed,
         };
         doctor.observe(seen);
     }
     doctor.findings().to_vec()
 }
 
+fn observed(came: &Result<(u16, Vec<u8>), ModelError>) -> Observation<'_> {
+    match came {
+        Ok((status, body)) => Observation::Answer {
+            status: *status,
+            body,
+        },
+        Err(_) => Observation::Failed,
+    }
+}
+
 async fn answer(
-    transport: &FetchTransport,
+    transport: &dyn Transport,
     request: palimpsest_ollama::HttpRequest,
     signal: Signal,
 ) -> Result<(u16, Vec<u8>), ModelError> {

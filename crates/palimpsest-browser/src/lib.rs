@@ -2,8 +2,8 @@
 //!
 //! | port | here |
 //! |---|---|
-//! | `Store` | [`IndexedDbStore`]; where that is refused, [`LocalStorageStore`] for small sessions |
-//! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`]) |
+//! | `Store` | [`IndexedDbStore`]; where that is refused, [`LocalStorageStore`] for small sessions; [`HostStore`] for a host's own |
+//! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`], [`HostTransport`]) |
 //! | `Clock`, `Ids`, `Timer`, `Notify` | [`HostClock`], [`HostIds`], [`HostTimer`], [`Tabs`]; together [`world`] |
 //!
 //! [`vocabulary`] brings the vocabulary of the user's own model from its server, by way of a worker and a cache.
@@ -16,6 +16,8 @@ mod diagnosis;
 mod fetch;
 mod global;
 mod head_note;
+mod host_store;
+mod host_transport;
 mod ids;
 mod indexed_db;
 mod local_store;
@@ -33,9 +35,11 @@ mod world;
 mod tests;
 
 pub use clock::HostClock;
-pub use diagnosis::examine;
+pub use diagnosis::{examine, examine_over};
 pub use fetch::{FetchTransport, Patience};
 pub use head_note::{Found, HeadNote};
+pub use host_store::{HostStore, StorageHost};
+pub use host_transport::{Exchange, HostTransport, TransportHost};
 pub use ids::HostIds;
 pub use indexed_db::{IndexedDbStore, OpenOptions, StorageEvent};
 pub use local_store::LocalStorageStore;

@@ -1,6 +1,9 @@
-//! Settings, in `localStorage`.
+//! Settings, in `localStorage` or where a host says.
 //!
 //! A setting changed in the seconds before a crash may be lost: nothing that matters is kept here.
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use gloo_storage::{LocalStorage, Storage};
 use palimpsest_engine::ports::StoreError;
@@ -22,15 +25,55 @@ pub struct Loaded<T> {
     pub dropped: Vec<String>,
 }
 
-/// The settings kept under `name`, or the default where there are none or no `localStorage`.
-pub fn load<T: Serialize + DeserializeOwned + Default>(name: &str) -> Loaded<T> {
-    if !is_available() {
-        return Loaded {
-            settings: T::default(),
-            dropped: Vec::new(),
-        };
+/// Texts by name, in place of `localStorage`.
+pub trait Entries {
+    /// The text under `name`.
+    fn get(&self, name: &str) -> Option<String>;
+    /// Keeps a text under `name`, or takes it away.
+    fn set(&self, name: &str, text: Option<&str>);
+}
+
+thread_local! {
+    static ELSEWHERE: RefCell<Option<Rc<dyn Entries>>> = const { RefCell::new(None) };
+}
+
+/// From now on settings are kept there and nothing at all in `localStorage`; with `None` in `localStorage` again.
+pub fn keep_in(entries: Option<Rc<dyn Entries>>) {
+    ELSEWHERE.set(entries);
+}
+
+fn elsewhere() -> Option<Rc<dyn Entries>> {
+    ELSEWHERE.with(|entries| entries.borrow().clone())
+}
+
+fn item(name: &str) -> Option<String> {
+    if let Some(entries) = elsewhere() {
+        return entries.get(name);
     }
-    let text = LocalStorage::raw().get_item(name).ok().flatten();
+    if is_available() {
+        return LocalStorage::raw().get_item(name).ok().flatten();
+    }
+    None
+}
+
+/// Whether it could be done.
+fn set_item(name: &str, text: &str) -> Result<(), StoreError> {
+    if let Some(entries) = elsewhere() {
+        entries.set(name, Some(text));
+        return Ok(());
+    }
+    if !is_available() {
+        return Err(StoreError::Unavailable("there is no localStorage".into()));
+    }
+    // the only thing that fails with a text of ours is its length
+    LocalStorage::raw()
+        .set_item(name, text)
+        .map_err(|_| StoreError::Quota)
+}
+
+/// The settings kept under `name`, or the default where there are none or nowhere to keep them.
+pub fn load<T: Serialize + DeserializeOwned + Default>(name: &str) -> Loaded<T> {
+    let text = item(name);
     let Some(text) = text else {
         return Loaded {
             settings: T::default(),
@@ -40,7 +83,7 @@ pub fn load<T: Serialize + DeserializeOwned + Default>(name: &str) -> Loaded<T> 
     let loaded = salvage(&text);
     if !loaded.dropped.is_empty() {
         // without room for a copy the original stays until the next save
-        let _ = LocalStorage::raw().set_item(&format!("{name}.old"), &text);
+        let _ = set_item(&format!("{name}.old"), &text);
     }
     loaded
 }
@@ -49,24 +92,29 @@ pub fn load<T: Serialize + DeserializeOwned + Default>(name: &str) -> Loaded<T> 
 ///
 /// [`StoreError::Unavailable`] where there is no `localStorage`, [`StoreError::Quota`] where it is full.
 pub fn save<T: Serialize>(name: &str, settings: &T) -> Result<(), StoreError> {
-    if !is_available() {
-        return Err(StoreError::Unavailable("there is no localStorage".into()));
-    }
-    // the only thing that fails with a text of ours is its length
-    LocalStorage::set(name, settings).map_err(|_| StoreError::Quota)
+    let text =
+        serde_json::to_string(settings).map_err(|error| StoreError::Failed(error.to_string()))?;
+    set_item(name, &text)
 }
 
 /// Forgets the settings under `name`.
 pub fn forget(name: &str) {
-    if is_available() {
+    let old = format!("{name}.old");
+    if let Some(entries) = elsewhere() {
+        entries.set(name, None);
+        entries.set(&old, None);
+    } else if is_available() {
         LocalStorage::delete(name);
-        LocalStorage::delete(format!("{name}.old"));
+        LocalStorage::delete(old);
     }
 }
 
-/// Workers and Node have no `localStorage`, and a sandboxed frame may not touch it: there gloo-storage would panic.
+/// Whether anything may be kept in `localStorage`. Workers and Node have none, a sandboxed frame may not touch it (there
+/// gloo-storage would panic), and where settings are kept elsewhere the host wants nothing there.
 pub(crate) fn is_available() -> bool {
-    js_sys::global().is_instance_of::<Window>() && global("localStorage").is_some()
+    elsewhere().is_none()
+        && js_sys::global().is_instance_of::<Window>()
+        && global("localStorage").is_some()
 }
 
 /// As much of `text` as makes sense as `T`, entry by entry.

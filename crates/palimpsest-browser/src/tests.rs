@@ -20,8 +20,9 @@ use web_sys::BroadcastChannel;
 
 use crate::timer::sleep;
 use crate::{
-    Changed, FetchTransport, HeadNote, HostClock, HostIds, LocalStorageStore, Patience, Tabs,
-    Transport, beginning, examine, settings, whole, world,
+    Changed, FetchTransport, HeadNote, HostClock, HostIds, HostStore, HostTransport,
+    LocalStorageStore, Patience, StorageHost, Tabs, Transport, TransportHost, beginning, examine,
+    examine_over, settings, whole, world,
 };
 
 // ---------------------------------------------------------------------------------------------------
@@ -576,4 +577,161 @@ async fn the_doctors_probes_are_done() {
     let nobody = "throw new TypeError('Failed to fetch');";
     assert_eq!(findings(nobody, "http://localhost:11434").await.0, ["down"]);
     assert_eq!(findings(nobody, "localhost").await.0, ["bad_address"]);
+}
+
+// ---------------------------------------------------------------------------------------------------
+// What a host brings itself: storage, a transport, a place for settings
+
+#[wasm_bindgen(module = "/testing/storage.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = memoryStorage)]
+    fn memory_storage() -> JsValue;
+}
+
+// the parts of the package's `session-host.ts` and `mount-host.ts` that these need
+#[wasm_bindgen(inline_js = r#"
+export function host_of(storage) {
+  return {
+    async store(call, given) {
+      try {
+        return JSON.stringify({ Ok: (await storage[call](JSON.parse(given))) ?? null });
+      } catch ({ code, message }) {
+        return JSON.stringify({ Err: { code, message } });
+      }
+    },
+  };
+}
+export const told = [];
+export function transport_of(pieces) {
+  return {
+    request(method, path, body) {
+      told.push(`${method} ${path} ${body.length}`);
+      const answers = path === "/api/version" ? [new TextEncoder().encode('{"version":"0.33.0"}')]
+        : path === "/api/tags" ? [new TextEncoder().encode('{"models":[{"name":"m:latest"}]}')]
+        : path === "/api/ps" ? [new TextEncoder().encode('{"models":[]}')]
+        : pieces === "never" ? undefined
+        : [new TextEncoder().encode("Good "), new TextEncoder().encode("day"), '{"Err":{"kind":"truncated"}}'];
+      let at = 0;
+      return {
+        async head() { return pieces === "refused" ? '{"Err":{"kind":"forbidden"}}' : '{"Ok":{"status":200}}'; },
+        next() { return answers ? Promise.resolve(answers[at++]) : new Promise(() => {}); },
+        stop() { told.push(`stop ${path}`); },
+      };
+    },
+  };
+}
+export function all_told() { return told.splice(0).join(); }
+"#)]
+extern "C" {
+    fn host_of(storage: JsValue) -> StorageHost;
+    fn transport_of(pieces: &str) -> TransportHost;
+    fn all_told() -> String;
+}
+
+/// S5, I1, I6: a storage in JavaScript holds everything that a store must.
+#[wasm_bindgen_test]
+async fn the_contract_holds_for_a_storage_in_javascript() {
+    let report = contract::run_all(async || HostStore::new(host_of(memory_storage()))).await;
+    assert!(report.is_ok(), "{report}");
+    assert_eq!(report.passed.len(), 24);
+}
+
+/// I10, P7: over a host's transport an answer comes in pieces, its error is the last one, an abort ends the waiting, and
+/// the host hears of the end; the doctor uses the same way and asks nothing of the page.
+#[wasm_bindgen_test]
+async fn a_hosts_transport_carries_requests() {
+    let post = || HttpRequest {
+        method: "POST",
+        path: "/api/chat".into(),
+        body: b"{\"a\":1}".to_vec(),
+    };
+    let transport = HostTransport::new(transport_of("some"));
+    let mut answer = transport.send(post(), Signal::never()).await.unwrap();
+    assert_eq!(answer.status, 200);
+    let first = answer.body.next().await.unwrap().unwrap();
+    let second = answer.body.next().await.unwrap().unwrap();
+    assert_eq!([first, second].concat(), b"Good day");
+    assert_eq!(
+        answer.body.next().await.unwrap().unwrap_err().code(),
+        "truncated"
+    );
+    assert!(answer.body.next().await.is_none());
+    drop(answer);
+    assert_eq!(all_told(), "POST /api/chat 7,stop /api/chat");
+
+    let refused = HostTransport::new(transport_of("refused"));
+    let error = refused.send(post(), Signal::never()).await.unwrap_err();
+    assert_eq!(error.code(), "forbidden");
+
+    let abort = Abort::new();
+    let slow = HostTransport::new(transport_of("never"));
+    let mut answer = slow.send(post(), abort.signal()).await.unwrap();
+    abort.abort();
+    assert_eq!(
+        answer.body.next().await.unwrap().unwrap_err().code(),
+        "aborted"
+    );
+    drop(answer);
+    all_told();
+
+    let case = Case {
+        server: "http://localhost:11434".into(),
+        dialect: Dialect::Ollama,
+        origin: None,
+        os: Os::Linux,
+        model: Some("m".into()),
+        window: None,
+        try_model: false,
+    };
+    let found = examine_over(case, &transport, Signal::never()).await;
+    let codes: Vec<_> = found.iter().map(|finding| finding.code).collect();
+    assert!(
+        codes.contains(&"server_up") && !codes.contains(&"down"),
+        "{codes:?}"
+    );
+    assert!(
+        all_told().starts_with("GET /api/version 0,stop /api/version,GET /api/tags 0"),
+        "the doctor asks over the same way"
+    );
+}
+
+struct Shelf(RefCell<std::collections::BTreeMap<String, String>>);
+
+impl settings::Entries for Shelf {
+    fn get(&self, name: &str) -> Option<String> {
+        self.0.borrow().get(name).cloned()
+    }
+
+    fn set(&self, name: &str, text: Option<&str>) {
+        match text {
+            Some(text) => self.0.borrow_mut().insert(name.into(), text.into()),
+            None => self.0.borrow_mut().remove(name),
+        };
+    }
+}
+
+/// S5: where a host keeps the settings, nothing of ours is written into localStorage or read from it.
+#[wasm_bindgen_test]
+fn settings_are_kept_where_the_host_says() {
+    settings::save("elsewhere", &7u32).unwrap();
+    let shelf = Rc::new(Shelf(RefCell::default()));
+    settings::keep_in(Some(Rc::<Shelf>::clone(&shelf)));
+    assert_eq!(settings::load::<u32>("elsewhere").settings, 0);
+    settings::save("elsewhere", &8u32).unwrap();
+    assert_eq!(settings::load::<u32>("elsewhere").settings, 8);
+    HeadNote::default().save("elsewhere");
+    assert_eq!(HeadNote::load("elsewhere"), None);
+    assert_eq!(
+        LocalStorageStore::open("elsewhere").unwrap_err().code(),
+        "storage_unavailable"
+    );
+    assert_eq!(
+        shelf.0.borrow().iter().collect::<Vec<_>>(),
+        [(&"elsewhere".to_owned(), &"8".to_owned())]
+    );
+    settings::forget("elsewhere");
+    settings::keep_in(None);
+    assert!(shelf.0.borrow().is_empty());
+    assert_eq!(settings::load::<u32>("elsewhere").settings, 7);
+    settings::forget("elsewhere");
 }

@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]
 extern "C" {
-    /// The host of one session.
+    /// The host of one session. It is a `StorageHost` of `palimpsest-browser`, too.
     #[derive(Debug)]
     pub type Host;
 
@@ -21,10 +21,6 @@ extern "C" {
     /// Runs a tool: JSON text of `{ "Ok": text }` or `{ "Err": text }`.
     #[wasm_bindgen(method)]
     pub fn tool(this: &Host, name: &str, arguments: &str) -> Promise;
-
-    /// One of the calls of the host's storage, by name: JSON text of `{ "Ok": … }` or `{ "Err": { code, message } }`.
-    #[wasm_bindgen(method)]
-    pub fn store(this: &Host, call: &str, given: &str) -> Promise;
 
     /// An answer of the host's client as it comes in.
     #[derive(Debug)]

@@ -11,7 +11,7 @@
 //! | `server.rs` | the class `Server` behind `ollama` and `openai` |
 //! | `stop.rs` | the class `Stop`: how a signal reaches what runs |
 //! | `host.rs` | what the TypeScript offers: a client, tools, storage, who listens |
-//! | `client.rs`, `storage.rs` | the host's client and storage behind the engine's ports |
+//! | `client.rs` | the host's client behind the engine's port; its storage is `palimpsest-browser`'s `HostStore` |
 //! | `request.rs` | a request as a client reads it |
 //! | `search.rs` | finding what was said |
 //! | `vocabulary.rs` | counting with the vocabulary of the session's model |
@@ -36,12 +36,7 @@ mod send;
 mod server;
 mod session;
 mod stop;
-mod storage;
 mod text;
 mod vocabulary;
-
-#[cfg(test)]
-#[cfg(target_arch = "wasm32")]
-mod tests;
 
 pub use error::CODES;

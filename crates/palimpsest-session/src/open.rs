@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use palimpsest_browser::{
-    HostClock, HostIds, HostTimer, IndexedDbStore, OpenOptions, StorageEvent, Tabs,
+    HostClock, HostIds, HostStore, HostTimer, IndexedDbStore, OpenOptions, StorageEvent,
+    StorageHost, Tabs,
 };
 use palimpsest_core::mode::Mode;
 use palimpsest_engine::ports::{LanguageModel, Notify, Store, World};
@@ -11,15 +12,14 @@ use palimpsest_engine::{Accept, Config, Engine, EngineError, MemoryStore, NewSes
 use palimpsest_tokens::Estimator;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
 
 use crate::client::HostModel;
 use crate::error::Failure;
 use crate::host::Host;
 use crate::server::{self, Address};
 use crate::session::{Open, Session};
-use crate::storage::HostStore;
 use crate::text::options;
 
 /// What a session is opened with.
@@ -141,7 +141,10 @@ async fn store(
     let nobody = || -> Rc<dyn Notify> { Rc::new(Nobody) };
     Ok(match options.store {
         Kept::Memory => (Rc::new(MemoryStore::new()), nobody()),
-        Kept::Host => (Rc::new(HostStore::new(Rc::clone(host))), nobody()),
+        Kept::Host => {
+            let own: &StorageHost = (**host).unchecked_ref();
+            (Rc::new(HostStore::new(own.clone())), nobody())
+        }
         Kept::IndexedDb => {
             let to = Rc::clone(host);
             let mut open = OpenOptions {

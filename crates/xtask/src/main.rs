@@ -42,7 +42,7 @@ cargo xtask <command>
   bench      NAME: ours and its peers in one run; without a name: which there are
   coverage   lines of the crates that the host tests reach
   setup      bring what is missing: wasm toolchain, wasm-bindgen, npm tools, browsers
-               [PART…]        just these: wasm bindgen npm browsers python model oracles lighthouse
+               [PART…]        just these: wasm bindgen npm browsers python model oracles lighthouse vscode
   doctor     say what is there and what is missing; change nothing
   help       this
 
@@ -150,7 +150,7 @@ fn parts(arguments: &mut VecDeque<String>) -> Result<Vec<Part>> {
         match Part::named(&name) {
             Some(part) => parts.push(part),
             None => bail!(
-                "no part {name:?} of the set-up; there are wasm, bindgen, npm, browsers, python, model, oracles, lighthouse"
+                "no part {name:?} of the set-up; there are wasm, bindgen, npm, browsers, python, model, oracles, lighthouse, vscode"
             ),
         }
     }

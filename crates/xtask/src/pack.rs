@@ -10,9 +10,13 @@
 //! | `dist/*.js`, `dist/*.d.ts` | `src/*.ts`, by tsc |
 //! | `dist/wasm/palimpsest_wasm.js`, `.d.ts`, `palimpsest_wasm_bg.wasm` | the crate, by wasm-bindgen |
 //! | `dist/wasm/palimpsest_session.js`, … | the same of `palimpsest-session`: loaded when a session is opened |
+//! | `dist/ui/palimpsest_web.js`, … | the same of the chat app, for `mount`; in `src/ui/` before |
+//! | `dist/ui/palimpsest.css`, `sprite.js` | the app's styles and icons, for an element in another page |
 //! | `dist/wasm/inline.js`, `inline-session.js` | the modules' bytes in base64, for hosts that can fetch nothing |
 //! | `README.md`, `LICENSE-MIT`, `LICENSE-APACHE` | `npm/README.md` or the root's; the root's |
 //! | anything in `npm/files/` | copied as it is |
+
+mod embedded;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,6 +52,8 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
         module::build(machine, package, quality, &bound)?;
         write_inline(machine, &bound, package, inline)?;
     }
+    let app = source.join("src/ui");
+    write_app(machine, quality, &app)?;
 
     let dist = machine.places.dist();
     let work = dist.join("npm.new");
@@ -61,6 +67,7 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
             .arg(work.join("dist")),
     )?;
     copy_tree(&bound, &work.join("dist/wasm"))?;
+    copy_tree(&app, &work.join("dist/ui"))?;
     if source.join("files").is_dir() {
         copy_tree(&source.join("files"), &work)?;
     }
@@ -95,6 +102,28 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
         ),
     );
     Ok(tarball)
+}
+
+/// The chat app as `mount` needs it: its module, its styles, its icons.
+fn write_app(machine: &Machine, quality: Quality, folder: &Path) -> Result<()> {
+    fresh_folder(folder)?;
+    module::build(machine, "palimpsest-web", quality, folder)?;
+    write_looks(&machine.places.root.join("web"), folder)
+}
+
+fn write_looks(web: &Path, folder: &Path) -> Result<()> {
+    let text = |name: &str| {
+        let file = web.join(name);
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+    };
+    for (name, made) in [
+        ("palimpsest.css", embedded::css(&text("public/app.css")?)?),
+        ("sprite.js", embedded::sprite(&text("index.html")?)?),
+        ("sprite.d.ts", embedded::SPRITE_TYPES.to_owned()),
+    ] {
+        fs::write(folder.join(name), made)?;
+    }
+    Ok(())
 }
 
 /// A module as text, for pages and webviews that may not fetch.

@@ -10,6 +10,7 @@ pub(crate) mod model;
 pub(crate) mod npm;
 pub(crate) mod oracles;
 pub(crate) mod python;
+pub(crate) mod vscode;
 pub(crate) mod wasm;
 
 use std::collections::BTreeMap;
@@ -43,10 +44,12 @@ pub(crate) enum Part {
     Oracles,
     /// Lighthouse, from `tests/lighthouse/package.json`.
     Lighthouse,
+    /// VS Code in a browser, from `tests/vscode/package.json`.
+    VsCode,
 }
 
 impl Part {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Wasm,
         Self::Bindgen,
         Self::Npm,
@@ -55,6 +58,7 @@ impl Part {
         Self::Model,
         Self::Oracles,
         Self::Lighthouse,
+        Self::VsCode,
     ];
 
     /// What `cargo xtask setup` brings when asked for nothing in particular.
@@ -76,6 +80,7 @@ impl Part {
             Self::Model => "model",
             Self::Oracles => "oracles",
             Self::Lighthouse => "lighthouse",
+            Self::VsCode => "vscode",
         }
     }
 
@@ -182,6 +187,7 @@ pub(crate) fn prepare(places: &Places, parts: &[Part]) -> Result<Machine> {
             Part::Model => model::prepare(&mut machine),
             Part::Oracles => oracles::prepare(&mut machine),
             Part::Lighthouse => lighthouse::prepare(&machine),
+            Part::VsCode => vscode::prepare(&machine),
         }
         .with_context(|| format!("setting up {} failed", part.name()))?;
         say(part.name(), &format!("{found}  ({:.1} s)", watch.seconds()));
@@ -203,6 +209,7 @@ pub(crate) fn doctor(places: &Places) {
             Part::Model => model::find(&mut machine),
             Part::Oracles => oracles::find(&mut machine),
             Part::Lighthouse => lighthouse::find(&machine),
+            Part::VsCode => vscode::find(&machine),
         };
         say(
             part.name(),

@@ -86,7 +86,7 @@ const STEPS: &[Step] = &[
     Step { name: "clippy",      when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "clippy-wasm", when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "host",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![host(m, "test --no-fail-fast", "")]) },
-    Step { name: "wasm",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![cargo(m, "test --target wasm32-unknown-unknown --package palimpsest-browser --package palimpsest-session --lib")]) },
+    Step { name: "wasm",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![cargo(m, "test --target wasm32-unknown-unknown --package palimpsest-browser --lib")]) },
     Step { name: "ollama",      when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
     Step { name: "app",         when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| build_app::build(m, Quality::Release).map(drop)) },
     Step { name: "journeys",    when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| !["axe.test.mjs", "llama.test.mjs"].contains(&file))]) },
@@ -100,6 +100,7 @@ const STEPS: &[Step] = &[
     Step { name: "kills",       when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/durability", |file| file == "durability.test.mjs")]) },
     Step { name: "oracle",      when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(|m| vec![cargo(m, "test --release --manifest-path tests/oracle/Cargo.toml")]) },
     Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(properties) },
+    Step { name: "vscode",      when: When::VsCode, read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![node_tests(m, "tests/vscode", |_| true)]) },
     Step { name: "llama",       when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs"), node_tests(m, "tests/e2e", |file| file == "llama.test.mjs")]) },
 ];
 
@@ -208,6 +209,9 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
         })
     {
         parts.extend([Part::Model, Part::Oracles, Part::Lighthouse]);
+    }
+    if choice.vscode || choice.only.iter().any(|name| name == "vscode") {
+        parts.push(Part::VsCode);
     }
     let chosen: Vec<&Step> = STEPS.iter().filter(|step| choice.takes(step)).collect();
     for unknown in choice

@@ -1,6 +1,6 @@
 //! The page as a whole.
 
-use leptos::prelude::{AnyView, document, window};
+use leptos::prelude::{AnyView, window};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{DragEvent, HashChangeEvent, KeyboardEvent};
@@ -18,7 +18,7 @@ pub fn app() -> AnyView {
     let state = AppState::here();
     page::mark("lang", Some(language().tag()));
     effect(move || page::mark("data-view", Some(state.screen.get().name())));
-    effect(move || document().set_title(&title(state)));
+    effect(move || page::title(&title(state)));
     el("div")
         .class("root")
         .child(
@@ -103,33 +103,34 @@ pub fn listen(state: AppState) {
     });
     let _ = window.add_event_listener_with_callback("dragover", on_over.as_ref().unchecked_ref());
     on_over.forget();
-    let on_drop = Closure::<dyn FnMut(DragEvent)>::new(|event: DragEvent| {
-        if let Some(file) = event
-            .data_transfer()
-            .and_then(|data| data.files())
-            .and_then(|files| files.get(0))
-        {
-            event.prevent_default();
-            // A list of messages is a conversation; any other text goes with the next message.
-            if std::path::Path::new(&file.name())
-                .extension()
-                .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
-            {
-                act::import(file, true);
-            } else {
-                act::attach(file);
-            }
-        }
-    });
+    let on_drop = Closure::<dyn FnMut(DragEvent)>::new(|event: DragEvent| dropped(&event));
     let _ = window.add_event_listener_with_callback("drop", on_drop.as_ref().unchecked_ref());
     on_drop.forget();
+}
+
+/// Takes the first of the files that were dropped.
+pub fn dropped(event: &DragEvent) {
+    let files = event.data_transfer().and_then(|data| data.files());
+    if let Some(file) = files.and_then(|files| files.get(0)) {
+        event.prevent_default();
+        // A list of messages is a conversation; any other text goes with the next message.
+        if std::path::Path::new(&file.name())
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+        {
+            act::import(file, true);
+        } else {
+            act::attach(file);
+        }
+    }
 }
 
 fn address() -> Screen {
     Screen::of(&window().location().hash().unwrap_or_default())
 }
 
-fn key(state: AppState, event: &KeyboardEvent) {
+/// Does what a key stands for.
+pub fn key(state: AppState, event: &KeyboardEvent) {
     let command = event.ctrl_key() || event.meta_key();
     let name = event.key();
     match (command, event.shift_key(), name.to_lowercase().as_str()) {

@@ -2,7 +2,10 @@ import type { SessionErrorCode } from "./wasm/palimpsest_session.js";
 import type { ErrorCode as ListErrorCode } from "./wasm/palimpsest_wasm.js";
 
 /** Every code an error of palimpsest can have. Branch on it. */
-export type ErrorCode = ListErrorCode | SessionErrorCode;
+export type ErrorCode = ListErrorCode | SessionErrorCode | UiErrorCode;
+
+/** Every code an error of the mounted app can have, beside those of lists and sessions. */
+export type UiErrorCode = "already_mounted";
 
 /** A way out where something would not fit, the least far-reaching first. */
 export type RoomChoice =

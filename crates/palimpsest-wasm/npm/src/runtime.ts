@@ -25,14 +25,19 @@ export interface Instance<M> {
   own(error: unknown): unknown;
 }
 
+const HTML =
+  'In Vite, set optimizeDeps: { exclude: ["palimpsest"] }, or import wasmUrl from "palimpsest/palimpsest.wasm?url" and call ' +
+  'init(wasmUrl). Where nothing can be fetched, import from "palimpsest/inline".';
+
 /**
- * How a module's JavaScript begins. `cure` says what to do where it is called before; a module with `onPanic` tells when
- * it has come to its end.
+ * How a module's JavaScript begins. `cure` says what to do where it is called before, `html` where its address is wrong; a
+ * module with `onPanic` tells when it has come to its end.
  */
 export function instance<M>(
   start: (given: { module_or_path: BufferSource | WebAssembly.Module }) => Promise<unknown>,
   exports: M,
   cure: string,
+  html: string = HTML,
 ): Instance<M> {
   let ready = false;
   let loading: Promise<void> | undefined;
@@ -61,7 +66,7 @@ export function instance<M>(
       loading ??= (async () => {
         try {
           const from = await source();
-          if (!(from instanceof WebAssembly.Module)) look(from);
+          if (!(from instanceof WebAssembly.Module)) look(from, html);
           await start({ module_or_path: from });
           (exports as { onPanic?: (hears: (why: string) => void) => void }).onPanic?.((why) => void end(why));
           ready = true;
@@ -111,7 +116,7 @@ function failed(cause: unknown): PalimpsestError {
 }
 
 /** Refuses what is not a wasm module, with the reason it usually is not. */
-function look(source: BufferSource): void {
+function look(source: BufferSource, cure: string): void {
   const bytes = ArrayBuffer.isView(source)
     ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
     : new Uint8Array(source);
@@ -120,9 +125,7 @@ function look(source: BufferSource): void {
   throw new PalimpsestError(
     "load_failed",
     html
-      ? "The server answered with an HTML page instead of the wasm module: its address is wrong. In Vite, set " +
-        'optimizeDeps: { exclude: ["palimpsest"] }, or import wasmUrl from "palimpsest/palimpsest.wasm?url" and call ' +
-        'init(wasmUrl). Where nothing can be fetched, import from "palimpsest/inline".'
+      ? `The server answered with an HTML page instead of the wasm module: its address is wrong. ${cure}`
       : `These ${bytes.length} bytes are not a wasm module.`,
     { retryable: true },
   );

@@ -168,7 +168,7 @@ function whole(value: unknown): number | null {
 }
 
 /** What a client threw, as a failure that the engine knows what to do about. */
-function understood(error: unknown): { kind: string } {
+export function understood(error: unknown): { kind: string } {
   const { code, details = {}, name } = (typeof error === "object" && error !== null ? error : {}) as {
     code?: unknown;
     name?: unknown;

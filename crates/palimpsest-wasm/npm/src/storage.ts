@@ -74,7 +74,7 @@ export interface StorageWrite {
  *
  * Refuse with an error that has one of these codes: `session_busy`, `superseded`, `row_exists`, `storage_quota`,
  * `storage_newer`, `storage_unavailable`, `storage_corrupt`. Anything else that is thrown becomes `storage_failed`, with it
- * as the cause. `crates/palimpsest-session/testing/storage.js` in the repository is a whole one in a hundred lines.
+ * as the cause. `crates/palimpsest-browser/testing/storage.js` in the repository is a whole one in a hundred lines.
  */
 export interface StorageAdapter {
   /**

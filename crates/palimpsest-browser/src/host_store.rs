@@ -1,23 +1,36 @@
-//! The host's storage behind the engine's port: its three calls, with JSON on both sides.
+//! A host's own storage behind the engine's port: three calls and a release, with JSON text on both sides.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
+use js_sys::Promise;
 use palimpsest_engine::ports::{
     Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::JsFuture;
 
-use crate::host::Host;
+#[wasm_bindgen]
+extern "C" {
+    /// A JavaScript object with the function `store`. It does not throw, and its promise does not reject: what went
+    /// wrong is part of the answer's text.
+    #[derive(Debug, Clone)]
+    pub type StorageHost;
+
+    /// One of the calls `claim`, `read`, `apply` and `release`: JSON text of `{ "Ok": … }` or
+    /// `{ "Err": { code, message } }`.
+    #[wasm_bindgen(method)]
+    fn store(this: &StorageHost, call: &str, given: &str) -> Promise;
+}
 
 /// A store that the host keeps. Clones are the same store.
 #[derive(Debug, Clone)]
-pub(crate) struct HostStore {
-    host: Rc<Host>,
+pub struct HostStore {
+    host: StorageHost,
     /// Who writes which session, among those who use this very store.
     holders: Rc<RefCell<BTreeMap<String, Weak<Guard>>>>,
 }
@@ -75,7 +88,7 @@ impl From<Refused> for StoreError {
 /// Gives a session back when the last lease of it is gone.
 #[derive(Debug)]
 struct Guard {
-    host: Rc<Host>,
+    host: StorageHost,
     session: String,
     epoch: u32,
 }
@@ -94,7 +107,8 @@ impl Drop for Guard {
 }
 
 impl HostStore {
-    pub(crate) fn new(host: Rc<Host>) -> Self {
+    /// The store behind `host`.
+    pub fn new(host: StorageHost) -> Self {
         Self {
             host,
             holders: Rc::default(),
@@ -142,7 +156,7 @@ impl Store for HostStore {
             let given = written(&Claim { session, take_over })?;
             let claimed: Claimed = self.call("claim", given).await?;
             let guard = Rc::new(Guard {
-                host: Rc::clone(&self.host),
+                host: self.host.clone(),
                 session: session.to_owned(),
                 epoch: claimed.epoch,
             });

@@ -1,0 +1,95 @@
+// What the app's module asks of us while it is mounted. Nothing here throws into the module.
+
+import { SessionHost } from "./session-host.js";
+import type { SessionEvent } from "./session.js";
+import type { StorageAdapter } from "./storage.js";
+import { exchange, type Exchange, type Transport } from "./transport.js";
+import type { HostActions, SettingsStore } from "./view.js";
+
+/** What a mounted app is told by the one who mounted it. */
+export interface MountHostOptions {
+  storage: StorageAdapter | undefined;
+  transport: Transport | undefined;
+  settings: SettingsStore | undefined;
+  actions: HostActions;
+  onEvent: ((event: SessionEvent) => void) | undefined;
+}
+
+/** The host of a mounted app. */
+export class MountHost extends SessionHost {
+  /** Called when everything stands. */
+  onReady: () => void = () => {};
+  /** Called when the app wants to begin anew. */
+  onAgain: () => void = () => {};
+  /** Called when the app cannot go on. */
+  onCrash: (text: string, detail: string) => void = () => {};
+
+  readonly #options: MountHostOptions;
+  /** Where there is no place for settings they last as long as the app. */
+  readonly #entries = new Map<string, string>();
+
+  constructor(options: MountHostOptions) {
+    super(undefined, options.storage);
+    this.#options = options;
+    if (options.onEvent !== undefined) this.listen("*", options.onEvent);
+  }
+
+  get(name: string): string | undefined {
+    try {
+      return this.#entries.get(name) ?? this.#options.settings?.getItem(name) ?? undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  set(name: string, text: string | undefined): void {
+    if (this.#options.settings === undefined) {
+      if (text === undefined) this.#entries.delete(name);
+      else this.#entries.set(name, text);
+      return;
+    }
+    // a full or forbidden storage is no reason to stop: what was chosen lasts as long as the app then
+    try {
+      if (text === undefined) this.#options.settings.removeItem(name);
+      else this.#options.settings.setItem(name, text);
+      this.#entries.delete(name);
+    } catch {
+      if (text !== undefined) this.#entries.set(name, text);
+    }
+  }
+
+  request(method: string, path: string, body: string): Exchange {
+    const { transport } = this.#options;
+    return exchange(transport ?? { request: () => Promise.reject(new Error("there is no transport")) }, method, path, body);
+  }
+
+  save(name: string, text: string): boolean {
+    const { saveFile } = this.#options.actions;
+    if (saveFile === undefined) return false;
+    queueMicrotask(() => saveFile(name, text));
+    return true;
+  }
+
+  async copy(text: string): Promise<boolean> {
+    try {
+      const { copy } = this.#options.actions;
+      await (copy === undefined ? navigator.clipboard.writeText(text) : copy(text));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  ready(): void {
+    queueMicrotask(() => this.onReady());
+  }
+
+  again(): void {
+    // never while the module runs
+    setTimeout(() => this.onAgain());
+  }
+
+  crashed(text: string, detail: string): void {
+    this.onCrash(text, detail);
+  }
+}

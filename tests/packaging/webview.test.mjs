@@ -1,0 +1,678 @@
+// The chat app in other people's pages: in a view of an editor (the faked one on one side, the real `palimpsest/vscode-host` on
+// the other), in a frame of another origin, and in an element of a plain page.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { startFake } from "../ollama/fake.mjs";
+import { launch, POLICY, serve } from "./browser.mjs";
+import { copy, install, remove } from "./consumer.mjs";
+
+let folder;
+let chrome;
+let host;
+before(async () => {
+  folder = install();
+  for (const page of ["plain", "embed"]) {
+    copy(`www/${page}`, path.join(folder, page));
+    fs.cpSync(path.join(folder, "node_modules/palimpsest"), path.join(folder, page, "palimpsest"), { recursive: true });
+  }
+  copy("crates/palimpsest-browser/testing/storage.js", path.join(folder, "embed/storage.js"));
+  fs.writeFileSync(
+    path.join(folder, "plain/mounted.html"),
+    '<!doctype html><html lang="en"><link rel="icon" href="data:,"><link rel="stylesheet" href="style.css"><link rel="stylesheet" href="mounted.css"><title>Mine</title><h1 id="mine">Mine</h1><button id="own">Own</button><div id="chat"></div></html>',
+  );
+  fs.writeFileSync(path.join(folder, "plain/mounted.css"), "html, body { height: 100%; margin: 0 } #chat { height: 700px } h1 { color: rgb(1, 2, 3); text-transform: uppercase } button { background: rgb(4, 5, 6) }");
+  chrome = await launch();
+  host = await import(pathToFileURL(path.join(folder, "node_modules/palimpsest/dist/vscode-host.js")));
+});
+after(async () => {
+  await chrome?.close();
+  remove(folder);
+});
+
+/** What must not happen on a page. */
+async function watched(page) {
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("console", (message) => ["error", "warn", "warning"].includes(message.type()) && problems.push(message.text()));
+  await page.evaluateOnNewDocument(() => {
+    addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+  });
+  return problems;
+}
+
+/** Waits until a function of the page gives something. */
+const until = (page, what, ...given) => page.waitForFunction(what, { timeout: 30_000 }, ...given);
+/** The text of the mounted app. */
+const says = (page, text) => until(page, (text) => document.querySelector("#palimpsest > div, #chat > div, #app > div")?.shadowRoot?.querySelector(".thread")?.textContent.includes(text), text);
+const FIELD = "body >>> #msg";
+
+async function say(page, text) {
+  await page.waitForSelector(FIELD, { timeout: 60_000 });
+  await page.type(FIELD, text);
+  await page.keyboard.press("Enter");
+}
+
+// ── a view of an editor ──
+
+/** The page of a view, as the real `palimpsestHtml` writes it, and the package's files. */
+async function views() {
+  const dist = path.join(folder, "node_modules/palimpsest/dist");
+  const types = { ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
+  let html = "";
+  const server = http.createServer((request, response) => {
+    const name = decodeURIComponent(new URL(request.url, "http://x").pathname);
+    if (name === "/view") return response.writeHead(200, { "content-type": "text/html" }).end(html);
+    const file = path.join(dist, name.replace("/extension/node_modules/palimpsest/dist", ""));
+    if (!file.startsWith(dist) || !fs.existsSync(file)) return response.writeHead(404).end();
+    response.writeHead(200, { "content-type": types[path.extname(file)] ?? "application/octet-stream" });
+    fs.createReadStream(file).pipe(response);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://localhost:${server.address().port}`;
+  const uri = (path) => ({ path, with: (change) => uri(change.path), toString: () => path });
+  const webview = { cspSource: url, asWebviewUri: (one) => ({ toString: () => `${url}${one.path}` }) };
+  html = host.palimpsestHtml(webview, uri("/extension"), {}).replace("<head>", '<head><link rel="icon" href="data:,">');
+  return { url: `${url}/view`, html, webview, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
+}
+
+const COLOURS = {
+  "vscode-dark": { "--vscode-sideBar-background": "#181818", "--vscode-foreground": "#cccccc" },
+  "vscode-light": { "--vscode-sideBar-background": "#f8f8f8", "--vscode-foreground": "#3b3b3b" },
+};
+
+/** A view: a tab with a faked `acquireVsCodeApi`, served by the real host. `state` is what an editor would have kept. */
+async function view(site, options, { state, theme = "vscode-dark" } = {}) {
+  const page = await chrome.browser.newPage();
+  await page.setViewport({ width: 420, height: 800 });
+  const problems = await watched(page);
+  const heard = new Set();
+  const own = { page, problems, client: undefined, posted: [], state, served: undefined };
+  const webview = {
+    ...site.webview,
+    postMessage: async (message) => {
+      own.posted.push(message);
+      await page.evaluate((message) => window.postMessage(message, "*"), message);
+      return true;
+    },
+    onDidReceiveMessage: (listener) => {
+      heard.add(listener);
+      return { dispose: () => heard.delete(listener) };
+    },
+  };
+  own.send = (message) => { for (const listener of [...heard]) listener(message); };
+  await page.exposeFunction("toHost", (text) => {
+    const message = JSON.parse(text);
+    own.client = message.client;
+    own.send(message);
+  });
+  await page.exposeFunction("toState", (text) => { own.state = JSON.parse(text); });
+  await page.evaluateOnNewDocument((first, theme, colours) => {
+    const kept = sessionStorage.getItem("state");
+    let state = kept === null ? first : JSON.parse(kept);
+    let acquired = false;
+    globalThis.acquireVsCodeApi = () => {
+      if (acquired) throw new Error("acquireVsCodeApi was called twice");
+      acquired = true;
+      return {
+        postMessage: (message) => { globalThis.toHost(JSON.stringify(message)); },
+        getState: () => state,
+        setState: (next) => {
+          state = JSON.parse(JSON.stringify(next));
+          sessionStorage.setItem("state", JSON.stringify(state));
+          globalThis.toState(JSON.stringify(state));
+          return next;
+        },
+      };
+    };
+    globalThis.colour = (theme) => {
+      document.body.className = theme;
+      for (const [name, value] of Object.entries(colours[theme] ?? {})) document.documentElement.style.setProperty(name, value);
+    };
+    new MutationObserver((_, watching) => {
+      if (document.body === null) return;
+      watching.disconnect();
+      globalThis.colour(theme);
+    }).observe(document, { childList: true, subtree: true });
+  }, state, theme, COLOURS);
+  own.served = host.attachPalimpsest(webview, options);
+  await page.goto(site.url);
+  return own;
+}
+
+/** in a view of an editor a message is answered and kept by the host; a reload and a move lose nothing; only the paths of a model server are asked for. */
+test("a view in an editor", async () => {
+  const site = await views();
+  const fake = await startFake({ replies: ["It is raining in Bergen.", { content: Array.from({ length: 400 }, (_, i) => `word${i} `), delay_ms: 1 }, "Four degrees."] });
+  const storageFolder = path.join(folder, "kept");
+  const opened = [];
+  const files = [];
+  const options = { storageFolder, ollamaUrl: fake.url, openExternal: (url) => opened.push(url), saveFile: (name, text) => files.push([name, text]) };
+  // a title would be asked for in the background, among the answers that the test counts
+  let first = await view(site, options, { state: { palimpsest: { "palimpsest.settings": JSON.stringify({ titles: false, language: "en" }) } } });
+  try {
+    await say(first.page, "How is the weather?");
+    await says(first.page, "It is raining in Bergen.");
+    const { models } = await first.page.evaluate(() => {
+      const root = document.querySelector("#palimpsest > div").shadowRoot.querySelector(".palimpsest");
+      return { models: root.querySelector(".model").textContent };
+    });
+    assert.match(models, /llama3\.2/);
+    // more pieces than there is credit for, so that the host waits for the view
+    await say(first.page, "Now a long one.");
+    await says(first.page, "word399");
+    const chats = first.posted.filter((m) => m.chunk !== undefined).length;
+    assert.ok(chats > 64, `${chats} pieces crossed`);
+
+    // the files are the host's: lines, to which only is added
+    const lines = fs.readdirSync(storageFolder).filter((name) => name.endsWith(".jsonl"));
+    assert.ok(lines.includes("index.jsonl") && lines.length >= 2, lines.join());
+    const said = lines.map((name) => fs.readFileSync(path.join(storageFolder, name), "utf8")).join("");
+    assert.match(said, /How is the weather\?/);
+    assert.equal(await first.page.evaluate(() => indexedDB.databases().then((all) => all.length)), 0, "nothing is kept in the view");
+
+    // a path that is no model server's is refused, and never asked for
+    const asked = async (args) => {
+      const id = `probe:${Math.random()}`;
+      first.send({ p: "palimpsest", v: 1, client: first.client, id, op: "request", args });
+      for (let n = 0; n < 100; n += 1) {
+        const answer = first.posted.find((m) => m.id === id);
+        if (answer !== undefined) return answer;
+        await new Promise((resolve) => { setTimeout(resolve, 20); });
+      }
+      return undefined;
+    };
+    for (const args of [
+      { method: "POST", path: "/api/delete" }, { method: "POST", path: "/api/tags" }, { method: "GET", path: "/api/tags/../delete" }, { method: "GET", path: "//evil.example/" },
+      { method: "GET", path: "/__proto__" }, { method: "GET", path: 7 },
+    ]) assert.equal((await asked(args))?.err?.code, "bad_request", JSON.stringify(args));
+    assert.equal((await asked({ method: "GET", path: "/api/version" }))?.chunk?.status, 200);
+    const paths = new Set(fake.requests.map((r) => r.path));
+    for (const one of paths) assert.ok(/^\/api\/(chat|tags|ps|version|show)$/.test(one), one);
+    for (const message of [{ op: "apply", args: { lease: { session: "s", epoch: 1 }, ops: [{ op: "add", table: "users", key: [1], value: "{}" }] } }, { op: "eval", args: {} }, { op: "openExternal", args: { url: "file:///etc/passwd" } }]) {
+      const id = `wrong:${Math.random()}`;
+      first.send({ p: "palimpsest", v: 1, client: first.client, id, ...message });
+      await new Promise((resolve) => { setTimeout(resolve, 50); });
+      assert.equal(first.posted.find((m) => m.id === id)?.err?.code, "bad_request");
+    }
+    assert.deepEqual(opened, []);
+
+    // the host's menu: a file
+    first.served.command("exportMarkdown");
+    for (let n = 0; n < 100 && files.length === 0; n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
+    assert.match(files[0]?.[1] ?? "", /It is raining in Bergen/);
+
+    // the draft and the place in the thread survive a reload, and the session is not taken for another writer's
+    await first.page.type(FIELD, "And tomorrow");
+    await first.page.evaluate(() => {
+      const thread = document.querySelector("#palimpsest > div").shadowRoot.querySelector(".thread");
+      thread.scrollTop = 0;
+    });
+    await until(first.page, () => /palimpsest.place.*left/.test(sessionStorage.getItem("state")) && sessionStorage.getItem("state").includes("And tomorrow"));
+    await first.page.reload();
+    await says(first.page, "word399");
+    const back = await until(first.page, () => {
+      const root = document.querySelector("#palimpsest > div").shadowRoot;
+      const thread = root.querySelector(".thread");
+      const far = thread.scrollHeight - thread.scrollTop - thread.clientHeight;
+      return root.querySelector("#msg").value === "And tomorrow" && far > 200 ? far : undefined;
+    });
+    assert.ok(await back.jsonValue() > 200);
+
+    // a view that is moved is another one with the state of the one before, which is gone without a word
+    const { state } = first;
+    first.served.dispose();
+    const before = first.posted.length;
+    first.send({ p: "palimpsest", v: 1, client: first.client, id: "late", op: "read", args: { query: "get", table: "heads", key: ["x"] } });
+    await new Promise((resolve) => { setTimeout(resolve, 100); });
+    assert.equal(first.posted.length, before, "after the end nothing is answered");
+    assert.deepEqual(first.problems, []);
+    await first.page.close();
+    first = await view(site, options, { state, theme: "vscode-light" });
+    await says(first.page, "How is the weather?");
+    await until(first.page, () => document.querySelector("#palimpsest > div").shadowRoot.querySelector("#msg").value === "And tomorrow");
+    await first.page.click(FIELD);
+    await first.page.keyboard.type("?");
+    await first.page.keyboard.press("Enter");
+    await says(first.page, "Four degrees.");
+    assert.deepEqual(first.problems, []);
+  } finally {
+    first.served.dispose();
+    await first.page.close();
+    await fake.close();
+    await site.close();
+  }
+});
+
+/** the colours are the editor's, now and after a change, and text can be read in both. */
+test("a view has the editor's colours", async () => {
+  const site = await views();
+  const fake = await startFake({});
+  const own = await view(site, { storageFolder: path.join(folder, "colours"), ollamaUrl: fake.url });
+  try {
+    await own.page.waitForSelector(FIELD, { timeout: 60_000 });
+    const look = () => own.page.evaluate(() => {
+      const root = document.querySelector("#palimpsest > div").shadowRoot.querySelector(".palimpsest");
+      const { backgroundColor, color } = getComputedStyle(root);
+      return [root.dataset.theme, root.dataset.contrast ?? "", backgroundColor, color];
+    });
+    assert.deepEqual(await look(), ["dark", "", "rgb(24, 24, 24)", "rgb(204, 204, 204)"]);
+    await own.page.evaluate(() => globalThis.colour("vscode-light"));
+    await until(own.page, () => document.querySelector("#palimpsest > div").shadowRoot.querySelector("[data-theme=light]"));
+    assert.deepEqual(await look(), ["light", "", "rgb(248, 248, 248)", "rgb(59, 59, 59)"]);
+    await own.page.evaluate(() => globalThis.colour("vscode-high-contrast"));
+    await until(own.page, () => document.querySelector("#palimpsest > div").shadowRoot.querySelector("[data-contrast=more]"));
+    assert.deepEqual((await look()).slice(0, 2), ["dark", "more"]);
+    // nothing is wider than the view, which is narrow
+    assert.ok(await own.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    assert.deepEqual(own.problems, []);
+  } finally {
+    own.served.dispose();
+    await own.page.close();
+    await fake.close();
+    await site.close();
+  }
+});
+
+/** I10: the page of a view has a policy with one script, and what would break out of it is refused or written harmlessly. */
+test("the page of a view, and bad options", async () => {
+  const site = await views();
+  await site.close();
+  const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(site.html)[1].replaceAll("&#39;", "'");
+  assert.match(policy, /^default-src 'none'; script-src http:\/\/localhost:\d+ 'nonce-[\w]{32}' 'wasm-unsafe-eval'; style-src http:\/\/localhost:\d+; /);
+  assert.ok(!policy.includes("unsafe-inline") && !policy.includes("'unsafe-eval'"));
+  assert.equal([...site.html.matchAll(/<script/g)].length, 1);
+  const uri = { path: "/x", with: ({ path }) => ({ path }), toString: () => "" };
+  const html = host.palimpsestHtml({ cspSource: "s", asWebviewUri: () => ({ toString: () => '"><script>alert(1)</script>' }) }, uri, { lang: '"><b>', nonce: "a".repeat(20) });
+  assert.ok(!html.includes("<script>alert") && !html.includes("<b>"));
+  const code = (act) => { try { act(); return "done"; } catch (error) { return `${error.name} ${error.code}`; } };
+  const webview = { cspSource: "s", asWebviewUri: () => "", postMessage: async () => true, onDidReceiveMessage: () => ({ dispose() {} }) };
+  for (const act of [
+    () => host.attachPalimpsest(), () => host.attachPalimpsest(webview), () => host.attachPalimpsest(webview, {}), () => host.attachPalimpsest(webview, { storageFoldr: "x" }),
+    () => host.attachPalimpsest(webview, { storageFolder: "x", ollamaUrl: "nowhere" }), () => host.attachPalimpsest(webview, { storageFolder: "x", ollamaUrl: "file:///etc" }),
+    () => host.palimpsestHtml(webview, uri, { nonce: "short" }), () => host.palimpsestHtml(webview, uri, { nonce: `${"a".repeat(20)}'` }),
+  ]) assert.equal(code(act), "PalimpsestError invalid_options", String(act));
+});
+
+/** I10: a stream waits for who reads it, ends when nobody does, and cuts no character; what a view held is given back when it goes. */
+test("messages between a view and its host", async () => {
+  const dist = (name) => import(pathToFileURL(path.join(folder, "node_modules/palimpsest/dist", name)));
+  const [{ CREDIT, WireClient }, { serveWire }] = await Promise.all([dist("wire.js"), dist("wire-host.js")]);
+  const wire = () => {
+    const [a, b] = [new Set(), new Set()];
+    const port = (own, other) => ({
+      post: (message) => { const text = JSON.stringify(message); queueMicrotask(() => [...other].forEach((heard) => heard(JSON.parse(text)))); },
+      listen: (heard) => { own.add(heard); return () => own.delete(heard); },
+    });
+    return [port(a, b), port(b, a)];
+  };
+  const rest = () => new Promise((resolve) => { setTimeout(resolve, 30); });
+  const released = [];
+  let made = 0;
+  let signal;
+  let text = "";
+  const storage = {
+    claim: async ({ session }) => ({ epoch: session.length }),
+    read: async () => [],
+    apply: async () => undefined,
+    release: async (lease) => { released.push(lease); },
+  };
+  const services = {
+    storage,
+    async request(asked) {
+      signal = asked.signal;
+      made = 0;
+      async function* endless() {
+        for (; made < 5000; made += 1) yield new TextEncoder().encode(`piece ${made} `);
+      }
+      async function* cut() {
+        const bytes = new TextEncoder().encode(text);
+        for (let at = 0; at < bytes.length; at += 100_003) yield bytes.subarray(at, at + 100_003);
+      }
+      return asked.path === "/api/tags" ? { status: 200, body: cut() } : { status: 200, body: endless() };
+    },
+  };
+  const [near, far] = wire();
+  const service = serveWire(far, services);
+  const client = new WireClient(near);
+  const stream = client.stream("request", { method: "POST", path: "/api/chat", body: "{}" }, new AbortController().signal);
+  await stream.next();
+  await rest();
+  assert.ok(made <= CREDIT, `${made} pieces were made while nobody read`);
+  for (let n = 0; n < 300; n += 1) await stream.next();
+  await rest();
+  assert.ok(made > 300 && made <= 301 + CREDIT, String(made));
+  await stream.return();
+  await rest();
+  assert.ok(signal.aborted && made < 400, "who reads no more ends it");
+  const stop = new AbortController();
+  const other = client.stream("request", { method: "POST", path: "/api/chat", body: "{}" }, stop.signal);
+  await other.next();
+  stop.abort("enough");
+  await assert.rejects(async () => { for (;;) if ((await other.next()).done) return; }, (error) => error === "enough");
+  await rest();
+  assert.ok(signal.aborted);
+
+  // pairs of characters at every kind of border
+  text = `x${"😀漢é".repeat(60_000)}`;
+  let read = "";
+  for await (const piece of client.stream("request", { method: "GET", path: "/api/tags" }, new AbortController().signal)) {
+    if (typeof piece !== "string") continue;
+    assert.ok(piece.isWellFormed?.() ?? true);
+    read += piece;
+  }
+  assert.ok(read === text);
+
+  assert.deepEqual(await client.call("claim", { session: "four", takeOver: false }), { epoch: 4 });
+  // another view in its place: the first one is gone
+  const second = new WireClient(near);
+  await second.hello();
+  assert.deepEqual(released, [{ session: "four", epoch: 4 }]);
+  await second.call("claim", { session: "abc" });
+  service.dispose();
+  assert.deepEqual(released.at(-1), { session: "abc", epoch: 3 });
+  // a host in place of the first one does not know the view, which says hello again by itself
+  const again = serveWire(far, services);
+  assert.deepEqual(await second.call("read", { query: "get", table: "heads", key: ["s"] }), []);
+  again.dispose();
+});
+
+// ── files ──
+
+const put = (session, n, value) => ({ op: "add", table: "messages", key: [session, n], value: JSON.stringify(value) });
+const headOf = (session, epoch, version) => ({ op: "put", table: "heads", key: [session], value: JSON.stringify({ epoch, version, title: session }) });
+const all = (table, ...prefix) => ({ query: "range", table, prefix, reverse: false, limit: 0 });
+const jsonl = (place, session) => {
+  const name = fs.readdirSync(place).find((one) => one.startsWith(`${session}-`) && one.endsWith(".jsonl"));
+  return path.join(place, name);
+};
+
+/** I6, S5: a write is there whole or not at all, wherever its line was cut; the index is only a copy. */
+test("files after a crash", async () => {
+  const place = path.join(folder, "crash");
+  const write = async (storage, epoch, n, more = []) => storage.apply({ lease: { session: "s", epoch }, expect: { version: n === 0 ? null : n }, ops: [put("s", n, { n, text: "x".repeat(50) }), headOf("s", epoch, n + 1), ...more], durability: "strict" });
+  let storage = host.fileStorage(place);
+  assert.equal(host.fileStorage(place), storage, "a folder has one storage in a program");
+  const { epoch } = await storage.claim({ session: "s", takeOver: false });
+  for (let n = 0; n < 3; n += 1) await write(storage, epoch, n, [{ op: "put", table: "blobs", key: ["hash", n], value: `"${n}"` }]);
+  await storage.close();
+
+  const file = jsonl(place, "s");
+  const whole = fs.readFileSync(file);
+  const lines = whole.toString().split("\n");
+  const last = Buffer.byteLength(lines.at(-2)) + 1;
+  const index = fs.readFileSync(path.join(place, "index.jsonl"));
+  let checked = 0;
+  // a cut at every byte of the last write: before its end nothing of it is there, and it can be written again
+  for (let cut = 1; cut <= last; cut += cut < 40 || cut > last - 40 ? 1 : 17) {
+    fs.writeFileSync(file, whole.subarray(0, whole.length - cut));
+    fs.writeFileSync(path.join(place, "index.jsonl"), index);
+    storage = host.fileStorage(place);
+    const there = await storage.read(all("messages", "s"));
+    const [head] = await storage.read(all("heads"));
+    assert.deepEqual([there.length, JSON.parse(head.value).version], [2, 2], `cut ${cut} bytes`);
+    const again = await storage.claim({ session: "s", takeOver: false });
+    await write(storage, again.epoch, 2);
+    await storage.close();
+    storage = host.fileStorage(place);
+    assert.equal((await storage.read(all("messages", "s"))).length, 3);
+    await storage.close();
+    checked += 1;
+  }
+  assert.ok(checked > 60, `${checked} cuts`);
+
+  // without the index, with a cut one, and with rows of the shared file lost: everything is made again from the session's lines
+  for (const harm of [() => fs.rmSync(path.join(place, "index.jsonl")), () => fs.writeFileSync(path.join(place, "index.jsonl"), index.subarray(0, index.length - 7))]) {
+    fs.writeFileSync(file, whole);
+    fs.writeFileSync(path.join(place, "index.jsonl"), index);
+    harm();
+    fs.rmSync(path.join(place, "shared.jsonl"));
+    storage = host.fileStorage(place);
+    assert.equal((await storage.read(all("heads"))).length, 1);
+    assert.equal((await storage.read(all("messages", "s"))).length, 3);
+    await storage.close();
+  }
+  fs.rmSync(path.join(place, "index.jsonl"));
+  fs.rmSync(path.join(place, "shared.jsonl"), { force: true });
+  storage = host.fileStorage(place);
+  assert.deepEqual((await storage.read(all("blobs"))).map((row) => row.value), ['"0"', '"1"', '"2"']);
+  await storage.close();
+
+  // damage in the middle is no crash's, and is said
+  fs.writeFileSync(file, whole.toString().replace(lines[2], lines[2].slice(5)));
+  storage = host.fileStorage(place);
+  await assert.rejects(storage.read(all("messages", "s")), { code: "storage_corrupt" });
+  await storage.close();
+  fs.writeFileSync(file, '{"palimpsest":2,"session":"s"}\n');
+  storage = host.fileStorage(place);
+  await assert.rejects(storage.read(all("messages", "s")), { code: "storage_newer" });
+  await storage.close();
+});
+
+/** S5, S6: what is erased is gone from the disk; a file of old drafts does not grow; another program's writes are seen, and two do not write one session. */
+test("files over time", async () => {
+  const place = path.join(folder, "time");
+  const storage = host.fileStorage(place);
+  const { epoch } = await storage.claim({ session: "s", takeOver: false });
+  const lease = { session: "s", epoch };
+  await storage.apply({ lease, expect: null, ops: [headOf("s", epoch, 1), put("s", 0, "kept")], durability: "strict" });
+  const draft = "d".repeat(20_000);
+  for (let n = 0; n < 200; n += 1) await storage.apply({ lease, expect: null, ops: [{ op: "put", table: "partials", key: ["s"], value: JSON.stringify(draft + n) }], durability: "relaxed" });
+  const size = fs.statSync(jsonl(place, "s")).size;
+  assert.ok(size < 600_000, `${size} bytes for 4 MB of drafts`);
+  assert.equal((await storage.read(all("messages", "s")))[0].value, '"kept"');
+  assert.equal(JSON.parse((await storage.read({ query: "get", table: "partials", key: ["s"] }))[0].value), `${draft}199`);
+
+  // another program: its claim is refused while we live, and its writes are seen once it has taken over
+  const other = await import(`${pathToFileURL(path.join(folder, "node_modules/palimpsest/dist/file-storage.js"))}?other`);
+  const theirs = other.fileStorage(place);
+  assert.notEqual(theirs, storage);
+  const taken = await theirs.claim({ session: "s", takeOver: true });
+  assert.equal(taken.epoch, epoch + 1);
+  await theirs.apply({ lease: { session: "s", epoch: taken.epoch }, expect: { version: 1 }, ops: [put("s", 1, "theirs"), headOf("s", taken.epoch, 2)], durability: "strict" });
+  await assert.rejects(storage.apply({ lease, expect: null, ops: [put("s", 9, "late")], durability: "strict" }), { code: "superseded" });
+  assert.deepEqual((await storage.read(all("messages", "s"))).map((row) => row.value), ['"kept"', '"theirs"']);
+  const third = await theirs.claim({ session: "t", takeOver: false });
+  await theirs.apply({ lease: { session: "t", epoch: third.epoch }, expect: { version: null }, ops: [headOf("t", third.epoch, 1)], durability: "strict" });
+  assert.equal((await storage.read(all("heads"))).length, 2, "a session that another program began is listed");
+
+  // erased
+  await theirs.apply({ lease: { session: "s", epoch: taken.epoch }, expect: null, ops: ["messages", "heads", "partials"].map((table) => ({ op: "delete_prefix", table, prefix: ["s"] })), durability: "strict" });
+  const left = fs.readdirSync(place).map((name) => fs.readFileSync(path.join(place, name), "utf8")).join("");
+  assert.ok(!left.includes("kept") && !left.includes("d".repeat(30)), "what was erased is not on the disk");
+  assert.equal((await storage.read(all("messages", "s"))).length, 0);
+  await theirs.close();
+  await storage.close();
+
+  // names that no file may have
+  const names = host.fileStorage(path.join(folder, "names"));
+  for (const session of ["../../up", "CON", "a/b", "A", "a", "é".repeat(300), "shared", "index", ""]) {
+    const own = await names.claim({ session, takeOver: false });
+    await names.apply({ lease: { session, epoch: own.epoch }, expect: { version: null }, ops: [headOf(session, own.epoch, 1)], durability: "relaxed" });
+    assert.equal(JSON.parse((await names.read({ query: "get", table: "heads", key: [session] }))[0].value).title, session);
+  }
+  assert.equal((await names.read(all("heads"))).length, 9);
+  assert.equal(fs.readdirSync(path.join(folder, "names")).filter((name) => name.endsWith(".jsonl")).length, 10);
+  assert.ok(!fs.existsSync(path.join(folder, "up.jsonl")));
+  await names.close();
+});
+
+// ── an element of a plain page ──
+
+/** Mounts the app in the page; what it was is in `globalThis.app`. */
+const mounted = (page, address) => page.evaluate(async (address) => {
+  const { mount } = await import("./palimpsest/dist/ui.js");
+  if (localStorage.getItem("palimpsest.settings") === null) localStorage.setItem("palimpsest.settings", JSON.stringify({ address, language: "en", titles: false }));
+  globalThis.events = [];
+  globalThis.app = await mount(document.getElementById("chat"), { settings: localStorage, onEvent: (event) => globalThis.events.push(event.type) });
+}, address);
+
+/** in an element of a plain page the app works with its own storage, and neither's styles reach the other. */
+test("a mounted app", async () => {
+  const fake = await startFake({ replies: ["Good morning.", "Again good."] });
+  const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`) });
+  const page = await chrome.browser.newPage();
+  await page.setViewport({ width: 1200, height: 900 });
+  try {
+    const problems = await watched(page);
+    await page.goto(`${server.url}/mounted.html`);
+    const looks = () => page.evaluate(() => {
+      const style = (selector) => getComputedStyle(document.querySelector(selector));
+      const root = document.querySelector("#chat > div")?.shadowRoot;
+      const theirs = root && getComputedStyle(root.querySelector("h1"));
+      return [style("#mine").color, style("#own").backgroundColor, style("#mine").fontFamily, getComputedStyle(document.body).backgroundColor, document.title, location.hash, document.documentElement.dataset.theme ?? "", theirs?.textTransform, theirs && theirs.color !== "rgb(1, 2, 3)"];
+    });
+    const before = await looks();
+    await mounted(page, fake.url);
+    const after = await looks();
+    assert.deepEqual(after.slice(0, 7), before.slice(0, 7), "the page around it is as it was");
+    assert.deepEqual(after.slice(7), ["none", true], "its styles do not reach inside");
+    await say(page, "Hello");
+    await says(page, "Good morning.");
+    const inside = (act) => page.evaluate(act);
+    assert.ok((await inside(() => globalThis.events)).includes("budget-changed"));
+    // its screens are not in the address, and its keys are only for those who are in it
+    await inside(() => document.querySelector("#chat > div").shadowRoot.querySelector('.side a[href="#settings"]').click());
+    await until(page, () => document.querySelector("#chat > div").shadowRoot.querySelector('[data-view="settings"]'));
+    assert.equal(await inside(() => location.hash), "");
+    await page.focus("#own");
+    await page.keyboard.press("?");
+    assert.equal(await inside(() => document.querySelector("#chat > div").shadowRoot.querySelector("dialog[open]")), null);
+    await inside(() => globalThis.app.focus());
+    await until(page, () => document.querySelector("#chat > div").shadowRoot.activeElement?.id === "msg");
+    await inside(() => globalThis.app.setModel("qwen3:4b"));
+    await until(page, () => /qwen3:4b/.test(document.querySelector("#chat > div").shadowRoot.querySelector(".model").textContent));
+
+    // one in a document
+    const code = await page.evaluate(async () => {
+      const { mount } = await import("./palimpsest/dist/ui.js");
+      return mount(document.getElementById("chat")).then(() => "mounted", (error) => `${error.name} ${error.code}`);
+    });
+    assert.equal(code, "PalimpsestError already_mounted");
+    await inside(() => { globalThis.app.unmount(); globalThis.app.unmount(); });
+    assert.equal(await inside(() => document.getElementById("chat").childNodes.length), 0);
+    assert.equal(await inside(() => { try { globalThis.app.focus(); return "done"; } catch (error) { return error.code; } }), "closed");
+    await mounted(page, fake.url);
+    await says(page, "Good morning.");
+    await say(page, "Once more");
+    await says(page, "Again good.");
+    await page.reload();
+    await mounted(page, fake.url);
+    await says(page, "Again good.");
+    assert.deepEqual(problems, []);
+    assert.equal(fake.requests.filter((r) => r.path === "/api/chat").length, 2);
+  } finally {
+    await page.close();
+    await server.close();
+    await fake.close();
+  }
+});
+
+/** I10: fifty times mounted and taken away leaves no listener, no element and no document behind. */
+test("mounted and taken away fifty times", async () => {
+  const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", "connect-src 'self' http://localhost:*") });
+  const page = await chrome.browser.newPage();
+  try {
+    await page.goto(`${server.url}/mounted.html`);
+    const cdp = await page.createCDPSession();
+    const counts = async () => {
+      // what waits for a moment has its moment
+      await page.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 300); }));
+      for (let n = 0; n < 3; n += 1) await cdp.send("HeapProfiler.collectGarbage");
+      const { Nodes, JSEventListeners, Documents } = await page.metrics();
+      return { Nodes, JSEventListeners, Documents };
+    };
+    const times = (n) => page.evaluate(async (n) => {
+      const { mount } = await import("./palimpsest/dist/ui.js");
+      for (let i = 0; i < n; i += 1) {
+        const app = await mount(document.getElementById("chat"), { settings: globalThis.kept ??= (() => { const all = new Map([["palimpsest.settings", '{"language":"en"}']]); return { getItem: (k) => all.get(k) ?? null, setItem: (k, v) => void all.set(k, v), removeItem: (k) => void all.delete(k) }; })() });
+        app.unmount();
+      }
+    }, n);
+    await times(5);
+    const early = await counts();
+    await times(50);
+    const late = await counts();
+    console.log(`# after 5: ${JSON.stringify(early)}, after 55: ${JSON.stringify(late)}`);
+    assert.ok(late.JSEventListeners <= early.JSEventListeners + 5, JSON.stringify([early, late]));
+    assert.ok(late.Nodes <= early.Nodes + 50, JSON.stringify([early, late]));
+    assert.equal(late.Documents, early.Documents);
+  } finally {
+    await page.close();
+    await server.close();
+  }
+});
+
+/** I10: what is wrong is said with a code, and the next call works. */
+test("bad input of mount", async () => {
+  const server = await serve(path.join(folder, "plain"));
+  const page = await chrome.browser.newPage();
+  try {
+    await page.goto(`${server.url}/mounted.html`);
+    const got = await page.evaluate(async () => {
+      const { mount, parentPort } = await import("./palimpsest/dist/ui.js");
+      const el = document.getElementById("chat");
+      const bad = (...given) => mount(...given).then(() => "mounted", (error) => `${error.name} ${error.code} ${error.retryable}`);
+      const html = new TextEncoder().encode("<!doctype html>");
+      const out = [];
+      for (const given of [
+        [null], ["chat"], [{}], [document.querySelector("svg")], [el, null], [el, { wsm: 1 }], [el, { theme: "pink" }], [el, { storage: {} }], [el, { transport: {} }],
+        [el, { settings: {} }], [el, { features: { router: "history" } }], [el, { features: { sidebr: false } }],
+        [el, { wasm: html }], [el, { wasm: new Uint8Array(8) }], [el, { wasm: "/nowhere.wasm" }], [el, { wasm: "mounted.html" }], [el, { css: "/nowhere.css" }],
+      ]) out.push(await bad(...given));
+      const port = (() => { try { parentPort("*"); return "made"; } catch (error) { return error.code; } })();
+      const both = await Promise.all([bad(el), bad(el)]);
+      const left = el.childNodes.length;
+      return { out, port, both, left };
+    });
+    assert.deepEqual(got.out, [
+      ...Array(12).fill("PalimpsestError invalid_options false"),
+      ...Array(5).fill("PalimpsestError load_failed true"),
+    ]);
+    assert.equal(got.port, "invalid_options");
+    assert.deepEqual(got.both, ["mounted", "PalimpsestError already_mounted false"]);
+    assert.equal(got.left, 1);
+  } finally {
+    await page.close();
+    await server.close();
+  }
+});
+
+// ── a frame of another origin ──
+
+/** in a frame of another origin the app has its sessions and its model server from the page around it, and from nobody else. */
+test("a frame of another origin", async () => {
+  const fake = await startFake({ replies: ["From far away."] });
+  const inner = await serve(path.join(folder, "embed"));
+  const outer = await serve(path.join(folder, "embed"), { policy: `${POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`)}; frame-src ${inner.url}` });
+  const page = await chrome.browser.newPage();
+  await page.setViewport({ width: 1000, height: 800 });
+  try {
+    const problems = await watched(page);
+    await page.goto(`${outer.url}/?frame=${encodeURIComponent(inner.url)}&server=${encodeURIComponent(fake.url)}`);
+    const frame = await page.waitForFrame((one) => one.url().startsWith(inner.url));
+    await frame.waitForSelector(FIELD, { timeout: 60_000 });
+    await frame.type(FIELD, "Who answers?");
+    await page.keyboard.press("Enter");
+    await says(frame, "From far away.");
+    await until(page, () => /^2 messages kept here/.test(document.getElementById("result").textContent));
+    assert.equal(await frame.evaluate(() => indexedDB.databases().then((all) => all.length)), 0);
+    // what another window says to the frame is not heard: its own parent's origin counts
+    const heard = await frame.evaluate(() => new Promise((resolve) => {
+      const own = document.querySelector("#app > div").shadowRoot.querySelector(".thread").textContent;
+      window.postMessage({ p: "palimpsest", v: 1, do: "newSession" }, "*");
+      setTimeout(() => resolve(own === document.querySelector("#app > div").shadowRoot.querySelector(".thread").textContent), 300);
+    }));
+    assert.ok(heard);
+    assert.deepEqual(problems, []);
+  } finally {
+    await page.close();
+    await outer.close();
+    await inner.close();
+    await fake.close();
+  }
+});
