@@ -564,7 +564,8 @@ test("a mounted app", async () => {
     await mounted(page, fake.url);
     await says(page, "Again good.");
     assert.deepEqual(problems, []);
-    assert.equal(fake.requests.filter((r) => r.path === "/api/chat").length, 2);
+    const chats = fake.requests.filter((r) => r.method === "POST" && r.path === "/api/chat").map((r) => r.body);
+    assert.equal(chats.length, 2, chats.join("\n"));
   } finally {
     await page.close();
     await server.close();

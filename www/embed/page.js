@@ -15,7 +15,8 @@ serveWire(framePort(frame, origin), {
   storage,
   address: server,
   async request({ method, path, body, signal }) {
-    const { status, headers, body: answer } = await fetch(server + path, { method, body, signal, redirect: "error", credentials: "omit" });
+    const type = body === undefined ? {} : { "content-type": "application/json" };
+    const { status, headers, body: answer } = await fetch(server + path, { method, headers: type, body, signal, redirect: "error", credentials: "omit" });
     const retryAfter = headers.get("retry-after");
     return { status, body: pieces(answer), ...(retryAfter === null ? {} : { retryAfter }) };
   },
