@@ -15,7 +15,7 @@ exports.activate = (context) => {
   let last;
 
   /** Serves a webview until its view is gone. Setting the page anew begins it again. */
-  async function serve(view, webview, without) {
+  async function serve(view, webview) {
     const { attachPalimpsest, palimpsestHtml } = await import("palimpsest/vscode-host");
     const { extensionUri, globalStorageUri } = context;
     webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(extensionUri, "node_modules", "palimpsest", "dist")] };
@@ -27,9 +27,9 @@ exports.activate = (context) => {
       copy: (text) => vscode.env.clipboard.writeText(text),
       saveFile: save,
     });
-    served.set(view, { attached, again: () => serve(view, webview, without) });
+    served.set(view, { attached, again: () => serve(view, webview) });
     last = view;
-    webview.html = palimpsestHtml(webview, extensionUri, { without, lang: vscode.env.language });
+    webview.html = palimpsestHtml(webview, extensionUri, { lang: vscode.env.language });
   }
 
   function gone(view) {
@@ -56,7 +56,7 @@ exports.activate = (context) => {
       // a view that is moved is resolved again, as another one
       view.onDidDispose(() => gone(view));
       view.onDidChangeVisibility(() => { if (view.visible) last = view; });
-      await serve(view, view.webview, ["sidebar"]);
+      await serve(view, view.webview);
     },
   };
 
@@ -64,7 +64,7 @@ exports.activate = (context) => {
     panel.iconPath = vscode.Uri.joinPath(context.extensionUri, "icon.svg");
     panel.onDidDispose(() => gone(panel));
     panel.onDidChangeViewState(() => { if (panel.active) last = panel; });
-    await serve(panel, panel.webview, []);
+    await serve(panel, panel.webview);
   }
 
   context.subscriptions.push(

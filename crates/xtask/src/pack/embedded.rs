@@ -10,6 +10,9 @@ const FRAME: &str = "\
 :host { all: initial; display: block; height: 100%; min-height: 0 }
 .frame { height: 100%; container-type: size; contain: layout paint; position: relative }
 .palimpsest { height: 100%; overflow: hidden }
+@container (max-width: 24rem) {
+  .model { flex-wrap: wrap; gap: 0 var(--s3) } .model .live { margin-inline-start: 0 !important }
+}
 .palimpsest[data-without~=sidebar] :is(.side, .bottom) { display: none !important }
 .palimpsest[data-without~=sidebar] .app { grid-template: minmax(0, 1fr) / minmax(0, 1fr) !important }
 .palimpsest[data-without~=inspector] :is(.notes, .notes-open) { display: none !important }

@@ -36,17 +36,22 @@ pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
 
 /// Makes sure that `folder`'s packages are installed and linked: also for the larger, optional sets.
 pub(crate) fn packages(machine: &Machine, folder: &Path) -> Result<()> {
+    packages_with(machine, folder, &[])
+}
+
+/// The same with further options for `npm ci`.
+pub(super) fn packages_with(machine: &Machine, folder: &Path, options: &[&str]) -> Result<()> {
     let cached = installed(machine, folder)?;
     if !cached.is_dir() {
         let _lock = lock(&machine.places, "npm")?;
         if !cached.is_dir() {
-            install(machine, folder, &cached)?;
+            install(machine, folder, &cached, options)?;
         }
     }
     link(&cached, &folder.join("node_modules"))
 }
 
-fn install(machine: &Machine, folder: &Path, cached: &Path) -> Result<()> {
+fn install(machine: &Machine, folder: &Path, cached: &Path, options: &[&str]) -> Result<()> {
     let name = process::short(folder, &machine.places.root);
     say("npm", &format!("npm ci in {name}"));
     let home = cached.parent().context("a cache folder has a parent")?;
@@ -60,6 +65,7 @@ fn install(machine: &Machine, folder: &Path, cached: &Path) -> Result<()> {
     process::quiet(
         Command::new(npm)
             .args(["ci", "--no-audit", "--no-fund", "--loglevel=error"])
+            .args(options)
             .current_dir(&work),
     )?;
     if home.exists() {

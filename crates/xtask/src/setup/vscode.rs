@@ -1,19 +1,39 @@
-//! VS Code as a program for the browser, and the Node it needs. Large, so only on request.
+//! VS Code as a program for the browser, and the Node it needs. Large (500 MB), so only on request.
+//!
+//! Its packages are installed without their scripts: those compile modules for terminals, search and keychains, which the
+//! extension does not use, and would need that Node's headers.
+
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{Machine, npm};
+use super::{Machine, npm, say};
+use crate::process;
 
 const FOLDER: &str = "tests/vscode";
+/// Where the program itself lies, and has packages of its own.
+const PROGRAM: &str = "node_modules/code-server/lib/vscode";
 
 pub(crate) fn find(machine: &Machine) -> Option<String> {
     let folder = machine.places.root.join(FOLDER);
     let packages = npm::installed(machine, &folder).ok()?;
-    (packages.is_dir() && folder.join("node_modules").is_dir())
+    (packages.is_dir() && folder.join(PROGRAM).join("node_modules").is_dir())
         .then(|| format!("packages of {FOLDER}/package.json"))
 }
 
 pub(crate) fn prepare(machine: &Machine) -> Result<String> {
-    npm::packages(machine, &machine.places.root.join(FOLDER))?;
+    let folder = machine.places.root.join(FOLDER);
+    npm::packages_with(machine, &folder, &["--ignore-scripts"])?;
+    let program = folder.join(PROGRAM);
+    if !program.join("node_modules").is_dir() {
+        say("npm", &format!("npm ci in {FOLDER}/{PROGRAM}"));
+        let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+        process::quiet(
+            Command::new(npm)
+                .args(["ci", "--omit=dev", "--ignore-scripts", "--no-audit"])
+                .args(["--no-fund", "--loglevel=error"])
+                .current_dir(&program),
+        )?;
+    }
     find(machine).context("npm's packages were installed and are not there")
 }
