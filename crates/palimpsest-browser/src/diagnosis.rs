@@ -68,7 +68,7 @@ async fn ask(
         let (Some(probe), false) = (doctor.next().cloned(), signal.is_aborted()) else {
             break;
         };
-        let came;
+        let answered;
         let seen = match (probe, way) {
             (Probe::Permission, Way::Host(_)) => Observation::Permission(Permission::Unknown),
             (Probe::Permission, _) => Observation::Permission(permission().await),
@@ -88,12 +88,12 @@ async fn ask(
                     Patience::MODEL
                 };
                 let transport = transport.clone().with_patience(patience);
-                came = answer(&transport, request, signal.clone()).await;
-                observed(&came)
+                answered = answer(&transport, request, signal.clone()).await;
+                observed(&answered)
             }
             (Probe::Ask { request, .. }, Way::Host(transport)) => {
-                came = answer(*transport, request, signal.clone()).await;
-                observed(&came)
+                answered = answer(*transport, request, signal.clone()).await;
+                observed(&answered)
             }
             (_, Way::None | Way::Host(_)) => Observation::Failed,
         };
@@ -102,8 +102,8 @@ async fn ask(
     doctor.findings().to_vec()
 }
 
-fn observed(came: &Result<(u16, Vec<u8>), ModelError>) -> Observation<'_> {
-    match came {
+fn observed(answered: &Result<(u16, Vec<u8>), ModelError>) -> Observation<'_> {
+    match answered {
         Ok((status, body)) => Observation::Answer {
             status: *status,
             body,
