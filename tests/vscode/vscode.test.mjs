@@ -158,8 +158,7 @@ async function drive(page) {
   await says(frame, "bring --coat");
 
   // another theme, without a reload of the view
-  const settings = path.join(folder, "data/User/settings.json");
-  fs.writeFileSync(settings, fs.readFileSync(settings, "utf8").replace("Default Dark Modern", "Default Light Modern"));
+  await run(page, "Preferences: Toggle between Light/Dark Themes");
   await frame.waitForFunction(() => document.querySelector("#palimpsest > div").shadowRoot.querySelector("[data-theme=light]"), { timeout: 60_000 });
   const light = await colours();
   assert.notEqual(light.paper, dark.paper);
