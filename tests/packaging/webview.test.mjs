@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { startFake } from "../ollama/fake.mjs";
 import { launch, POLICY, serve } from "./browser.mjs";
-import { copy, install, remove } from "./consumer.mjs";
+import { copy, install, remove, run } from "./consumer.mjs";
 
 let folder;
 let chrome;
@@ -501,6 +501,34 @@ test("files over time", async () => {
   await names.close();
 });
 
+/** I2, S5: a session of the package in files is the same in the next program, byte for byte, also after one that ended without a word. */
+test("a session in files, from program to program", () => {
+  const place = JSON.stringify(path.join(folder, "sessions"));
+  const program = (script) => run(folder, `
+    import { openSession } from "palimpsest";
+    import { fileStorage } from "palimpsest/vscode-host";
+    const store = fileStorage(${place});
+    const session = await openSession({ id: "a", model: "any", window: 2048, store });
+    ${script}
+  `);
+  const first = program(`
+    await session.append(Array.from({ length: 60 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: \`Message \${i}: parcel \${1000 + i} weighs \${i} kg and goes to gate \${i % 9}. \` + "é".repeat(i === 7 ? 40_000 : 0) })));
+    await session.compact();
+    console.log(JSON.stringify({ window: session.window(), layers: session.layers().length }));
+    process.exit(0); // nothing is closed
+  `);
+  const second = program(`
+    console.log(JSON.stringify({ window: session.window(), layers: session.layers().length }));
+    await session.append("And gate 4?");
+    await session.close();
+    await store.close();
+  `);
+  assert.deepEqual(second, first);
+  assert.ok(first.layers >= 1);
+  const third = program('console.log(JSON.stringify([session.history().length, session.history().at(7).parts[0].text.length > 40_000])); await session.close();');
+  assert.deepEqual(third, [61, true]);
+});
+
 // ── an element of a plain page ──
 
 /** Mounts the app in the page; what it was is in `globalThis.app`. */
@@ -605,6 +633,39 @@ test("mounted and taken away fifty times", async () => {
   } finally {
     await page.close();
     await server.close();
+  }
+});
+
+/** The other engine mounts it, too: laid out by its frame's width, with its icons, and answered. */
+test("a mounted app in Firefox", async () => {
+  const fake = await startFake({ replies: ["Good evening."] });
+  const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`) });
+  const firefox = await launch("firefox");
+  try {
+    const page = await firefox.browser.newPage();
+    const problems = [];
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+    await page.setViewport({ width: 1200, height: 900 });
+    await page.goto(`${server.url}/mounted.html`);
+    await page.evaluate(() => { document.getElementById("chat").style.width = "360px"; });
+    await mounted(page, fake.url);
+    const bottom = await page.evaluate(() => {
+      const root = document.querySelector("#chat > div").shadowRoot;
+      return [getComputedStyle(root.querySelector(".bottom")).display, getComputedStyle(root.querySelector(".side")).display, root.querySelectorAll(".sprite symbol").length > 25];
+    });
+    assert.deepEqual(bottom, ["grid", "none", true], "a narrow element has the narrow layout, however wide its page is");
+    await page.evaluate(() => globalThis.app.focus());
+    await until(page, () => document.querySelector("#chat > div").shadowRoot.activeElement?.id === "msg");
+    await page.keyboard.type("Hello");
+    await page.keyboard.press("Enter");
+    await says(page, "Good evening.");
+    await page.evaluate(() => globalThis.app.unmount());
+    assert.deepEqual(problems, []);
+  } finally {
+    await firefox.close();
+    await server.close();
+    await fake.close();
   }
 });
 

@@ -23,7 +23,7 @@ const FRAME: &str = "\
   --paper-2: var(--vscode-editorWidget-background, var(--paper)); --paper-3: var(--vscode-list-hoverBackground, var(--paper-2));
   --ink: var(--vscode-foreground); --ink-2: var(--vscode-descriptionForeground); --ghost: var(--vscode-descriptionForeground);
   --rule: var(--vscode-widget-border, var(--vscode-panel-border)); --rule-strong: var(--vscode-input-border, var(--vscode-descriptionForeground));
-  --focus: var(--vscode-focusBorder); --danger: var(--vscode-errorForeground);
+  --seg-line: var(--vscode-descriptionForeground); --focus: var(--vscode-focusBorder); --danger: var(--vscode-errorForeground);
   --sans: var(--vscode-font-family); --mono: var(--vscode-editor-font-family, monospace);
 }
 ";
