@@ -1,0 +1,133 @@
+//! The page begins: the store is opened, the last session, and other tabs are listened to.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use leptos::task::spawn_local;
+use palimpsest_browser::{HeadNote, StorageEvent, Tabs};
+use palimpsest_engine::Engine;
+use palimpsest_tokens::{Estimator, TokenCounter};
+
+use super::{
+    BACK, Back, back, create_now, leave_draft, list, measure, note, open_now, read_along,
+    superseded, survey, title, toast,
+};
+use crate::host;
+use crate::state::{AppState, Notice};
+use crate::text::{T, t};
+use crate::tokenizer;
+use crate::view::kept::Kept;
+
+/// Opens the store, the last session, and asks the model server.
+pub fn start(state: AppState) {
+    spawn_local(async move {
+        let tabs = host::tabs();
+        let world = match palimpsest_browser::world(&tabs) {
+            Ok(world) => world,
+            Err(error) => return state.notice.set(Some(Notice::Saving(error.to_string()))),
+        };
+        let (store, mut kept) = host::store(|event| storage_event(&event)).await;
+        let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+        let engine = match Engine::start(store, world.clone(), Rc::clone(&counter)).await {
+            Ok(engine) => engine,
+            Err(error) => {
+                // The store opened and then failed: work from memory, and say so.
+                state.notice.set(Some(Notice::Saving(error.to_string())));
+                kept = Kept::Memory;
+                match Engine::start(host::memory(), world.clone(), counter).await {
+                    Ok(engine) => engine,
+                    Err(_) => return,
+                }
+            }
+        };
+        if kept != Kept::Whole {
+            state.notice.set(Some(Notice::Kept(kept)));
+            state.storage.update(|s| s.kept = kept);
+        }
+        let back = Rc::new(Back {
+            state,
+            engine,
+            world,
+            session: RefCell::default(),
+            listener: Cell::new(0),
+            passing: RefCell::default(),
+            follower: Cell::new(false),
+            manual: Cell::new(false),
+            following: Cell::new(false),
+            costs: RefCell::default(),
+            incoming: RefCell::default(),
+            toasts: Cell::new(0),
+            titled: RefCell::default(),
+            titling: RefCell::default(),
+            listening: RefCell::default(),
+        });
+        BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
+        list(&back).await;
+        if kept == Kept::Whole && host::lost_since(note_of(state)) {
+            toast(&back, t(T::StoreLost).to_owned(), None, true);
+        }
+        note_of(state).save(host::NAME);
+        follow_tabs(&back, &tabs);
+        let last = state.settings.with_untracked(|s| s.session.clone());
+        let known = state.sessions.with_untracked(|all| {
+            all.iter()
+                .find(|s| s.id == last)
+                .or_else(|| all.first())
+                .map(|s| s.id.clone())
+        });
+        match known {
+            Some(id) => open_now(&back, &id, false).await,
+            None => create_now(&back).await,
+        }
+        state.ready.set(true);
+        measure(state).await;
+    });
+    survey(state);
+}
+
+fn storage_event(event: &StorageEvent) {
+    if let StorageEvent::TakenOver { session } = event
+        && let Some(back) = back()
+        && back.session().is_some_and(|s| s.id() == session)
+    {
+        superseded(&back);
+    }
+    if let Some(text) = host::sentence(event) {
+        note(text.to_owned(), true);
+    }
+}
+
+/// How much there is, for the note beside the database.
+pub(super) fn note_of(state: AppState) -> HeadNote {
+    state.sessions.with_untracked(|all| HeadNote {
+        sessions: all.len() as u32,
+        last_seq: all.iter().map(|s| s.messages).max().unwrap_or(0),
+    })
+}
+
+/// Other tabs' sessions appear in the list.
+fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
+    let weak = Rc::downgrade(back);
+    let listening = tabs.listen(move |change| {
+        if let Some(back) = weak.upgrade() {
+            if back.follower.get() && back.session().is_some_and(|s| s.id() == change.session) {
+                read_along(&back);
+            }
+            spawn_local(async move { list(&back).await });
+        }
+    });
+    back.listening.replace(Some(listening));
+}
+
+/// Lets go of everything, where the app is taken away and its page stays.
+pub fn end() {
+    let Some(back) = BACK.take() else { return };
+    tokenizer::forget();
+    back.listening.replace(None);
+    title::give_way(&back);
+    leave_draft(&back);
+    if let Some(session) = back.session.take() {
+        session.off(back.listener.get());
+        session.stop();
+    }
+}

@@ -1,0 +1,260 @@
+//! Making the window smaller: by hand, after a reply, its card, and taking it back.
+
+use std::rc::Rc;
+
+use palimpsest_engine::Session;
+use palimpsest_engine::error::EngineError;
+use palimpsest_engine::ports::Signal;
+use palimpsest_engine::session::{CompactOptions, IfOver};
+
+use super::{Back, back, failed, list, note, send_waiting, show_all, toast, with_engine};
+use crate::state::{Dialog, Undo};
+use crate::text::{T, fill, number};
+use crate::view::budget::Activity;
+use crate::view::card::{Card, State};
+use crate::view::model::Connection;
+use crate::view::thread::Entry;
+use crate::{bind, server};
+
+/// The number the next layer will have, and the place its card takes.
+fn next_card(session: &Session) -> (u32, u32) {
+    let number = session.context().view().compactions + 1;
+    (number, session.head().last_seq.map_or(0, bind::place))
+}
+
+fn put_card(back: &Back, number: u32, after: u32, card: Card) {
+    let there = back
+        .state
+        .cards
+        .with_untracked(|cards| cards.contains_key(&number));
+    back.passing
+        .borrow_mut()
+        .insert(number, (after, card.clone()));
+    back.state.cards.update(|cards| {
+        cards.insert(number, card);
+    });
+    if !there {
+        back.state
+            .thread
+            .update(|all| all.push(Entry::Card(number)));
+    }
+}
+
+/// The card of the run that works now.
+pub(super) fn working(back: &Back, stage: crate::view::card::Stage, progress: Option<(u32, u32)>) {
+    let Some(session) = back.session() else {
+        return;
+    };
+    let (number, after) = next_card(&session);
+    let budget = session.budget();
+    let at = back
+        .passing
+        .borrow()
+        .get(&number)
+        .map_or_else(|| back.world.clock.now(), |(_, card)| card.at);
+    let state = State::Working {
+        stage,
+        progress,
+        before: budget.used.tokens,
+        expected: budget.target.min(budget.used.tokens),
+    };
+    back.state.activity.set(Activity::Writing(number));
+    put_card(back, number, after, Card { number, at, state });
+}
+
+/// Makes the window smaller because a person asked, with an eye on `focus`.
+pub fn compact(focus: String) {
+    with_engine(|back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        if session.is_compacting() {
+            return;
+        }
+        let focus = Some(focus).filter(|f| !f.is_empty());
+        let options = CompactOptions {
+            focus,
+            manual: true,
+            ..summariser(&back)
+        };
+        back.manual.set(true);
+        run(&back, &session, options).await;
+        back.manual.set(false);
+        send_waiting(&back, &session);
+    });
+}
+
+/// The automatic run after a reply, if it is due.
+pub(super) async fn tend(back: &Rc<Back>, session: &Session) {
+    if !back.state.settings.with_untracked(|s| s.automatic) || session.is_compacting() {
+        return;
+    }
+    if !session.is_due() {
+        // a quiet moment: a layer that was cut without a model is written again by one
+        if let Ok(Some(_)) = session.rest(summariser(back), Signal::never()).await
+            && back.shows(session)
+        {
+            show_all(back).await;
+        }
+        return;
+    }
+    let options = CompactOptions {
+        manual: false,
+        ..summariser(back)
+    };
+    run(back, session, options).await;
+}
+
+/// Who writes layers, as the settings say: a model, or nobody if none answers.
+fn summariser(back: &Back) -> CompactOptions {
+    let state = back.state;
+    let name = state.settings.with_untracked(|s| s.summary_model.clone());
+    let connected = state
+        .connection
+        .with_untracked(|c| *c == Connection::Connected);
+    if name == "-" || !connected {
+        return CompactOptions::default();
+    }
+    let own = back.session().map(|s| s.head().model).unwrap_or_default();
+    let model = if name.is_empty() { own } else { name };
+    if model.is_empty() {
+        return CompactOptions::default();
+    }
+    CompactOptions {
+        model: Some(server::model(state)),
+        model_name: Some(model),
+        ..CompactOptions::default()
+    }
+}
+
+async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
+    let state = back.state;
+    let began = back.world.clock.now();
+    let (number, after) = next_card(session);
+    let manual = options.manual;
+    let result = if manual {
+        session.compact(options, Signal::never()).await.map(Some)
+    } else {
+        session.tend(options, Signal::never()).await
+    };
+    if !back.shows(session) {
+        // Its card is made from its story when it is opened again.
+        return list(back).await;
+    }
+    state.activity.set(Activity::Quiet);
+    let card = |state| Card {
+        number,
+        at: began,
+        state,
+    };
+    match result {
+        Ok(Some(done)) => {
+            state.say(fill(
+                T::StatusCompacted,
+                &[
+                    &number_of(done.report.before),
+                    &number_of(done.report.after),
+                    &number_of(done.report.freed()),
+                    &number_of(done.report.released.len() as u32),
+                ],
+            ));
+            // who typed /compact sees it, not only hears it
+            if manual {
+                note(state.status.get_untracked(), false);
+            }
+        }
+        Ok(None) => {
+            back.passing.borrow_mut().remove(&number);
+        }
+        Err(error) => {
+            let why = error.to_string();
+            match error {
+                EngineError::CannotShrink { .. } => {
+                    state.activity.set(Activity::Stuck);
+                    put_card(
+                        back,
+                        number,
+                        after,
+                        card(State::Skipped { why: why.clone() }),
+                    );
+                }
+                EngineError::Refused(palimpsest_core::run::Refusal::Cancelled)
+                | EngineError::Busy(_) => {
+                    back.passing.borrow_mut().remove(&number);
+                }
+                EngineError::Refused(_) if manual => put_card(
+                    back,
+                    number,
+                    after,
+                    card(State::Skipped { why: why.clone() }),
+                ),
+                EngineError::Refused(_) => {
+                    back.passing.borrow_mut().remove(&number);
+                }
+                _ => put_card(
+                    back,
+                    number,
+                    after,
+                    card(State::Failed { why: why.clone() }),
+                ),
+            }
+            state.say(fill(T::StatusNothing, &[&why]));
+        }
+    }
+    show_all(back).await;
+    list(back).await;
+}
+
+fn number_of(n: u32) -> String {
+    number(n)
+}
+
+/// Stops the run that works now. Nothing changes.
+pub fn cancel_compaction() {
+    if let Some(session) = back().and_then(|b| b.session()) {
+        session.cancel_compaction();
+    }
+}
+
+/// Takes the last compaction back. Where the window before does not fit, the note names the choices and
+/// offers to show it all the same.
+pub fn undo() {
+    with_engine(|back| async move { undo_now(&back, IfOver::Refuse).await });
+}
+
+pub(super) async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
+    let Some(session) = back.writer() else {
+        return;
+    };
+    match session.undo_with(if_over).await {
+        Ok(()) => {
+            show_all(back).await;
+            list(back).await;
+            back.state.say(fill(
+                T::StatusUndone,
+                &[&number(session.budget().used.tokens)],
+            ));
+        }
+        Err(error @ EngineError::WouldNotFit { .. }) => {
+            back.state.say(error.to_string());
+            toast(back, error.to_string(), Some(Undo::EvenIfOver), true);
+        }
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// Opens the text of a layer.
+pub fn read_layer(id: u32) {
+    with_engine(|back| async move {
+        let Some(session) = back.session() else {
+            return;
+        };
+        match session.layer(id).await {
+            Ok(layer) => {
+                back.state.layer.set(Some(bind::layer(&layer)));
+                back.state.dialog.set(Some(Dialog::Layer));
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}

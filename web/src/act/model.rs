@@ -1,0 +1,122 @@
+//! The session's own settings: model, window, policy, system prompt.
+
+use std::rc::Rc;
+
+use palimpsest_engine::Session;
+
+use super::{
+    Back, back, change, failed, list, show_all, show_head, tend, want_vocabulary, with_engine,
+};
+use crate::settings::Settings;
+use crate::state::AppState;
+use crate::view::budget::Activity;
+
+/// The model of new sessions: the one chosen last if it is there, else the first there is.
+pub(super) fn usual_model(state: AppState) -> Option<String> {
+    let preferred = state.settings.with_untracked(|s| s.model.clone());
+    state.models.with_untracked(|all| {
+        all.iter()
+            .find(|m| m.name == preferred)
+            .or_else(|| all.first())
+            .map(|m| m.name.clone())
+    })
+}
+
+/// Another model.
+pub fn choose_model(name: String) {
+    remodel(move |s| s.model = name);
+}
+
+/// Another window.
+pub fn choose_window(tokens: u32) {
+    remodel(move |s| s.window = tokens);
+}
+
+/// Another policy, by its name or as JSON; for a model that has one of its own, it gets this one.
+pub fn choose_policy(text: String) {
+    remodel(move |s| {
+        if let Some(own) = s.model_policies.get_mut(&s.model) {
+            own.clone_from(&text);
+        }
+        s.policy = text;
+    });
+}
+
+/// Whether the policy of the open session goes with its model from now on.
+pub fn policy_for_model(on: bool) {
+    let Some(head) = back().and_then(|b| b.session()).map(|s| s.head()) else {
+        return;
+    };
+    change(move |s| {
+        if on {
+            s.model_policies.insert(head.model, head.policy);
+        } else {
+            s.model_policies.remove(&head.model);
+        }
+    });
+}
+
+/// Changes model, window or policy of the open session; the next session starts with the same.
+fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
+    with_engine(|back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let head = session.head();
+        let mut wish = back.state.settings.get_untracked();
+        wish.model.clone_from(&head.model);
+        wish.window = head.window;
+        wish.policy.clone_from(&head.policy);
+        edit(&mut wish);
+        if wish.model != head.model
+            && let Some(own) = wish.model_policies.get(&wish.model)
+        {
+            wish.policy.clone_from(own);
+        }
+        match session
+            .set_model(&wish.model, wish.window, &wish.policy, head.thinking)
+            .await
+        {
+            Ok(()) => {
+                change(move |s| *s = wish);
+                back.state.activity.set(Activity::Quiet);
+            }
+            Err(error) => failed(&back, &error),
+        }
+        show_all(&back).await;
+        list(&back).await;
+        want_vocabulary(&back);
+        tend(&back, &session).await;
+    });
+}
+
+/// Another system prompt.
+pub fn set_system(text: String) {
+    with_engine(|back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        if let Err(error) = session.set_system(&text).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// A session without a model takes the last chosen one, or the first there is.
+pub(super) async fn give_model(back: &Rc<Back>, session: &Session) {
+    let state = back.state;
+    let head = session.head();
+    if !head.model.is_empty() {
+        return;
+    }
+    if let Some(name) = usual_model(state) {
+        match session
+            .set_model(&name, head.window, &head.policy, head.thinking)
+            .await
+        {
+            Ok(()) => show_head(back),
+            Err(error) => failed(back, &error),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Screens, lenses, short notes, the clipboard.
+
+use leptos::task::spawn_local;
+use palimpsest_core::dialect::{self, Dialect};
+
+use super::{Back, back, show_window};
+use crate::page;
+use crate::state::{AppState, Lens, Screen, Toast, Undo};
+use crate::text::{T, t};
+
+/// Milliseconds a note stays.
+const NOTE_STAYS: i32 = 10_000;
+
+/// Copies a text.
+pub fn copy(text: String) {
+    spawn_local(async move {
+        let done = page::copy(&text).await;
+        if let Some(back) = back() {
+            if done {
+                back.state.say(t(T::Copied));
+            } else {
+                note(t(T::CopyFailed).to_owned(), true);
+            }
+        }
+    });
+}
+
+/// Copies the next window as the JSON it is sent as.
+pub fn copy_window() {
+    let Some(session) = back().and_then(|b| b.session()) else {
+        return;
+    };
+    let messages = session.window().to_request();
+    let value = serde_json::Value::Array(dialect::to_values(&messages, Dialect::OpenAi));
+    copy(format!("{value:#}"));
+}
+
+/// Goes to a screen.
+pub fn go(screen: Screen) {
+    if !page::visit(screen.name())
+        && let Some(state) = AppState::remembered()
+    {
+        state.screen.change(screen);
+    }
+}
+
+/// Looks through another lens.
+pub fn look(lens: Lens) {
+    let Some(back) = back() else { return };
+    back.state.lens.set(lens);
+    show_window(&back);
+}
+
+/// Says something short at the foot of the page.
+pub fn note(text: String, bad: bool) {
+    if let Some(back) = back() {
+        back.state.say(text.clone());
+        toast(&back, text, None, bad);
+    }
+}
+
+pub(super) fn toast(back: &Back, text: String, undo: Option<Undo>, bad: bool) {
+    let id = back.toasts.get() + 1;
+    back.toasts.set(id);
+    back.state.toasts.update(|all| {
+        // The same sentence twice says no more than once.
+        all.retain(|toast| toast.text != text);
+        all.push(Toast {
+            id,
+            text,
+            undo,
+            bad,
+        });
+        if all.len() > 3 {
+            all.remove(0);
+        }
+    });
+    page::after(NOTE_STAYS, move || drop_toast(id));
+}
+
+/// Takes a note away.
+pub fn drop_toast(id: u32) {
+    if let Some(back) = back() {
+        back.state
+            .toasts
+            .update(|all| all.retain(|toast| toast.id != id));
+    }
+}

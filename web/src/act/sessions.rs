@@ -1,0 +1,310 @@
+//! The list of sessions: new ones, opening, reading along with another tab, titles, deletion.
+
+use std::rc::Rc;
+
+use leptos::task::spawn_local;
+use palimpsest_engine::error::EngineError;
+use palimpsest_engine::ports::StoreError;
+use palimpsest_engine::session::IfOver;
+use palimpsest_engine::{NewSession, Session};
+
+use super::{
+    Back, change, drop_toast, failed, figures, give_model, go, heard, keep_draft, kept_draft, look,
+    note_of, show_all, show_head, toast, tokens_of, undo_now, usual_model, want_vocabulary,
+    with_engine,
+};
+use crate::state::{Lens, Notice, Screen, Undo};
+use crate::text::{T, fill, t};
+use crate::view::budget::Activity;
+use crate::view::hit::Place;
+use crate::view::kept::Kept;
+use crate::{bind, host, page};
+
+/// Milliseconds between a change in another tab and the reading of it.
+const FOLLOW_AFTER: i32 = 150;
+
+pub(super) async fn list(back: &Rc<Back>) {
+    match back.engine.sessions().await {
+        Ok(all) => {
+            let open = back
+                .session()
+                .map(|s| (s.id().to_owned(), s.layers().len() as u32));
+            let entries = all
+                .iter()
+                .map(|info| {
+                    let layers = open
+                        .as_ref()
+                        .filter(|(id, _)| *id == info.id)
+                        .map(|(_, n)| *n);
+                    bind::session(info, layers)
+                })
+                .collect();
+            back.state.sessions.change(entries);
+            if back.state.storage.with_untracked(|s| s.kept) == Kept::Whole
+                && back.state.ready.get_untracked()
+            {
+                note_of(back.state).save(host::NAME);
+            }
+        }
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// Goes to an empty session: the open one if nothing was said in it, else a new one.
+pub fn new_session() {
+    with_engine(|back| async move {
+        let fresh = back.session().is_some_and(|s| s.message_count() == 0);
+        if !fresh {
+            create_now(&back).await;
+        }
+        go(Screen::Chat);
+        page::next_frame(|| page::focus("#msg"));
+    });
+}
+
+pub(super) async fn create_now(back: &Rc<Back>) {
+    let usual = usual_model(back.state);
+    let new = back.state.settings.with_untracked(|s| {
+        let model = usual.unwrap_or_else(|| s.model.clone());
+        NewSession {
+            policy: s.policy_for(&model).to_owned(),
+            model,
+            window: s.window,
+            ..NewSession::default()
+        }
+    });
+    match back.engine.create(new).await {
+        Ok(session) => {
+            adopt(back, session, false).await;
+            list(back).await;
+        }
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// Opens a session.
+pub fn open(id: String) {
+    with_engine(|back| async move {
+        go(Screen::Chat);
+        if back.session().is_some_and(|s| s.id() == id) {
+            return;
+        }
+        open_now(&back, &id, false).await;
+    });
+}
+
+/// Opens a session at a message or a layer.
+pub fn open_at(id: String, place: Place) {
+    with_engine(move |back| async move {
+        go(Screen::Chat);
+        if back.session().is_none_or(|s| s.id() != id) {
+            open_now(&back, &id, false).await;
+        }
+        match place {
+            Place::Title => {}
+            Place::Message(n) => back.state.jump.set(n),
+            Place::Layer(_) => {
+                look(Lens::Overlay);
+                go(Screen::Context);
+            }
+        }
+    });
+}
+
+pub(super) async fn open_now(back: &Rc<Back>, id: &str, take_over: bool) {
+    match back.engine.open(id, take_over).await {
+        Ok(session) => adopt(back, session, false).await,
+        Err(EngineError::Store(StoreError::Busy)) => elsewhere(back, id).await,
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// The session is written in another tab: it is shown as it stands, and read again when it changes.
+async fn elsewhere(back: &Rc<Back>, id: &str) {
+    match back.engine.follow(id).await {
+        Ok(session) => adopt(back, session, true).await,
+        Err(error) => failed(back, &error),
+    }
+}
+
+/// Another tab has changed the session that is shown here: once all that comes at once has come, it is
+/// read anew.
+pub(super) fn read_along(back: &Rc<Back>) {
+    if back.following.replace(true) {
+        return;
+    }
+    let back = Rc::clone(back);
+    page::after(FOLLOW_AFTER, move || {
+        spawn_local(async move {
+            back.following.set(false);
+            let Some(id) = back
+                .session()
+                .filter(|_| back.follower.get())
+                .map(|s| s.id().to_owned())
+            else {
+                return;
+            };
+            if let Ok(session) = back.engine.follow(&id).await
+                && back.follower.get()
+                && back.session().is_some_and(|s| s.id() == id)
+            {
+                *back.session.borrow_mut() = Some(session);
+                show_all(&back).await;
+            }
+        });
+    });
+}
+
+/// This tab does not write the session any more.
+pub(super) fn superseded(back: &Rc<Back>) {
+    if !back.follower.replace(true) {
+        show_head(back);
+        read_along(back);
+    }
+}
+
+/// Writes here from now on; the other tab reads along.
+pub fn take_over() {
+    with_engine(|back| async move {
+        if let Some(id) = back
+            .state
+            .open
+            .with_untracked(|o| o.as_ref().map(|o| o.id.clone()))
+        {
+            open_now(&back, &id, true).await;
+        }
+    });
+}
+
+/// Shows a session and listens to it. Its draft is set before anything of it is shown: the bar never
+/// counts the draft of another session.
+pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
+    figures::forget_replay(back.state);
+    let state = back.state;
+    back.passing.borrow_mut().clear();
+    back.costs.borrow_mut().clear();
+    state.waiting.set(None);
+    state.attached.set(Vec::new());
+    state.reply.set(None);
+    state.activity.set(Activity::Quiet);
+    state.notice.update(|n| {
+        if matches!(n, Some(Notice::Reply(_))) {
+            *n = None;
+        }
+    });
+    let id = session.id().to_owned();
+    if let Some(before) = back.session() {
+        before.off(back.listener.get());
+    }
+    leave_draft(back);
+    let draft = match kept_draft(&id) {
+        // What was typed before any session was there belongs to the first one.
+        none if none.is_empty() && !state.ready.get_untracked() => page::value("#msg"),
+        kept => kept,
+    };
+    state.draft_tokens.set(tokens_of(Some(&session), &draft));
+    state.draft.set(draft);
+    if !follower {
+        let weak = Rc::downgrade(back);
+        let own = id.clone();
+        back.listener.set(session.on(move |event| {
+            if let Some(back) = weak.upgrade()
+                && back.session().is_some_and(|s| s.id() == own)
+            {
+                heard(&back, event);
+            }
+        }));
+    }
+    *back.session.borrow_mut() = Some(session);
+    back.follower.set(follower);
+    change(move |s| s.session.clone_from(&id));
+    show_all(back).await;
+    if let Some(session) = back.session()
+        && !follower
+    {
+        give_model(back, &session).await;
+        want_vocabulary(back);
+    }
+}
+
+/// Keeps what stands in the field for the session that is left.
+pub(super) fn leave_draft(back: &Back) {
+    if let Some(session) = back.session() {
+        keep_draft(session.id(), &page::value("#msg"));
+    }
+}
+
+/// Another title.
+pub fn rename(id: String, title: String) {
+    with_engine(|back| async move {
+        if let Err(error) = back.engine.rename(&id, &title).await {
+            failed(&back, &error);
+        }
+        show_head(&back);
+        list(&back).await;
+    });
+}
+
+/// Deletes a session, until it is taken back.
+pub fn delete(id: String) {
+    with_engine(|back| async move {
+        let title = back
+            .state
+            .sessions
+            .with_untracked(|all| all.iter().find(|s| s.id == id).map(|s| s.title.clone()))
+            .unwrap_or_default();
+        if let Err(error) = back.engine.delete(&id).await {
+            failed(&back, &error);
+            return;
+        }
+        list(&back).await;
+        if back.session().is_some_and(|s| s.id() == id) {
+            *back.session.borrow_mut() = None;
+            let next = back
+                .state
+                .sessions
+                .with_untracked(|all| all.first().map(|s| s.id.clone()));
+            match next {
+                Some(next) => open_now(&back, &next, false).await,
+                None => create_now(&back).await,
+            }
+        }
+        let shown = if title.is_empty() {
+            t(T::Untitled).to_owned()
+        } else {
+            title.clone()
+        };
+        toast(
+            &back,
+            fill(T::Deleted, &[&shown]),
+            Some(Undo::Delete { id, title }),
+            false,
+        );
+    });
+}
+
+/// Takes back what a toast told of.
+pub fn take_back(id: u32, undo: Undo) {
+    drop_toast(id);
+    with_engine(|back| async move {
+        let (id, title) = match undo {
+            Undo::Delete { id, title } => (id, title),
+            Undo::EvenIfOver => return undo_now(&back, IfOver::Show).await,
+            Undo::LiftAll { layer } => return lift(layer, true),
+            Undo::Restore { n } => return restore(n),
+        };
+        match back.engine.undelete(&id).await {
+            Ok(()) => {
+                list(&back).await;
+                open_now(&back, &id, false).await;
+                let shown = if title.is_empty() {
+                    t(T::Untitled).to_owned()
+                } else {
+                    title
+                };
+                back.state.say(fill(T::Restored, &[&shown]));
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}

@@ -1,0 +1,127 @@
+//! From the open session to the signals of the page.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use palimpsest_core::layer::Layer;
+use palimpsest_engine::Session;
+use palimpsest_engine::event::Event;
+use palimpsest_engine::rows::RevisionRow;
+
+use super::{Back, note, records, working};
+use crate::state::{Lens, Open};
+use crate::text::{T, fill, number};
+use crate::view::card::Card;
+use crate::{bind, embed};
+
+/// Everything of the open session, in one tick: what has to be read is read before anything is shown.
+pub(super) async fn show_all(back: &Rc<Back>) {
+    let Some(session) = back.session() else {
+        return;
+    };
+    let story = story(&session).await;
+    if back.session().is_none_or(|s| s.id() != session.id()) {
+        return;
+    }
+    show_head(back);
+    show_window(back);
+    records::show(back);
+    show_thread(back, &session, &story);
+}
+
+/// What a session's cards are made of: its revisions, and the layers they wrote.
+async fn story(session: &Session) -> (Vec<RevisionRow>, BTreeMap<u32, Layer>) {
+    let rows = session.revisions().await.unwrap_or_default();
+    let mut written: BTreeMap<u32, Layer> = BTreeMap::new();
+    for id in rows.iter().filter_map(|r| r.report.as_ref()?.layer) {
+        if let Ok(layer) = session.layer(id).await {
+            written.insert(id, (*layer).clone());
+        }
+    }
+    (rows, written)
+}
+
+/// Title, model, window, records.
+pub(super) fn show_head(back: &Back) {
+    let Some(session) = back.session() else {
+        return;
+    };
+    let head = session.head();
+    let records = session.records();
+    let open = Open {
+        id: session.id().to_owned(),
+        title: head.title,
+        model: head.model,
+        window: head.window,
+        policy: head.policy,
+        system: records.system.clone(),
+        messages: head.last_seq.map_or(0, bind::place),
+        follower: back.follower.get(),
+    };
+    back.state.open.change(Some(open));
+}
+
+/// Budget, layers and the window itself.
+pub(super) fn show_window(back: &Back) {
+    let Some(session) = back.session() else {
+        return;
+    };
+    let state = back.state;
+    let mut layers: Vec<_> = session.layers().iter().map(|l| bind::layer(l)).collect();
+    let report = session.budget();
+    state.budget.change(Some(bind::budget(&report, &layers)));
+    state.mark.change(report.watermark);
+    layers.reverse();
+    state.layers.change(layers);
+    if state.lens.get_untracked() == Lens::Sees {
+        state.sent.change(bind::sent(&session.window()));
+    }
+}
+
+/// Messages and cards.
+fn show_thread(
+    back: &Back,
+    session: &Session,
+    (rows, written): &(Vec<RevisionRow>, BTreeMap<u32, Layer>),
+) {
+    let state = back.state;
+    let head = session.head();
+    let limit = session.budget().limit;
+    let mut cards: BTreeMap<u32, Card> = BTreeMap::new();
+    let mut places = Vec::new();
+    for (after, card) in bind::cards(rows, head.revision, written, limit) {
+        places.push((after, card.number));
+        cards.insert(card.number, card);
+    }
+    let mut passing = back.passing.borrow_mut();
+    passing.retain(|number, _| !cards.contains_key(number));
+    for (number, (after, card)) in passing.iter() {
+        places.push((*after, *number));
+        cards.insert(*number, card.clone());
+    }
+    drop(passing);
+    let items = session.history(None, usize::MAX);
+    state.cards.change(cards);
+    let costs = back.costs.borrow();
+    let entries = bind::thread(&items, &head.model, &places, &costs);
+    drop(costs);
+    state.thread.change(entries);
+}
+
+/// What the engine tells.
+pub(super) fn heard(back: &Rc<Back>, event: &Event) {
+    embed::tell(event);
+    match event {
+        Event::BudgetChanged { .. } => show_window(back),
+        Event::Compressing { stage, written, of } => working(
+            back,
+            bind::stage(*stage),
+            (*of > 0).then_some((*written, *of)),
+        ),
+        Event::PromptTruncated { sent, read } => {
+            note(fill(T::Truncated, &[&number(*sent), &number(*read)]), true);
+        }
+        Event::Warning { message, .. } => note(message.clone(), true),
+        _ => {}
+    }
+}

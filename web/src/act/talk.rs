@@ -1,0 +1,299 @@
+//! Saying something: messages that go at once or wait, with their files, and what becomes of the reply.
+
+use std::rc::Rc;
+
+use leptos::task::spawn_local;
+use palimpsest_core::message::Part;
+use palimpsest_engine::Session;
+use palimpsest_engine::error::EngineError;
+use palimpsest_engine::ports::Signal;
+use palimpsest_engine::session::{NewMessage, SendEvent, SendOptions};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::File;
+
+use super::{
+    Back, Incoming, back, failed, give_model, keep_draft, list, note, open_now, show_all, survey,
+    take_in, tend, title, tokens_of, with_engine,
+};
+use crate::state::{AppState, Notice, Reply};
+use crate::text::{T, bytes, fill, t};
+use crate::view::model::Connection;
+use crate::view::thread::Stats;
+use crate::{bind, page, server};
+
+/// The largest text file that goes with a message, in bytes.
+const LARGEST_FILE: u32 = 4_000_000;
+
+/// Says something. Whether it was taken: if not, the text stays where it is. While a reply comes in or a
+/// person's compaction runs, it waits.
+pub fn send(text: String) -> bool {
+    let Some(back) = back() else { return false };
+    let state = back.state;
+    let Some(session) = back.writer() else {
+        return false;
+    };
+    if session.is_replying() || back.manual.get() {
+        if state.waiting.with_untracked(Option::is_some) {
+            return false;
+        }
+        keep_draft(session.id(), "");
+        state.say(t(T::Waits));
+        state.waiting.set(Some(text));
+        return true;
+    }
+    if !can_send(&back) {
+        return false;
+    }
+    keep_draft(session.id(), "");
+    let message = with_files(state, text);
+    spawn_local(async move { talk(&back, &session, Some(message)).await });
+    true
+}
+
+/// Whether a model answers; if not, the person is told.
+pub(super) fn can_send(back: &Back) -> bool {
+    let state = back.state;
+    let named = back.session().is_some_and(|s| !s.head().model.is_empty());
+    let some = named || state.models.with_untracked(|all| !all.is_empty());
+    let connected = state
+        .connection
+        .with_untracked(|c| *c == Connection::Connected);
+    if some && connected {
+        return true;
+    }
+    note(t(T::NotSentNoModel).to_owned(), true);
+    survey(state);
+    false
+}
+
+/// The words with the files that were attached, each a part of its own.
+fn with_files(state: AppState, text: String) -> NewMessage {
+    let mut message = NewMessage::user(text);
+    for (name, text) in state.attached.get_untracked() {
+        message.parts.push(Part::File { name, text });
+    }
+    state.attached.set(Vec::new());
+    message
+}
+
+/// Takes the waiting message back into the field.
+pub fn unqueue() {
+    if let Some(state) = AppState::remembered()
+        && let Some(text) = state.waiting.get_untracked()
+    {
+        state.waiting.set(None);
+        state.draft.set(text);
+        page::focus("#msg");
+    }
+}
+
+/// Sends what waits, now that nothing is in its way.
+pub(super) fn send_waiting(back: &Rc<Back>, session: &Session) {
+    if !back.shows(session) || session.is_replying() {
+        return;
+    }
+    if let Some(text) = back.state.waiting.get_untracked() {
+        back.state.waiting.set(None);
+        let message = with_files(back.state, text);
+        let (back, session) = (Rc::clone(back), session.clone());
+        spawn_local(async move { talk(&back, &session, Some(message)).await });
+    }
+}
+
+/// Takes text files along with the next message.
+pub fn attach(file: File) {
+    with_engine(|back| async move {
+        let name = file.name();
+        let size = file.size();
+        if size > f64::from(LARGEST_FILE) {
+            let text = fill(
+                T::AttachTooLarge,
+                &[&name, &bytes(size), &bytes(f64::from(LARGEST_FILE))],
+            );
+            return note(text, true);
+        }
+        let text = JsFuture::from(file.text())
+            .await
+            .ok()
+            .and_then(|t| t.as_string())
+            .unwrap_or_default();
+        // The browser reads bytes that are no text as replacement marks.
+        if text.contains(['\u{0}', '\u{fffd}']) {
+            return note(fill(T::AttachNoText, &[&name]), true);
+        }
+        back.state.say(fill(T::Attached, &[&name]));
+        back.state.attached.update(|all| {
+            all.retain(|(n, _)| *n != name);
+            all.push((name, text));
+        });
+    });
+}
+
+/// Leaves an attached file out again.
+pub fn detach(name: &str) {
+    if let Some(state) = AppState::remembered() {
+        state.attached.update(|all| all.retain(|(n, _)| n != name));
+    }
+}
+
+/// Asks for the reply again after a failure.
+pub fn retry() {
+    with_engine(|back| async move {
+        if let Some(session) = back.session()
+            && !session.is_replying()
+        {
+            talk(&back, &session, None).await;
+        }
+    });
+}
+
+/// Stops the reply. What was written is kept.
+pub fn stop() {
+    if let Some(session) = back().and_then(|b| b.session()) {
+        session.stop();
+    }
+}
+
+pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<NewMessage>) {
+    let state = back.state;
+    title::give_way(back);
+    give_model(back, session).await;
+    state.notice.update(|n| {
+        if matches!(n, Some(Notice::Reply(_))) {
+            *n = None;
+        }
+    });
+    *back.incoming.borrow_mut() = Incoming::default();
+    state.reply_text.set(String::new());
+    state.reply_thinking.set(String::new());
+    let head = session.head();
+    let place = |n: u32| head.last_seq.map_or(n, |s| bind::place(s) + n);
+    let seq = place(if message.is_some() { 2 } else { 1 });
+    state.reply.set(Some(Reply {
+        name: head.model.clone(),
+        seq,
+        tokens: 0,
+    }));
+    state.say(t(T::ReplyStreaming));
+    let options = SendOptions {
+        model: server::model(state),
+        tools: Vec::new(),
+        handler: None,
+        temperature: state.settings.with_untracked(|s| s.temperature),
+        think: None,
+    };
+    let hear = {
+        let back = Rc::clone(back);
+        let own = session.clone();
+        move |event: SendEvent| match event {
+            _ if !back.shows(&own) => {}
+            SendEvent::Stored(_) => {
+                let back = Rc::clone(&back);
+                spawn_local(async move {
+                    show_all(&back).await;
+                    list(&back).await;
+                });
+            }
+            SendEvent::Delta(delta) => take_in(&back, &delta),
+            SendEvent::Waiting | SendEvent::Tool(_) => {}
+        }
+    };
+    let keep = message.clone();
+    let result = match message {
+        Some(message) => {
+            session
+                .send(message, &options, Signal::never(), &hear)
+                .await
+        }
+        None => session.reply(&options, Signal::never(), &hear).await,
+    };
+    let shown = back.shows(session);
+    if shown {
+        state.reply.set(None);
+    }
+    let whole = result.as_ref().is_ok_and(|reply| !reply.stopped);
+    match result {
+        Ok(reply) => {
+            if let (Some(read), Some(wrote)) =
+                (reply.usage.prompt_tokens, reply.usage.completion_tokens)
+            {
+                let stats = Stats {
+                    read,
+                    wrote,
+                    speed: reply
+                        .usage
+                        .completion_ms
+                        .filter(|ms| *ms > 0)
+                        .map(|ms| f64::from(wrote) * 1000.0 / f64::from(ms)),
+                };
+                back.costs
+                    .borrow_mut()
+                    .insert(bind::place(reply.seq), stats);
+            }
+            state.say(t(if reply.stopped {
+                T::ReplyStopped
+            } else {
+                T::ReplyDone
+            }));
+        }
+        Err(EngineError::Model(palimpsest_core::request::ModelError::Aborted)) => {
+            state.say(t(T::ReplyStopped));
+        }
+        Err(error) => {
+            let why = error.to_string();
+            state.say(fill(T::ReplyFailed, &[&why]));
+            match &error {
+                EngineError::Store(_) => failed(back, &error),
+                EngineError::RolledOver { session } => {
+                    open_now(back, session, false).await;
+                    note(why, false);
+                }
+                EngineError::Core(_) => {
+                    // Refused before it was stored: the words go back into the field.
+                    note(why, true);
+                    if let Some(text) = keep.map(|m| said_in(&m)) {
+                        keep_draft(session.id(), &text);
+                        if shown {
+                            state.draft.set(text);
+                        }
+                    }
+                }
+                _ if shown => state.notice.set(Some(Notice::Reply(why))),
+                _ => note(why, true),
+            }
+        }
+    }
+    show_all(back).await;
+    list(back).await;
+    if back.shows(session) && state.waiting.with_untracked(Option::is_some) {
+        // The person goes first; what is due is done after their reply.
+        return send_waiting(back, session);
+    }
+    tend(back, session).await;
+    if whole {
+        title::ask(back, session);
+    }
+}
+
+/// The words of a message, without its files.
+fn said_in(message: &NewMessage) -> String {
+    message
+        .parts
+        .iter()
+        .find_map(|part| match part {
+            Part::Text { text } => Some(text.clone()),
+            _ => None,
+        })
+        .unwrap_or_default()
+}
+
+/// The draft has rested: it is counted and kept.
+pub fn drafted(text: String) {
+    let Some(back) = back() else { return };
+    back.state
+        .draft_tokens
+        .set(tokens_of(back.session().as_ref(), &text));
+    if let Some(session) = back.session() {
+        keep_draft(session.id(), &text);
+    }
+}
