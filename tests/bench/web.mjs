@@ -6,7 +6,10 @@
 //   type      a key until the next frame shows it: median, and the slowest of forty
 //   stream    100 tokens a second for five seconds: frames that took more than a twentieth of a second
 //
-// Growth is what a session of ten times the messages may cost: opening may grow with the messages, typing may not.
+//   nodes     elements of the page, with the session open and answered
+//
+// Growth is what a session of ten times the messages may cost: opening may grow with the messages, typing and the number
+// of nodes may not.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -141,5 +144,9 @@ for (const n of SIZES) {
 const [first, last] = [rows.find((row) => row.n >= 1000) ?? rows[0], rows.at(-1)];
 if (last.key > Math.max(first.key * 3, 34)) {
   console.log(`typing grows with the session: ${first.key.toFixed(1)} ms at ${first.n}, ${last.key.toFixed(1)} ms at ${last.n}`);
+  process.exitCode = 1;
+}
+if (last.nodes > first.nodes * 1.5) {
+  console.log(`the page grows with the session: ${first.nodes} nodes at ${first.n}, ${last.nodes} at ${last.n}`);
   process.exitCode = 1;
 }

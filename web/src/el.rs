@@ -7,6 +7,7 @@
 //!
 //! A *live* part (`…_live`) is a closure over signals that runs again when one of them changes.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
@@ -19,9 +20,10 @@ use leptos::tachys::html::event::{Custom, on};
 use leptos::tachys::html::property::prop;
 use leptos::tachys::html::style::style;
 use leptos::tachys::view::iterators::StaticVec;
+use leptos::tachys::view::{Mountable, Render};
 use send_wrapper::SendWrapper;
 
-use crate::signal::Shown;
+use crate::signal::{Shown, effect};
 
 /// An element that is being put together.
 pub struct El {
@@ -245,6 +247,60 @@ fn list(items: Box<dyn Fn() -> Vec<Item>>) -> AnyView {
         .children(|item: Item| item.1.take()())
         .build())
     .into_any()
+}
+
+/// A list that has `parent` for itself. Items keep their elements while their key stays, and none is ever moved: an element
+/// that is moved loses the focus. Items that stay must stay in their order; one that does not is made anew.
+pub fn each_in_place<T: 'static>(
+    parent: web_sys::Element,
+    items: impl Fn() -> Vec<T> + 'static,
+    key: impl Fn(&T) -> u64 + 'static,
+    view: impl Fn(T) -> AnyView + 'static,
+) {
+    let Some(owner) = Owner::current() else {
+        return;
+    };
+    let mut shown: VecDeque<Row> = VecDeque::new();
+    effect(move || {
+        let items: Vec<(u64, T)> = items().into_iter().map(|item| (key(&item), item)).collect();
+        let keys: BTreeSet<u64> = items.iter().map(|(key, _)| *key).collect();
+        let (mut old, gone): (VecDeque<Row>, VecDeque<Row>) = std::mem::take(&mut shown)
+            .into_iter()
+            .partition(|row| keys.contains(&row.key));
+        for mut row in gone {
+            row.state.unmount();
+        }
+        for (key, item) in items {
+            if old.front().is_some_and(|row| row.key == key) {
+                shown.extend(old.pop_front());
+                continue;
+            }
+            let own = owner.child();
+            // what an item's view reads does not make the list anew
+            let mut state = own.with(|| untrack(|| view(item).build()));
+            if !old
+                .iter()
+                .any(|row| row.state.insert_before_this(&mut state))
+            {
+                state.mount(&parent, None);
+            }
+            shown.push_back(Row {
+                key,
+                state,
+                _own: own,
+            });
+        }
+        for mut row in old {
+            row.state.unmount();
+        }
+    });
+}
+
+/// An item of [`each_in_place`]: what is live in it ends with it.
+struct Row {
+    key: u64,
+    state: <AnyView as Render>::State,
+    _own: Owner,
 }
 
 /// Nothing.

@@ -60,29 +60,6 @@ pub fn is_typing() -> bool {
     })
 }
 
-/// Moves the focus by `by` among the elements that match, from the one that has it or the last one.
-pub fn step(selector: &str, by: i32) {
-    let Some(Ok(all)) = root().map(|root| root.query_selector_all(selector)) else {
-        return;
-    };
-    let now = active();
-    let at = (0..all.length()).find(|i| {
-        all.item(*i)
-            .zip(now.as_ref())
-            .is_some_and(|(node, now)| node.contains(Some(now)))
-    });
-    let next = match at {
-        Some(at) => at.saturating_add_signed(by),
-        None => all.length().saturating_sub(1),
-    };
-    if let Some(element) = all
-        .item(next)
-        .and_then(|n| n.dyn_into::<HtmlElement>().ok())
-    {
-        let _ = element.focus();
-    }
-}
-
 /// Every element of that type that matches.
 pub fn all<E: JsCast>(selector: &str) -> Vec<E> {
     let Some(Ok(list)) = root().map(|root| root.query_selector_all(selector)) else {
@@ -109,7 +86,7 @@ fn root() -> Option<Element> {
 }
 
 /// The element of ours that has the focus.
-fn active() -> Option<Element> {
+pub fn active() -> Option<Element> {
     // a document has it, and so has the shadow root of a mounted app
     let top = root()?.get_root_node();
     js_sys::Reflect::get(&top, &"activeElement".into())

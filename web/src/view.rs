@@ -11,6 +11,7 @@ pub mod layer;
 pub mod model;
 pub mod policy;
 pub mod record;
+pub mod rows;
 pub mod sent;
 pub mod session;
 pub mod thread;

@@ -9,11 +9,11 @@ use palimpsest_engine::session::IfOver;
 use palimpsest_engine::{NewSession, Session};
 
 use super::{
-    Back, change, drop_toast, failed, figures, give_model, go, heard, keep_draft, kept_draft, look,
-    note_of, show_all, show_head, toast, tokens_of, undo_now, usual_model, want_vocabulary,
-    with_engine,
+    Back, change, drop_toast, failed, figures, give_model, go, heard, keep_draft, kept_draft, lift,
+    look, note_of, restore, show_all, show_head, toast, tokens_of, undo_now, usual_model,
+    want_vocabulary, with_engine,
 };
-use crate::state::{Lens, Notice, Screen, Undo};
+use crate::state::{AppState, Lens, Notice, Screen, Undo};
 use crate::text::{T, fill, t};
 use crate::view::budget::Activity;
 use crate::view::hit::Place;
@@ -68,8 +68,8 @@ pub(super) async fn create_now(back: &Rc<Back>) {
         let model = usual.unwrap_or_else(|| s.model.clone());
         NewSession {
             policy: s.policy_for(&model).to_owned(),
+            window: s.window_for(&model),
             model,
-            window: s.window,
             ..NewSession::default()
         }
     });
@@ -91,6 +91,15 @@ pub fn open(id: String) {
         }
         open_now(&back, &id, false).await;
     });
+}
+
+/// Shows a message of the open session.
+pub fn show_message(place: u32) {
+    if let Some(state) = AppState::remembered() {
+        state.notes.set(false);
+        go(Screen::Chat);
+        state.jump.set(place);
+    }
 }
 
 /// Opens a session at a message or a layer.

@@ -11,7 +11,7 @@ use crate::page;
 use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, language, t};
-use crate::ui::{chat, context, dialog, figures, library, settings, side, toast};
+use crate::ui::{chat, context, dialog, figures, library, settings, side, thread, toast};
 
 /// The page. Mounted anew when the language changes.
 pub fn app() -> AnyView {
@@ -157,7 +157,7 @@ pub fn key(state: AppState, event: &KeyboardEvent) {
         (true, false, "b") => page::toggle("data-side"),
         (false, _, "?") if !page::is_typing() => state.dialog.set(Some(Dialog::Keys)),
         (false, false, "arrowup" | "arrowdown") if event.alt_key() => {
-            page::step(".thread .msg", if name == "ArrowUp" { -1 } else { 1 });
+            thread::walk(if name == "ArrowUp" { -1 } else { 1 });
         }
         _ => return,
     }

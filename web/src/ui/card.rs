@@ -1,17 +1,22 @@
 //! The compaction card: one element in the thread whose text changes in place.
 
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live_on, nothing};
+use crate::el::{El, IntoChild, each, el, live_if, live_on, nothing};
 use crate::icon::{arrow, icon, strata};
 use crate::page::clock;
+use crate::signal::Signal;
 use crate::state::AppState;
 use crate::text::{T, count, fill, number, seconds, t};
 use crate::ui::bar::mini;
 use crate::view::card::{Card, Done, Stage, State};
+
+/// Facts that were not carried over, shown at a time.
+const FACTS: usize = 200;
 
 /// The card with this number.
 pub fn card(id: u32) -> AnyView {
@@ -237,18 +242,42 @@ pub fn dropped(list: &[String]) -> El {
                 .child(el("q").child(short))
         });
     if list.len() > shown {
-        let rest = el("ul").class("dropped").children(
-            list.iter()
-                .skip(shown)
-                .map(|fact| el("li").child(el("q").child(fact.clone()))),
-        );
-        let more = fill(T::CardDroppedMore, &[&number((list.len() - shown) as u32)]);
-        first
-            .child(" ")
-            .child(el("details").child(el("summary").child(more)).child(rest))
+        first.child(" ").child(rest(list[shown..].into()))
     } else {
         first
     }
+}
+
+/// The facts after the first ones: none in the page before they are unfolded, and some at a time.
+fn rest(list: Rc<[String]>) -> El {
+    let shown = Signal::new(0);
+    let more = fill(T::CardDroppedMore, &[&number(list.len() as u32)]);
+    let (all, left) = (Rc::clone(&list), move || {
+        list.len().saturating_sub(shown.get())
+    });
+    let facts = move || all.iter().take(shown.get()).cloned().enumerate().collect();
+    let fact = |(_, fact): (usize, String)| el("li").child(el("q").child(fact)).view();
+    let left_over = left.clone();
+    el("details")
+        .on("toggle", move |_| shown.update(|n| *n = (*n).max(FACTS)))
+        .child(el("summary").child(more))
+        .child(el("ul").class("dropped").attr("tabindex", "0").child(each(
+            facts,
+            |(place, _)| *place as u64,
+            fact,
+        )))
+        .child(live_if(
+            move || shown.get() > 0 && left() > 0,
+            move || {
+                let left = left_over.clone();
+                el("button")
+                    .class("link")
+                    .attr("type", "button")
+                    .text_live(move || fill(T::CardDroppedMore, &[&number(left() as u32)]))
+                    .click(move || shown.update(|n| *n += FACTS))
+                    .view()
+            },
+        ))
 }
 
 fn delta(small: bool, before: u32, after: String, unit: String) -> El {

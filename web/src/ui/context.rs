@@ -26,6 +26,9 @@ use crate::view::thread::{Block, Entry, Message};
 /// Messages shown at once.
 const PAGE: usize = 80;
 
+/// Messages of the next window shown at once.
+const SENT: usize = 400;
+
 /// Letters of one message shown in the overlay.
 const LETTERS: usize = 1200;
 
@@ -63,7 +66,7 @@ pub fn context() -> AnyView {
             move || state.mark.get(),
             |shown| shown.as_ref().map_or_else(nothing, mark),
         );
-    let shown = Signal::new(PAGE);
+    let (shown, sent) = (Signal::new(PAGE), Signal::new(SENT));
     el("section")
         .class("screen context")
         .attr("id", "s-context")
@@ -82,7 +85,7 @@ pub fn context() -> AnyView {
             },
             move |shows_sent| match shows_sent {
                 None => el("p").class("sub").child(t(T::NoSessionOpen)).view(),
-                Some(true) => sees(state).view(),
+                Some(true) => sees(state, sent).view(),
                 // what differs between the two other lenses is style
                 Some(false) => overlay(state, shown),
             },
@@ -491,8 +494,9 @@ fn beside(layer: &LayerView) -> El {
         )
 }
 
-/// The next window, exactly as it is sent.
-fn sees(state: AppState) -> El {
+/// The next window, exactly as it is sent; of a long one, as many messages as were asked for.
+fn sees(state: AppState, shown: Signal<usize>) -> El {
+    let left = move || state.sent.with(|all| all.len().saturating_sub(shown.get()));
     let copy = el("button")
         .class("link")
         .attr("type", "button")
@@ -507,9 +511,24 @@ fn sees(state: AppState) -> El {
                 .child(copy),
         )
         .child(each(
-            move || state.sent.get().into_iter().enumerate().collect(),
+            move || {
+                let some =
+                    |all: &Vec<Sent>| all.iter().take(shown.get()).cloned().enumerate().collect();
+                state.sent.with(some)
+            },
             key_of,
             |(_, sent): (usize, Sent)| one(&sent).view(),
+        ))
+        .child(live_if(
+            move || left() > 0,
+            move || {
+                let more = el("button")
+                    .class("link")
+                    .attr("type", "button")
+                    .text_live(move || fill(T::LaterMessages, &[&number(left() as u32)]))
+                    .click(move || shown.update(|n| *n += SENT));
+                el("p").class("where").child(more).view()
+            },
         ))
 }
 

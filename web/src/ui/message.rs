@@ -26,6 +26,11 @@ pub fn message(message: &Arc<Message>) -> AnyView {
     if let Some(stats) = message.stats {
         body = body.child(self::stats(stats));
     }
+    let state = AppState::here();
+    let all = move || {
+        let messages = state.open.with(|o| o.as_ref().map_or(0, |o| o.messages));
+        Some(messages.max(seq).to_string())
+    };
     let class = if message.who == Who::You {
         "msg you"
     } else {
@@ -34,6 +39,9 @@ pub fn message(message: &Arc<Message>) -> AnyView {
     el("article")
         .class(class)
         .attr("data-seq", seq.to_string())
+        // the page holds some of the messages: which ones is said here
+        .attr("aria-posinset", seq.to_string())
+        .attr_live("aria-setsize", all)
         .attr("tabindex", "-1")
         .child(head(message))
         .child(body.child(tools(message)))

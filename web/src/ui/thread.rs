@@ -1,0 +1,535 @@
+//! The thread: messages and cards. However many there are, the page holds those that are seen and some on both sides
+//! ([`Rows`]); it follows the end, or keeps the place of who reads further up.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use leptos::prelude::AnyView;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
+
+use crate::act;
+use crate::el::{El, each_in_place, el, live_if, live_on, nothing};
+use crate::icon::icon;
+use crate::markdown::dom::{Clicked, clicked};
+use crate::page;
+use crate::signal::{Kept, Signal, derived, effect, kept};
+use crate::state::AppState;
+use crate::text::{T, fill, number, t};
+use crate::ui::{card::card, chat::start, message::message, reply::reply};
+use crate::view::rows::Rows;
+use crate::view::thread::Entry;
+
+/// Pictures until every message in view has its height.
+const FRAMES: u32 = 5;
+
+/// How near to the end the thread must be to follow it, in pixels.
+const NEAR: i32 = 80;
+
+/// The thread of the open session.
+pub fn thread() -> El {
+    let state = AppState::here();
+    let strip = Rc::new(Strip {
+        state,
+        rows: kept(Rows::default()),
+        shown: Signal::new(0..0),
+        away: Signal::new(false),
+        thread: kept(None),
+        list: kept(None),
+        before: kept(None),
+        after: kept(None),
+    });
+    let session = derived(move || state.open.with(|o| o.as_ref().map(|o| o.id.clone())));
+    // A session opens at its end.
+    let (own, mut open) = (Rc::clone(&strip), None);
+    effect(move || {
+        session.track();
+        let salt = salt(state);
+        let keys = state
+            .thread
+            .with(|all| all.iter().map(|e| e.key() ^ salt).collect());
+        own.changed(keys, open.replace(salt) != Some(salt));
+    });
+    let own = Rc::clone(&strip);
+    effect(move || {
+        state.reply.track();
+        state.reply_text.track();
+        state.cards.track();
+        own.follow();
+    });
+    // A place that was looked for gets the focus.
+    let own = Rc::clone(&strip);
+    effect(move || {
+        let seq = state.jump.get();
+        if seq > 0 {
+            state.jump.set(0);
+            let own = Rc::clone(&own);
+            // what was opened for it stands then
+            page::next_frame(move || own.jump(seq));
+        }
+    });
+    let (scrolled, latest, away) = (Rc::clone(&strip), Rc::clone(&strip), strip.away);
+    el("div")
+        .class("thread")
+        .attr("role", "log")
+        .attr("aria-live", "off")
+        .attr("aria-label", t(T::Conversation))
+        .attr("tabindex", "0")
+        .made(keep_in(&strip.thread))
+        .on("scroll", move |_| scrolled.scrolled())
+        .on("click", |event| {
+            let target = event.target().and_then(|t| t.dyn_into().ok());
+            if let Some(Clicked::Copy(text)) = target.as_ref().and_then(clicked) {
+                act::copy(text);
+            }
+        })
+        .child(el("h2").class("vh").child(t(T::Conversation)))
+        .child(start())
+        .child(blank(&strip.before))
+        .child(earlier(&strip))
+        .child(rows(&strip))
+        .child(later(&strip))
+        .child(blank(&strip.after))
+        .child(reply())
+        .child(live_if(
+            move || away.get(),
+            move || {
+                let latest = Rc::clone(&latest);
+                el("button")
+                    .class("btn latest")
+                    .attr("type", "button")
+                    .child(icon("down"))
+                    .child(t(T::JumpToLatest))
+                    .click(move || latest.to_end())
+                    .view()
+            },
+        ))
+}
+
+/// A number for the open session (FNV-1a). The messages of two sessions have the same numbers: an element belongs to
+/// one session.
+fn salt(state: AppState) -> u64 {
+    state.open.with_untracked(|open| {
+        let id = open.as_ref().map_or("", |open| &open.id);
+        id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    })
+}
+
+/// A DOM element that is kept once it is made.
+type Place = Kept<Option<HtmlElement>>;
+
+fn keep_in(place: &Place) -> impl FnOnce(Element) + use<> {
+    let place = Rc::clone(place);
+    move |element| *place.borrow_mut() = element.dyn_into().ok()
+}
+
+/// What stands in the place of rows that are not in the page.
+fn blank(place: &Place) -> El {
+    el("div")
+        .class("blank")
+        .attr("aria-hidden", "true")
+        .made(keep_in(place))
+}
+
+fn rows(strip: &Rc<Strip>) -> El {
+    let (state, shown) = (strip.state, strip.shown);
+    let entries = move || {
+        let salt = salt(state);
+        let range = shown.get();
+        state.thread.with_untracked(|all| {
+            let some = all.get(range).unwrap_or_default().iter();
+            some.map(|e| (e.key() ^ salt, e.clone()))
+                .collect::<Vec<_>>()
+        })
+    };
+    let keep = keep_in(&strip.list);
+    el("div").class("rows").made(move |element| {
+        each_in_place(
+            element.clone(),
+            entries,
+            |(key, _)| *key,
+            |(_, entry)| match &entry {
+                Entry::Message(m) => message(m),
+                Entry::Card(number) => card(*number),
+            },
+        );
+        keep(element);
+    })
+}
+
+/// How many messages stand above the page's, and how many of them are in layers.
+fn earlier(strip: &Rc<Strip>) -> AnyView {
+    let (state, shown) = (strip.state, strip.shown);
+    let covered = move || {
+        let above = shown.get().start;
+        state.thread.with_untracked(|all| {
+            let is_covered = |e: &&Entry| match e {
+                Entry::Message(m) => state.layers.with(|l| l.iter().any(|l| l.covers(m.seq))),
+                Entry::Card(_) => false,
+            };
+            let above = &all[..above.min(all.len())];
+            above.iter().filter(is_covered).count() as u32
+        })
+    };
+    let strip = Rc::clone(strip);
+    live_if(
+        move || shown.with(|shown| shown.start > 0),
+        move || {
+            let strip = Rc::clone(&strip);
+            let more = el("button")
+                .class("link")
+                .attr("type", "button")
+                .text_live(move || fill(T::EarlierMessages, &[&number(shown.get().start as u32)]))
+                .click(move || strip.more(Rows::earlier, |rows| rows.shown().start == 0));
+            let covered = live_on(covered, |n| {
+                if *n == 0 {
+                    return nothing();
+                }
+                el("span")
+                    .child(fill(T::EarlierCovered, &[&number(*n)]))
+                    .view()
+            });
+            el("div").class("earlier").child(more).child(covered).view()
+        },
+    )
+}
+
+/// How many messages stand below the page's.
+fn later(strip: &Rc<Strip>) -> AnyView {
+    let (state, shown) = (strip.state, strip.shown);
+    let below = move || {
+        let end = shown.get().end;
+        state
+            .thread
+            .with_untracked(|all| all.len().saturating_sub(end))
+    };
+    let strip = Rc::clone(strip);
+    live_if(
+        move || below() > 0,
+        move || {
+            let strip = Rc::clone(&strip);
+            let more = el("button")
+                .class("link")
+                .attr("type", "button")
+                .text_live(move || fill(T::LaterMessages, &[&number(below() as u32)]))
+                .click(move || strip.more(Rows::later, |rows| rows.shown().end == rows.len()));
+            el("div").class("earlier").child(more).view()
+        },
+    )
+}
+
+/// Moves the focus to the next message, or the one before; from where it is, or else from what is seen.
+pub fn walk(by: isize) {
+    let messages = page::all::<HtmlElement>(".thread .msg");
+    let focus = page::active();
+    let here = messages
+        .iter()
+        .position(|m| focus.as_ref().is_some_and(|f| m.contains(Some(f))));
+    let next = if let Some(here) = here {
+        here.saturating_add_signed(by)
+    } else {
+        let end = page::find(".thread").map_or(0, |t| t.scroll_top() + t.client_height());
+        let above = messages.iter().filter(|m| m.offset_top() < end).count();
+        above.saturating_sub(1)
+    };
+    if let Some(message) = messages.get(next) {
+        let _ = message.focus();
+        stay(message.clone(), FRAMES);
+    }
+}
+
+/// Keeps a message with the focus in view until those around it have their heights.
+fn stay(message: HtmlElement, frames: u32) {
+    page::next_frame(move || {
+        let Some(thread) = page::find(".thread") else {
+            return;
+        };
+        if !message.matches(":focus").unwrap_or_default() {
+            return;
+        }
+        let (top, height) = (thread.scroll_top(), thread.client_height());
+        let place = message.offset_top();
+        if place < top || place + message.offset_height().min(height) > top + height {
+            thread.set_scroll_top(place - height / 4);
+        }
+        if frames > 1 {
+            stay(message, frames - 1);
+        }
+    });
+}
+
+/// The rows with their elements.
+struct Strip {
+    state: AppState,
+    rows: Kept<Rows>,
+    /// The rows in the page.
+    shown: Signal<Range<usize>>,
+    /// Somebody reads further up.
+    away: Signal<bool>,
+    thread: Place,
+    list: Place,
+    before: Place,
+    after: Place,
+}
+
+impl Strip {
+    /// The thread has changed, or is another one.
+    fn changed(self: &Rc<Self>, keys: Vec<u64>, other: bool) {
+        if other {
+            self.away.set(false);
+        }
+        let at_end = !self.away.get_untracked();
+        self.redraw(None, move |rows| {
+            if other {
+                rows.open(keys);
+            } else {
+                rows.change(keys, at_end);
+            }
+        });
+        self.follow();
+    }
+
+    /// Other rows are in the page from now on. What is seen stays where it is, and the focus in the thread. Where nothing
+    /// of it stays in the page, the row `first` is seen first.
+    fn redraw(self: &Rc<Self>, first: Option<usize>, change: impl FnOnce(&mut Rows)) {
+        self.measure();
+        let anchor = self.anchor();
+        let focus = self.focus();
+        change(&mut self.rows.borrow_mut());
+        let (shown, (before, after), left, anchor) = {
+            let rows = self.rows.borrow();
+            let left = focus.is_some_and(|key| rows.shown_at(key).is_none());
+            let anchor = anchor
+                .filter(|(key, _)| rows.shown_at(*key).is_some())
+                .or_else(|| Some((rows.key(first?)?, 0)));
+            (rows.shown(), rows.blanks(), left, anchor)
+        };
+        if left && let Some(thread) = self.thread.borrow().as_ref() {
+            let _ = thread.focus();
+        }
+        for (place, height) in [(&self.before, before), (&self.after, after)] {
+            if let Some(blank) = place.borrow().as_ref() {
+                let _ = blank
+                    .style()
+                    .set_property("block-size", &format!("{height}px"));
+            }
+        }
+        self.shown.set(shown);
+        if let Some((key, at)) = anchor {
+            let own = Rc::clone(self);
+            // what a browser would do of itself is done here, once
+            self.keep_place("none");
+            page::next_frame(move || {
+                if let Some(now) = own.top_of(key)
+                    && let Some(thread) = own.thread.borrow().as_ref()
+                    && now != at
+                {
+                    thread.set_scroll_top(thread.scroll_top() + now - at);
+                }
+                own.keep_place("auto");
+            });
+        }
+    }
+
+    /// Whether the browser keeps what is seen in its place while heights change.
+    fn keep_place(&self, how: &str) {
+        if let Some(thread) = self.thread.borrow().as_ref() {
+            let _ = thread.style().set_property("overflow-anchor", how);
+        }
+    }
+
+    /// The elements of the rows, once they are those that are meant to be there.
+    fn elements(&self) -> Vec<HtmlElement> {
+        let mut all = Vec::new();
+        let mut next = self
+            .list
+            .borrow()
+            .as_ref()
+            .and_then(|l| l.first_element_child());
+        while let Some(element) = next {
+            next = element.next_element_sibling();
+            all.extend(element.dyn_into::<HtmlElement>().ok());
+        }
+        if all.len() != self.rows.borrow().shown().len() {
+            all.clear();
+        }
+        all
+    }
+
+    /// Remembers how high the rows in the page are.
+    fn measure(&self) {
+        let elements = self.elements();
+        let end = match self.list.borrow().as_ref() {
+            Some(list) if list.offset_height() > 0 => list.offset_top() + list.offset_height(),
+            _ => return,
+        };
+        let tops: Vec<i32> = elements.iter().map(HtmlElement::offset_top).collect();
+        let mut rows = self.rows.borrow_mut();
+        let start = rows.shown().start;
+        for (i, top) in tops.iter().enumerate() {
+            let below = tops.get(i + 1).copied().unwrap_or(end);
+            rows.measured(start + i, f64::from(below - top));
+        }
+    }
+
+    /// The first row that is seen, and how far below the thread's upper edge it begins.
+    fn anchor(&self) -> Option<(u64, i32)> {
+        let top = self.thread.borrow().as_ref()?.scroll_top();
+        let elements = self.elements();
+        let at = elements
+            .iter()
+            .position(|e| e.offset_top() + e.offset_height() > top)?;
+        let rows = self.rows.borrow();
+        Some((
+            rows.key(rows.shown().start + at)?,
+            elements[at].offset_top() - top,
+        ))
+    }
+
+    /// How far below the thread's upper edge a row begins now.
+    fn top_of(&self, key: u64) -> Option<i32> {
+        let top = self.element(key)?.offset_top();
+        Some(top - self.thread.borrow().as_ref()?.scroll_top())
+    }
+
+    fn element(&self, key: u64) -> Option<HtmlElement> {
+        let at = {
+            let rows = self.rows.borrow();
+            rows.shown_at(key)? - rows.shown().start
+        };
+        self.elements().into_iter().nth(at)
+    }
+
+    /// The row that the focus is in.
+    fn focus(&self) -> Option<u64> {
+        let focus = page::active()?;
+        let at = self
+            .elements()
+            .iter()
+            .position(|e| e.contains(Some(&focus)))?;
+        let rows = self.rows.borrow();
+        rows.key(rows.shown().start + at)
+    }
+
+    /// The thread was scrolled: rows come in before they are seen.
+    fn scrolled(self: &Rc<Self>) {
+        let Some((shown, first)) = self.wanted() else {
+            return;
+        };
+        self.redraw(Some(first), |rows| rows.show(shown));
+    }
+
+    /// The rows that should be in the page, if they are not those that are, and the first that is seen. Sees on the way
+    /// whether the end is in view.
+    fn wanted(&self) -> Option<(Range<usize>, usize)> {
+        let (thread, list) = (self.thread.borrow(), self.list.borrow());
+        let (thread, list) = (thread.as_ref()?, list.as_ref()?);
+        let (top, height) = (thread.scroll_top(), thread.client_height());
+        if height == 0 {
+            return None;
+        }
+        self.away
+            .change(thread.scroll_height() - top - height > NEAR);
+        let rows = self.rows.borrow();
+        let shown = rows.shown();
+        let (first, last) = (list.offset_top(), list.offset_top() + list.offset_height());
+        let near = height * 3 / 2;
+        let above = shown.start > 0 && top - first < near;
+        let below = shown.end < rows.len() && last - (top + height) < near;
+        if !above && !below {
+            return None;
+        }
+        let elements = self.elements();
+        let at = |y: i32| {
+            if y < first {
+                let (before, _) = rows.blanks();
+                rows.at(0, before - f64::from(first - y))
+            } else if y >= last {
+                rows.at(shown.end, f64::from(y - last))
+            } else {
+                let above = |e: &&HtmlElement| e.offset_top() + e.offset_height() <= y;
+                shown.start + elements.iter().take_while(above).count()
+            }
+        };
+        let seen = at(top)..at(top + height) + 1;
+        let first = seen.start;
+        let wanted = rows.room_for(seen, f64::from(height * 3));
+        (wanted != shown).then_some((wanted, first))
+    }
+
+    /// The thread shows a message, which gets the focus.
+    fn jump(self: &Rc<Self>, seq: u32) {
+        let holds = |e: &Entry| matches!(e, Entry::Message(m) if (m.seq..=m.last).contains(&seq));
+        let row = self
+            .state
+            .thread
+            .with_untracked(|all| all.iter().position(holds));
+        let key = row.and_then(|row| self.rows.borrow().key(row));
+        let (Some(row), Some(key)) = (row, key) else {
+            return;
+        };
+        self.away.set(true);
+        if !self.rows.borrow().shown().contains(&row) {
+            self.redraw(None, |rows| rows.around(row));
+        }
+        Rc::clone(self).go_to(key, FRAMES);
+    }
+
+    /// Goes to a row with each of the next pictures, as [`settle`](Self::settle) does; then it gets the focus.
+    fn go_to(self: Rc<Self>, key: u64, frames: u32) {
+        page::next_frame(move || {
+            let element = self.element(key);
+            if let (Some(element), Some(thread)) = (element, self.thread.borrow().as_ref()) {
+                thread.set_scroll_top(element.offset_top() - thread.client_height() / 4);
+                if frames == 1 {
+                    let _ = element.focus();
+                }
+            }
+            if frames > 1 {
+                Rc::clone(&self).go_to(key, frames - 1);
+            }
+        });
+    }
+
+    /// A page of rows more, because somebody asked. The button stays under the focus as long as there is one.
+    fn more(self: &Rc<Self>, turn: fn(&mut Rows), whole: fn(&Rows) -> bool) {
+        self.away.set(true);
+        self.redraw(None, turn);
+        if whole(&self.rows.borrow())
+            && let Some(thread) = self.thread.borrow().as_ref()
+        {
+            let _ = thread.focus();
+        }
+    }
+
+    /// Back to the end.
+    fn to_end(self: &Rc<Self>) {
+        self.away.set(false);
+        self.redraw(None, Rows::end);
+        if let Some(thread) = self.thread.borrow().as_ref() {
+            let _ = thread.focus();
+        }
+        self.follow();
+    }
+
+    /// Goes to the end unless somebody reads further up; and once more when the messages there have been laid out.
+    fn follow(self: &Rc<Self>) {
+        if !self.away.get_untracked() {
+            Rc::clone(self).settle(FRAMES);
+        }
+    }
+
+    /// Goes to the end with each of the next pictures: a message's height is only known once it is in view.
+    fn settle(self: Rc<Self>, frames: u32) {
+        page::next_frame(move || {
+            if let Some(thread) = self.thread.borrow().as_ref() {
+                thread.set_scroll_top(thread.scroll_height());
+            }
+            if frames > 1 {
+                Rc::clone(&self).settle(frames - 1);
+            }
+        });
+    }
+}
