@@ -6,7 +6,7 @@ use leptos::prelude::AnyView;
 use palimpsest_core::policy::Policy;
 
 use crate::act;
-use crate::el::{El, el, nothing};
+use crate::el::{El, el, live_if, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{Signal, kept};
@@ -14,11 +14,11 @@ use crate::state::AppState;
 use crate::text::{T, fill, number, t};
 use crate::ui::bar;
 use crate::ui::figures::{pass_name, policy_name};
-use crate::view::policy::{Field, Form, PASSES, Wrong, base_of, text_of};
+use crate::view::policy::{Entry, Field, Form, Kind, PASSES, REST, Wrong, base_of, text_of};
 use crate::view::record::TriedView;
 
 /// How long typing must rest before the preview is made, in milliseconds.
-const REST: i32 = 150;
+const REST_OF_TYPING: i32 = 150;
 
 /// A list: its element, its name, and what can be chosen.
 type Choice = (&'static str, T, &'static [(&'static str, T)]);
@@ -101,8 +101,33 @@ pub fn editor(state: AppState) -> El {
         )
 }
 
+/// The fields before those of [`REST`] by the identifiers of their elements, with what they are called. The steps come
+/// between, by their own names.
+const FIRST: [(&str, T); 12] = [
+    (OF.0, OF.1),
+    ("policy-at", T::EditorAt),
+    (KEEP.0, KEEP.1),
+    ("policy-count", T::EditorCount),
+    (COVER.0, COVER.1),
+    (WORDS.0, WORDS.1),
+    (FADING.0, FADING.1),
+    ("policy-sizes", T::EditorSizes),
+    (LEVELS.0, LEVELS.1),
+    (FAILURE.0, FAILURE.1),
+    ("policy-recall", T::EditorRecall),
+    ("policy-arrival", T::EditorArrival),
+];
+
 /// What stands in the fields.
 fn typed() -> Form {
+    let rest = |entry: &Entry| {
+        let selector = format!("#{}", entry.id);
+        match entry.kind {
+            Kind::Flag if page::checked(&selector) => "true".to_owned(),
+            Kind::Flag => String::new(),
+            _ => page::value(&selector),
+        }
+    };
     Form {
         of: page::value("#policy-of"),
         at: page::value("#policy-at"),
@@ -117,7 +142,20 @@ fn typed() -> Form {
         passes: PASSES.map(|kind| page::checked(&format!("#pass-{}", kind.name()))),
         recall: page::checked("#policy-recall"),
         arrival: page::checked("#policy-arrival"),
+        rest: REST.iter().map(rest).collect(),
     }
+}
+
+/// A form that is being filled in.
+#[derive(Clone)]
+struct Sheet {
+    /// What stands in the fields now.
+    now: Signal<Form>,
+    wrong: Signal<Option<Wrong>>,
+    /// What the preset has in them.
+    preset: Rc<Form>,
+    /// What is to happen when a field has changed.
+    heard: Rc<dyn Fn()>,
 }
 
 fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>) -> AnyView {
@@ -141,7 +179,7 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
             let turn = *changes.borrow() + 1;
             *changes.borrow_mut() = turn;
             let (changes, read) = (Rc::clone(&changes), read.clone());
-            page::after(REST, move || {
+            page::after(REST_OF_TYPING, move || {
                 if *changes.borrow() == turn
                     && let Some(text) = read()
                 {
@@ -151,30 +189,41 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
         }
     };
     preview();
+    let preset = Policy::preset(base).unwrap_or_else(|_| (**policy).clone());
+    let sheet = Sheet {
+        now,
+        wrong,
+        preset: Rc::new(Form::of(&preset)),
+        heard: Rc::new(preview.clone()),
+    };
+    let (at, count, sizes) = (sheet.clone(), sheet.clone(), sheet.clone());
     let fields = el("div")
         .class("fields")
-        .child(list(OF, &first.of))
+        .child(list(OF, &first.of, &sheet))
         .child(field(
             ("policy-at", T::EditorAt, first.at.as_str()),
-            (Field::At, T::EditorAtWrong, wrong),
-            move || now.with(|f| f.of.is_empty()),
+            (Field::At, T::EditorAtWrong),
+            move || at.now.with(|f| f.of.is_empty()),
+            &sheet,
         ))
-        .child(list(KEEP, &first.keep))
+        .child(list(KEEP, &first.keep, &sheet))
         .child(field(
             ("policy-count", T::EditorCount, first.count.as_str()),
-            (Field::Count, T::EditorCountWrong, wrong),
-            move || now.with(|f| f.keep == "share"),
+            (Field::Count, T::EditorCountWrong),
+            move || count.now.with(|f| f.keep == "share"),
+            &sheet,
         ))
-        .child(list(COVER, &first.cover))
-        .child(list(WORDS, &first.words))
-        .child(list(FADING, &first.fading))
+        .child(list(COVER, &first.cover, &sheet))
+        .child(list(WORDS, &first.words, &sheet))
+        .child(list(FADING, &first.fading, &sheet))
         .child(field(
             ("policy-sizes", T::EditorSizes, first.sizes.as_str()),
-            (Field::Sizes, T::EditorSizesWrong, wrong),
-            move || now.with(|f| f.fading == "notes"),
+            (Field::Sizes, T::EditorSizesWrong),
+            move || sizes.now.with(|f| f.fading == "notes"),
+            &sheet,
         ))
-        .child(list(LEVELS, &first.levels))
-        .child(list(FAILURE, &first.failure));
+        .child(list(LEVELS, &first.levels, &sheet))
+        .child(list(FAILURE, &first.failure, &sheet));
     let passes = el("fieldset")
         .class("choice")
         .attr("aria-describedby", "policy-passes-wrong")
@@ -187,7 +236,8 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
         )
         .child(fault(
             "policy-passes-wrong",
-            (Field::Passes, T::EditorPassesWrong, wrong),
+            (Field::Passes, T::EditorPassesWrong),
+            wrong,
         ));
     let back = Rc::clone(base);
     let reset = el("button")
@@ -199,9 +249,8 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
             act::choose_policy(back.to_string());
             turn.update(|n| *n += 1);
         });
-    let heard = preview.clone();
     el("form")
-        .on("input", move |_| heard())
+        .on("input", move |_| preview())
         .on("submit", move |event| {
             event.prevent_default();
             if let Some(text) = read() {
@@ -220,6 +269,7 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
             T::EditorArrival,
             first.arrival,
         ))
+        .children(groups(&first, &sheet))
         .child(
             el("p")
                 .class("badc")
@@ -231,6 +281,7 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
                         .unwrap_or_default()
                 }),
         )
+        .child(differs(base, sheet))
         .child(
             el("div")
                 .class("tried")
@@ -260,16 +311,55 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
         .view()
 }
 
-fn list((id, name, choices): Choice, chosen: &str) -> El {
+/// The fields of [`REST`], folded by what they are about.
+fn groups(first: &Form, sheet: &Sheet) -> Vec<El> {
+    let mut groups: Vec<(T, Vec<El>)> = Vec::new();
+    for (at, (entry, value)) in REST.iter().zip(&first.rest).enumerate() {
+        let field = one((at, entry), value, sheet);
+        match groups.last_mut() {
+            Some((group, fields)) if *group == entry.group => fields.push(field),
+            _ => groups.push((entry.group, vec![field])),
+        }
+    }
+    let group = |(name, fields): (T, Vec<El>)| {
+        el("details")
+            .class("more-fields")
+            .child(el("summary").child(icon("chev")).child(t(name)))
+            .child(el("div").class("fields").children(fields))
+    };
+    groups.into_iter().map(group).collect()
+}
+
+/// One field of [`REST`].
+fn one((at, entry): (usize, &'static Entry), value: &str, sheet: &Sheet) -> El {
+    let about = (Field::Rest(at), T::EditorMissing);
+    let form = sheet.now;
+    let idle = move || form.with(|f| entry.is_idle(f));
+    match entry.kind {
+        Kind::Flag => el("div").child(tick(entry.id.to_owned(), entry.name, !value.is_empty())),
+        Kind::Choice(choices) => list((entry.id, entry.name, choices), value, sheet),
+        Kind::Number(..) | Kind::Text => field((entry.id, entry.name, value), about, idle, sheet),
+        Kind::Rules => {
+            let area = el("textarea")
+                .attr("rows", "10")
+                .attr("spellcheck", "false")
+                .child(value.to_owned());
+            framed(area, (entry.id, entry.name), about, idle, sheet).class("across")
+        }
+    }
+}
+
+fn list((id, name, choices): Choice, chosen: &str, sheet: &Sheet) -> El {
     let choices = choices.iter().map(|(value, words)| {
         el("option")
             .attr("value", *value)
             .flag("selected", *value == chosen)
             .child(t(*words))
     });
-    el("label")
+    let label = el("label")
         .child(t(name))
-        .child(el("select").attr("id", id).children(choices))
+        .child(el("select").attr("id", id).children(choices));
+    el("div").child(label).child(back(id, name, sheet))
 }
 
 fn tick(id: String, name: T, on: bool) -> El {
@@ -284,45 +374,142 @@ fn tick(id: String, name: T, on: bool) -> El {
         .child(t(name))
 }
 
-/// Where a field can be wrong, what is said then, and what is wrong now.
-type Fault = (Field, T, Signal<Option<Wrong>>);
-
-/// A field for numbers, with what is wrong about it beside it.
+/// A field for a number or a text, with what is wrong about it beside it.
 fn field(
     (id, name, value): (&'static str, T, &str),
-    about: Fault,
+    about: (Field, T),
     idle: impl Fn() -> bool + 'static,
+    sheet: &Sheet,
 ) -> El {
-    let (own, _, wrong) = about;
-    let is_wrong = move || wrong.with(|w| w.as_ref().is_some_and(|w| w.field == Some(own)));
-    let told = format!("{id}-wrong");
-    let label = el("label").child(t(name)).child(
-        el("input")
-            .attr("type", "text")
-            .attr("id", id)
-            .attr("value", value)
-            .attr("autocomplete", "off")
-            .attr("aria-describedby", told.clone())
-            .attr_live("aria-invalid", move || {
-                is_wrong().then(|| "true".to_owned())
-            })
-            .prop_flag_live("disabled", idle),
-    );
-    el("div").child(label).child(fault(told, about))
+    let input = el("input")
+        .attr("type", "text")
+        .attr("value", value)
+        .attr("autocomplete", "off");
+    framed(input, (id, name), about, idle, sheet)
 }
 
-fn fault(id: impl Into<String>, (own, words, wrong): Fault) -> El {
+fn framed(
+    input: El,
+    (id, name): (&'static str, T),
+    about: (Field, T),
+    idle: impl Fn() -> bool + 'static,
+    sheet: &Sheet,
+) -> El {
+    let (own, wrong) = (about.0, sheet.wrong);
+    let is_wrong = move || wrong.with(|w| w.as_ref().is_some_and(|w| w.field == Some(own)));
+    let told = format!("{id}-wrong");
+    let input = input
+        .attr("id", id)
+        .attr("aria-describedby", told.clone())
+        .attr_live("aria-invalid", move || {
+            is_wrong().then(|| "true".to_owned())
+        })
+        .prop_flag_live("disabled", idle);
+    el("div")
+        .child(el("label").child(t(name)).child(input))
+        .child(fault(told, about, wrong))
+        .child(back(id, name, sheet))
+}
+
+fn fault(id: impl Into<String>, (own, words): (Field, T), wrong: Signal<Option<Wrong>>) -> El {
     el("span")
         .class("badc")
         .attr("id", id)
         .attr("role", "alert")
         .text_live(move || {
-            let told = wrong.with(|w| w.as_ref().is_some_and(|w| w.field == Some(own)));
-            if told {
-                t(words).to_owned()
-            } else {
-                String::new()
+            let told = |w: &Wrong| match (w.field == Some(own), w.why.is_empty()) {
+                (false, _) => String::new(),
+                (true, true) => t(words).to_owned(),
+                (true, false) => w.why.clone(),
+            };
+            wrong.with(|w| w.as_ref().map(told)).unwrap_or_default()
+        })
+}
+
+/// A button that puts the preset's value back into a field, while something else stands there.
+fn back(id: &'static str, name: T, sheet: &Sheet) -> AnyView {
+    let usual = sheet.preset.part(id);
+    let (now, heard) = (sheet.now, Rc::clone(&sheet.heard));
+    let here = usual.clone();
+    live_if(
+        move || now.with(|form| form.part(id) != here),
+        move || {
+            let (heard, value) = (Rc::clone(&heard), usual.clone());
+            el("button")
+                .class("link")
+                .attr("type", "button")
+                .attr("data-back", id)
+                .child(icon("undo"))
+                .child(fill(T::EditorBack, &[t(name), &words_of(id, &usual)]))
+                .click(move || {
+                    let field = format!("#{id}");
+                    page::set_value(&field, &value);
+                    // the button goes
+                    page::focus(&field);
+                    heard();
+                })
+                .view()
+        },
+    )
+}
+
+/// The value of a field as a person reads it.
+fn words_of(id: &str, value: &str) -> String {
+    let lists = [OF, KEEP, COVER, WORDS, LEVELS, FADING, FAILURE];
+    let first = lists.iter().find(|(list, ..)| *list == id).map(|l| l.2);
+    let rest = REST.iter().find(|e| e.id == id).map(|e| e.kind);
+    let flag = matches!(rest, Some(Kind::Flag))
+        || id.starts_with("pass-")
+        || matches!(id, "policy-recall" | "policy-arrival");
+    let choices = match rest {
+        Some(Kind::Choice(choices)) => Some(choices),
+        _ => first,
+    };
+    let chosen = choices.and_then(|all| all.iter().find(|(word, _)| *word == value));
+    match (chosen, flag, value) {
+        (Some((_, words)), ..) => t(*words).to_owned(),
+        (None, true, "") => t(T::EditorOff).to_owned(),
+        (None, true, _) => t(T::EditorOn).to_owned(),
+        (None, false, "") => t(T::EditorEmpty).to_owned(),
+        (None, false, value) if value.contains('\n') => number(value.lines().count() as u32),
+        (None, false, value) => value.to_owned(),
+    }
+}
+
+/// What differs from the preset, field by field: its value there, and here.
+fn differs(base: &str, sheet: Sheet) -> El {
+    let title = [T::EditorDiffers, T::EditorSame].map(|text| fill(text, &[&policy_name(base)]));
+    let changed = move || {
+        let passes = PASSES.map(|kind| (format!("pass-{}", kind.name()), pass_name(kind)));
+        let first = FIRST.iter().map(|(id, name)| ((*id).to_owned(), *name));
+        let rest = REST.iter().map(|e| (e.id.to_owned(), e.name));
+        let all = first.chain(passes).chain(rest);
+        let pair = |(id, name): (String, T)| {
+            let (there, here) = (sheet.preset.part(&id), sheet.now.with(|f| f.part(&id)));
+            let words = [there.as_str(), here.as_str()].map(|value| words_of(&id, value));
+            (there != here).then(|| (t(name), words))
+        };
+        all.filter_map(pair).collect::<Vec<_>>()
+    };
+    el("div")
+        .class("differs")
+        .attr("id", "policy-differs")
+        .attr("aria-live", "polite")
+        .live_on(changed, move |changed| {
+            if changed.is_empty() {
+                return el("p").class("sub").child(title[1].clone()).view();
             }
+            let line = |(name, [there, here]): &(&'static str, [String; 2])| {
+                el("li")
+                    .child(format!("{name}: "))
+                    .child(el("del").child(there.clone()))
+                    .child(" → ")
+                    .child(el("ins").child(here.clone()))
+            };
+            el("div")
+                .child(el("p").class("sub").child(title[0].clone()))
+                .child(el("ul").children(changed.iter().map(line)))
+                .view()
         })
 }
 

@@ -1,5 +1,10 @@
 //! A policy as a form: what stands in its fields, and the policy that they make.
 
+mod rest;
+mod rules;
+
+pub use rest::{Entry, Kind, REST};
+
 use palimpsest_core::error::CoreError;
 use palimpsest_core::pass::PassKind;
 use palimpsest_core::policy::{
@@ -47,6 +52,8 @@ pub struct Form {
     pub recall: bool,
     /// Whether tool output is condensed as it arrives.
     pub arrival: bool,
+    /// The other fields, as [`REST`] has them; what is on is `true`, what is off is empty.
+    pub rest: Vec<String>,
 }
 
 /// A field that can be wrong.
@@ -60,6 +67,8 @@ pub enum Field {
     Sizes,
     /// The passes.
     Passes,
+    /// One of [`REST`].
+    Rest(usize),
 }
 
 /// What is wrong with a form.
@@ -67,7 +76,7 @@ pub enum Field {
 pub struct Wrong {
     /// Where; `None`: with the whole.
     pub field: Option<Field>,
-    /// Why, where the core said so.
+    /// Why; empty where the field says it itself.
     pub why: String,
 }
 
@@ -124,7 +133,40 @@ impl Form {
             passes: PASSES.map(|kind| policy.passes.iter().any(|p| p.kind() == kind)),
             recall: policy.recall,
             arrival: policy.on_arrival,
+            rest: rest::of(policy),
         }
+    }
+
+    /// What stands in the field whose element has that identifier.
+    pub fn part(&self, id: &str) -> String {
+        let flag = |on: bool| if on { "true" } else { "" }.to_owned();
+        let plain = match id {
+            "policy-of" => &self.of,
+            "policy-at" => &self.at,
+            "policy-keep" => &self.keep,
+            "policy-count" => &self.count,
+            "policy-cover" => &self.cover,
+            "policy-words" => &self.words,
+            "policy-levels" => &self.levels,
+            "policy-fading" => &self.fading,
+            "policy-sizes" => &self.sizes,
+            "policy-failure" => &self.failure,
+            "policy-recall" => return flag(self.recall),
+            "policy-arrival" => return flag(self.arrival),
+            _ => {
+                let pass = PASSES
+                    .iter()
+                    .zip(self.passes)
+                    .find(|(kind, _)| id.strip_prefix("pass-") == Some(kind.name()));
+                let at = REST.iter().position(|entry| entry.id == id);
+                return match (pass, at.and_then(|at| self.rest.get(at))) {
+                    (Some((_, on)), _) => flag(on),
+                    (None, Some(text)) => text.clone(),
+                    (None, None) => String::new(),
+                };
+            }
+        };
+        plain.clone()
     }
 
     /// The policy that the fields make of `policy`: what they do not name stays.
@@ -161,10 +203,8 @@ impl Form {
         policy.passes = self.ladder(&policy)?;
         policy.recall = self.recall;
         policy.on_arrival = self.arrival;
-        policy.validate().map_err(|error| Wrong {
-            field: None,
-            why: error.to_string(),
-        })?;
+        let policy = rest::apply(&self.rest, &policy)?;
+        policy.validate().map_err(|error| core(&error))?;
         Ok(policy)
     }
 
@@ -256,10 +296,14 @@ fn word(choice: impl serde::Serialize) -> String {
 }
 
 fn choice<C: serde::de::DeserializeOwned>(word: &str) -> Result<C, Wrong> {
-    serde_json::from_value(Value::String(word.to_owned())).map_err(|error| Wrong {
+    serde_json::from_value(Value::String(word.to_owned())).map_err(|error| plain(&error))
+}
+
+fn plain(error: &serde_json::Error) -> Wrong {
+    Wrong {
         field: None,
         why: error.to_string(),
-    })
+    }
 }
 
 /// A number of one or more.
@@ -350,6 +394,150 @@ mod tests {
         );
     }
 
+    /// E4, W4, O5: every field beyond the first ones changes its own place in the policy, and nothing else.
+    #[test]
+    fn each_of_the_rest_is_a_field() {
+        let base = Policy::preset("offload-compact").unwrap();
+        let check = |id: &str, text: &str, expected: Value| {
+            let at = REST.iter().position(|entry| entry.id == id).unwrap();
+            let mut form = Form::of(&base);
+            form.rest[at] = text.into();
+            let mine = form.apply(&base).unwrap();
+            let kept: Value =
+                serde_json::from_str(&text_of(&mine, "offload-compact").unwrap()).unwrap();
+            let mut expected = expected;
+            expected["base"] = "offload-compact".into();
+            assert_eq!(kept, expected, "{id}");
+            let back = Policy::from_text(&kept.to_string()).unwrap();
+            assert_eq!(
+                Form::of(&back).part(id),
+                text.trim_end_matches(" %"),
+                "{id}"
+            );
+        };
+        use serde_json::json;
+        let fields = fields(&base);
+        let with = |key: &str, inner: &str, value: Value| {
+            let mut whole = fields[key].clone();
+            whole[inner] = value;
+            json!({ key: whole })
+        };
+        check("policy-headings", "short", json!({ "headings": "short" }));
+        check("policy-role", "system", json!({ "slot_role": "system" }));
+        check(
+            "policy-prefix",
+            "Earlier:",
+            json!({ "slot_prefix": "Earlier:" }),
+        );
+        check(
+            "policy-escalate",
+            "target",
+            json!({ "escalate": { "when": "target" } }),
+        );
+        check(
+            "policy-weak",
+            "900",
+            json!({ "escalate": { "when": "weak", "tokens": 900, "window_percent": 20 } }),
+        );
+        check(
+            "policy-weak-share",
+            "7 %",
+            json!({ "escalate": { "when": "weak", "tokens": 15_000, "window_percent": 7 } }),
+        );
+        check(
+            "policy-mark-every",
+            "4000",
+            with("marks", "everyTokens", json!(4_000)),
+        );
+        check(
+            "policy-mark-tasks",
+            "true",
+            with("marks", "atTasks", json!(true)),
+        );
+        check(
+            "policy-mark-tools",
+            "done*",
+            with("marks", "tools", json!("done*")),
+        );
+        check(
+            "policy-out-floor",
+            "50",
+            with("tool_output", "floor", json!(50)),
+        );
+        check(
+            "policy-out-off",
+            "true",
+            with("tool_output", "debug", json!(true)),
+        );
+        check(
+            "policy-repeat-floor",
+            "99",
+            with("repeats", "floor", json!(99)),
+        );
+        check(
+            "policy-premium",
+            "1800",
+            with("prompt_budgets", "premium", json!(1_800)),
+        );
+        let mut triggers = fields["triggers"].clone();
+        triggers
+            .as_array_mut()
+            .unwrap()
+            .push(json!({ "on": "idle", "seconds": 90 }));
+        check("policy-idle", "90", json!({ "triggers": triggers }));
+        let mut passes = fields["passes"].clone();
+        passes[0]["tokens"] = json!(800);
+        check("policy-offload", "800", json!({ "passes": passes }));
+        passes[0]["tokens"] = json!(512);
+        passes[0]["brief"] = json!(true);
+        check("policy-offload-brief", "true", json!({ "passes": passes }));
+        let rules = "psql* rows>9 → rows\n* → keep";
+        let read = json!([
+            { "tools": "psql*", "content": null, "aboveLines": 0, "aboveRows": 9, "method": "rows" },
+            { "tools": "*", "content": null, "aboveLines": 0, "aboveRows": 0, "method": "keep" },
+        ]);
+        check(
+            "policy-out-rules",
+            rules,
+            with("tool_output", "rules", read),
+        );
+    }
+
+    /// E4: a trigger and a line that are emptied are gone; numbers of steps that are not taken change nothing.
+    #[test]
+    fn what_is_emptied_is_gone() {
+        let base = Policy::preset("watermark").unwrap();
+        let at = |id: &str| REST.iter().position(|entry| entry.id == id).unwrap();
+        let mut form = Form::of(&base);
+        assert_eq!(
+            (
+                form.part("policy-mark").as_str(),
+                form.part("policy-offload").as_str()
+            ),
+            ("true", "512")
+        );
+        assert!(
+            REST[at("policy-offload")].is_idle(&form)
+                && !REST[at("policy-strip-keep")].is_idle(&form)
+        );
+        assert!(REST[at("policy-weak")].is_idle(&form));
+        form.rest[at("policy-mark")].clear();
+        form.rest[at("policy-offload")] = "77".into();
+        form.rest[at("policy-strip-keep")] = "3".into();
+        let mine = form.apply(&base).unwrap();
+        assert_eq!(mine.triggers, [Trigger::Overflow, Trigger::Manual]);
+        let strip = Pass::Strip {
+            keep: 3,
+            keep_errors: false,
+            keep_best: 0,
+        };
+        assert_eq!(mine.passes, [strip, Pass::Emergency]);
+        let seed = Policy::preset("offload-compact").unwrap();
+        let mut form = Form::of(&seed);
+        form.rest[at("policy-prefix")] = " ".into();
+        assert_eq!(form.apply(&seed).unwrap().slot_prefix, None);
+    }
+
     /// E4: each mistake is told of its field.
     #[test]
     fn mistakes_by_field() {
@@ -380,6 +568,15 @@ mod tests {
             Field::Sizes,
         );
         check(|f| f.passes[5] = true, Field::Passes);
+        check(|f| f.rest[0] = "some".into(), Field::Rest(0));
+        check(|f| f.rest[5] = "101".into(), Field::Rest(5));
+        let rules = |f: &mut Form| f.rest[23] = "* → shorten".into();
+        check(rules, Field::Rest(23));
+        let mut form = Form::of(&balanced);
+        rules(&mut form);
+        let why = form.apply(&balanced).map(|p| p.name).map_err(|w| w.why);
+        assert_eq!(why, Err("Line 1: “shorten” is not known here.".into()));
+        check(|f| f.rest[16] = " ".into(), Field::Rest(16));
         assert_eq!(base_of("watermark"), "watermark");
         assert_eq!(
             base_of(r#"{"base":"watermark","recall":true}"#),
