@@ -2,9 +2,11 @@
 import init, { run } from "./palimpsest_web.js";
 
 try {
-  const { theme, contrast, grey } = JSON.parse(localStorage.getItem("palimpsest.settings") ?? "{}");
+  const { theme, contrast, grey, session } = JSON.parse(localStorage.getItem("palimpsest.settings") ?? "{}");
   const root = document.documentElement.dataset;
   if (theme && theme !== "system") root.theme = theme;
+  // who has been here before does not need to be told what this is
+  if (session) root.known = "";
   if (contrast) root.contrast = "more";
   if (grey) root.palette = "grey";
 } catch {
