@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import test from "node:test";
 import { begin, cleanUp } from "./harness.mjs";
-import { STATES, furnish, leave, look } from "./screens.mjs";
+import { STATES, TROUBLE, furnish, leave, look } from "./screens.mjs";
 
 test.afterEach(cleanUp);
 
@@ -22,33 +22,50 @@ async function violations(page) {
   });
 }
 
+/** Every state at every width: what is wrong with it; and pictures, where they are wanted. */
+async function walk(page, colours, states) {
+  const found = [];
+  const pictures = process.env.PALIMPSEST_PICTURES;
+  for (const width of pictures ? [360, 1280, 1024, 1440] : [360, 1280]) {
+    await look(page, width, colours);
+    for (const [name, visit] of states) {
+      try {
+        await visit(page);
+      } catch (error) {
+        throw new Error(`${name} at ${width}: ${error.message}`);
+      }
+      if (pictures && width !== 1280) {
+        await new Promise((done) => setTimeout(done, 150));
+        await page.screenshot({ path: path.join(pictures, `${name}-${colours}-${width}.png`) });
+      }
+      // what is wider than its screen scrolls in a box of its own
+      const wide = await page.$$eval(".screen", (all) => all.filter((s) => getComputedStyle(s).overflowX === "auto" && s.scrollWidth > s.clientWidth + 1).map((s) => `${s.id} is ${s.scrollWidth} wide`));
+      found.push(...wide.map((text) => `${name} at ${width}: ${text}`));
+      if (width === 360 || width === 1280) found.push(...(await violations(page)).map((text) => `${name} at ${width}: ${text}`));
+      await leave(page);
+    }
+  }
+  return found;
+}
+
 for (const colours of ["light", "dark", "forced"]) {
   test(`no screen has an accessibility violation in ${colours} colours`, { timeout: 600_000 }, async () => {
     const world = await begin({ settings: { summary_model: "-" }, script: { answer: { words: 40 } } });
-    const { page } = world;
-    await furnish(page);
-    const found = [];
-    const pictures = process.env.PALIMPSEST_PICTURES;
-    for (const width of pictures ? [360, 1280, 1024, 1440] : [360, 1280]) {
-      await look(page, width, colours);
-      for (const [name, visit] of STATES) {
-        try {
-          await visit(page);
-        } catch (error) {
-          throw new Error(`${name} at ${width}: ${error.message}`);
-        }
-        if (pictures && width !== 1280) {
-          await new Promise((done) => setTimeout(done, 150));
-          await page.screenshot({ path: path.join(pictures, `${name}-${colours}-${width}.png`) });
-        }
-        // what is wider than its screen scrolls in a box of its own
-        const wide = await page.$$eval(".screen", (all) => all.filter((s) => getComputedStyle(s).overflowX === "auto" && s.scrollWidth > s.clientWidth + 1).map((s) => `${s.id} is ${s.scrollWidth} wide`));
-        found.push(...wide.map((text) => `${name} at ${width}: ${text}`));
-        if (width === 360 || width === 1280) found.push(...(await violations(page)).map((text) => `${name} at ${width}: ${text}`));
-        await leave(page);
-      }
-    }
+    await furnish(world.page);
+    const found = await walk(world.page, colours, STATES);
     await world.end();
+    assert.deepEqual(found, []);
+  });
+
+  test(`no screen of trouble has an accessibility violation in ${colours} colours`, { timeout: 300_000 }, async () => {
+    // nobody listens there, and nothing is kept
+    const world = await begin({ settings: { address: "http://127.0.0.1:58999" } });
+    const { page } = world;
+    await page.evaluateOnNewDocument(() => Object.defineProperty(globalThis, "indexedDB", { get: () => ({ open: () => { throw new DOMException("refused", "SecurityError"); } }) }));
+    await page.reload();
+    await page.waitForSelector(".offline");
+    const found = await walk(page, colours, TROUBLE);
+    await world.end({ tolerate: [/58999|ERR_CONNECTION_REFUSED|Failed to/] });
     assert.deepEqual(found, []);
   });
 }

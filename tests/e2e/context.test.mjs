@@ -62,6 +62,7 @@ test("a layer is previewed, read, compared and lifted; its card and the timeline
   await say(page, "/preview");
   await page.waitForSelector("dialog[open] .facts");
   assert.match(await text(page, "dialog"), new RegExp(before.used.toLocaleString("en")));
+  assert.match(await text(page, "dialog"), /Timenext to none: no model is asked/);
   assert.deepEqual(await budget(page), before, "a preview changes nothing");
   await click(page, "dialog .btn.solid");
   await page.waitForSelector(".card.done .pair");
@@ -76,6 +77,13 @@ test("a layer is previewed, read, compared and lifted; its card and the timeline
   const [factor, there, percent] = sums.find((line) => line.includes("×")).match(/\d+/g).map(Number);
   assert.equal(factor, 85, "one compaction");
   assert.ok(Math.abs(factor * there / 100 - percent) <= 1, sums.join(" "));
+  // what it is about can be looked into: the layer, and the log
+  await click(page, "#trust ul .link");
+  await page.waitForSelector("dialog[open] .script, dialog[open] p");
+  assert.match(await text(page, "dialog h2"), /^Layer 1/);
+  await page.keyboard.press("Escape");
+  await until(page, () => !document.querySelector("dialog"));
+  assert.equal(await page.$eval("#trust a.link", (a) => a.getAttribute("href")), "#log");
   const bars = await page.$$eval(".card.done .pair .seg", (all) => all.length);
   assert.ok(bars >= 4, `${bars} stretches on the two bars after a reload`);
   const after = await budget(page);
@@ -150,7 +158,11 @@ test("recalled quotes are shown and removable", SLOW, async () => {
   assert.match(await text(page, ".quotes"), /violet Zanzibar[\s\S]*from 2/);
   assert.match(JSON.stringify(world.chats().at(-1).messages), /violet Zanzibar starter from Quentin/);
   const quotes = (await page.$$(".quotes li")).length;
-  await click(page, ".quotes li button");
+  // the message it is from is one click away
+  await click(page, ".quotes li .from[aria-label='Show message 2']");
+  await until(page, () => document.activeElement?.dataset.seq === "2");
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /starter from Quentin/);
+  await click(page, ".quotes li .quiet");
   await until(page, (n) => document.querySelectorAll(".quotes li").length === n - 1, quotes);
   await world.end();
 });

@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import test from "node:test";
 import { begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
-import { bakery, click, ready, text, until } from "./acts.mjs";
+import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
 const SLOW = { timeout: 240_000 };
 test.afterEach(cleanUp);
@@ -225,5 +225,111 @@ test("the policy is edited with a live preview", SLOW, async () => {
   await click(page, "#policy-reset");
   await until(page, () => document.querySelector("[name=policy][value=balanced]").checked && document.querySelector("#policy-at").value === "80");
   assert.equal(await kept(), "balanced");
+  await world.end();
+});
+
+/// E4, W4, T2, O5: every other field of the policy is in the form too: a mistake is told in words at its field, what differs
+/// from the preset is listed, one field goes back by itself, and what is used is kept as what differs.
+test("the whole policy is in the form, and says what differs from its preset", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, summary_model: "-", automatic: false } });
+  const { page } = world;
+  await ready(page);
+  await importFile(page, transcript(bakery(9), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "#policy-editor > summary");
+  await until(page, () => document.querySelector("#policy-differs p")?.textContent === "As “Balanced” has it.");
+  for (const summary of await page.$$(".more-fields > summary")) await summary.click();
+  assert.equal((await page.$$(".more-fields[open]")).length, 6);
+  const type = (id, value) => page.$eval(`#${id}`, (field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }, value);
+  const differs = (expected) => until(page, (expected) => JSON.stringify([...document.querySelectorAll("#policy-differs li")].map((li) => li.textContent)) === expected, JSON.stringify(expected));
+
+  assert.ok(await page.$eval("#policy-weak", (field) => field.disabled), "a number of what is not chosen");
+  await page.select("#policy-escalate", "weak");
+  await until(page, () => !document.querySelector("#policy-weak").disabled);
+  await type("policy-weak", "lots");
+  await until(page, () => document.querySelector("#policy-weak-wrong").textContent === "A whole number from 0 to 1,000,000.");
+  await type("policy-weak", "900");
+  await type("policy-weak-share", "10");
+  const rules = await page.$eval("#policy-out-rules", (field) => field.value);
+  assert.match(rules, /→ search\n[\s\S]*\* → content$/);
+  await type("policy-out-rules", `psql* rows>9 → shorten\n${rules}`);
+  await until(page, () => document.querySelector("#policy-out-rules-wrong").textContent === "Line 1: “shorten” is not known here.");
+  assert.equal(await page.$eval("#policy-out-rules", (f) => f.getAttribute("aria-invalid")), "true");
+  await click(page, "#policy-use");
+  const kept = () => page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).policy ?? "balanced");
+  assert.equal(await kept(), "balanced", "nothing wrong is kept");
+  await type("policy-out-rules", `psql* rows>9 → rows\n${rules}`);
+  await page.select("#policy-headings", "short");
+  await click(page, "#policy-mark-tasks");
+  await differs([
+    "Goes on after the first steps: until its aim is reached → if they freed less than this",
+    "Tokens freed: none → 900",
+    "At most this share of the window, %: none → 10",
+    "Headings of a summary: by how detailed it is → the short form",
+    "A mark where a new task begins: off → on",
+    "Rules, the first that fits: tools, what it looks like, lines>N, rows>N → method: 9 → 10",
+  ]);
+  // one field goes back by itself
+  await click(page, "[data-back=policy-headings]");
+  await until(page, () => document.querySelector("#policy-headings").value === "level" && document.activeElement.id === "policy-headings");
+  await until(page, () => document.querySelectorAll("#policy-differs li").length === 5 && !document.querySelector("[data-back=policy-headings]"));
+  await click(page, "#policy-use");
+  await until(page, () => JSON.parse(localStorage.getItem("palimpsest.settings")).policy?.includes("psql"));
+  const policy = JSON.parse(await kept());
+  assert.deepEqual(Object.keys(policy).sort(), ["base", "escalate", "marks", "tool_output"]);
+  assert.deepEqual(policy.escalate, { when: "weak", tokens: 900, window_percent: 10 });
+  assert.deepEqual(policy.tool_output.rules[0], { tools: "psql*", content: null, aboveLines: 0, aboveRows: 9, method: "rows" });
+  assert.equal(policy.marks.atTasks, true);
+  await world.end();
+});
+
+/// A model has parameters, a window and a summariser of its own: they go with it and with no other; a mistake is told at
+/// its field and kept nowhere.
+test("what goes with one model is sent with it alone", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, temperature: 1 }, script: { replies: ["One.", "Two.", "Three."] } });
+  const { page } = world;
+  await ready(page);
+  const own = await text(page, "#model");
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "#model-editor > summary");
+  const type = (id, value) => page.$eval(`#${id}`, (field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  }, value);
+  const kept = () => page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).models ?? {});
+  await type("own-share", "1.5");
+  await until(page, () => document.querySelector("#own-share-wrong").textContent === "A number above 0, at most 1." && document.querySelector("#own-share").getAttribute("aria-invalid") === "true");
+  assert.deepEqual(await kept(), {});
+  await type("own-share", "0,9");
+  await type("own-temperature", "0.4");
+  await type("own-seed", "7");
+  await page.select("#own-stay", "7200");
+  await type("own-window", "16k");
+  await until(page, () => document.querySelector("#window")?.value === "16384");
+  assert.deepEqual(Object.values(await kept()), [{ window: 16384, temperature: 0.4, top_p: 0.9, seed: 7, keep_alive: 7200 }]);
+  assert.equal(await page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).window), 8192, "others keep theirs");
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "One");
+  await messages(page, 2);
+  const sent = world.chats().at(-1);
+  assert.equal(own, sent.model);
+  assert.deepEqual([sent.options.temperature, sent.options.top_p, sent.options.seed, sent.options.num_ctx, sent.keep_alive], [0.4, 0.9, 7, 16384, 7200]);
+
+  await say(page, "/model");
+  await page.waitForSelector("dialog[open]");
+  const names = await page.$$eval("dialog [data-model]", (all) => all.map((e) => e.dataset.model));
+  const second = names.find((name) => name !== own);
+  await click(page, `dialog [data-model='${second}']`);
+  await until(page, (name) => document.querySelector("#model").textContent === name && document.querySelector("#window").value === "8192", second);
+  await say(page, "Two");
+  await messages(page, 4);
+  const plain = world.chats().at(-1);
+  assert.deepEqual([plain.model, plain.options.temperature, plain.options.top_p, plain.options.num_ctx, plain.keep_alive], [second, 1, undefined, 8192, 1800]);
   await world.end();
 });

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
+import { look } from "./screens.mjs";
 import { click, text, until } from "./acts.mjs";
 import { POLICY, begin, budget, cleanUp, codingSession, importFile, near, say, transcript } from "./harness.mjs";
 
@@ -117,9 +118,8 @@ test("an imported conversation is compacted, survives a reload, and the compacti
   const card = await page.$eval(".card.done", (element) => element.textContent);
   assert.ok(card.includes(before.used.toLocaleString("en")) && card.includes(after.used.toLocaleString("en")), card);
   assert.equal((await page.$$(".strata li")).length, 1);
-  // the picture of the readme
   await page.$$eval(".toast button", (all) => all.forEach((button) => button.click()));
-  if (process.env.PALIMPSEST_PICTURES) await page.screenshot({ path: path.join(process.env.PALIMPSEST_PICTURES, "chat.png") });
+  if (process.env.PALIMPSEST_PICTURES) await pictures(page, process.env.PALIMPSEST_PICTURES);
   // segments, free, answer and margin are the window, on the bar and in its table
   const sum = Object.values(after.stretches).reduce((a, b) => a + b, 0);
   assert.equal(sum, 8192, JSON.stringify(after));
@@ -258,6 +258,8 @@ test("window, model and system prompt are the session's own and come back", SLOW
   await click(page, "#model");
   await page.waitForSelector("dialog[open] [data-model]");
   const names = await page.$$eval("dialog [data-model]", (all) => all.map((o) => o.dataset.model));
+  const about = await page.$$eval("dialog [data-model]", (all) => Object.fromEntries(all.map((o) => [o.dataset.model, o.textContent])));
+  assert.match(about["qwen3:4b"], /4\.0B · Q4_K_M.*trained for 40,960.*tools, thinking$/);
   assert.ok(names.length > 1, names.join());
   await click(page, `dialog [data-model="${names[1]}"]`);
   await until(page, (name) => document.querySelector("#model").textContent === name, names[1]);
@@ -407,3 +409,30 @@ test("the policy of this harness is the one that is shipped", () => {
   const shipped = source.match(/"(default-src 'none'[^"]*)"/)[1].replace("{origins}", "'self' http://localhost:* http://127.0.0.1:*");
   assert.equal(shipped, POLICY);
 });
+
+/** The pictures of the readme. */
+async function pictures(page, folder) {
+  const shot = (name) => page.screenshot({ path: path.join(folder, `${name}.png`) });
+  await shot("chat");
+  await look(page, 1440, "dark");
+  await page.evaluate(() => (location.hash = "context"));
+  await click(page, ".lens [data-lens=overlay]");
+  await page.waitForSelector(".margin .script");
+  await shot("context");
+  await look(page, 1440, "light");
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "#policy-editor > summary");
+  await page.$eval("#policy-at", (field) => { field.value = "60"; field.dispatchEvent(new Event("input", { bubbles: true })); });
+  await page.waitForSelector("#policy-tried p");
+  await page.waitForSelector("#policy-differs li");
+  await page.$eval("#policy-use", (button) => button.scrollIntoView({ block: "end" }));
+  await shot("policy");
+  await look(page, 360, "dark");
+  await page.evaluate(() => (location.hash = "chat"));
+  await page.waitForSelector(".card.done", { visible: true });
+  await page.$eval(".card.done", (card) => card.scrollIntoView({ block: "center" }));
+  await new Promise((done) => setTimeout(done, 300));
+  await shot("narrow");
+  await look(page, 1440, "light");
+}

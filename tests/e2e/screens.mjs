@@ -81,6 +81,9 @@ export const STATES = [
   ["library-search", async (page) => { await open("library")(page); await page.type("#search-all", "oven"); await page.waitForSelector(".hits"); }],
   ["settings-connection", tab(1)],
   ["settings-model", tab(2)],
+  ["settings-model-own", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#model-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.$eval("#own-share", (f) => { f.value = "2"; f.dispatchEvent(new Event("change", { bubbles: true })); }); await page.waitForSelector("#own-share[aria-invalid]"); }],
+  ["settings-policy-all", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#policy-editor", (e) => { e.open = true; for (const more of e.querySelectorAll(".more-fields")) more.open = true; e.querySelector("#policy-headings").value = "short"; e.querySelector("#policy-out-rules").value = "* → shorten"; e.querySelector("#policy-headings").dispatchEvent(new Event("input", { bubbles: true })); }); await page.waitForSelector("#policy-out-rules[aria-invalid]"); await page.$eval(".more-fields", (e) => e.scrollIntoView()); }],
+  ["settings-policy-differs", async (page) => { await page.$eval("#policy-differs", (e) => e.scrollIntoView({ block: "center" })); await page.waitForSelector("#policy-differs li"); }],
   ["settings-policy", async (page) => { await tab(2)(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.waitForSelector("#policy-tried p"); }],
   ["settings-policy-wrong", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.querySelector("#policy-at").value = "no"; e.querySelector("#policy-at").dispatchEvent(new Event("input", { bubbles: true })); e.scrollIntoView(); }); await page.waitForSelector("#policy-at[aria-invalid]"); }],
   ["settings-appearance", tab(3)],
@@ -100,10 +103,21 @@ export const STATES = [
   ["dialog-erase", dialog("library", press("#erase"))],
 ];
 
+/** What there is to see when no model answers, nothing can be kept, or the page has broken. */
+export const TROUBLE = [
+  ["trouble-chat", async (page) => { await open("chat")(page); await page.waitForSelector(".notice"); }],
+  ["trouble-said", async (page) => { await open("chat")(page); await say(page, "Is anybody there?"); await page.waitForSelector(".toast.bad"); }],
+  ["trouble-doctor", async (page) => { await tab(1)(page); await page.waitForSelector(".checks .badc, .checks .bad"); }],
+  ["trouble-model", command("/model")],
+  ["trouble-library", open("library")],
+  ["trouble-crash", async (page) => { await open("chat")(page); await page.$eval("#crash", (note) => { note.hidden = false; note.querySelector("code").textContent = "panicked at src/somewhere.rs:12"; }); }],
+];
+
 /** Closes what a state has opened. */
 export async function leave(page) {
   await page.evaluate(() => {
     document.querySelector("dialog [aria-label=Close]")?.click();
+    document.getElementById("crash").hidden = true;
     if (document.documentElement.hasAttribute("data-notes")) document.querySelector(".notes-close").click();
     const field = document.querySelector("#msg");
     if (field.value) {

@@ -24,6 +24,7 @@ mod import;
 mod library;
 mod model;
 mod page;
+mod parameters;
 mod records;
 mod reply;
 mod server;
@@ -40,7 +41,9 @@ pub use compaction::{cancel_compaction, compact, read_layer, undo};
 pub use figures::{load_log, replay, save_log, save_request, save_system};
 pub use import::import;
 pub use library::{duplicate, erase, export_all, export_session, pin_session, search};
-pub use model::{choose_model, choose_policy, choose_window, policy_for_model, set_system};
+pub use model::{
+    choose_model, choose_policy, choose_window, for_model, policy_for_model, set_system,
+};
 pub use page::{copy, copy_window, drop_toast, go, look, note};
 pub use records::{
     add_milestone, ask_lift, compare, decide_proposal, delete_snapshot, forget_quote, lift, pin,
@@ -48,13 +51,15 @@ pub use records::{
     try_policy, turn_goal_item, unpin,
 };
 pub use server::{choose_server, connect, keep_key, set_key, survey};
-pub use sessions::{delete, new_session, open, open_at, rename, take_back, take_over};
+pub use sessions::{
+    delete, new_session, open, open_at, rename, show_message, take_back, take_over,
+};
 pub use settings::{change, load_settings, switch_theme};
 pub use storage::{measure_storage, persist};
 pub use talk::{attach, detach, drafted, retry, send, stop, unqueue};
 
 use begin::note_of;
-use compaction::{tend, undo_now, working};
+use compaction::{summariser, tend, undo_now, working};
 use model::{give_model, usual_model};
 use page::toast;
 use reply::take_in;

@@ -27,7 +27,7 @@ use crate::view::budget::{Age, Budget, Kind, Segment};
 use crate::view::card::{Card, Done, Stage, State};
 use crate::view::layer::LayerView;
 use crate::view::record::{
-    GoalItem, GoalKind, GoalView, PinView, PreviewView, QuoteView, SnapshotView, TriedView,
+    GoalItem, GoalKind, GoalView, PinView, PreviewView, QuoteView, SnapshotView, Takes, TriedView,
     TrustView, Why,
 };
 use crate::view::sent::{Ink, Sent};
@@ -498,6 +498,7 @@ pub fn preview(plan: &Preview, focus: &str) -> PreviewView {
         read: plan.covered_tokens,
         layer: plan.layer_tokens,
         focus: focus.to_owned(),
+        takes: Takes::default(),
     }
 }
 

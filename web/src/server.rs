@@ -114,6 +114,7 @@ async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEnt
                 trained: m.trained_window,
                 loaded: now.or(m.window),
                 bytes: (m.size > 0).then_some(m.size as f64),
+                capabilities: m.capabilities.unwrap_or_default(),
                 name: m.name,
             }
         })

@@ -43,6 +43,32 @@ pub struct Settings {
     pub model_policies: BTreeMap<String, String>,
     /// Sampling temperature; `None` leaves it to the model.
     pub temperature: Option<f32>,
+    /// What goes with models, whatever is chosen for all.
+    pub models: BTreeMap<String, ModelSettings>,
+}
+
+/// What goes with one model. `None` is as for all models.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelSettings {
+    /// The window of its sessions, in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Sampling temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
+    /// The share of probability that words are chosen from, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f32>,
+    /// A number that makes its choices repeatable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
+    /// Seconds it stays loaded; negative for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_alive: Option<i32>,
+    /// Who writes layers in its sessions, as [`Settings::summary_model`] says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_model: Option<String>,
 }
 
 impl Default for Settings {
@@ -65,6 +91,7 @@ impl Default for Settings {
             policy: "balanced".to_owned(),
             model_policies: BTreeMap::new(),
             temperature: None,
+            models: BTreeMap::new(),
         }
     }
 }
@@ -73,6 +100,30 @@ impl Settings {
     /// The policy for a session of that model.
     pub fn policy_for(&self, model: &str) -> &str {
         self.model_policies.get(model).unwrap_or(&self.policy)
+    }
+
+    /// The window for a session of that model.
+    pub fn window_for(&self, model: &str) -> u32 {
+        let own = self.models.get(model).and_then(|own| own.window);
+        own.unwrap_or(self.window)
+    }
+
+    /// Who writes layers in a session of that model.
+    pub fn summary_model_for(&self, model: &str) -> &str {
+        let own = self
+            .models
+            .get(model)
+            .and_then(|own| own.summary_model.as_ref());
+        own.unwrap_or(&self.summary_model)
+    }
+
+    /// Changes what goes with a model. Nothing is kept of one that has nothing of its own.
+    pub fn edit_model(&mut self, model: &str, edit: impl FnOnce(&mut ModelSettings)) {
+        let mut own = self.models.remove(model).unwrap_or_default();
+        edit(&mut own);
+        if own != ModelSettings::default() {
+            self.models.insert(model.to_owned(), own);
+        }
     }
 }
 
@@ -141,6 +192,28 @@ pub fn temperature_of(text: &str) -> Result<Option<f32>, NoTemperature> {
     match text.parse::<f32>() {
         Ok(t) if (0.0..=2.0).contains(&t) => Ok(Some(t)),
         _ => Err(NoTemperature),
+    }
+}
+
+/// What is typed is no number of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoNumber;
+
+/// `text` as a share of probability, above 0 and at most 1; nothing for the model's own.
+pub fn share_of(text: &str) -> Result<Option<f32>, NoNumber> {
+    let text = text.trim().replace(',', ".");
+    match text.parse::<f32>() {
+        _ if text.is_empty() => Ok(None),
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
+        _ => Err(NoNumber),
+    }
+}
+
+/// `text` as a seed; nothing for a new one each time.
+pub fn seed_of(text: &str) -> Result<Option<u32>, NoNumber> {
+    match text.trim() {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| NoNumber),
     }
 }
 
@@ -231,6 +304,37 @@ mod tests {
             .insert("qwen3:4b".into(), "watermark".into());
         assert_eq!(settings.policy_for("qwen3:4b"), "watermark");
         assert_eq!(settings.policy_for("llama3.2:3b"), "checkpoints");
+    }
+
+    /// A model may have a window and a summariser of its own; one without anything of its own leaves no trace.
+    #[test]
+    fn settings_by_model() {
+        let mut settings = Settings::default();
+        settings.edit_model("qwen3:4b", |own| own.window = Some(32_768));
+        settings.edit_model("qwen3:4b", |own| own.summary_model = Some("-".into()));
+        assert_eq!(
+            (settings.window_for("qwen3:4b"), settings.window_for("x")),
+            (32_768, 8192)
+        );
+        assert_eq!(
+            (
+                settings.summary_model_for("qwen3:4b"),
+                settings.summary_model_for("x")
+            ),
+            ("-", "")
+        );
+        let text = serde_json::to_string(&settings.models).unwrap();
+        assert_eq!(text, r#"{"qwen3:4b":{"window":32768,"summary_model":"-"}}"#);
+        settings.edit_model("qwen3:4b", |own| *own = ModelSettings::default());
+        assert!(settings.models.is_empty());
+        assert_eq!(
+            (share_of(" 0,9"), share_of("0")),
+            (Ok(Some(0.9)), Err(NoNumber))
+        );
+        assert_eq!(
+            (seed_of(" 7 "), seed_of("-1"), seed_of("")),
+            (Ok(Some(7)), Err(NoNumber), Ok(None))
+        );
     }
 
     /// S5, E3: a page of another version reads the same settings.

@@ -7,14 +7,16 @@ use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{CompactOptions, IfOver};
 
-use super::{Back, back, failed, list, note, send_waiting, show_all, toast, with_engine};
+use super::{
+    Back, back, failed, list, note, parameters, send_waiting, show_all, toast, with_engine,
+};
+use crate::bind;
 use crate::state::{Dialog, Undo};
 use crate::text::{T, fill, number};
 use crate::view::budget::Activity;
 use crate::view::card::{Card, State};
 use crate::view::model::Connection;
 use crate::view::thread::Entry;
-use crate::{bind, server};
 
 /// The number the next layer will have, and the place its card takes.
 fn next_card(session: &Session) -> (u32, u32) {
@@ -106,22 +108,24 @@ pub(super) async fn tend(back: &Rc<Back>, session: &Session) {
 }
 
 /// Who writes layers, as the settings say: a model, or nobody if none answers.
-fn summariser(back: &Back) -> CompactOptions {
+pub(super) fn summariser(back: &Back) -> CompactOptions {
     let state = back.state;
-    let name = state.settings.with_untracked(|s| s.summary_model.clone());
+    let own = back.session().map(|s| s.head().model).unwrap_or_default();
+    let name = state
+        .settings
+        .with_untracked(|s| s.summary_model_for(&own).to_owned());
     let connected = state
         .connection
         .with_untracked(|c| *c == Connection::Connected);
     if name == "-" || !connected {
         return CompactOptions::default();
     }
-    let own = back.session().map(|s| s.head().model).unwrap_or_default();
     let model = if name.is_empty() { own } else { name };
     if model.is_empty() {
         return CompactOptions::default();
     }
     CompactOptions {
-        model: Some(server::model(state)),
+        model: Some(parameters::model(state)),
         model_name: Some(model),
         ..CompactOptions::default()
     }

@@ -8,10 +8,10 @@ use palimpsest_core::replay::{PolicyRun, ReplayOptions, Said, counted};
 use palimpsest_core::run::SummaryJob;
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_engine::Session;
-use palimpsest_engine::session::{SendOptions, log_markdown};
+use palimpsest_engine::session::log_markdown;
 use palimpsest_tokens::Source;
 
-use super::{Back, failed, note, with_engine};
+use super::{Back, failed, note, parameters, with_engine};
 use crate::page;
 use crate::server;
 use crate::state::{AppState, Figures, Replayed};
@@ -65,15 +65,10 @@ pub fn save_request() {
         let Some(session) = back.session() else {
             return;
         };
-        let options = SendOptions {
-            model: server::model(back.state),
-            tools: Vec::new(),
-            handler: None,
-            temperature: back.state.settings.with_untracked(|s| s.temperature),
-            think: None,
-        };
+        let options = parameters::options(back.state);
         match session.request(&options) {
-            Ok(request) => {
+            Ok(mut request) => {
+                parameters::tune(back.state, &mut request);
                 let text = server::exact(back.state, &request);
                 let name = format!("{} request.json", title_of(&session));
                 save(&name, "application/json", &text);

@@ -210,15 +210,18 @@ pub fn erase() {
         }
         *back.session.borrow_mut() = None;
         page::set_value("#msg", "");
+        let mut texts_stay = false;
         for session in listed {
             super::keep_draft(&session.id, "");
-            if let Err(error) = back.engine.purge(&session.id).await {
-                return failed(&back, &error);
+            match back.engine.purge(&session.id).await {
+                Ok(purged) => texts_stay |= purged.kept,
+                Err(error) => return failed(&back, &error),
             }
         }
         super::create_now(&back).await;
         list(&back).await;
         super::measure_storage();
-        note(t(T::Erased).to_owned(), false);
+        let said = if texts_stay { T::EraseKept } else { T::Erased };
+        note(t(said).to_owned(), texts_stay);
     });
 }

@@ -7,7 +7,7 @@ use palimpsest_engine::Session;
 use super::{
     Back, back, change, failed, list, show_all, show_head, tend, want_vocabulary, with_engine,
 };
-use crate::settings::Settings;
+use crate::settings::{ModelSettings, Settings};
 use crate::state::AppState;
 use crate::view::budget::Activity;
 
@@ -27,9 +27,36 @@ pub fn choose_model(name: String) {
     remodel(move |s| s.model = name);
 }
 
+/// Changes what goes with the open session's model. A window holds for this session too.
+pub fn for_model(edit: impl FnOnce(&mut ModelSettings) + 'static) {
+    let Some(head) = back().and_then(|b| b.session()).map(|s| s.head()) else {
+        return;
+    };
+    let mut window = None;
+    change(|s| {
+        s.edit_model(&head.model, |own| {
+            let before = own.window;
+            edit(own);
+            window = own.window.filter(|_| own.window != before);
+        });
+    });
+    if let Some(window) = window {
+        choose_window(window);
+    }
+}
+
 /// Another window.
 pub fn choose_window(tokens: u32) {
-    remodel(move |s| s.window = tokens);
+    remodel(move |s| {
+        let own = s
+            .models
+            .get_mut(&s.model)
+            .and_then(|own| own.window.as_mut());
+        if let Some(own) = own {
+            *own = tokens;
+        }
+        s.window = tokens;
+    });
 }
 
 /// Another policy, by its name or as JSON; for a model that has one of its own, it gets this one.
@@ -63,22 +90,36 @@ fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
             return;
         };
         let head = session.head();
-        let mut wish = back.state.settings.get_untracked();
+        let general = back.state.settings.get_untracked();
+        let mut wish = general.clone();
         wish.model.clone_from(&head.model);
         wish.window = head.window;
         wish.policy.clone_from(&head.policy);
         edit(&mut wish);
-        if wish.model != head.model
-            && let Some(own) = wish.model_policies.get(&wish.model)
-        {
-            wish.policy.clone_from(own);
+        if wish.model != head.model {
+            if let Some(own) = wish.model_policies.get(&wish.model) {
+                wish.policy.clone_from(own);
+            }
+            // a window that went with the model before stays with it
+            let own = |model: &str| wish.models.get(model).and_then(|own| own.window);
+            match (own(&wish.model), own(&head.model)) {
+                (Some(window), _) => wish.window = window,
+                (None, Some(_)) => wish.window = general.window,
+                (None, None) => {}
+            }
         }
         match session
             .set_model(&wish.model, wish.window, &wish.policy, head.thinking)
             .await
         {
             Ok(()) => {
-                change(move |s| *s = wish);
+                change(move |s| {
+                    *s = wish;
+                    // what goes with one model says nothing about the others
+                    if s.models.get(&s.model).and_then(|own| own.window) == Some(s.window) {
+                        s.window = general.window;
+                    }
+                });
                 back.state.activity.set(Activity::Quiet);
             }
             Err(error) => failed(&back, &error),
@@ -111,8 +152,10 @@ pub(super) async fn give_model(back: &Rc<Back>, session: &Session) {
         return;
     }
     if let Some(name) = usual_model(state) {
+        let own = |s: &Settings| s.models.get(&name).and_then(|own| own.window);
+        let window = state.settings.with_untracked(own).unwrap_or(head.window);
         match session
-            .set_model(&name, head.window, &head.policy, head.thinking)
+            .set_model(&name, window, &head.policy, head.thinking)
             .await
         {
             Ok(()) => show_head(back),

@@ -10,7 +10,7 @@ use super::{Back, failed, list, note, show_all, show_head, toast, with_engine};
 use crate::bind;
 use crate::state::{AppState, Dialog, Undo};
 use crate::text::{T, fill, number, t};
-use crate::view::record::GoalKind;
+use crate::view::record::{GoalKind, PreviewView, Takes};
 
 use std::rc::Rc;
 
@@ -367,7 +367,16 @@ pub fn preview(focus: String) {
         let wish = Some(focus.clone()).filter(|f| !f.is_empty());
         match session.preview(wish) {
             Ok(plan) => {
-                back.state.preview.set(Some(bind::preview(&plan, &focus)));
+                let asked = super::summariser(&back).model.is_some() && plan.covered_tokens > 0;
+                let takes = match session.summary_seconds(&plan) {
+                    _ if !asked => Takes::Nothing,
+                    Some(seconds) => Takes::Seconds(seconds),
+                    None => Takes::Unknown,
+                };
+                back.state.preview.set(Some(PreviewView {
+                    takes,
+                    ..bind::preview(&plan, &focus)
+                }));
                 back.state.dialog.set(Some(Dialog::Preview));
             }
             Err(error) => note(fill(T::StatusNothing, &[&error.to_string()]), true),

@@ -7,19 +7,19 @@ use palimpsest_core::message::Part;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
-use palimpsest_engine::session::{NewMessage, SendEvent, SendOptions};
+use palimpsest_engine::session::{NewMessage, SendEvent};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use super::{
-    Back, Incoming, back, failed, give_model, keep_draft, list, note, open_now, show_all, survey,
-    take_in, tend, title, tokens_of, with_engine,
+    Back, Incoming, back, failed, give_model, keep_draft, list, note, open_now, parameters,
+    show_all, survey, take_in, tend, title, tokens_of, with_engine,
 };
 use crate::state::{AppState, Notice, Reply};
 use crate::text::{T, bytes, fill, t};
 use crate::view::model::Connection;
 use crate::view::thread::Stats;
-use crate::{bind, page, server};
+use crate::{bind, page};
 
 /// The largest text file that goes with a message, in bytes.
 const LARGEST_FILE: u32 = 4_000_000;
@@ -175,13 +175,7 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
         tokens: 0,
     }));
     state.say(t(T::ReplyStreaming));
-    let options = SendOptions {
-        model: server::model(state),
-        tools: Vec::new(),
-        handler: None,
-        temperature: state.settings.with_untracked(|s| s.temperature),
-        think: None,
-    };
+    let options = parameters::options(state);
     let hear = {
         let back = Rc::clone(back);
         let own = session.clone();

@@ -9,8 +9,7 @@ use palimpsest_engine::Session;
 use palimpsest_engine::head::title_of;
 use palimpsest_engine::ports::{Abort, Signal};
 
-use super::{Back, list, show_head};
-use crate::server;
+use super::{Back, list, parameters, show_head};
 use crate::view::title::{question, title_in};
 
 /// Messages after which a session keeps the title it has.
@@ -91,7 +90,7 @@ fn first_exchange(session: &Session) -> Option<(String, String)> {
 
 /// The whole answer; `None` if there is none, or if it goes on and on.
 async fn answer(back: &Back, request: ChatRequest, signal: Signal) -> Option<String> {
-    let model = server::model(back.state);
+    let model = parameters::model(back.state);
     let mut stream = model.complete(request, signal.clone());
     let mut text = String::new();
     while let Some(delta) = stream.next().await {

@@ -14,8 +14,9 @@ use crate::state::{AppState, Dialog};
 use crate::text::{T, fill, number, t};
 use crate::ui::bar::age_name;
 use crate::ui::card::dropped;
+use crate::ui::header::capabilities;
 use crate::ui::message::prose;
-use crate::view::record::SnapshotView;
+use crate::view::record::{SnapshotView, Takes};
 use crate::view::thread::Entry;
 use crate::view::window::{NoWindow, profile, typed};
 
@@ -249,6 +250,7 @@ fn model(state: AppState) -> AnyView {
             about.extend(m.trained.map(|n| fill(T::WindowTrained, &[&number(n)])));
             about.extend(m.loaded.map(|n| fill(T::WindowLoaded, &[&number(n)])));
             about.extend(m.bytes.map(crate::text::bytes));
+            about.extend(capabilities(&m));
             el("li").child(
                 el("button")
                     .attr("type", "button")
@@ -619,6 +621,11 @@ fn preview(state: AppState) -> AnyView {
             .child(el("dd").child(text))
     };
     let focus = plan.focus.clone();
+    let takes = match plan.takes {
+        Takes::Nothing => t(T::TakesNothing).to_owned(),
+        Takes::Seconds(n) => fill(T::TakesSeconds, &[&number(n)]),
+        Takes::Unknown => t(T::TakesUnknown).to_owned(),
+    };
     let body = el("div")
         .child(
             el("dl")
@@ -644,7 +651,8 @@ fn preview(state: AppState) -> AnyView {
                         T::PreviewReadText,
                         &[&number(plan.read), &number(plan.layer)],
                     ),
-                )),
+                ))
+                .child(fact(T::PreviewTakes, takes)),
         )
         .child(el("p").class("sub").child(t(T::PreviewHelp)))
         .child(

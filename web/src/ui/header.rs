@@ -135,7 +135,23 @@ pub fn describe(model: &ModelEntry) -> String {
     if let Some(bytes) = model.bytes {
         parts.push(crate::text::bytes(bytes));
     }
+    parts.extend(capabilities(model));
     parts.join(" · ")
+}
+
+/// What a model can do beside talking, in words: "tools, thinking"; nothing if nothing is known of that.
+pub fn capabilities(model: &ModelEntry) -> Option<String> {
+    let known = [
+        ("tools", T::CanUseTools),
+        ("thinking", T::CanThink),
+        ("vision", T::CanSee),
+    ];
+    let can = |(name, words): &(&str, T)| {
+        let there = model.capabilities.iter().any(|c| c == name);
+        there.then(|| t(*words))
+    };
+    let words: Vec<&str> = known.iter().filter_map(can).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// What was chosen in a list.

@@ -83,7 +83,8 @@ fn trust(state: AppState) -> AnyView {
                 .live_on(
                     move || state.trust.get(),
                     |trust| trust.as_ref().map_or_else(nothing, arithmetic),
-                );
+                )
+                .child(evidence(state));
             el("section")
                 .child(el("h2").child(t(T::Trust)))
                 .child(badge)
@@ -123,6 +124,36 @@ fn arithmetic(trust: &TrustView) -> AnyView {
         .child(line(sum))
         .child(advice.map(line))
         .view()
+}
+
+/// Where the figure can be looked into: each layer, and the log.
+fn evidence(state: AppState) -> El {
+    let layers = move || {
+        let number = |l: &LayerView| (l.number, l.id);
+        state.layers.with(|all| all.iter().map(number).collect())
+    };
+    let link = |(number, id): (u32, u32)| {
+        el("li")
+            .child(
+                el("button")
+                    .class("link")
+                    .attr("type", "button")
+                    .child(fill(T::Layer, &[&number.to_string()]))
+                    .click(move || act::read_layer(id)),
+            )
+            .view()
+    };
+    el("div")
+        .child(el("p").class("sub").child(t(T::TrustLayers)))
+        .child(el("ul").class("acts").child(each(layers, key_of, link)))
+        .child(
+            el("p").child(
+                el("a")
+                    .class("link")
+                    .attr("href", "#log")
+                    .child(t(T::TrustLog)),
+            ),
+        )
 }
 
 fn system(state: AppState) -> El {
@@ -330,18 +361,29 @@ fn pin_line(pin: &PinView) -> El {
     let id = pin.id;
     let (sign, from) = match pin.why {
         Why::Pinned => ("pin", None),
-        Why::Decision => ("lock", Some(t(T::Decided).to_owned())),
-        Why::Demand(place) => ("lock", Some(fill(T::FromMessage, &[&place.to_string()]))),
+        Why::Decision => ("lock", Some(el("i").child(t(T::Decided)))),
+        Why::Demand(place) => ("lock", Some(from_message(place))),
     };
     let words = el("span")
         .attr("dir", "auto")
         .child(pin.text.clone())
-        .child(from.map(|from| el("i").child(from)));
+        .child(from);
     el("li").child(icon(sign)).child(words).child(small(
         format!("{}: {}", t(T::Remove), pin.text),
         "cross",
         move || act::unpin(id),
     ))
+}
+
+/// "from 12": a way to that message.
+fn from_message(place: u32) -> El {
+    let place_words = place.to_string();
+    el("button")
+        .class("link from")
+        .attr("type", "button")
+        .attr("aria-label", fill(T::ToMessage, &[&place_words]))
+        .child(fill(T::FromMessage, &[&place_words]))
+        .click(move || act::show_message(place))
 }
 
 /// What a summary proposes for the goal: nothing of it counts until the person accepts it.
@@ -382,7 +424,7 @@ fn quotes(state: AppState) -> AnyView {
                 el("span")
                     .attr("dir", "auto")
                     .child(quote.text)
-                    .child(el("i").child(fill(T::FromMessage, &[&place.to_string()]))),
+                    .child(from_message(place)),
             )
             .child(small(
                 format!("{}: {place}", t(T::Remove)),

@@ -13,9 +13,9 @@ use crate::signal::{Signal, derived};
 use crate::state::{AppState, Tab};
 use crate::text::{T, fill, seconds, t};
 use crate::ui::header::{describe, selected};
-use crate::ui::policy;
 use crate::ui::side::shortcut;
 use crate::ui::window::windows;
+use crate::ui::{parameters, policy};
 use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
 
 /// The settings screen.
@@ -361,6 +361,7 @@ fn model(state: AppState) -> El {
                     Some(t(T::TemperatureHelp).to_owned()),
                 )),
         )
+        .child(parameters::parameters(state))
         .child(policies(state))
         .child(for_model(state))
         .child(policy::editor(state))

@@ -15,6 +15,8 @@ pub struct ModelEntry {
     pub loaded: Option<u32>,
     /// Bytes on disk.
     pub bytes: Option<f64>,
+    /// What it can do, as the server says: `tools`, `thinking`, `vision`.
+    pub capabilities: Vec<String>,
 }
 
 /// Whether a model server answers.

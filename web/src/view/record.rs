@@ -143,4 +143,18 @@ pub struct PreviewView {
     pub layer: u32,
     /// What it should dwell on.
     pub focus: String,
+    /// How long it will take.
+    pub takes: Takes,
+}
+
+/// How long a compaction will take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Takes {
+    /// No model is asked: next to nothing.
+    #[default]
+    Nothing,
+    /// So many seconds, at the speed that the model had in this visit.
+    Seconds(u32),
+    /// The model has not answered in this visit.
+    Unknown,
 }

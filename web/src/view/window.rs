@@ -89,6 +89,7 @@ mod tests {
             trained,
             loaded: None,
             bytes: None,
+            capabilities: Vec::new(),
         }
     }
 

@@ -1,0 +1,57 @@
+//! How models are asked: the server of the settings, with the parameters that go with each model.
+
+use std::rc::Rc;
+
+use palimpsest_core::request::{ChatRequest, Purpose};
+use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
+use palimpsest_engine::session::SendOptions;
+
+use crate::server;
+use crate::state::AppState;
+
+/// The server as the engine's model.
+pub(super) fn model(state: AppState) -> Rc<dyn LanguageModel> {
+    Rc::new(Tuned {
+        state,
+        server: server::model(state),
+    })
+}
+
+/// How a message is sent.
+pub(super) fn options(state: AppState) -> SendOptions {
+    SendOptions {
+        model: model(state),
+        tools: Vec::new(),
+        handler: None,
+        temperature: state.settings.with_untracked(|s| s.temperature),
+        think: None,
+    }
+}
+
+/// The request with what goes with its model. How words are chosen is a matter of replies alone; how long a model
+/// stays loaded, of every request.
+pub(super) fn tune(state: AppState, request: &mut ChatRequest) {
+    let own = state
+        .settings
+        .with_untracked(|s| s.models.get(&request.model).cloned());
+    let Some(own) = own else { return };
+    let options = &mut request.options;
+    options.keep_alive = own.keep_alive.or(options.keep_alive);
+    if request.purpose == Purpose::Chat {
+        options.temperature = own.temperature.or(options.temperature);
+        options.top_p = own.top_p.or(options.top_p);
+        options.seed = own.seed.or(options.seed);
+    }
+}
+
+struct Tuned {
+    state: AppState,
+    server: Rc<dyn LanguageModel>,
+}
+
+impl LanguageModel for Tuned {
+    fn complete(&self, mut request: ChatRequest, signal: Signal) -> DeltaStream<'_> {
+        tune(self.state, &mut request);
+        self.server.complete(request, signal)
+    }
+}

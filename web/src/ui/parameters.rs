@@ -1,0 +1,241 @@
+//! What goes with the open session's model: its window, its parameters, who writes its layers.
+
+use leptos::prelude::AnyView;
+
+use crate::act;
+use crate::el::{El, el, live_on, nothing};
+use crate::icon::icon;
+use crate::page;
+use crate::settings::{ModelSettings, seed_of, share_of, temperature_of, window_of};
+use crate::signal::Signal;
+use crate::state::AppState;
+use crate::text::{T, fill, number, t};
+use crate::ui::header::selected;
+
+/// A field: its element, its name, what is said of a mistake, what stands in it, and what becomes of what is typed.
+struct Field {
+    id: &'static str,
+    name: T,
+    wrong: T,
+    shown: fn(&ModelSettings) -> String,
+    typed: fn(&str) -> Option<Edit>,
+}
+
+/// A change of what goes with a model.
+type Edit = Box<dyn FnOnce(&mut ModelSettings)>;
+
+/// The usual time that a model stays loaded, in seconds.
+const USUAL: i32 = 1800;
+
+/// Times a model may stay loaded: seconds, and what they are called.
+const STAYS: [(i32, T); 5] = [
+    (0, T::KeepNone),
+    (300, T::KeepShort),
+    (USUAL, T::KeepUsual),
+    (7200, T::KeepLong),
+    (-1, T::KeepEver),
+];
+
+fn text(value: Option<impl ToString>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}
+
+static FIELDS: [Field; 4] = [
+    Field {
+        id: "own-window",
+        name: T::Window,
+        wrong: T::OwnWindowWrong,
+        shown: |own| text(own.window),
+        typed: |typed| {
+            let window = match typed.trim() {
+                "" => None,
+                typed => Some(window_of(typed)?),
+            };
+            Some(Box::new(move |own: &mut ModelSettings| {
+                own.window = window;
+            }))
+        },
+    },
+    Field {
+        id: "own-temperature",
+        name: T::Temperature,
+        wrong: T::TemperatureWrong,
+        shown: |own| text(own.temperature),
+        typed: |typed| {
+            let value = temperature_of(typed).ok()?;
+            Some(Box::new(move |own: &mut ModelSettings| {
+                own.temperature = value;
+            }))
+        },
+    },
+    Field {
+        id: "own-share",
+        name: T::TopP,
+        wrong: T::TopPWrong,
+        shown: |own| text(own.top_p),
+        typed: |typed| {
+            let value = share_of(typed).ok()?;
+            Some(Box::new(move |own: &mut ModelSettings| {
+                own.top_p = value;
+            }))
+        },
+    },
+    Field {
+        id: "own-seed",
+        name: T::Seed,
+        wrong: T::SeedWrong,
+        shown: |own| text(own.seed),
+        typed: |typed| {
+            let value = seed_of(typed).ok()?;
+            Some(Box::new(move |own: &mut ModelSettings| {
+                own.seed = value;
+            }))
+        },
+    },
+];
+
+/// What goes with the open session's model, folded.
+pub fn parameters(state: AppState) -> AnyView {
+    let model = move || {
+        let model = state.open.with(|o| o.as_ref().map(|o| o.model.clone()));
+        model.unwrap_or_default()
+    };
+    live_on(model, move |model| {
+        if model.is_empty() {
+            return nothing();
+        }
+        let own = state
+            .settings
+            .with_untracked(|s| s.models.get(model).cloned())
+            .unwrap_or_default();
+        el("details")
+            .class("editor")
+            .attr("id", "model-editor")
+            .flag("open", own != ModelSettings::default())
+            .child(
+                el("summary")
+                    .child(icon("chev"))
+                    .child(fill(T::OnlyFor, &[model])),
+            )
+            .child(el("p").class("sub").child(t(T::OnlyForHelp)))
+            .child(
+                el("div")
+                    .class("fields")
+                    .children(FIELDS.iter().map(|field| one(field, &own)))
+                    .child(stays(&own))
+                    .child(writers(state, &own)),
+            )
+            .view()
+    })
+}
+
+fn one(field: &'static Field, own: &ModelSettings) -> El {
+    let wrong = Signal::new(false);
+    let told = format!("{}-wrong", field.id);
+    let input = el("input")
+        .attr("type", "text")
+        .attr("inputmode", "decimal")
+        .attr("id", field.id)
+        .attr("autocomplete", "off")
+        .attr("placeholder", t(T::AsForAll))
+        .attr("value", (field.shown)(own))
+        .attr("aria-describedby", told.clone())
+        .attr_live("aria-invalid", move || {
+            wrong.with(|w| w.then(|| "true".to_owned()))
+        })
+        .on("change", move |_| {
+            let edit = (field.typed)(&page::value(&format!("#{}", field.id)));
+            wrong.change(edit.is_none());
+            if let Some(edit) = edit {
+                act::for_model(edit);
+            }
+        });
+    let said = el("span")
+        .class("badc")
+        .attr("id", told)
+        .attr("role", "alert")
+        .text_live(move || {
+            if wrong.get() {
+                t(field.wrong).to_owned()
+            } else {
+                String::new()
+            }
+        });
+    el("div")
+        .child(el("label").child(t(field.name)).child(input))
+        .child(said)
+}
+
+fn stays(own: &ModelSettings) -> El {
+    let chosen = own.keep_alive;
+    let known = STAYS.iter().any(|(seconds, _)| Some(*seconds) == chosen);
+    let option = |value: String, words: String, on: bool| {
+        el("option")
+            .attr("value", value)
+            .flag("selected", on)
+            .child(words)
+    };
+    let other = chosen
+        .filter(|_| !known)
+        .map(|n| option(n.to_string(), number(n.unsigned_abs()), true));
+    let all = STAYS.iter().map(|(seconds, name)| {
+        option(
+            seconds.to_string(),
+            t(*name).to_owned(),
+            Some(*seconds) == chosen,
+        )
+    });
+    let list = el("select")
+        .attr("id", "own-stay")
+        .on("change", |event| {
+            let seconds = selected(&event).and_then(|v| v.parse().ok());
+            act::for_model(move |own| own.keep_alive = seconds);
+        })
+        .child(option(
+            String::new(),
+            t(T::AsForAll).to_owned(),
+            chosen.is_none(),
+        ))
+        .children(all)
+        .child(other);
+    el("label").child(t(T::KeepAlive)).child(list)
+}
+
+fn writers(state: AppState, own: &ModelSettings) -> El {
+    let chosen = own.summary_model.clone();
+    let usual = [
+        (None, T::AsForAll),
+        (Some(""), T::SummaryModelSame),
+        (Some("-"), T::SummaryModelNone),
+    ];
+    // what is chosen may have no name: each choice is told by its place
+    let mut choices: Vec<(Option<String>, String)> = usual
+        .into_iter()
+        .map(|(name, words)| (name.map(str::to_owned), t(words).to_owned()))
+        .collect();
+    choices.extend(state.models.with_untracked(|all| {
+        let model = |name: &String| (Some(name.clone()), name.clone());
+        all.iter().map(|m| model(&m.name)).collect::<Vec<_>>()
+    }));
+    if let Some(name) = chosen.as_ref()
+        && !choices
+            .iter()
+            .any(|(choice, _)| choice.as_ref() == Some(name))
+    {
+        choices.push((Some(name.clone()), name.clone()));
+    }
+    let options = choices.iter().enumerate().map(|(at, (choice, words))| {
+        el("option")
+            .attr("value", at.to_string())
+            .flag("selected", *choice == chosen)
+            .child(words.clone())
+    });
+    let list = el("select").attr("id", "own-writer").children(options);
+    let list = list.on("change", move |event| {
+        let at = selected(&event).and_then(|v| v.parse::<usize>().ok());
+        if let Some((choice, _)) = at.and_then(|at| choices.get(at)).cloned() {
+            act::for_model(move |own| own.summary_model = choice);
+        }
+    });
+    el("label").child(t(T::SummaryModel)).child(list)
+}
