@@ -26,11 +26,12 @@ pub(crate) fn prepare(machine: &Machine) -> Result<String> {
     npm::packages_with(machine, &folder, &["--ignore-scripts"])?;
     let program = folder.join(PROGRAM);
     if !program.join("node_modules").is_dir() {
-        say("npm", &format!("npm ci in {FOLDER}/{PROGRAM}"));
+        say("npm", &format!("npm install in {FOLDER}/{PROGRAM}"));
         let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
         process::quiet(
+            // as its own script does: its lock file and its manifest are not of one mind, which `npm ci` refuses
             Command::new(npm)
-                .args(["ci", "--omit=dev", "--ignore-scripts", "--no-audit"])
+                .args(["install", "--omit=dev", "--ignore-scripts", "--no-audit"])
                 .args(["--no-fund", "--loglevel=error"])
                 .current_dir(&program),
         )?;
