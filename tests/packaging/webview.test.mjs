@@ -53,6 +53,8 @@ const FIELD = "body >>> #msg";
 
 async function say(page, text) {
   await page.waitForSelector(FIELD, { timeout: 60_000 });
+  // without a model nothing can be sent: the server is asked which there are once the app stands
+  await until(page, () => /:/.test(document.querySelector("#palimpsest > div, #chat > div, #app > div").shadowRoot.querySelector("#model").textContent));
   await page.type(FIELD, text);
   await page.keyboard.press("Enter");
 }
@@ -655,6 +657,7 @@ test("a mounted app in Firefox", async () => {
       return [getComputedStyle(root.querySelector(".bottom")).display, getComputedStyle(root.querySelector(".side")).display, root.querySelectorAll(".sprite symbol").length > 25];
     });
     assert.deepEqual(bottom, ["grid", "none", true], "a narrow element has the narrow layout, however wide its page is");
+    await until(page, () => /:/.test(document.querySelector("#chat > div").shadowRoot.querySelector("#model").textContent));
     await page.evaluate(() => globalThis.app.focus());
     await until(page, () => document.querySelector("#chat > div").shadowRoot.activeElement?.id === "msg");
     await page.keyboard.type("Hello");
@@ -718,6 +721,7 @@ test("a frame of another origin", async () => {
     await page.goto(`${outer.url}/?frame=${encodeURIComponent(inner.url)}&server=${encodeURIComponent(fake.url)}`);
     const frame = await page.waitForFrame((one) => one.url().startsWith(inner.url));
     await frame.waitForSelector(FIELD, { timeout: 60_000 });
+    await until(frame, () => /:/.test(document.querySelector("#app > div").shadowRoot.querySelector("#model").textContent));
     await frame.type(FIELD, "Who answers?");
     await page.keyboard.press("Enter");
     await says(frame, "From far away.");

@@ -37,12 +37,12 @@ pub async fn examine(
         .ok()
         .map(|transport| transport.with_key(key));
     let way = fetch.map_or(Way::None, Way::Fetch);
-    ask(case, &way, signal, on_finding).await
+    ask(case, &way, signal, &on_finding).await
 }
 
 /// The same over a transport of the host's: the page's own rules do not matter there.
 pub async fn examine_over(case: Case, transport: &dyn Transport, signal: Signal) -> Vec<Finding> {
-    ask(case, &Way::Host(transport), signal, |_| {}).await
+    ask(case, &Way::Host(transport), signal, &|_| {}).await
 }
 
 /// How the server is reached.
@@ -56,7 +56,7 @@ async fn ask(
     case: Case,
     way: &Way<'_>,
     signal: Signal,
-    on_finding: impl Fn(&Finding),
+    on_finding: &dyn Fn(&Finding),
 ) -> Vec<Finding> {
     let mut doctor = Doctor::new(case);
     let mut told = 0;
