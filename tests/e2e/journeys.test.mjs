@@ -119,7 +119,7 @@ test("an imported conversation is compacted, survives a reload, and the compacti
   assert.ok(card.includes(before.used.toLocaleString("en")) && card.includes(after.used.toLocaleString("en")), card);
   assert.equal((await page.$$(".strata li")).length, 1);
   await page.$$eval(".toast button", (all) => all.forEach((button) => button.click()));
-  if (process.env.PALIMPSEST_PICTURES) await pictures(page, process.env.PALIMPSEST_PICTURES);
+  if (process.env.PALIMPSEST_PICTURES) await pictures(file, process.env.PALIMPSEST_PICTURES);
   // segments, free, answer and margin are the window, on the bar and in its table
   const sum = Object.values(after.stretches).reduce((a, b) => a + b, 0);
   assert.equal(sum, 8192, JSON.stringify(after));
@@ -410,8 +410,17 @@ test("the policy of this harness is the one that is shipped", () => {
   assert.equal(shipped, POLICY);
 });
 
-/** The pictures of the readme. */
-async function pictures(page, folder) {
+/** The pictures of the readme, of a conversation with layers that the built-in summariser wrote. */
+async function pictures(file, folder) {
+  const world = await begin({ settings: { window: 4096, summary_model: "-" } });
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await importFile(page, file);
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await click(page, "#compact");
+  await page.waitForSelector(".card.done");
+  await page.$$eval(".toast button", (all) => all.forEach((button) => button.click()));
+  await until(page, () => !document.querySelector(".toast"));
   const shot = (name) => page.screenshot({ path: path.join(folder, `${name}.png`) });
   await shot("chat");
   await look(page, 1440, "dark");
@@ -434,5 +443,5 @@ async function pictures(page, folder) {
   await page.$eval(".card.done", (card) => card.scrollIntoView({ block: "center" }));
   await new Promise((done) => setTimeout(done, 300));
   await shot("narrow");
-  await look(page, 1440, "light");
+  await world.end();
 }

@@ -145,7 +145,7 @@ fn rows(strip: &Rc<Strip>) -> El {
         })
     };
     let keep = keep_in(&strip.list);
-    el("div").class("rows").made(move |element| {
+    el("div").class("entries").made(move |element| {
         each_in_place(
             element.clone(),
             entries,
