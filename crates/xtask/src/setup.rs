@@ -5,6 +5,7 @@
 
 pub(crate) mod bindgen;
 pub(crate) mod browsers;
+mod checkout;
 pub(crate) mod lighthouse;
 pub(crate) mod model;
 pub(crate) mod npm;
@@ -176,6 +177,7 @@ impl Machine {
 pub(crate) fn prepare(places: &Places, parts: &[Part]) -> Result<Machine> {
     let all = Stopwatch::start();
     let mut machine = Machine::new(places.clone());
+    checkout::take(places)?;
     for part in parts {
         let watch = Stopwatch::start();
         let found = match part {
