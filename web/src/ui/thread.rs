@@ -4,7 +4,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use leptos::prelude::AnyView;
+use leptos::prelude::{AnyView, on_cleanup};
+use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
@@ -23,6 +24,9 @@ use crate::view::thread::Entry;
 /// Pictures until every message in view has its height.
 const FRAMES: u32 = 5;
 
+/// Pictures that are waited for the screen with the thread.
+const PATIENCE: u32 = 600;
+
 /// How near to the end the thread must be to follow it, in pixels.
 const NEAR: i32 = 80;
 
@@ -39,6 +43,8 @@ pub fn thread() -> El {
         before: kept(None),
         after: kept(None),
     });
+    let own = SendWrapper::new(Rc::clone(&strip));
+    on_cleanup(move || own.let_go());
     let session = derived(move || state.open.with(|o| o.as_ref().map(|o| o.id.clone())));
     // A session opens at its end.
     let (own, mut open) = (Rc::clone(&strip), None);
@@ -63,9 +69,8 @@ pub fn thread() -> El {
         let seq = state.jump.get();
         if seq > 0 {
             state.jump.set(0);
-            let own = Rc::clone(&own);
             // what was opened for it stands then
-            page::next_frame(move || own.jump(seq));
+            Rc::clone(&own).jump_when_shown(seq, PATIENCE);
         }
     });
     let (scrolled, latest, away) = (Rc::clone(&strip), Rc::clone(&strip), strip.away);
@@ -457,6 +462,25 @@ impl Strip {
         let first = seen.start;
         let wanted = rows.room_for(seen, f64::from(height * 3));
         (wanted != shown).then_some((wanted, first))
+    }
+
+    /// Lets go of the elements, whose listeners hold this: nothing would free either otherwise.
+    fn let_go(&self) {
+        for place in [&self.thread, &self.list, &self.before, &self.after] {
+            *place.borrow_mut() = None;
+        }
+    }
+
+    /// As [`jump`](Self::jump), once the thread is on the screen: before that nothing in it has a place.
+    fn jump_when_shown(self: Rc<Self>, seq: u32, pictures: u32) {
+        page::next_frame(move || {
+            let shown = |thread: &HtmlElement| thread.client_height() > 0;
+            if self.thread.borrow().as_ref().is_some_and(shown) || pictures == 0 {
+                self.jump(seq);
+            } else {
+                self.jump_when_shown(seq, pictures - 1);
+            }
+        });
     }
 
     /// The thread shows a message, which gets the focus.
