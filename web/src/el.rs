@@ -257,7 +257,8 @@ pub fn each_in_place<T: 'static>(
     key: impl Fn(&T) -> u64 + 'static,
     view: impl Fn(T) -> AnyView + 'static,
 ) {
-    let Some(owner) = Owner::current() else {
+    // one below the view's own: the effect is the view's, and what holds its owner would never let it end
+    let Some(owner) = Owner::current().map(|view| view.child()) else {
         return;
     };
     let mut shown: VecDeque<Row> = VecDeque::new();
