@@ -37,7 +37,7 @@ impl Budget {
 const BUDGETS: &[Budget] = &[
     // The aim is 320: not reached. 883 was measured (945 with what lets others mount it) with sessions' settings, tools, transfers, policies, counting, log,
     // replay and the whole app in it; this limit only keeps it from growing further.
-    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", limit: 975.0 },
+    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", limit: 985.0 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  limit: 20.0 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   limit: 30.0 },
     // The aim is 160: not reached either.
