@@ -75,7 +75,7 @@ test("a session of 5,000 messages opens at its end and types as a short one", { 
   await world.end();
 });
 
-for (const engine of ["chrome"]) {
+for (const engine of ["chrome", "firefox"]) {
   /// F93: however long a session is, the page holds a bounded number of its messages: scrolled by hand, walked with the
   /// keyboard, led to by a search. What is read keeps its place, the focus stays, and each message says which it is.
   test(`a long thread is scrolled, walked and searched in ${engine}`, { timeout: 400_000 }, async () => {

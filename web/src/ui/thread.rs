@@ -1,6 +1,7 @@
 //! The thread: messages and cards. However many there are, the page holds those that are seen and some on both sides
 //! ([`Rows`]); it follows the end, or keeps the place of who reads further up.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -24,7 +25,7 @@ use crate::view::thread::Entry;
 /// Pictures until every message in view has its height.
 const FRAMES: u32 = 5;
 
-/// Pictures that are waited for the screen with the thread.
+/// Pictures that are waited for a message to be in the page.
 const PATIENCE: u32 = 600;
 
 /// How near to the end the thread must be to follow it, in pixels.
@@ -38,6 +39,7 @@ pub fn thread() -> El {
         rows: kept(Rows::default()),
         shown: Signal::new(0..0),
         away: Signal::new(false),
+        going: Cell::new(false),
         thread: kept(None),
         list: kept(None),
         before: kept(None),
@@ -69,8 +71,9 @@ pub fn thread() -> El {
         let seq = state.jump.get();
         if seq > 0 {
             state.jump.set(0);
+            let own = Rc::clone(&own);
             // what was opened for it stands then
-            Rc::clone(&own).jump_when_shown(seq, PATIENCE);
+            page::next_frame(move || own.jump(seq));
         }
     });
     let (scrolled, latest, away) = (Rc::clone(&strip), Rc::clone(&strip), strip.away);
@@ -273,6 +276,8 @@ struct Strip {
     shown: Signal<Range<usize>>,
     /// Somebody reads further up.
     away: Signal<bool>,
+    /// A message was looked for, and is not reached yet.
+    going: Cell<bool>,
     thread: Place,
     list: Place,
     before: Place,
@@ -420,6 +425,10 @@ impl Strip {
 
     /// The thread was scrolled: rows come in before they are seen.
     fn scrolled(self: &Rc<Self>) {
+        // the place that is still seen is left for another
+        if self.going.get() {
+            return;
+        }
         let Some((shown, first)) = self.wanted() else {
             return;
         };
@@ -471,18 +480,6 @@ impl Strip {
         }
     }
 
-    /// As [`jump`](Self::jump), once the thread is on the screen: before that nothing in it has a place.
-    fn jump_when_shown(self: Rc<Self>, seq: u32, pictures: u32) {
-        page::next_frame(move || {
-            let shown = |thread: &HtmlElement| thread.client_height() > 0;
-            if self.thread.borrow().as_ref().is_some_and(shown) || pictures == 0 {
-                self.jump(seq);
-            } else {
-                self.jump_when_shown(seq, pictures - 1);
-            }
-        });
-    }
-
     /// The thread shows a message, which gets the focus.
     fn jump(self: &Rc<Self>, seq: u32) {
         let holds = |e: &Entry| matches!(e, Entry::Message(m) if (m.seq..=m.last).contains(&seq));
@@ -495,25 +492,31 @@ impl Strip {
             return;
         };
         self.away.set(true);
+        self.going.set(true);
         if !self.rows.borrow().shown().contains(&row) {
             self.redraw(None, |rows| rows.around(row));
         }
-        Rc::clone(self).go_to(key, FRAMES);
+        Rc::clone(self).go_to(key, FRAMES, PATIENCE);
     }
 
-    /// Goes to a row with each of the next pictures, as [`settle`](Self::settle) does; then it gets the focus.
-    fn go_to(self: Rc<Self>, key: u64, frames: u32) {
+    /// Goes to a row with each of the next pictures, as [`settle`](Self::settle) does; then it gets the focus. Its element may
+    /// be a while in coming, and the screen with the thread may not be shown yet.
+    fn go_to(self: Rc<Self>, key: u64, frames: u32, pictures: u32) {
         page::next_frame(move || {
-            let element = self.element(key);
-            if let (Some(element), Some(thread)) = (element, self.thread.borrow().as_ref()) {
-                thread.set_scroll_top(element.offset_top() - thread.client_height() / 4);
-                if frames == 1 {
+            let place = self.element(key).zip(self.thread.borrow().clone());
+            match place.filter(|(_, thread)| thread.client_height() > 0) {
+                Some((element, thread)) => {
+                    thread.set_scroll_top(element.offset_top() - thread.client_height() / 4);
+                    if frames > 1 {
+                        return self.go_to(key, frames - 1, pictures);
+                    }
                     let _ = element.focus();
                 }
+                None if pictures > 0 => return self.go_to(key, frames, pictures - 1),
+                None => {}
             }
-            if frames > 1 {
-                Rc::clone(&self).go_to(key, frames - 1);
-            }
+            self.going.set(false);
+            self.scrolled();
         });
     }
 
