@@ -126,6 +126,13 @@ pub struct AppState {
 }
 
 impl AppState {
+    /// The name of the open session's model, which is followed; empty without one.
+    pub fn model(self) -> String {
+        self.open
+            .with(|open| open.as_ref().map(|o| o.model.clone()))
+            .unwrap_or_default()
+    }
+
     /// A page with nothing open.
     pub fn new(settings: Settings) -> Self {
         let key = settings.key.clone();

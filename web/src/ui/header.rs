@@ -83,12 +83,7 @@ pub fn header() -> El {
 
 /// The model, and beside it what is known of it. A click opens the list.
 fn model(state: AppState) -> AnyView {
-    let chosen = derived(move || {
-        state
-            .open
-            .with(|o| o.as_ref().map(|o| o.model.clone()))
-            .unwrap_or_default()
-    });
+    let chosen = derived(move || state.model());
     let about = move || {
         state.models.with(|all| {
             all.iter()

@@ -96,37 +96,36 @@ static FIELDS: [Field; 4] = [
 
 /// What goes with the open session's model, folded.
 pub fn parameters(state: AppState) -> AnyView {
-    let model = move || {
-        let model = state.open.with(|o| o.as_ref().map(|o| o.model.clone()));
-        model.unwrap_or_default()
-    };
-    live_on(model, move |model| {
-        if model.is_empty() {
-            return nothing();
-        }
-        let own = state
-            .settings
-            .with_untracked(|s| s.models.get(model).cloned())
-            .unwrap_or_default();
-        el("details")
-            .class("editor")
-            .attr("id", "model-editor")
-            .flag("open", own != ModelSettings::default())
-            .child(
-                el("summary")
-                    .child(icon("chev"))
-                    .child(fill(T::OnlyFor, &[model])),
-            )
-            .child(el("p").class("sub").child(t(T::OnlyForHelp)))
-            .child(
-                el("div")
-                    .class("fields")
-                    .children(FIELDS.iter().map(|field| one(field, &own)))
-                    .child(stays(&own))
-                    .child(writers(state, &own)),
-            )
-            .view()
-    })
+    live_on(
+        move || state.model(),
+        move |model| {
+            if model.is_empty() {
+                return nothing();
+            }
+            let own = state
+                .settings
+                .with_untracked(|s| s.models.get(model).cloned())
+                .unwrap_or_default();
+            el("details")
+                .class("editor")
+                .attr("id", "model-editor")
+                .flag("open", own != ModelSettings::default())
+                .child(
+                    el("summary")
+                        .child(icon("chev"))
+                        .child(fill(T::OnlyFor, &[model])),
+                )
+                .child(el("p").class("sub").child(t(T::OnlyForHelp)))
+                .child(
+                    el("div")
+                        .class("fields")
+                        .children(FIELDS.iter().map(|field| one(field, &own)))
+                        .child(stays(&own))
+                        .child(writers(state, &own)),
+                )
+                .view()
+        },
+    )
 }
 
 fn one(field: &'static Field, own: &ModelSettings) -> El {

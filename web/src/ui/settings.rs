@@ -418,34 +418,33 @@ fn policies(state: AppState) -> El {
 
 /// Whether that policy goes with the session's model.
 fn for_model(state: AppState) -> AnyView {
-    let model = move || {
-        let model = state.open.with(|o| o.as_ref().map(|o| o.model.clone()));
-        model.unwrap_or_default()
-    };
-    live_on(model, move |model| {
-        if model.is_empty() {
-            return nothing();
-        }
-        let name = model.clone();
-        let on = move || {
-            state
-                .settings
-                .with(|s| s.model_policies.contains_key(&name))
-        };
-        el("label")
-            .class("tick-box")
-            .child(
-                el("input")
-                    .attr("type", "checkbox")
-                    .attr("id", "policy-for-model")
-                    .prop_flag_live("checked", on)
-                    .on("change", |event| {
-                        act::policy_for_model(ticked(&event).unwrap_or(false));
-                    }),
-            )
-            .child(fill(T::PolicyForModel, &[model]))
-            .view()
-    })
+    live_on(
+        move || state.model(),
+        move |model| {
+            if model.is_empty() {
+                return nothing();
+            }
+            let name = model.clone();
+            let on = move || {
+                state
+                    .settings
+                    .with(|s| s.model_policies.contains_key(&name))
+            };
+            el("label")
+                .class("tick-box")
+                .child(
+                    el("input")
+                        .attr("type", "checkbox")
+                        .attr("id", "policy-for-model")
+                        .prop_flag_live("checked", on)
+                        .on("change", |event| {
+                            act::policy_for_model(ticked(&event).unwrap_or(false));
+                        }),
+                )
+                .child(fill(T::PolicyForModel, &[model]))
+                .view()
+        },
+    )
 }
 
 /// The presets with what they are called and what they do.

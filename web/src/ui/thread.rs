@@ -39,7 +39,7 @@ pub fn thread() -> El {
         rows: kept(Rows::default()),
         shown: Signal::new(0..0),
         away: Signal::new(false),
-        going: Cell::new(false),
+        going: Cell::new(None),
         thread: kept(None),
         list: kept(None),
         before: kept(None),
@@ -276,8 +276,8 @@ struct Strip {
     shown: Signal<Range<usize>>,
     /// Somebody reads further up.
     away: Signal<bool>,
-    /// A message was looked for, and is not reached yet.
-    going: Cell<bool>,
+    /// The row that was looked for, until it is reached.
+    going: Cell<Option<u64>>,
     thread: Place,
     list: Place,
     before: Place,
@@ -289,6 +289,7 @@ impl Strip {
     fn changed(self: &Rc<Self>, keys: Vec<u64>, other: bool) {
         if other {
             self.away.set(false);
+            self.going.set(None);
         }
         let at_end = !self.away.get_untracked();
         self.redraw(None, move |rows| {
@@ -426,7 +427,7 @@ impl Strip {
     /// The thread was scrolled: rows come in before they are seen.
     fn scrolled(self: &Rc<Self>) {
         // the place that is still seen is left for another
-        if self.going.get() {
+        if self.going.get().is_some() {
             return;
         }
         let Some((shown, first)) = self.wanted() else {
@@ -492,7 +493,7 @@ impl Strip {
             return;
         };
         self.away.set(true);
-        self.going.set(true);
+        self.going.set(Some(key));
         if !self.rows.borrow().shown().contains(&row) {
             self.redraw(None, |rows| rows.around(row));
         }
@@ -503,6 +504,10 @@ impl Strip {
     /// be a while in coming, and the screen with the thread may not be shown yet.
     fn go_to(self: Rc<Self>, key: u64, frames: u32, pictures: u32) {
         page::next_frame(move || {
+            // another one is looked for now
+            if self.going.get() != Some(key) {
+                return;
+            }
             let place = self.element(key).zip(self.thread.borrow().clone());
             match place.filter(|(_, thread)| thread.client_height() > 0) {
                 Some((element, thread)) => {
@@ -515,7 +520,7 @@ impl Strip {
                 None if pictures > 0 => return self.go_to(key, frames, pictures - 1),
                 None => {}
             }
-            self.going.set(false);
+            self.going.set(None);
             self.scrolled();
         });
     }
