@@ -42,10 +42,6 @@ impl Choice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(
-    dead_code,
-    reason = "every way to run a step exists before its first user"
-)]
 enum When {
     Always,
     All,
@@ -53,7 +49,6 @@ enum When {
 }
 
 /// What a step does.
-#[allow(dead_code, reason = "as above")]
 enum Does {
     /// Starts programs, one after the other, until one fails.
     Run(fn(&Machine) -> Vec<Command>),
