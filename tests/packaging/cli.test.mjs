@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { startFake } from "../ollama/fake.mjs";
-import { install, remove } from "./consumer.mjs";
+import { install, remove, run } from "./consumer.mjs";
 
 let folder;
 before(() => { folder = install(); });
@@ -24,12 +24,24 @@ function file(name, content) {
   return name;
 }
 
+/** The policies that the module itself replays if none is named. */
+function everyPolicy() {
+  return run(folder, `
+    import { init, replay } from "palimpsest";
+    await init();
+    console.log(JSON.stringify(replay(${JSON.stringify(dialogue)}, { window: 8192 }).policies.map(({ policy }) => policy)));
+  `);
+}
+
 /** Runs the command; `input` goes to its standard input. */
-function palimpsest(args, input) {
-  const child = spawn(path.join(folder, "node_modules/.bin/palimpsest"), args, { cwd: folder, stdio: "pipe" });
+function palimpsest(args, input, { env = {}, stopAt } = {}) {
+  const child = spawn(path.join(folder, "node_modules/.bin/palimpsest"), args, { cwd: folder, stdio: "pipe", env: { ...process.env, NO_COLOR: "", FORCE_COLOR: "", ...env } });
   const got = { out: "", err: "" };
   child.stdout.on("data", (data) => { got.out += data; });
-  child.stderr.on("data", (data) => { got.err += data; });
+  child.stderr.on("data", (data) => {
+    got.err += data;
+    if (stopAt?.test(got.err) && !child.killed) child.kill("SIGINT");
+  });
   child.stdin.on("error", () => {});
   child.stdin.end(input);
   return new Promise((resolve) => child.once("close", (code) => resolve({ ...got, code })));
@@ -74,6 +86,19 @@ test("summaries come from a model where one is named", async () => {
   assert.equal(gone.out, "");
 });
 
+test("who is stopped has written nothing", async () => {
+  const fake = await startFake({ hostile: "hang" });
+  try {
+    const args = ["compact", file("long.json", history), "--window", "4096", "--max-tokens", "900", "--ollama", fake.url, "--model", "llama3.2:3b", "--state", "never.json", "--output", "never.out"];
+    const { code, out, err } = await palimpsest(args, undefined, { stopAt: /summary 1/ });
+    assert.deepEqual([code, out], [130, ""], err);
+    assert.match(err, /Stopped; nothing was written\.\n$/);
+    assert.ok(!fs.existsSync(path.join(folder, "never.json")) && !fs.existsSync(path.join(folder, "never.out")));
+  } finally {
+    await fake.close();
+  }
+});
+
 test("replay shows policies side by side", async () => {
   const shown = await palimpsest(["replay", file("long.json", history), "--policy", "balanced,watermark", "--window", "1024"]);
   assert.equal(shown.code, 0, shown.err);
@@ -83,10 +108,13 @@ test("replay shows policies side by side", async () => {
   assert.ok(lines[2].startsWith("balanced ") && lines[3].startsWith("watermark "));
   assert.match(shown.out, /balanced +[▁▂▃▄▅▆▇█]{60}\n/);
   assert.match(shown.out, /facts left +.*number/);
+  assert.equal(shown.err, "balanced: 1 of 2 …\nwatermark: 2 of 2 …\n", "what takes long tells how far it is");
   const { out, code } = await palimpsest(["replay", "-", "--policy", "balanced,checkpoints", "--window", "4096", "--json"], JSON.stringify([...history, ...history]));
   assert.equal(code, 0);
   const { messages, policies } = JSON.parse(out);
   assert.deepEqual([messages, policies.map((p) => p.policy)], [160, ["balanced", "checkpoints"]]);
+  const all = JSON.parse((await palimpsest(["replay", "-", "--json"], JSON.stringify(dialogue))).out).policies.map((p) => p.policy);
+  assert.deepEqual(all, everyPolicy(), "without names it is every one there is");
   for (const one of policies) {
     assert.equal(one.tokens.length, 160);
     assert.ok(one.compactions > 0 && one.modelCalls >= one.compactions && one.peak <= 4096, JSON.stringify({ ...one, tokens: 0 }));
@@ -106,6 +134,9 @@ test("inspect tells sizes and what is wrong, count counts", async () => {
   assert.equal(shown.code, 0, shown.err);
   assert.match(shown.out, /2 messages \(openai\), ≈ \d+ of 100 tokens/);
   assert.match(shown.out, /\[U+A+·+\]/);
+  const coloured = await palimpsest(["inspect", "two.json", "--window", "100"], undefined, { env: { FORCE_COLOR: "1" } });
+  assert.match(coloured.out, /\[\x1b\[34mU+\x1b\[0m\x1b\[32mA+\x1b\[0m\x1b\[90m·+\x1b\[0m\]/);
+  assert.equal((await palimpsest(["inspect", "two.json", "--window", "100"], undefined, { env: { FORCE_COLOR: "1", NO_COLOR: "1" } })).out, shown.out);
   const counted = await palimpsest(["count", "-", "--text", "--json"], "one two three");
   const { tokens, source } = JSON.parse(counted.out);
   assert.equal(source, "estimated");

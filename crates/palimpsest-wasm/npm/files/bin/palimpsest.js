@@ -29,7 +29,8 @@ const USAGE = `palimpsest <command> <file>         a file of messages, or - for 
   export     as Markdown to read
   version    of this package
 
-Ends with 0 when done, 1 when it failed or inspect found something wrong, 2 when the command was not understood, 3 when the conversation does not fit.`;
+Ends with 0 when done, 1 when it failed or inspect found something wrong, 2 when the command was not understood, 3 when the conversation does not fit,
+130 when it was stopped. Colours where a terminal shows them; NO_COLOR and FORCE_COLOR say otherwise.`;
 
 const OPTIONS = {
   window: { type: "string" }, reserve: { type: "string" }, "max-tokens": { type: "string" }, policy: { type: "string" },
@@ -38,8 +39,14 @@ const OPTIONS = {
   tokenizer: { type: "string" }, conversation: { type: "string" }, help: { type: "boolean", short: "h" },
 };
 
+/** What `replay` plays if nothing is said. */
+const POLICIES = ["balanced", "checkpoints", "watermark", "offload-compact", "auto-summarize"];
+
 /** A command that cannot be understood. */
 class Usage extends Error {}
+
+/** Somebody pressed Ctrl-C. */
+class Stopped extends Error {}
 
 const commands = { compact: shorten, inspect, count, replay: play, import: take, export: print };
 
@@ -126,7 +133,7 @@ function kept(file) {
 async function byModel(messages, options, values) {
   if (!values.model) throw new Usage("--ollama needs --model NAME.");
   const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort(new Error("Stopped; nothing was written.")));
+  process.once("SIGINT", () => stop.abort(new Stopped("Stopped; nothing was written.")));
   let done = 0;
   const summarize = async (job, signal) => {
     note(`summary ${(done += 1)}: part ${job.part} of ${job.parts}, at most ${job.targetTokens} tokens${job.attempt > 1 ? ", once more" : ""} …`);
@@ -165,9 +172,16 @@ async function play(values, file) {
   const { messages } = messagesOf(values, file);
   const options = { window: optional(values, "window") ?? 8192, model: values.model ?? "any" };
   if (values.reserve !== undefined) options.reserve = number(values.reserve, "reserve");
-  if (values.policy) options.policies = values.policy.split(",").map((name) => name.trim()).filter(Boolean);
   if (values.tokenizer) options.tokenizer = await tokenizer(values.tokenizer);
-  const found = replay(messages, options);
+  const names = values.policy ? values.policy.split(",").map((name) => name.trim()).filter(Boolean) : POLICIES;
+  const found = { messages: 0, said: 0, policies: [] };
+  for (const [i, name] of names.entries()) {
+    // a long conversation takes a while under each
+    if (names.length > 1) note(`${name}: ${i + 1} of ${names.length} …`);
+    const { policies, ...rest } = replay(messages, { ...options, policies: [name] });
+    Object.assign(found, rest);
+    found.policies.push(...policies);
+  }
   put(values, values.json ? toJson(found) : `${replayed(found, options.window, process.stdout).join("\n")}\n`);
 }
 
@@ -184,5 +198,5 @@ try {
 } catch (error) {
   if (error instanceof Usage) note(`${error.message}\n\n${USAGE}`);
   else note(error.code ? `${error.code}: ${error.message}` : error.message);
-  process.exitCode = error instanceof Usage ? 2 : error.code === "cannot_fit" ? 3 : 1;
+  process.exitCode = error instanceof Usage ? 2 : error instanceof Stopped ? 130 : error.code === "cannot_fit" ? 3 : 1;
 }

@@ -4,7 +4,8 @@ const WIDTH = 60;
 const COLOURS = { system: 33, developer: 33, user: 34, assistant: 32, tool: 35, layers: 36, free: 90 };
 const LETTERS = { system: "S", developer: "S", user: "U", assistant: "A", tool: "T", free: "·" };
 
-const inColour = (stream) => Boolean(stream.isTTY) && !process.env.NO_COLOR;
+const forced = ![undefined, "", "0", "false"].includes(process.env.FORCE_COLOR);
+const inColour = (stream) => !process.env.NO_COLOR && (forced || Boolean(stream.isTTY));
 const count = (n) => n.toLocaleString("en");
 
 function paint(text, name, stream) {
