@@ -7,7 +7,7 @@
 //! | `Clock`, `Ids`, `Timer`, `Notify` | [`HostClock`], [`HostIds`], [`HostTimer`], [`Tabs`]; together [`world`] |
 //!
 //! [`vocabulary`] brings the vocabulary of the user's own model from its server, by way of a worker and a cache.
-//! Besides: [`settings`] and the [`HeadNote`] in `localStorage`, and [`examine`], which does what the connection doctor
+//! Besides: [`settings`] and the [`HeadNote`] in `localStorage`, [`outline`], and [`examine`], which does what the connection doctor
 //! asks for. Everything goes through `globalThis`, never `window`: pages, workers and Node are all hosts, and what one
 //! of them lacks is an error value, not a panic.
 
@@ -23,6 +23,7 @@ mod indexed_db;
 mod local_store;
 mod lock;
 mod model;
+pub mod outline;
 pub mod settings;
 mod tabs;
 mod timer;

@@ -1,7 +1,8 @@
 //! The vocabulary of the model a person really runs: from their own Ollama, or from what was kept of it.
 //!
 //! A worker calls [`snapshot`]: the answer to `/api/show` is megabytes of JSON that the page never sees. What it posts to the
-//! page is small, and [`build`] makes the tables there in slices. Nothing is loaded from anywhere else.
+//! page is small, and [`build`] makes the tables there in slices. Where no worker is to be had the page calls both: what is read
+//! is read in slices, too. Nothing is loaded from anywhere else.
 
 mod cache;
 
@@ -59,7 +60,7 @@ impl From<Error> for NoVocabulary {
 /// The snapshot of a model's vocabulary: from the cache by the digest that the server names, else from its description,
 /// parsed in slices as it arrives. Dropping the future stops it.
 pub async fn snapshot(
-    transport: &impl Transport,
+    transport: &dyn Transport,
     model: &str,
     cache: Option<&SnapshotCache>,
 ) -> Result<Vec<u8>, NoVocabulary> {
@@ -109,7 +110,7 @@ pub async fn build(snapshot: &[u8]) -> Result<Vocabulary, Error> {
     Ok(loader.finish()?.without_snapshot())
 }
 
-async fn digest(transport: &impl Transport, model: &str) -> Result<Option<String>, ModelError> {
+async fn digest(transport: &dyn Transport, model: &str) -> Result<Option<String>, ModelError> {
     let answer = transport
         .send(catalog::list(Dialect::Ollama), Signal::never())
         .await?;

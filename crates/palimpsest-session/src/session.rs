@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::Promise;
+use palimpsest_browser::outline;
 use palimpsest_core::dialect;
 use palimpsest_core::goal::{Goal, GoalEdit};
-use palimpsest_core::message::Seq;
 use palimpsest_core::record::PinKind;
 use palimpsest_engine::ports::LanguageModel;
-use palimpsest_engine::session::{CompactOptions, Compacted, HistoryItem, IfOver, PromptParts};
+use palimpsest_engine::session::{CompactOptions, Compacted, IfOver, PromptParts};
 use palimpsest_engine::{Engine, Format};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -156,16 +156,7 @@ impl Session {
 
     /// What its head says.
     pub fn info(&self) -> String {
-        let session = self.now();
-        let head = session.head();
-        json!({
-            "id": session.id(), "title": head.title, "model": head.model, "window": head.window,
-            "policy": head.policy, "thinking": head.thinking, "mode": head.mode, "messages": head.messages,
-            "tokens": head.tokens, "revision": head.revision, "created": head.created, "updated": head.updated,
-            "continues": head.continues, "due": session.is_due(), "replying": session.is_replying(),
-            "compacting": session.is_compacting(),
-        })
-        .to_string()
+        outline::info(&self.now()).to_string()
     }
 
     /// Stores messages: their numbers. System lines before them become the system prompt.
@@ -206,7 +197,7 @@ impl Session {
     /// What was said on the current path: the last `limit` messages before `before`.
     pub fn history(&self, before: Option<u32>, limit: u32) -> Result<String, JsValue> {
         let items = self.now().history(before, limit as usize);
-        let items: Vec<Value> = items.iter().map(item).collect();
+        let items: Vec<Value> = items.iter().map(outline::item).collect();
         Ok(text(&items)?)
     }
 
@@ -414,18 +405,4 @@ impl Session {
 
 const fn if_over(show: bool) -> IfOver {
     if show { IfOver::Show } else { IfOver::Refuse }
-}
-
-fn item(item: &HistoryItem) -> Value {
-    let shown = match (item.covered_by, item.reduced) {
-        (Some(_), _) => json!("covered"),
-        (None, Some(kind)) => json!(kind),
-        (None, None) => json!("verbatim"),
-    };
-    let message = &item.message;
-    let seq: Seq = message.seq;
-    json!({
-        "seq": seq, "role": message.role, "parts": message.parts, "at": message.at, "tokens": item.tokens,
-        "shown": shown, "layer": item.covered_by, "branch": {"n": item.branch.0, "of": item.branch.1},
-    })
 }
