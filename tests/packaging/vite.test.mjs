@@ -5,7 +5,8 @@ import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { launch, open, result, serve } from "./browser.mjs";
+import { defaultModels, startFake } from "../ollama/fake.mjs";
+import { launch, open, POLICY, result, serve } from "./browser.mjs";
 import { copy, install, remove } from "./consumer.mjs";
 
 let folder;
@@ -44,6 +45,37 @@ test("production build", async () => {
     await check(server.url);
   } finally {
     await server.close();
+  }
+});
+
+/** B8: the mounted app is built along with its styles, its module and the worker that reads vocabularies, without anything to set. */
+test("the chat app in a build", async () => {
+  const place = path.join(folder, "mounted");
+  fs.mkdirSync(place);
+  fs.writeFileSync(path.join(place, "index.html"), '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>T</title><p id="result"></p><div id="chat"></div><script type="module" src="./main.js"></script></html>');
+  fs.writeFileSync(path.join(place, "main.js"), `
+    import { mount } from "palimpsest/ui";
+    const address = new URLSearchParams(location.search).get("server");
+    const settings = new Map([["palimpsest.settings", JSON.stringify({ address, language: "en" })]]);
+    const store = { getItem: (name) => settings.get(name) ?? null, setItem: (name, text) => void settings.set(name, text), removeItem: (name) => void settings.delete(name) };
+    const { engine } = await mount(document.getElementById("chat"), { settings: store });
+    document.getElementById("result").textContent = engine.info.messages + " messages, " + engine.budget().window + " tokens";
+  `);
+  execFileSync(vite(), ["build", "--logLevel", "error"], { cwd: place, stdio: "inherit" });
+  const fake = await startFake({ models: defaultModels().map((one) => ({ ...one, tokenizer: "bytes" })), counts: "bytes" });
+  const server = await serve(path.join(place, "dist"), { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`) });
+  try {
+    const { page, problems } = await open(chrome.browser, "about:blank");
+    let workers = 0;
+    page.on("workercreated", () => { workers += 1; });
+    await page.goto(`${server.url}/?server=${encodeURIComponent(fake.url)}`);
+    assert.equal(await result(page, /messages/), "0 messages, 8192 tokens");
+    const shown = () => fake.requests.filter((r) => r.path === "/api/show" && JSON.parse(r.body).verbose === true).length;
+    for (let n = 0; n < 200 && shown() === 0; n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
+    assert.deepEqual([shown(), workers, problems], [1, 1, []]);
+  } finally {
+    await server.close();
+    await fake.close();
   }
 });
 

@@ -7,7 +7,7 @@ import http from "node:http";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { startFake } from "../ollama/fake.mjs";
+import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { launch, POLICY, serve } from "./browser.mjs";
 import { copy, install, remove, run } from "./consumer.mjs";
 
@@ -45,11 +45,13 @@ async function watched(page) {
   return problems;
 }
 
-/** Waits until a function of the page gives something. */
-const until = (page, what, ...given) => page.waitForFunction(what, { timeout: 30_000 }, ...given);
+/** Waits until a function of the page gives something. Asks by the clock: a page in the background draws no pictures. */
+const until = (page, what, ...given) => page.waitForFunction(what, { timeout: 30_000, polling: 100 }, ...given);
 /** The text of the mounted app. */
 const says = (page, text) => until(page, (text) => document.querySelector("#palimpsest > div, #chat > div, #app > div")?.shadowRoot?.querySelector(".thread")?.textContent.includes(text), text);
 const FIELD = "body >>> #msg";
+/** The databases of a page beside the one of vocabularies, which is a cache: nothing that was said is in it. */
+const databases = (page) => page.evaluate(() => indexedDB.databases().then((all) => all.map(({ name }) => name).filter((name) => name !== "palimpsest-vocabularies")));
 
 async function say(page, text) {
   await page.waitForSelector(FIELD, { timeout: 60_000 });
@@ -175,7 +177,7 @@ test("a view in an editor", async () => {
     assert.ok(lines.includes("index.jsonl") && lines.length >= 2, lines.join());
     const said = lines.map((name) => fs.readFileSync(path.join(storageFolder, name), "utf8")).join("");
     assert.match(said, /How is the weather\?/);
-    assert.equal(await first.page.evaluate(() => indexedDB.databases().then((all) => all.length)), 0, "nothing is kept in the view");
+    assert.deepEqual(await databases(first.page), [], "nothing that was said is kept in the view");
 
     // a path that is no model server's is refused, and never asked for
     const asked = async (args) => {
@@ -280,6 +282,260 @@ test("a view has the editor's colours", async () => {
   }
 });
 
+/** A model server whose models tell a vocabulary of bytes, and which counts with it. */
+const telling = (replies) => startFake({ models: defaultModels().map((one) => ({ ...one, tokenizer: "bytes" })), counts: "bytes", replies });
+/** Requests for a whole vocabulary. */
+const vocabularies = (fake) => fake.requests.filter((r) => r.path === "/api/show" && r.method === "POST" && JSON.parse(r.body).verbose === true).length;
+/** Where the bar's numbers come from. */
+const source = (page, wanted) => until(page, (wanted) => document.querySelector("#palimpsest > div, #chat > div").shadowRoot.querySelector("#s-chat .budget")?.dataset.source === wanted, wanted);
+
+/** B8: a mounted app counts with the model's own vocabulary: read in a worker of the package's, by the page's own requests or the host's, on
+ * the page itself where its rules allow no worker, and on the next visit from the cache. */
+test("a mounted app counts exactly", async () => {
+  const words = ["Because of the oven.", "There it was.", "Yes, it is.", "No."];
+  const talk = async (page) => {
+    for (const [i, text] of ["Why is the bread black?", "Where was it?", "Really?"].entries()) {
+      await say(page, text);
+      await says(page, words[i]);
+    }
+    await source(page, "exact");
+  };
+  const visit = async (page, url, fake, begin) => {
+    let workers = 0;
+    page.on("workercreated", () => { workers += 1; });
+    await page.goto(url);
+    await begin(page, fake.url);
+    await talk(page);
+    assert.equal(vocabularies(fake), 1);
+    const made = workers;
+    await page.reload();
+    await begin(page, fake.url);
+    await source(page, "exact");
+    assert.equal(vocabularies(fake), 1, "the next visit takes it from the cache");
+    return made;
+  };
+  for (const [rules, workers] of [["worker-src 'self'", 1], ["worker-src 'none'", 0]]) {
+    const fake = await telling(words);
+    const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`).replace("worker-src 'self'", rules) });
+    const page = await chrome.browser.newPage();
+    try {
+      const problems = await watched(page);
+      const made = await visit(page, `${server.url}/mounted.html`, fake, mounted);
+      if (workers === 1) assert.deepEqual([made, problems], [1, []]);
+      else assert.ok(problems.every((one) => /worker/i.test(one)), problems.join("\n"));
+    } finally {
+      await page.close();
+      await server.close();
+      await fake.close();
+    }
+  }
+  // over messages: the host asks, the view's worker reads
+  const site = await views();
+  const fake = await telling(words);
+  const state = { palimpsest: { "palimpsest.settings": JSON.stringify({ titles: false, language: "en" }) } };
+  const own = await view(site, { storageFolder: path.join(folder, "counted"), ollamaUrl: fake.url }, { state });
+  try {
+    let workers = 0;
+    own.page.on("workercreated", () => { workers += 1; });
+    await talk(own.page);
+    assert.equal(vocabularies(fake), 1);
+    await own.page.reload();
+    await source(own.page, "exact");
+    assert.equal(vocabularies(fake), 1);
+    assert.ok(workers >= 1, `${workers} workers`);
+    assert.deepEqual(own.problems, []);
+    assert.deepEqual(await databases(own.page), []);
+  } finally {
+    own.served.dispose();
+    await own.page.close();
+    await fake.close();
+    await site.close();
+  }
+});
+
+/** S5: two views over one host's folder, of origins that cannot hear each other: the second reads along, is shown what the first writes, takes
+ * over, and then the first reads along. */
+test("two views on one storage", async () => {
+  const [site, beside] = [await views(), await views()];
+  const fake = await startFake({ replies: ["One.", "Two.", "Three."] });
+  const options = { storageFolder: path.join(folder, "shared"), ollamaUrl: fake.url };
+  const state = { palimpsest: { "palimpsest.settings": JSON.stringify({ titles: false, language: "en" }) } };
+  const said = (page, n) => until(page, (n) => document.querySelector("#palimpsest > div")?.shadowRoot?.querySelectorAll(".msg:not(.replying)").length === n, n);
+  const follows = (page, wanted) => until(page, (wanted) => {
+    const app = document.querySelector("#palimpsest > div")?.shadowRoot;
+    return app?.querySelector(".thread") != null && /another tab/.test(app.querySelector(".notice")?.textContent ?? "") === wanted;
+  }, wanted);
+  const first = await view(site, options, { state });
+  let second;
+  try {
+    await say(first.page, "Say one");
+    await says(first.page, "One.");
+    second = await view(beside, options, { state });
+    assert.notEqual(await first.page.evaluate(() => origin), await second.page.evaluate(() => origin));
+    await follows(second.page, true);
+    await said(second.page, 2);
+
+    await first.page.bringToFront();
+    await say(first.page, "Say two");
+    await says(first.page, "Two.");
+    await says(second.page, "Two.");
+    await said(second.page, 4);
+
+    await second.page.bringToFront();
+    await second.page.click("body >>> .notice .btn");
+    await follows(second.page, false);
+    await follows(first.page, true);
+    await say(second.page, "Say three");
+    await says(second.page, "Three.");
+    await says(first.page, "Three.");
+    await said(first.page, 6);
+    // a new session of one is in the other's list
+    const listed = (page, n) => until(page, (n) => document.querySelector("#palimpsest > div").shadowRoot.querySelectorAll(".side [data-session]").length === n, n);
+    await listed(first.page, 1);
+    second.served.command("newSession");
+    await listed(first.page, 2);
+    assert.equal(fake.requests.filter((r) => r.path === "/api/chat").length, 3, "who reads along asks nothing");
+    assert.deepEqual([first.problems, second.problems], [[], []]);
+    // what a view did itself it is not told of
+    const own = first.posted.filter((m) => m.changed !== undefined).map((m) => m.changed.epoch);
+    assert.ok(own.length > 0 && own.every((epoch) => epoch >= 1), JSON.stringify(own));
+  } finally {
+    for (const one of [first, second]) {
+      one?.served.dispose();
+      await one?.page.close();
+    }
+    await fake.close();
+    await site.close();
+    await beside.close();
+  }
+});
+
+/** What the page around the app decides is no setting of the app's: its fields say so, and the bytes shown are those of the host's storage. */
+test("settings that the host decides", async () => {
+  const site = await views();
+  const fake = await startFake({ replies: ["Good morning."] });
+  const storageFolder = path.join(folder, "decided");
+  const state = { palimpsest: { "palimpsest.settings": JSON.stringify({ titles: false, language: "en" }) } };
+  const own = await view(site, { storageFolder, ollamaUrl: fake.url }, { state });
+  const plain = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`) });
+  const page = await chrome.browser.newPage();
+  /** What the screens say: whether the address and the colours can be chosen, and the storage's figures. */
+  const look = (page) => page.evaluate(async () => {
+    const root = document.querySelector("#palimpsest > div, #chat > div").shadowRoot;
+    const go = async (hash, there) => {
+      root.querySelector(`[href="#${hash}"]`).click();
+      for (let n = 0; n < 100 && root.querySelector(there) === null; n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
+    };
+    await go("settings", "#address");
+    const address = root.querySelector("#address").disabled;
+    const said = root.querySelector(".addr").textContent.includes("page around this app asks");
+    [...root.querySelectorAll(".settings .tabs button")][2].click();
+    for (let n = 0; n < 100 && root.querySelector("[name=palette]") === null; n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
+    const colours = root.querySelectorAll("[name=theme], [name=contrast]").length;
+    const theirs = root.querySelector("#s-settings").textContent.includes("colours are those of the page");
+    await go("library", ".store .figures");
+    // the figures come a moment later
+    await new Promise((resolve) => { setTimeout(resolve, 500); });
+    return { address, said, colours, theirs, figures: [...root.querySelectorAll(".store .figures dt")].map((e) => e.textContent), used: root.querySelector(".store .figures dd").textContent };
+  });
+  try {
+    await say(own.page, "Hello");
+    await says(own.page, "Good morning.");
+    await until(own.page, () => !document.querySelector("#palimpsest > div").shadowRoot.querySelector(".replying"));
+    const { used, ...rest } = await look(own.page);
+    assert.deepEqual(rest, { address: true, said: true, colours: 0, theirs: true, figures: ["Used", "Last export"] });
+    const bytes = (await host.fileStorage(storageFolder).estimate()).used;
+    const onDisk = fs.readdirSync(storageFolder).reduce((sum, name) => sum + fs.statSync(path.join(storageFolder, name)).size, 0);
+    assert.equal(bytes, onDisk);
+    const shown = Number(/^([\d,]+) KB$/.exec(used)?.[1].replaceAll(",", ""));
+    assert.ok(shown > 0 && Math.abs(shown - bytes / 1000) <= 2, `${used} for ${bytes} bytes`);
+    assert.deepEqual(own.problems, []);
+
+    // where the page decides nothing, all of it can be chosen
+    await page.setViewport({ width: 1200, height: 900 });
+    await page.goto(`${plain.url}/mounted.html`);
+    await mounted(page, fake.url);
+    const { used: _, ...free } = await look(page);
+    assert.deepEqual(free, { address: false, said: false, colours: 5, theirs: false, figures: ["Used", "Eviction", "Last export"] });
+  } finally {
+    own.served.dispose();
+    await own.page.close();
+    await page.close();
+    await plain.close();
+    await fake.close();
+    await site.close();
+  }
+});
+
+/** P10, E2: what the page reads of the open session is what the person sees, and what it asks for is done there: a compaction with its card, its
+ * undoing, events. Mistakes have codes, and after the end there is nothing to be had. */
+test("the engine of a mounted app", async () => {
+  const reply = (n) => Array.from({ length: 45 }, (_, i) => `Oven ${100 * n + i} bakes at ${200 + i} degrees.`).join(" ");
+  const fake = await startFake({ replies: [1, 2, 3, 4].map(reply) });
+  const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`) });
+  const page = await chrome.browser.newPage();
+  await page.setViewport({ width: 1200, height: 900 });
+  try {
+    const problems = await watched(page);
+    await page.goto(`${server.url}/mounted.html`);
+    await page.evaluate((address) => localStorage.setItem("palimpsest.settings", JSON.stringify({ address, language: "en", titles: false, automatic: false, window: 4096, summary_model: "-" })), fake.url);
+    await mounted(page, fake.url);
+    const empty = await page.evaluate(async () => {
+      const { engine } = globalThis.app;
+      const code = (error) => `${error.name} ${error.code} ${error.retryable}`;
+      globalThis.heard = [];
+      engine.on("compressed", (event) => globalThis.heard.push(event.report.before > event.report.after));
+      const wrong = (() => { try { engine.on("compressed"); return "done"; } catch (error) { return code(error); } })();
+      const reason = await engine.compact({ signal: AbortSignal.abort("enough") }).catch((error) => error);
+      return [engine.info.messages, engine.history().length, await engine.compact().catch(code), await engine.undo().catch(code), wrong, reason];
+    });
+    assert.deepEqual(empty, [0, 0, "PalimpsestError nothing_to_compress false", "PalimpsestError nothing_to_undo false", "PalimpsestError invalid_options false", "enough"]);
+    for (const n of [1, 2, 3, 4]) {
+      await say(page, `Tell me about ovens of hall ${n}.`);
+      await says(page, `Oven ${100 * n + 44} bakes`);
+      await until(page, () => globalThis.app.engine.info.replying === false);
+    }
+    const got = await page.evaluate(async () => {
+      const { engine } = globalThis.app;
+      const { id, messages, window, replying } = engine.info;
+      const all = engine.history();
+      const [last] = engine.history({ limit: 1 });
+      const before = engine.budget();
+      const { revision, report } = await engine.compact({ focus: "ovens" });
+      const after = engine.budget();
+      const done = () => document.querySelector("#chat > div").shadowRoot.querySelectorAll(".thread .card.done").length;
+      for (let n = 0; n < 60 && done() === 0; n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
+      const cards = done();
+      const covered = engine.history().filter(({ shown, layer }) => shown === "covered" && layer !== null).length;
+      await engine.undo();
+      await new Promise((resolve) => { setTimeout(resolve, 0); });
+      return {
+        id: typeof id, messages, window, replying, all: all.map((m) => m.role), first: all[0].parts[0].text, last: last.seq === all.at(-1).seq,
+        report: report.after < report.before && report.after === after.used.tokens && after.used.tokens < before.used.tokens, revision: revision > 0, cards, covered,
+        undone: engine.budget().used.tokens === report.before && engine.history().every(({ shown }) => shown === "verbatim"), heard: globalThis.heard, limit: before.limit < window,
+      };
+    });
+    const { covered, ...rest } = got;
+    assert.deepEqual(rest, {
+      id: "string", messages: 8, window: 4096, replying: false, all: Array.from({ length: 4 }, () => ["user", "assistant"]).flat(), first: "Tell me about ovens of hall 1.", last: true,
+      report: true, revision: true, cards: 1, undone: true, heard: [true], limit: true,
+    });
+    assert.ok(covered >= 2 && covered < 8, `${covered} messages are covered`);
+    const gone = await page.evaluate(async () => {
+      const { engine } = globalThis.app;
+      globalThis.app.unmount();
+      const code = async (act) => { try { await act(); return "done"; } catch (error) { return error.code; } };
+      return [await code(() => engine.info), await code(() => engine.budget()), await code(() => engine.history()), await code(() => engine.compact()), await code(() => engine.undo()), await code(() => engine.on("*", () => {}))];
+    });
+    assert.deepEqual(gone, Array(6).fill("closed"));
+    assert.deepEqual(problems, []);
+  } finally {
+    await page.close();
+    await server.close();
+    await fake.close();
+  }
+});
+
 /** I10: the page of a view has a policy with one script, and what would break out of it is refused or written harmlessly. */
 test("the page of a view, and bad options", async () => {
   const site = await views();
@@ -375,6 +631,25 @@ test("messages between a view and its host", async () => {
   await second.hello();
   assert.deepEqual(released, [{ session: "four", epoch: 4 }]);
   await second.call("claim", { session: "abc" });
+  // another view of the same storage hears of it, and of what changes a head; who did it does not
+  const [there, here] = wire();
+  const neighbour = serveWire(here, services);
+  const third = new WireClient(there);
+  const heard = [[], []];
+  const ends = [second, third].map((one, i) => one.onChange((change) => heard[i].push(change)));
+  await third.hello();
+  const apply = (client, session, epoch, table) => client.call("apply", { lease: { session, epoch }, expect: null, ops: [{ op: "put", table, key: [session], value: "{}" }] });
+  await apply(second, "abc", 3, "partials");
+  await apply(second, "abc", 3, "heads");
+  await third.call("claim", { session: "abcde" });
+  await rest();
+  assert.deepEqual(heard, [[{ session: "abcde", epoch: 5 }], [{ session: "abc", epoch: 3 }]]);
+  neighbour.dispose();
+  ends[1]();
+  await apply(second, "abc", 3, "heads");
+  await rest();
+  assert.deepEqual(heard.map((all) => all.length), [1, 1]);
+  assert.deepEqual(await second.call("estimate", {}), null, "a storage that does not know");
   service.dispose();
   assert.deepEqual(released.at(-1), { session: "abc", epoch: 3 });
   // a host in place of the first one does not know the view, which says hello again by itself
@@ -726,7 +1001,7 @@ test("a frame of another origin", async () => {
     await page.keyboard.press("Enter");
     await says(frame, "From far away.");
     await until(page, () => /^2 messages kept here/.test(document.getElementById("result").textContent));
-    assert.equal(await frame.evaluate(() => indexedDB.databases().then((all) => all.length)), 0);
+    assert.deepEqual(await databases(frame), []);
     // what another window says to the frame is not heard: its own parent's origin counts
     const heard = await frame.evaluate(() => new Promise((resolve) => {
       const own = document.querySelector("#app > div").shadowRoot.querySelector(".thread").textContent;

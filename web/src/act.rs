@@ -20,6 +20,7 @@ mod begin;
 mod branch;
 mod compaction;
 mod figures;
+mod hosted;
 mod import;
 mod library;
 mod model;
@@ -39,6 +40,7 @@ pub use begin::{end, start};
 pub use branch::{flip, last_said, regenerate, resend, words};
 pub use compaction::{cancel_compaction, compact, read_layer, undo};
 pub use figures::{load_log, replay, save_log, save_request, save_system};
+pub use hosted::{asked, changed_elsewhere, told};
 pub use import::import;
 pub use library::{duplicate, erase, export_all, export_session, pin_session, search};
 pub use model::{
@@ -59,7 +61,7 @@ pub use storage::{measure_storage, persist};
 pub use talk::{attach, detach, drafted, retry, send, stop, unqueue};
 
 use begin::note_of;
-use compaction::{summariser, tend, undo_now, working};
+use compaction::{compact_now, summariser, tend, undo_now, working};
 use model::{give_model, usual_model};
 use page::toast;
 use reply::take_in;

@@ -16,6 +16,7 @@ use palimpsest_engine::event::Event;
 use serde::Deserialize;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use web_sys::{DragEvent, HtmlElement, KeyboardEvent};
 
 use crate::act;
@@ -65,6 +66,19 @@ extern "C" {
     /// The app cannot go on: a sentence and the details.
     #[wasm_bindgen(method)]
     fn crashed(this: &EmbedHost, text: &str, detail: &str);
+
+    /// A model's vocabulary, read in a worker: a promise of a snapshot's bytes, of the code of the reason why there are none,
+    /// or of nothing where no worker is to be had.
+    #[wasm_bindgen(method)]
+    fn vocabulary(this: &EmbedHost, address: &str, key: &str, model: &str) -> Promise;
+
+    /// The vocabulary that was asked for is not wanted any more.
+    #[wasm_bindgen(method)]
+    fn forget(this: &EmbedHost);
+
+    /// A promise of the bytes that the host's storage takes; of nothing if it does not say.
+    #[wasm_bindgen(method)]
+    fn used(this: &EmbedHost) -> Promise;
 }
 
 /// What the host brings itself.
@@ -130,6 +144,35 @@ pub fn transport() -> Option<HostTransport> {
         let given = mounted.options.transport;
         given.then(|| HostTransport::new(host.clone()))
     })?
+}
+
+/// Whether the host keeps the sessions.
+pub fn keeps() -> bool {
+    with(|mounted| mounted.options.storage).unwrap_or_default()
+}
+
+/// Whether the host asks the model server.
+pub fn asks() -> bool {
+    with(|mounted| mounted.options.transport).unwrap_or_default()
+}
+
+/// The bytes that the host's storage takes, if it says.
+pub async fn used() -> Option<f64> {
+    let answer = JsFuture::from(host()?.used()).await;
+    answer.ok()?.as_f64()
+}
+
+/// A model's vocabulary as `tokenizer` wants it; nothing where no worker is to be had.
+pub async fn vocabulary(address: &str, key: &str, model: &str) -> Option<JsValue> {
+    let answer = JsFuture::from(host()?.vocabulary(address, key, model)).await;
+    answer.ok().filter(|given| !given.is_null())
+}
+
+/// That is not wanted any more.
+pub fn forget_vocabulary() {
+    if let Some(host) = host() {
+        host.forget();
+    }
 }
 
 /// The colours and whether there is more contrast, where the host decides it.
@@ -271,6 +314,24 @@ pub fn pressed(event: &KeyboardEvent) {
 #[wasm_bindgen]
 pub fn dropped(event: &DragEvent) {
     app::dropped(event);
+}
+
+/// Somebody else has written a session of the host's storage; `taken`: it was ours to write until then.
+#[wasm_bindgen]
+pub fn changed(session: &str, taken: bool) {
+    act::changed_elsewhere(session, taken);
+}
+
+/// Something of the open session as JSON text: see [`act::told`].
+#[wasm_bindgen]
+pub fn look(what: &str, before: Option<u32>, limit: u32) -> Option<String> {
+    act::told(what, before, limit)
+}
+
+/// Does something with the open session: see [`act::asked`].
+#[wasm_bindgen]
+pub fn ask(what: String, given: String) -> Promise {
+    future_to_promise(async move { Ok(act::asked(&what, given).await.into()) })
 }
 
 /// The host's colours have changed.

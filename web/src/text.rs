@@ -401,6 +401,8 @@ texts! {
     TabAppearance: "Appearance" | "Aussehen",
     TabShortcuts: "Shortcuts" | "Tasten",
     ServerAddress: "Server address" | "Serveradresse",
+    HostAsks: "The page around this app asks the server, at an address of its own." | "Die Seite um diese App fragt den Server, an einer eigenen Adresse.",
+    HostColours: "The colours are those of the page around this app." | "Die Farben sind die der Seite um diese App.",
     ServerKind: "Kind of server" | "Art des Servers",
     KindOllama: "Ollama" | "Ollama",
     KindLlamaCpp: "llama.cpp" | "llama.cpp",

@@ -1,15 +1,17 @@
 //! The vocabulary of the open session's model: asked for and parsed in a worker of its own, which ends with it.
 //!
 //! The worker (`public/tokenizer.js`) runs this same module. It gets `[address, key, model]` and answers with the bytes of a
-//! snapshot, or with the code of the reason why there is none.
+//! snapshot, or with the code of the reason why there is none. In somebody else's page the worker is the package's
+//! (`npm/src/vocabulary-worker.ts`); where the page's rules allow none, the same is done here in slices.
 
 use std::cell::RefCell;
 
-use js_sys::{Array, Function, Object, Reflect, Uint8Array};
+use futures_util::future::{AbortHandle, abortable};
+use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
 use palimpsest_browser::vocabulary::{SnapshotCache, build, snapshot};
-use palimpsest_browser::{FetchTransport, Patience};
+use palimpsest_browser::{FetchTransport, HostTransport, Patience, Transport, TransportHost};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::spawn_local;
+use wasm_bindgen_futures::{future_to_promise, spawn_local};
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, Worker};
 
 use palimpsest_engine::Engine;
@@ -29,14 +31,28 @@ thread_local! {
 /// A vocabulary that was asked for.
 struct Job {
     wanted: (String, String),
-    worker: Option<Worker>,
-    _heard: Option<Closure<dyn FnMut(MessageEvent)>>,
+    _work: Work,
 }
 
-impl Drop for Job {
+/// Who reads it. Dropping it ends the reading.
+enum Work {
+    /// A worker of our own page's, and what hears it.
+    Ours {
+        worker: Worker,
+        _heard: Closure<dyn FnMut(MessageEvent)>,
+    },
+    /// The package whose guest we are, or we ourselves in its page.
+    Guests(AbortHandle),
+}
+
+impl Drop for Work {
     fn drop(&mut self) {
-        if let Some(worker) = &self.worker {
-            worker.terminate();
+        match self {
+            Self::Ours { worker, .. } => worker.terminate(),
+            Self::Guests(reading) => {
+                reading.abort();
+                embed::forget_vocabulary();
+            }
         }
     }
 }
@@ -46,12 +62,27 @@ impl Drop for Job {
 pub fn want(engine: &Engine, address: &str, key: &str, model: &str) {
     let wanted = (address.to_owned(), model.to_owned());
     let busy = JOB.with(|job| job.borrow().as_ref().is_some_and(|j| j.wanted == wanted));
-    // a mounted app has no script beside the page that a worker could begin with
-    if model.is_empty() || busy || embed::is_guest() {
+    if model.is_empty() || busy {
         return;
     }
-    JOB.with(|job| *job.borrow_mut() = None);
-    let Some(worker) = worker() else { return };
+    forget();
+    let work = if embed::is_guest() {
+        Some(as_guest(engine, address, key, model))
+    } else {
+        by_worker(engine, address, key, model)
+    };
+    if let Some(work) = work {
+        let job = Job {
+            wanted,
+            _work: work,
+        };
+        JOB.with(|known| *known.borrow_mut() = Some(job));
+    }
+}
+
+/// In our own page: by a worker, if there can be one.
+fn by_worker(engine: &Engine, address: &str, key: &str, model: &str) -> Option<Work> {
+    let worker = worker()?;
     let engine = engine.clone();
     let parcel: Array = [address, key, model]
         .into_iter()
@@ -67,33 +98,55 @@ pub fn want(engine: &Engine, address: &str, key: &str, model: &str) {
             return;
         }
         to.terminate();
-        if let Some(bytes) = data.dyn_ref::<Uint8Array>() {
-            spawn_local(take(engine.clone(), name.clone(), bytes.to_vec()));
-        } else if data
-            .as_string()
-            .is_some_and(|code| !code.starts_with("tokenizer_"))
-        {
-            // The server did not answer: it may be asked again.
-            JOB.with(|job| {
-                if let Some(job) = job.borrow_mut().as_mut() {
-                    job.wanted.0.clear();
-                }
-            });
-        }
+        spawn_local(told(engine.clone(), name.clone(), data));
     });
     worker.set_onmessage(Some(heard.as_ref().unchecked_ref()));
-    JOB.with(|job| {
-        *job.borrow_mut() = Some(Job {
-            wanted,
-            worker: Some(worker),
-            _heard: Some(heard),
-        });
+    Some(Work::Ours {
+        worker,
+        _heard: heard,
+    })
+}
+
+/// In somebody else's page: by the package's worker, else here, between other things.
+fn as_guest(engine: &Engine, address: &str, key: &str, model: &str) -> Work {
+    let engine = engine.clone();
+    let [address, key, model] = [address, key, model].map(str::to_owned);
+    let (reading, end) = abortable(async move {
+        let answer = match embed::vocabulary(&address, &key, &model).await {
+            Some(answer) => answer,
+            None => bring(embed::transport(), &address, &key, &model).await,
+        };
+        told(engine, model, answer).await;
     });
+    spawn_local(async move {
+        // what was given up is no news
+        let _ = reading.await;
+    });
+    Work::Guests(end)
 }
 
 /// Gives up what is on its way: another kind of server was chosen.
 pub fn forget() {
-    JOB.with(|job| *job.borrow_mut() = None);
+    // out of the cell first: ending it asks the host
+    let ended = JOB.with(|job| job.borrow_mut().take());
+    drop(ended);
+}
+
+/// What came of asking: a snapshot's bytes, or the code of the reason why there are none.
+async fn told(engine: Engine, model: String, answer: JsValue) {
+    if let Some(bytes) = answer.dyn_ref::<Uint8Array>() {
+        take(engine, model, bytes.to_vec()).await;
+    } else if answer
+        .as_string()
+        .is_some_and(|code| !code.starts_with("tokenizer_"))
+    {
+        // The server did not answer: it may be asked again.
+        JOB.with(|job| {
+            if let Some(job) = job.borrow_mut().as_mut() {
+                job.wanted.0.clear();
+            }
+        });
+    }
 }
 
 /// Builds the tables in slices and counts with them from then on.
@@ -169,10 +222,7 @@ pub fn serve() -> bool {
         let (address, key, model) = (text(0), text(1), text(2));
         let scope = own.clone();
         spawn_local(async move {
-            let answer = match fetch(&address, &key, &model).await {
-                Ok(bytes) => Uint8Array::from(bytes.as_slice()).into(),
-                Err(code) => JsValue::from(code),
-            };
+            let answer = bring(None, &address, &key, &model).await;
             let _ = scope.post_message(&answer);
         });
     });
@@ -182,13 +232,45 @@ pub fn serve() -> bool {
     true
 }
 
-async fn fetch(address: &str, key: &str, model: &str) -> Result<Vec<u8>, &'static str> {
-    let transport = FetchTransport::new(address)
-        .map_err(|error| error.code())?
-        .with_key(key)
-        .with_patience(Patience::SERVER);
+/// In a worker of the package's: a model's vocabulary as [`bring`] gives it, over the host's way to the server if it has one.
+#[wasm_bindgen]
+pub fn vocabulary(
+    host: Option<TransportHost>,
+    address: String,
+    key: String,
+    model: String,
+) -> Promise {
+    future_to_promise(async move {
+        let host = host.map(HostTransport::new);
+        Ok(bring(host, &address, &key, &model).await)
+    })
+}
+
+/// The bytes of a snapshot, or the code of the reason why there is none.
+async fn bring(host: Option<HostTransport>, address: &str, key: &str, model: &str) -> JsValue {
+    match fetch(host, address, key, model).await {
+        Ok(bytes) => Uint8Array::from(bytes.as_slice()).into(),
+        Err(code) => JsValue::from(code),
+    }
+}
+
+async fn fetch(
+    host: Option<HostTransport>,
+    address: &str,
+    key: &str,
+    model: &str,
+) -> Result<Vec<u8>, &'static str> {
+    let way: Box<dyn Transport> = match host {
+        Some(host) => Box::new(host),
+        None => Box::new(
+            FetchTransport::new(address)
+                .map_err(|error| error.code())?
+                .with_key(key)
+                .with_patience(Patience::SERVER),
+        ),
+    };
     let cache = SnapshotCache::open().await;
-    snapshot(&transport, model, cache.as_ref())
+    snapshot(&*way, model, cache.as_ref())
         .await
         .map_err(|error| error.code())
 }

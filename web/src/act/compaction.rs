@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
-use palimpsest_engine::ports::Signal;
-use palimpsest_engine::session::{CompactOptions, IfOver};
+use palimpsest_engine::ports::{Signal, StoreError};
+use palimpsest_engine::session::{CompactOptions, Compacted, IfOver};
 
 use super::{
     Back, back, failed, list, note, parameters, send_waiting, show_all, toast, with_engine,
@@ -67,23 +67,33 @@ pub(super) fn working(back: &Back, stage: crate::view::card::Stage, progress: Op
 /// Makes the window smaller because a person asked, with an eye on `focus`.
 pub fn compact(focus: String) {
     with_engine(|back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
-        if session.is_compacting() {
-            return;
-        }
-        let focus = Some(focus).filter(|f| !f.is_empty());
-        let options = CompactOptions {
-            focus,
-            manual: true,
-            ..summariser(&back)
-        };
-        back.manual.set(true);
-        run(&back, &session, options).await;
-        back.manual.set(false);
-        send_waiting(&back, &session);
+        // what became of it is on its card
+        let _ = compact_now(&back, focus).await;
     });
+}
+
+/// The same, with what became of it.
+pub(super) async fn compact_now(
+    back: &Rc<Back>,
+    focus: String,
+) -> Result<Option<Compacted>, EngineError> {
+    let Some(session) = back.writer() else {
+        return Err(StoreError::Busy.into());
+    };
+    if session.is_compacting() {
+        return Err(EngineError::Busy("a compaction"));
+    }
+    let focus = Some(focus).filter(|f| !f.is_empty());
+    let options = CompactOptions {
+        focus,
+        manual: true,
+        ..summariser(back)
+    };
+    back.manual.set(true);
+    let done = run(back, &session, options).await;
+    back.manual.set(false);
+    send_waiting(back, &session);
+    done
 }
 
 /// The automatic run after a reply, if it is due.
@@ -104,7 +114,8 @@ pub(super) async fn tend(back: &Rc<Back>, session: &Session) {
         manual: false,
         ..summariser(back)
     };
-    run(back, session, options).await;
+    // what became of it is on its card
+    let _ = run(back, session, options).await;
 }
 
 /// Who writes layers, as the settings say: a model, or nobody if none answers.
@@ -131,7 +142,11 @@ pub(super) fn summariser(back: &Back) -> CompactOptions {
     }
 }
 
-async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
+async fn run(
+    back: &Rc<Back>,
+    session: &Session,
+    options: CompactOptions,
+) -> Result<Option<Compacted>, EngineError> {
     let state = back.state;
     let began = back.world.clock.now();
     let (number, after) = next_card(session);
@@ -143,7 +158,8 @@ async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
     };
     if !back.shows(session) {
         // Its card is made from its story when it is opened again.
-        return list(back).await;
+        list(back).await;
+        return result;
     }
     state.activity.set(Activity::Quiet);
     let card = |state| Card {
@@ -151,7 +167,7 @@ async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
         at: began,
         state,
     };
-    match result {
+    match &result {
         Ok(Some(done)) => {
             state.say(fill(
                 T::StatusCompacted,
@@ -207,6 +223,7 @@ async fn run(back: &Rc<Back>, session: &Session, options: CompactOptions) {
     }
     show_all(back).await;
     list(back).await;
+    result
 }
 
 fn number_of(n: u32) -> String {

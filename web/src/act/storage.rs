@@ -4,10 +4,16 @@ use leptos::prelude::window;
 use wasm_bindgen_futures::JsFuture;
 
 use super::with_engine;
+use crate::embed;
 use crate::state::AppState;
 
 /// How much is stored, and whether the browser promised to keep it.
 pub(super) async fn measure(state: AppState) {
+    if embed::keeps() {
+        // what the browser stores for this page is not what the host keeps
+        let used = embed::used().await;
+        return state.storage.update(|s| s.used = used);
+    }
     let manager = window().navigator().storage();
     if let Ok(promise) = manager.estimate()
         && let Ok(estimate) = JsFuture::from(promise).await

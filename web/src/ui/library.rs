@@ -4,6 +4,7 @@ use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::el::{El, IntoChild, each, el, key_of, live_on, nothing};
+use crate::embed;
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{Shown, kept};
@@ -358,7 +359,8 @@ fn storage(state: AppState) -> El {
             el("dl")
                 .class("figures")
                 .child(figure(T::StorageUsed, used))
-                .child(figure(T::StorageEviction, eviction))
+                // a host's storage is not the browser's to clear
+                .child((!embed::keeps()).then(|| figure(T::StorageEviction, eviction)))
                 .child(figure(T::LastExport, exported)),
         )
         .child(

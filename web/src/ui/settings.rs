@@ -6,6 +6,7 @@ use web_sys::HtmlInputElement;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
+use crate::embed;
 use crate::icon::icon;
 use crate::page;
 use crate::settings::{Server, Settings, Theme, address_of, temperature_of};
@@ -136,6 +137,7 @@ fn connection(state: AppState) -> El {
                 .attr("type", "url")
                 .attr("spellcheck", "false")
                 .attr("autocomplete", "off")
+                .flag("disabled", embed::asks())
                 .prop_live("value", move || state.settings.with(|s| s.address.clone())),
         )
         .child(
@@ -152,8 +154,9 @@ fn connection(state: AppState) -> El {
                     t(text).to_owned()
                 }),
         )
+        .child(embed::asks().then(|| el("p").class("sub across").child(t(T::HostAsks))))
         .child(live_if(
-            move || kind() != Server::Ollama,
+            move || kind() != Server::Ollama && !embed::asks(),
             move || key(state).view(),
         ));
     el("section")
@@ -547,12 +550,10 @@ fn choice(
         }))
 }
 
-fn appearance(state: AppState) -> El {
-    let now = state.settings.get_untracked();
+/// Light or dark, and how much contrast: a page around a mounted app may decide that.
+fn colours(now: &Settings) -> El {
     let own = |text: T| t(text).to_owned();
-    el("section")
-        .attr("aria-labelledby", "h-look")
-        .child(el("h2").attr("id", "h-look").child(t(T::TabAppearance)))
+    el("div")
         .child(choice(
             T::Theme,
             "theme",
@@ -582,6 +583,19 @@ fn appearance(state: AppState) -> El {
                 act::change(move |s| s.contrast = more);
             },
         ))
+}
+
+fn appearance(state: AppState) -> El {
+    let now = state.settings.get_untracked();
+    let own = |text: T| t(text).to_owned();
+    el("section")
+        .attr("aria-labelledby", "h-look")
+        .child(el("h2").attr("id", "h-look").child(t(T::TabAppearance)))
+        .child(if embed::theme().is_some() {
+            el("p").class("sub").child(t(T::HostColours)).into_child()
+        } else {
+            colours(&now).into_child()
+        })
         .child(choice(
             T::Palette,
             "palette",

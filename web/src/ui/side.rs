@@ -6,6 +6,7 @@ use web_sys::HtmlInputElement;
 
 use crate::act;
 use crate::el::{El, each, el, key_of, live_on, nothing};
+use crate::embed;
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{Signal, derived};
@@ -224,10 +225,12 @@ fn foot(state: AppState) -> El {
         .attr("aria-label", t(T::SwitchTheme))
         .child(icon("sun"))
         .click(act::switch_theme);
-    el("div")
-        .class("foot")
-        .child(screens)
-        .child(el("p").class("line").child(used).child(theme))
+    el("div").class("foot").child(screens).child(
+        el("p")
+            .class("line")
+            .child(used)
+            .child(embed::theme().is_none().then_some(theme)),
+    )
 }
 
 /// The bar of screens at the foot of a narrow page.

@@ -60,6 +60,7 @@ export type {
 } from "./session.js";
 export type {
   StorageAdapter,
+  StorageChange,
   StorageKey,
   StorageLease,
   StorageOp,

@@ -336,6 +336,14 @@ class Files implements FileStorage {
     });
   }
 
+  estimate(): Promise<{ used: number }> {
+    return this.#alone(async () => {
+      let used = 0;
+      for (const name of await readdir(this.#folder)) used += await stat(join(this.#folder, name)).then(({ size }) => size, () => 0);
+      return { used };
+    });
+  }
+
   close(): Promise<void> {
     return this.#alone(async () => {
       for (const session of this.#held.keys()) await rm(this.#lockPath(session), { force: true });

@@ -2,9 +2,10 @@
 
 import { SessionHost } from "./session-host.js";
 import type { SessionEvent } from "./session.js";
-import type { StorageAdapter } from "./storage.js";
+import type { StorageAdapter, StorageChange, StorageLease } from "./storage.js";
 import { exchange, type Exchange, type Transport } from "./transport.js";
 import type { HostActions, SettingsStore } from "./view.js";
+import { readVocabulary, type Reading } from "./vocabulary.js";
 
 /** What a mounted app is told by the one who mounted it. */
 export interface MountHostOptions {
@@ -13,6 +14,8 @@ export interface MountHostOptions {
   settings: SettingsStore | undefined;
   actions: HostActions;
   onEvent: ((event: SessionEvent) => void) | undefined;
+  /** The app's module, compiled, if it could be. */
+  code: WebAssembly.Module | undefined;
 }
 
 /** The host of a mounted app. */
@@ -27,11 +30,57 @@ export class MountHost extends SessionHost {
   readonly #options: MountHostOptions;
   /** Where there is no place for settings they last as long as the app. */
   readonly #entries = new Map<string, string>();
+  /** The sessions that the app writes, with their epochs. */
+  readonly #held = new Map<string, number>();
+  #reading: Reading | undefined;
 
   constructor(options: MountHostOptions) {
     super(undefined, options.storage);
     this.#options = options;
     if (options.onEvent !== undefined) this.listen("*", options.onEvent);
+  }
+
+  override async store(call: "claim" | "read" | "apply" | "release", given: string): Promise<string> {
+    if (call !== "claim" && call !== "release") return super.store(call, given);
+    const { session, epoch } = JSON.parse(given) as StorageLease;
+    // until the answer is there, a claim that the storage tells of may be this one
+    if (call === "claim" || this.#held.get(session) === epoch) this.#held.delete(session);
+    const answer = await super.store(call, given);
+    if (call === "claim") {
+      const { Ok } = JSON.parse(answer) as { Ok?: { epoch?: unknown } };
+      if (typeof Ok?.epoch === "number") this.#held.set(session, Ok.epoch);
+    }
+    return answer;
+  }
+
+  /** Whose a change is that the storage tells of: our own, somebody else's, or of one who took a session from us. */
+  whose({ session, epoch }: StorageChange): "ours" | "theirs" | "taken" {
+    const own = this.#held.get(session);
+    if (own === undefined || epoch < own) return "theirs";
+    if (epoch === own) return "ours";
+    this.#held.delete(session);
+    return "taken";
+  }
+
+  async used(): Promise<number | undefined> {
+    try {
+      return (await this.#options.storage?.estimate?.())?.used;
+    } catch {
+      return undefined;
+    }
+  }
+
+  vocabulary(address: string, key: string, model: string): Promise<Uint8Array | string | null> {
+    this.forget();
+    const { code, transport } = this.#options;
+    if (code === undefined) return Promise.resolve(null);
+    this.#reading = readVocabulary({ code, address, key, model }, transport);
+    return this.#reading.answer;
+  }
+
+  forget(): void {
+    this.#reading?.stop();
+    this.#reading = undefined;
   }
 
   get(name: string): string | undefined {

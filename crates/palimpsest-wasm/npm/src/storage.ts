@@ -67,8 +67,15 @@ export interface StorageWrite {
   durability: "strict" | "relaxed";
 }
 
+/** A change of a session that somebody else has made. */
+export interface StorageChange {
+  session: string;
+  /** The epoch of who made it: higher than that of who held the session before, if it was taken over. */
+  epoch: number;
+}
+
 /**
- * A storage of your own: three calls, and a fourth that may be left out. Only `heads` change; everything else is added
+ * A storage of your own: three calls, and others that may be left out. Only `heads` change; everything else is added
  * once. A session's head is the row `[session]` of `heads`; its value is an object with the numbers `epoch` and
  * `version`.
  *
@@ -90,4 +97,11 @@ export interface StorageAdapter {
   apply(write: StorageWrite): Promise<unknown>;
   /** The session is not written any more. */
   release?(lease: StorageLease): Promise<unknown>;
+  /**
+   * Tells of sessions that were written or claimed by others who use the same storage; one's own changes may be among them. A
+   * mounted app then shows what they wrote, and reads along where it had written. @returns what ends it.
+   */
+  watch?(heard: (change: StorageChange) => void): () => void;
+  /** How many bytes it takes, to be shown; `null` if that is not known. */
+  estimate?(): Promise<{ used: number } | null>;
 }

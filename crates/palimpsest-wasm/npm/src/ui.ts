@@ -6,6 +6,7 @@ import start, * as exports from "./ui/palimpsest_web.js";
 import symbols from "./ui/sprite.js";
 import { PalimpsestError } from "./errors.js";
 import { MountHost } from "./mount-host.js";
+import { mountedEngine, type MountedEngine } from "./mounted-engine.js";
 import { check } from "./options.js";
 import { instance, open, type WasmSource } from "./runtime.js";
 import type { SessionEvent } from "./session.js";
@@ -14,9 +15,10 @@ import type { Transport } from "./transport.js";
 import type { HostActions, SettingsStore } from "./view.js";
 
 export { PalimpsestError, type ErrorCode, type UiErrorCode } from "./errors.js";
+export type { MountedEngine } from "./mounted-engine.js";
 export type { WasmSource } from "./runtime.js";
-export type { SessionEvent, SessionEvents } from "./session.js";
-export type { StorageAdapter } from "./storage.js";
+export type { Compaction, HistoryItem, SessionBudget, SessionEvent, SessionEvents, SessionInfo } from "./session.js";
+export type { StorageAdapter, StorageChange } from "./storage.js";
 export type { Transport, TransportRequest } from "./transport.js";
 export { vscodeActions, vscodeSettings, vscodeStorage, vscodeTransport, type HostActions, type SettingsStore, type VsCodeApi } from "./view.js";
 export { framePort, parentPort, type WirePort } from "./wire.js";
@@ -51,6 +53,8 @@ export interface MountOptions {
 
 /** The app in your page. After `unmount` only that may be called again. */
 export interface Mounted {
+  /** The open session: to read it, to make its window smaller, to listen. */
+  readonly engine: MountedEngine;
   /** Takes the app away: its elements, its listeners, its hold on the session. What was said is stored. */
   unmount(): void;
   /** The model of the open session, and of new ones. */
@@ -83,6 +87,9 @@ const module = /* @__PURE__ */ instance(
   "mount()",
   'Give the right one as `wasm`. In Vite, set optimizeDeps: { exclude: ["palimpsest"] }, or import wasm from "palimpsest/ui.wasm?url".',
 );
+
+/** The module, compiled: a worker that reads vocabularies runs it, too. */
+let code: WebAssembly.Module | undefined;
 
 /** There is one app in a document: it has one keyboard, one set of identifiers, one open session. */
 let taken = false;
@@ -118,13 +125,20 @@ export async function mount(el: HTMLElement, options: MountOptions = {}): Promis
   const place = frame(el, options);
   try {
     const wasm = options.wasm ?? new URL("./ui/palimpsest_web_bg.wasm", import.meta.url);
-    await Promise.all([module.load(() => open(wasm)), place.styled]);
+    await Promise.all([module.load(() => compiled(wasm)), place.styled]);
     return await begin(place, options);
   } catch (error) {
     place.outer.remove();
     taken = false;
     throw error;
   }
+}
+
+async function compiled(wasm: WasmSource): Promise<BufferSource | WebAssembly.Module> {
+  const from = await open(wasm);
+  // what is no module, or may not be compiled here, is told of by who starts it
+  code = from instanceof WebAssembly.Module ? from : await WebAssembly.compile(from).catch(() => undefined);
+  return code ?? from;
 }
 
 function refuse(el: unknown, options: MountOptions): void {
@@ -205,7 +219,7 @@ function sprite(): SVGElement {
 
 async function begin({ outer, frame, root }: Place, options: MountOptions): Promise<Mounted> {
   const { storage, transport, settings, host: actions = {}, onEvent } = options;
-  const host = new MountHost({ storage, transport, settings, actions, onEvent });
+  const host = new MountHost({ storage, transport, settings, actions, onEvent, code });
   const given = (): string => JSON.stringify({
     storage: storage !== undefined,
     transport: transport !== undefined,
@@ -214,6 +228,7 @@ async function begin({ outer, frame, root }: Place, options: MountOptions): Prom
   });
   const use = <T>(name: string, act: (app: typeof exports) => T): T => module.call(name, act);
   const ends: (() => void)[] = [];
+  let live = true;
   const hear = <K extends keyof HTMLElementEventMap>(type: K, heard: (event: HTMLElementEventMap[K]) => void, capture = false): void => {
     frame.addEventListener(type, heard, capture);
     ends.push(() => frame.removeEventListener(type, heard, capture));
@@ -234,6 +249,13 @@ async function begin({ outer, frame, root }: Place, options: MountOptions): Prom
     watching.observe(document.body, { attributes: true, attributeFilter: ["class"] });
     ends.push(() => watching.disconnect());
   }
+
+  const unwatch = storage?.watch?.((change) => {
+    const whose = host.whose(change);
+    // never while the module runs: who tells may be in one of its calls
+    if (whose !== "ours") queueMicrotask(() => live && !module.crashed && use("watch()", (app) => app.changed(change.session, whose === "taken")));
+  });
+  if (unwatch !== undefined) ends.push(unwatch);
 
   host.onCrash = (text, detail) => {
     const note = document.createElement("div");
@@ -262,7 +284,6 @@ async function begin({ outer, frame, root }: Place, options: MountOptions): Prom
     clear();
     void stand();
   };
-  let live = true;
   const end = (): void => {
     if (!live) return;
     live = false;
@@ -279,11 +300,12 @@ async function begin({ outer, frame, root }: Place, options: MountOptions): Prom
     throw error;
   }
   if (settings !== undefined) takePlace(host, root);
-  const act = (name: string, then: (app: typeof exports) => void): void => {
+  const act = <T>(name: string, then: (app: typeof exports) => T): T => {
     if (!live) throw new PalimpsestError("closed", `${name} was called after unmount().`);
-    use(name, then);
+    return use(name, then);
   };
   return {
+    engine: mountedEngine(host, act),
     unmount: end,
     setModel: (name) => act("setModel()", (app) => app.model(String(name))),
     focus: () => act("focus()", (app) => app.focus()),

@@ -79,6 +79,8 @@ export function vscodeStorage(vs: VsCodeApi | WirePort): StorageAdapter {
     read: (query) => client.call("read", query) as ReturnType<StorageAdapter["read"]>,
     apply: (write) => client.call("apply", write),
     release: (lease) => client.call("release", lease),
+    watch: (heard) => client.onChange(heard),
+    estimate: () => client.call("estimate", {}) as Promise<{ used: number } | null>,
   };
 }
 

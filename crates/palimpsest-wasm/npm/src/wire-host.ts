@@ -1,7 +1,7 @@
 // The other side of `wire.ts`: serves one view. What comes from there is not trusted: every call is checked, and only the
 // paths of a model server that an app needs are asked for.
 
-import type { StorageAdapter, StorageLease } from "./storage.js";
+import type { StorageAdapter, StorageChange, StorageLease, StorageOp, StorageTable, StorageWrite } from "./storage.js";
 import { CREDIT, crossing, ours, VERSION, type WireMessage, type WirePort } from "./wire.js";
 
 /** What is asked of a model server. */
@@ -71,7 +71,24 @@ interface Running {
   wake: () => void;
 }
 
-/** Serves the view behind `port` until it is disposed of. */
+/** Who hears of changes of a storage that does not tell of them itself: the views that are served with it. */
+const watching = new WeakMap<StorageAdapter, Set<(change: StorageChange) => void>>();
+
+function watch(storage: StorageAdapter, heard: (change: StorageChange) => void): () => void {
+  if (storage.watch !== undefined) return storage.watch(heard);
+  const all = watching.get(storage) ?? new Set();
+  watching.set(storage, all);
+  all.add(heard);
+  return () => void all.delete(heard);
+}
+
+/** Tells the other views of a storage what one of them has done. */
+function tell(storage: StorageAdapter, { session, epoch }: StorageChange): void {
+  if (storage.watch !== undefined) return;
+  for (const heard of [...(watching.get(storage) ?? [])]) heard({ session, epoch });
+}
+
+/** Serves the view behind `port` until it is disposed of. Views with the same storage hear of each other's changes. */
 export function serveWire(port: WirePort, services: WireServices): WireService {
   let client: string | undefined;
   let disposed = false;
@@ -109,12 +126,21 @@ export function serveWire(port: WirePort, services: WireServices): WireService {
         // the view may be gone by now: nobody else would ever give this back
         if (disposed || own !== client) await services.storage.release?.(lease);
         else leases.set(session, lease);
+        // who had it before may not write it any more
+        tell(services.storage, lease);
         return { epoch };
       }
       case "read":
         return services.storage.read(query(given) as never);
-      case "apply":
-        return services.storage.apply(write(given) as never);
+      case "apply": {
+        const asked = write(given);
+        const done = await services.storage.apply(asked);
+        // what changes nothing of a session's head is a draft, which nobody else shows
+        if (asked.ops.some(({ table }) => table === "heads")) tell(services.storage, asked.lease);
+        return done;
+      }
+      case "estimate":
+        return services.storage.estimate?.();
       case "release": {
         const lease = { session: text(given["session"]), epoch: whole(given["epoch"]) };
         if (leases.get(lease.session)?.epoch === lease.epoch) leases.delete(lease.session);
@@ -215,12 +241,17 @@ export function serveWire(port: WirePort, services: WireServices): WireService {
     const own = ours(message);
     if (own !== undefined) heard(own);
   });
+  const unwatch = watch(services.storage, ({ session, epoch }) => {
+    // a view knows what it has done itself
+    if (client !== undefined && leases.get(session)?.epoch !== epoch) post({ changed: { session, epoch } });
+  });
   return {
     command: (name) => post({ do: name }),
     dispose: () => {
       if (disposed) return;
       disposed = true;
       stop();
+      unwatch();
       letGo();
     },
   };
@@ -255,10 +286,10 @@ function whole(value: unknown): number {
   return value;
 }
 
-function table(value: unknown): string {
+function table(value: unknown): StorageTable {
   const name = text(value);
   if (!TABLES.has(name)) throw refused(`there is no table "${name}"`);
-  return name;
+  return name as StorageTable;
 }
 
 function key(value: unknown): (string | number)[] {
@@ -282,11 +313,11 @@ function query(given: Record<string, unknown>): object {
   };
 }
 
-function write(given: Record<string, unknown>): object {
+function write(given: Record<string, unknown>): StorageWrite {
   const { session, epoch } = object(given["lease"]);
   const expect = given["expect"] === null || given["expect"] === undefined ? null : object(given["expect"])["version"];
   if (!Array.isArray(given["ops"])) throw refused("expected operations");
-  const ops = given["ops"].map((one: unknown) => {
+  const ops = given["ops"].map((one: unknown): StorageOp => {
     const op = object(one);
     switch (op["op"]) {
       case "add":

@@ -7,11 +7,13 @@
 //   host → app   { id, ok } | { id, err: { code, message, … } }
 //                { id, seq, chunk } …, { id, end: true }
 //                { do }                something that the host's own menu asks for
+//                { changed }           a session that another view of the same storage has written or taken over
 //
 // Every message also has `p: "palimpsest"` and `v: 1`. Identifiers begin with a name that the app makes up when it begins, so
 // that an answer to a view that is gone is never taken for one to the view that came after it.
 
 import { PalimpsestError } from "./errors.js";
+import type { StorageChange } from "./storage.js";
 
 /** The version of the protocol. */
 export const VERSION = 1;
@@ -57,6 +59,7 @@ export interface WireMessage {
   ack?: number;
   cancel?: boolean;
   do?: string;
+  changed?: StorageChange;
   client?: string;
 }
 
@@ -94,6 +97,7 @@ export class WireClient {
   readonly #calls = new Map<string, Call>();
   readonly #streams = new Map<string, Stream>();
   readonly #commands = new Set<(command: string) => void>();
+  readonly #changes = new Set<(change: StorageChange) => void>();
   #last = 0;
   #welcome: Promise<Welcome> | undefined;
 
@@ -166,6 +170,12 @@ export class WireClient {
     return () => void this.#commands.delete(heard);
   }
 
+  /** Hears of sessions that other views have changed; what comes back ends it. */
+  onChange(heard: (change: StorageChange) => void): () => void {
+    this.#changes.add(heard);
+    return () => void this.#changes.delete(heard);
+  }
+
   #greet(): Promise<Welcome> {
     const answer = this.#ask("hello", { versions: [VERSION] });
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -197,7 +207,11 @@ export class WireClient {
       for (const heard of [...this.#commands]) heard(message.do);
       return;
     }
-    const { id } = message;
+    const { id, changed } = message;
+    if (typeof changed?.session === "string" && typeof changed.epoch === "number") {
+      for (const heard of [...this.#changes]) heard(changed);
+      return;
+    }
     if (id === undefined) return;
     const call = this.#calls.get(id);
     if (call !== undefined) {
