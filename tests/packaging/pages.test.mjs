@@ -1,9 +1,11 @@
 // The pages of www/ in real browsers, under a strict policy, and the conformance cases there.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { launch, open, POLICY, result, serve } from "./browser.mjs";
 import { copy, install, remove, root } from "./consumer.mjs";
 
@@ -190,3 +192,92 @@ for (const name of ["chrome", "firefox"]) {
     }
   });
 }
+
+/** What the guide's blocks print, by something that only one of them has in it. Those that need another program are run elsewhere. */
+const GUIDE = [
+  ["const fitting = compact(history", /^2 false$/],
+  ["({ messages, state } = compact", /^3$/],
+  ['store: "indexeddb"', /\n\d+ \d+$/],
+  ['code === "model_missing"', /^Hello there\.$/],
+  ["fromOllamaShow", /^17 \{"tokens":\d+,"source":"estimated","bound":\d+\}$/],
+  ['setTokenizer("server")', /^\{"tokens":\d+,"source":"\w+","bound":\d+\}$/],
+  ["/my/backend", /^Heard: Hello$/],
+  ["completeJob", /^$/],
+  ["onToolCall", /^Take one: rain in Oslo\.$/],
+  ["declare const mine: StorageAdapter", /^0$/],
+  ["// page.ts", /"messages":\[\{"role":"user","content":"Hello"\}\]/],
+  ["const app = await mount", /^(\S+\n)*\S*$/],
+  ["const { engine } = await mount", /^2 2 \w+\nnothing_to_compress$/],
+  ["const transport: Transport", /^$/],
+  ["replay(messages", /^balanced \d+ \d+ \d+\nwatermark \d+ \d+ \d+\nshort memory \d+ \d+ \d+$/],
+];
+
+/** The guide is tried as it is written: every block that a page can run does there what it says, against a model server. */
+test("the guide", async () => {
+  const place = path.join(folder, "plain/guide");
+  fs.mkdirSync(place, { recursive: true });
+  const text = fs.readFileSync(path.join(root, "docs/guide.md"), "utf8");
+  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code).filter((code) => !/from "(ai|@langchain\/.*|palimpsest\/vscode-host)"/.test(code));
+  for (const [i, code] of blocks.entries()) fs.writeFileSync(path.join(place, code.includes("// worker.ts") ? "worker.ts" : `${i}.ts`), code);
+  const sources = fs.readdirSync(place).map((name) => path.join(place, name));
+  spawnSync(process.execPath, [path.join(root, "tests/node_modules/typescript/bin/tsc"), "--noCheck", "--target", "ES2022", "--module", "ESNext", "--moduleResolution", "Bundler", "--outDir", place, ...sources]);
+  const entry = { "": "index.js", "/ui": "ui.js" };
+  for (const name of fs.readdirSync(place).filter((one) => one.endsWith(".js"))) {
+    const file = path.join(place, name);
+    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(/from "palimpsest(\/ui)?"/g, (_, ui = "") => `from "../palimpsest/dist/${entry[ui]}"`));
+  }
+  fs.copyFileSync(path.join(root, "crates/palimpsest-browser/testing/storage.js"), path.join(place, "storage.js"));
+  fs.writeFileSync(path.join(place, "chat.html"), '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>T</title><div id="chat"></div></html>');
+
+  const replies = ({ tools = [], messages }) => {
+    const told = messages.find((m) => m.role === "tool");
+    if (tools.length === 0) return "Hello there.";
+    if (told === undefined) return { content: "", tool_calls: [{ function: { name: "weather", arguments: { city: "Oslo" } } }] };
+    const { weather, city } = JSON.parse(told.content);
+    return `Take one: ${weather} in ${city}.`;
+  };
+  const fake = await startFake({ models: defaultModels().map((one) => ({ ...one, tokenizer: "bytes" })), counts: "bytes", replies });
+  const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`) });
+  try {
+    const tried = [];
+    for (const [i, code] of blocks.entries()) {
+      if (code.includes("// worker.ts")) continue;
+      const [wanted, ...more] = GUIDE.filter(([part]) => code.includes(part));
+      assert.ok(wanted !== undefined && more.length === 0, `nobody knows what this block prints:\n${code}`);
+      tried.push(wanted[0]);
+      const page = await chrome.browser.newPage();
+      const problems = [];
+      page.on("pageerror", (error) => problems.push(String(error)));
+      // what the blocks take for granted: a model server at its usual address, a backend, a model of one's own, a storage
+      await page.evaluateOnNewDocument((server) => {
+        globalThis.printed = [];
+        console.log = console.warn = (...what) => globalThis.printed.push(what.map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))).join(" "));
+        const real = globalThis.fetch;
+        globalThis.fetch = async (input, init) => {
+          const url = String(input).replace("http://localhost:11434", server).replace(/^\/models/, server);
+          if (url === "/my/backend") return new Response(`Heard: ${JSON.parse(init.body).messages.at(-1).content}`);
+          if (url.startsWith("/weather")) return Response.json({ weather: "rain", city: new URL(url, location.href).searchParams.get("city") });
+          return real(input instanceof URL || typeof input === "string" ? url : input, init);
+        };
+        globalThis.askMyModel = async () => "Oslo.";
+      }, fake.url);
+      await page.goto(`${server.url}/guide/chat.html`);
+      const printed = await page.evaluate(async (file) => {
+        const { memoryStorage } = await import("./storage.js");
+        globalThis.mine = globalThis.storage = memoryStorage();
+        await import(file);
+        // what comes over messages comes later
+        for (let n = 0; n < 100 && globalThis.printed.length === 0 && file.endsWith("page.js"); n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
+        await new Promise((resolve) => { setTimeout(resolve, 50); });
+        return globalThis.printed.join("\n");
+      }, `./${i}.js${code.includes("// page.ts") ? "?page.js" : ""}`);
+      assert.match(printed, wanted[1], `${wanted[0]}\n${code}`);
+      assert.deepEqual(problems, []);
+      await page.close();
+    }
+    assert.deepEqual(tried, GUIDE.map(([part]) => part));
+  } finally {
+    await server.close();
+    await fake.close();
+  }
+});
