@@ -70,7 +70,7 @@ test("the chat app in a build", async () => {
     page.on("workercreated", () => { workers += 1; });
     await page.goto(`${server.url}/?server=${encodeURIComponent(fake.url)}`);
     assert.equal(await result(page, /messages/), "0 messages, 8192 tokens");
-    const shown = () => fake.requests.filter((r) => r.path === "/api/show" && JSON.parse(r.body).verbose === true).length;
+    const shown = () => fake.requests.filter((r) => r.method === "POST" && r.path === "/api/show" && JSON.parse(r.body).verbose === true).length;
     for (let n = 0; n < 200 && shown() === 0; n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
     assert.deepEqual([shown(), workers, problems], [1, 1, []]);
   } finally {
