@@ -14,7 +14,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { app, begin, importFile, transcript } from "../e2e/harness.mjs";
-import { click, ready, until } from "../e2e/acts.mjs";
+import { click, patient, ready, until } from "../e2e/acts.mjs";
 
 const SIZES = (process.env.SIZES ?? "100,1000,5000,20000").split(",").map(Number);
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
@@ -100,7 +100,7 @@ async function measure(n) {
   page.setDefaultTimeout(600_000);
   await ready(page);
   await importFile(page, transcript(talk(n), "Long"));
-  await page.waitForFunction(() => document.querySelector("#h-chat").textContent === "Long", { timeout: 600_000, polling: 200 });
+  await patient(600_000)(page, () => document.querySelector("#h-chat").textContent === "Long");
   await page.evaluateOnNewDocument(() => {
     const look = () => {
       const field = document.querySelector("#msg");

@@ -1,7 +1,20 @@
 // What the journeys of every area do again and again.
 
+/** `until` with a patience of its own, in milliseconds. */
+export const patient = (timeout) => (page, probe, ...args) => page.waitForFunction(tried(probe), { timeout, polling: 100 }, ...args);
+
 /** Waits until `probe`, run in the page, is true. Asks by the clock: a tab in the background draws no frames. */
-export const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 60_000, polling: 100 }, ...args);
+export const until = patient(60_000);
+
+/** The probe as a function that is false, not an exception of the page, while what it reads is not there. */
+const tried = (probe) => new Function("...args", `
+  const no = () => false;
+  try {
+    const is = (${probe})(...args);
+    return is instanceof Promise ? is.catch(no) : is;
+  } catch {
+    return no();
+  }`);
 
 /** The text of the first element that matches. */
 export const text = (page, selector) => page.$eval(selector, (element) => element.textContent);

@@ -4,13 +4,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { isDeepStrictEqual } from "node:util";
+import { patient } from "./acts.mjs";
 import { begin, budget, cleanUp, codingSession, importFile, locomoChat, near, say, tauChat, transcript } from "./harness.mjs";
 
 test.afterEach(cleanUp);
 
 const LIMIT = 7004; // of a window of 8,192
 
-const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 120_000, polling: 100 }, ...args);
+const until = patient(120_000);
 
 /** Each conversation with the system prompt that the import offers; `null` without the data. */
 const CONVERSATIONS = {

@@ -4,13 +4,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { startLlama } from "../ollama/llama.mjs";
-import { click } from "./acts.mjs";
+import { click, patient } from "./acts.mjs";
 import { begin, budget, cleanUp, say } from "./harness.mjs";
 
 const skip = process.env.PALIMPSEST_LLAMA ? false : "set PALIMPSEST_LLAMA=1 to test with a real llama.cpp";
 test.afterEach(cleanUp);
 
-const until = (page, probe, ...args) => page.waitForFunction(probe, { timeout: 240_000 }, ...args);
+const until = patient(240_000);
 
 for (const server of ["openai", "llamacpp"]) {
   test(`a conversation with a real model, its compaction, and on: server kind ${server}`, { skip, timeout: 900_000 }, async () => {

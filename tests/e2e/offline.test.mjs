@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
-import { click, messages, ready, text, until } from "./acts.mjs";
+import { click, messages, patient, ready, text, until } from "./acts.mjs";
 
 test.afterEach(cleanUp);
 
@@ -56,7 +56,7 @@ test("a session of 5,000 messages opens at its end and types as a short one", { 
   const short = await typing();
   const few = await page.$$eval("*", (all) => all.length);
   await importFile(page, transcript(talk(5000), "Long"));
-  await page.waitForFunction(() => document.querySelector("#h-chat").textContent === "Long", { timeout: 120_000, polling: 200 });
+  await patient(120_000)(page, () => document.querySelector("#h-chat").textContent === "Long");
   await until(page, () => document.querySelector(".thread .msg:last-of-type .prose")?.textContent === "Line 5000 of a talk about bread.");
   const shown = (await page.$$(".thread .msg")).length;
   assert.ok(shown <= 80, `${shown} messages in the page`);

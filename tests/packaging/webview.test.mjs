@@ -7,6 +7,7 @@ import http from "node:http";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { patient } from "../e2e/acts.mjs";
 import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { launch, POLICY, serve } from "./browser.mjs";
 import { copy, install, remove, run } from "./consumer.mjs";
@@ -45,8 +46,8 @@ async function watched(page) {
   return problems;
 }
 
-/** Waits until a function of the page gives something. Asks by the clock: a page in the background draws no pictures. */
-const until = (page, what, ...given) => page.waitForFunction(what, { timeout: 30_000, polling: 100 }, ...given);
+/** Waits until a function of the page gives something. */
+const until = patient(30_000);
 /** The text of the mounted app. */
 const says = (page, text) => until(page, (text) => document.querySelector("#palimpsest > div, #chat > div, #app > div")?.shadowRoot?.querySelector(".thread")?.textContent.includes(text), text);
 const FIELD = "body >>> #msg";
