@@ -385,9 +385,14 @@ if (parts.includes("chromium")) await attempt("Chromium", async () => {
     const found = await page.evaluate(async (rounds, withRc) => {
       const encoder = new TextEncoder();
       const bytes = async (name) => new Uint8Array(await (await fetch(name)).arrayBuffer());
-      const counterIn = (vocab, memory) => (text) => {
-        const at = vocab.room(6000);
-        return vocab.count(encoder.encodeInto(text, new Uint8Array(memory.buffer, at, 6000)).written);
+      const counterIn = (vocab, memory) => {
+        let [room, view] = [0, undefined];
+        return (text) => {
+          if (room < text.length * 3) room = text.length * 3;
+          const at = vocab.room(room);
+          if (view?.buffer !== memory.buffer || view.byteOffset !== at || view.length !== room) view = new Uint8Array(memory.buffer, at, room);
+          return vocab.count(encoder.encodeInto(text, view).written);
+        };
       };
       const { default: init, Vocab } = await import("/m.js");
       const { memory } = await init({ module_or_path: "/m.wasm" });

@@ -39,20 +39,24 @@ pub(crate) struct Starts {
 /// Bytes in a block.
 const BLOCK: usize = 64;
 
+#[cfg(not(target_family = "wasm"))]
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// The high bit of each byte (below 128) that is at least `least`.
+#[cfg(not(target_family = "wasm"))]
 const fn at_least(x: u64, least: u8) -> u64 {
     x + (0x80 - least as u64) * ONES
 }
 
 /// The high bit of each byte (below 128) that is `b`.
+#[cfg(not(target_family = "wasm"))]
 const fn is(x: u64, b: u8) -> u64 {
     HIGH - (x ^ (b as u64 * ONES))
 }
 
 /// The high bits of eight bytes, side by side.
+#[cfg(not(target_family = "wasm"))]
 const fn gather(x: u64) -> u64 {
     (x & HIGH).wrapping_mul(0x0002_0408_1020_4081) >> 56
 }
@@ -75,6 +79,7 @@ struct Sets {
 }
 
 impl Sets {
+    #[cfg(not(target_family = "wasm"))]
     #[inline]
     fn of(block: &[u8; BLOCK], cased: bool) -> Self {
         let mut sets = Self::default();
@@ -97,6 +102,39 @@ impl Sets {
             if cased {
                 sets.capitals |= gather(letters & !(x << 2)) << (8 * i);
                 sets.slashes |= gather(is(x, b'/')) << (8 * i);
+            }
+        }
+        sets
+    }
+
+    /// The same with the vectors that every engine of the last years has: its compiler makes none of these by itself.
+    #[cfg(target_family = "wasm")]
+    #[target_feature(enable = "simd128")]
+    fn of(block: &[u8; BLOCK], cased: bool) -> Self {
+        use core::arch::wasm32::{
+            u8x16_bitmask as gather, u8x16_eq, u8x16_lt, u8x16_shl, u8x16_splat, u8x16_sub, u64x2,
+            v128_andnot, v128_or,
+        };
+        let is = |x, b| u8x16_eq(x, u8x16_splat(b));
+        let from = |x, first, n| u8x16_lt(u8x16_sub(x, u8x16_splat(first)), u8x16_splat(n));
+        let mut sets = Self::default();
+        let (eights, _) = block.as_chunks::<8>();
+        let (pairs, _) = eights.as_chunks::<2>();
+        for (i, [low, high]) in pairs.iter().enumerate() {
+            let x = u64x2(u64::from_le_bytes(*low), u64::from_le_bytes(*high));
+            let letters = u64::from(gather(from(v128_or(x, u8x16_splat(0x20)), b'a', 26)));
+            let breaks = v128_or(is(x, b'\n'), is(x, b'\r'));
+            let at = 16 * i;
+            sets.wide |= u64::from(gather(x)) << at;
+            sets.letters |= letters << at;
+            sets.digits |= u64::from(gather(from(x, b'0', 10))) << at;
+            sets.spaces |= u64::from(gather(is(x, b' '))) << at;
+            sets.breaks |= u64::from(gather(breaks)) << at;
+            sets.blanks |= u64::from(gather(v128_andnot(from(x, 9, 5), breaks))) << at;
+            sets.apostrophes |= u64::from(gather(is(x, b'\''))) << at;
+            if cased {
+                sets.capitals |= (letters & !u64::from(gather(u8x16_shl(x, 2)))) << at;
+                sets.slashes |= u64::from(gather(is(x, b'/'))) << at;
             }
         }
         sets
@@ -392,6 +430,9 @@ impl Apostrophes<'_> {
 mod tests {
     use super::*;
     use crate::pretokenize::{Rules, Scanner};
+    // wasm has instructions of its own here
+    #[cfg(target_family = "wasm")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
 
     const CUTS: [&[Cut]; 7] = [
         &[Cut::Words(Words::LLAMA3)],

@@ -74,7 +74,7 @@ pub(crate) struct SmallKey(Entry);
 
 impl SmallKey {
     /// The word at `start..end` of `bytes`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(bytes: &[u8], start: usize, end: usize) -> Self {
         let n = end - start;
         let [low, high] = if let Some(sixteen) = bytes.get(start..start + 16) {
@@ -97,17 +97,20 @@ impl SmallKey {
         (h >> (64 - SMALL_BITS)) as usize
     }
 
-    /// The count in an entry, if it is this word's.
+    /// The count in an entry if it is this word's, else 0. Nothing here depends on a guess: which of two entries has a word
+    /// cannot be foreseen, and a wrong guess costs a processor more than reading both.
     #[inline]
-    fn count_in(self, entry: Entry) -> Option<u32> {
-        let same = entry[0] == self.0[0] && (entry[1] ^ self.0[1]) & !COUNT == 0;
-        same.then_some((entry[1] >> 56) as u32 & 15)
+    fn count_in(self, entry: Entry) -> u64 {
+        let differs = (entry[0] ^ self.0[0]) | (entry[1] ^ self.0[1]) & !COUNT;
+        (entry[1] >> 56 & 15) & u64::from(differs == 0).wrapping_neg()
     }
 
     #[inline]
     fn find(self, table: &[[Entry; 2]]) -> Option<u32> {
         let pair = table.get(self.slot())?;
-        self.count_in(pair[0]).or_else(|| self.count_in(pair[1]))
+        // No word counts 0.
+        let count = self.count_in(pair[0]) | self.count_in(pair[1]);
+        (count != 0).then_some(count as u32)
     }
 
     #[inline]

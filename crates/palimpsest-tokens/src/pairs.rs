@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(merged(&pairs, &[0, 1, 3]), [11, 3]);
         assert_eq!(merged(&pairs, &[0, 0, 0]), [12, 0]);
         assert_eq!(merged(&pairs, &[0, 0, 0, 0, 0]), [13, 0]);
-        assert_eq!(merged(&pairs, &[]), []);
+        assert_eq!(merged(&pairs, &[]), [0_u32; 0]);
     }
 
     /// B8: long words merge as short ones do.

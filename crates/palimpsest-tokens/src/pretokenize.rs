@@ -132,33 +132,32 @@ impl<'a> Scanner<'a> {
         end: usize,
         word: &mut impl FnMut(usize, usize) -> bool,
     ) -> bool {
-        let mut at = start;
-        while at < end {
-            let mut last = None;
-            if let Some(mut starts) = blocks.starts(self.bytes, at, end) {
-                let block = at;
-                while starts.bits != 0 {
-                    let next = block + starts.bits.trailing_zeros() as usize;
-                    if !word(at, next) {
-                        return false;
-                    }
-                    at = next;
-                    starts.bits &= starts.bits - 1;
-                }
-                last = starts.end.map(|n| block + n);
-                if at > block && last.is_none() {
-                    continue;
-                }
-            }
-            // What no block holds: not ASCII, or long.
-            let after =
-                last.unwrap_or_else(|| self.matches(cut, at, end).max(self.next(at, end).1));
+        let (mut at, mut block, mut starts, mut last) = (start, start, 0_u64, None);
+        // One place that calls `word`, so that the compiler puts it there.
+        loop {
+            let after = if starts != 0 {
+                let next = block + starts.trailing_zeros() as usize;
+                starts &= starts - 1;
+                next
+            } else if let Some(after) = last.take() {
+                after
+            } else if at >= end {
+                return true;
+            } else if let Some(found) = blocks.starts(self.bytes, at, end)
+                && (found.bits != 0 || found.end.is_some())
+            {
+                (block, starts) = (at, found.bits);
+                last = found.end.map(|n| block + n);
+                continue;
+            } else {
+                // What no block holds: not ASCII, or long.
+                self.matches(cut, at, end).max(self.next(at, end).1)
+            };
             if !word(at, after) {
                 return false;
             }
             at = after;
         }
-        true
     }
 
     /// As [`Self::cut`], a match at a time.

@@ -375,23 +375,34 @@ impl Vocabulary {
         start: usize,
         end: usize,
     ) -> u32 {
-        let bytes = text.as_bytes();
-        let n = end - start;
-        if n <= SMALL {
-            let key = SmallKey::new(bytes, start, end);
-            if let Some(count) = cache.small(key) {
-                return count;
-            }
-            let count = match self.whole(&bytes[start..end]) {
-                Some(_) => 1,
-                None if bytes[end - 1] < 128 => self.merge(room, text, start, end),
-                None => self.count_pieces(cache, room, text, start, end),
-            };
-            cache.keep_small(key, count);
-            count
+        if end - start <= SMALL {
+            let key = SmallKey::new(text.as_bytes(), start, end);
+            cache
+                .small(key)
+                .unwrap_or_else(|| self.count_new(cache, room, text, start, end))
         } else {
             self.count_long(cache, room, text, start, end)
         }
+    }
+
+    /// A word that the small cache has room for, but does not hold. Apart, so that the way to a word it holds stays short.
+    #[inline(never)]
+    fn count_new(
+        &self,
+        cache: &mut Cache,
+        room: &mut Room,
+        text: &str,
+        start: usize,
+        end: usize,
+    ) -> u32 {
+        let bytes = text.as_bytes();
+        let count = match self.whole(&bytes[start..end]) {
+            Some(_) => 1,
+            None if bytes[end - 1] < 128 => self.merge(room, text, start, end),
+            None => self.count_pieces(cache, room, text, start, end),
+        };
+        cache.keep_small(SmallKey::new(bytes, start, end), count);
+        count
     }
 
     /// A word that does not fit in the small cache.

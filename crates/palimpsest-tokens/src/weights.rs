@@ -24,7 +24,7 @@ pub(crate) const GEMMA: Weights = Weights {
         561, 282, 290, 0, 344, 2321, 85, 2312, 135, 344, 1300, 360, 983, 2107, 1731, 173, 1444,
         1569, 45,
     ],
-    root: 937,
+    root: 1536,
     drift: 41,
 };
 pub(crate) const GENERIC: Weights = Weights {
@@ -60,7 +60,7 @@ pub(crate) const LLAMA2: Weights = Weights {
         163, 2498, 727, 2557, 579, 1312, 950, 1013, 1068, 1254, 1135, 10137, 285, 2092, 796, 1093,
         7017, 760, 1183, 1215, 2281, 597, 3793, 1492, 6420,
     ],
-    root: 1002,
+    root: 1536,
     drift: 41,
 };
 pub(crate) const LLAMA3: Weights = Weights {
@@ -96,7 +96,7 @@ pub(crate) const STARCODER: Weights = Weights {
         2503, 548, 2952, 589, 1614, 991, 293, 1346, 816, 2084, 0, 2510, 528, 2073, 2013, 6898,
         1893, 1436, 2106, 4694, 205, 3003, 2063, 7993,
     ],
-    root: 1333,
+    root: 1536,
     drift: 41,
 };
 pub(crate) const TEKKEN: Weights = Weights {

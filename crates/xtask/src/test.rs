@@ -81,7 +81,7 @@ const STEPS: &[Step] = &[
     Step { name: "clippy",      when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "clippy-wasm", when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "host",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![host(m, "test --no-fail-fast", "")]) },
-    Step { name: "wasm",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![cargo(m, "test --target wasm32-unknown-unknown --package palimpsest-browser --lib")]) },
+    Step { name: "wasm",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![cargo(m, "test --target wasm32-unknown-unknown --package palimpsest-browser --package palimpsest-tokens --lib")]) },
     Step { name: "ollama",      when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
     Step { name: "app",         when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| build_app::build(m, Quality::Release).map(drop)) },
     Step { name: "journeys",    when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| !["axe.test.mjs", "llama.test.mjs"].contains(&file))]) },
