@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { launch, open, POLICY, result, serve } from "../packaging/browser.mjs";
 import { install, remove } from "../packaging/consumer.mjs";
 
@@ -69,6 +70,55 @@ async function check(out) {
   fs.writeFileSync(path.join(out, "index.html"), '<!doctype html><link rel="icon" href="data:,"><p id="result"></p><script type="module" src="main.js"></script>');
   await says(out);
 }
+
+/** Builds a page that mounts the chat app and sees whether it stands, and whether its worker reads the model's vocabulary. */
+async function mounts(out, build) {
+  const fake = await startFake({ models: defaultModels().map((one) => ({ ...one, tokenizer: "bytes" })), counts: "bytes" });
+  fs.writeFileSync(
+    path.join(folder, "mounted.js"),
+    `import { mount } from "palimpsest/ui";
+     const kept = new Map([["palimpsest.settings", ${JSON.stringify(JSON.stringify({ address: fake.url, language: "en" }))}]]);
+     const settings = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => void kept.set(name, text), removeItem: (name) => void kept.delete(name) };
+     const say = (text) => { document.getElementById("result").textContent = text; };
+     mount(document.getElementById("chat"), { settings }).then(({ engine }) => say(engine.info.messages + " messages"), (error) => say(error.code + ": " + error.message));`,
+  );
+  build();
+  fs.writeFileSync(path.join(out, "index.html"), '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>T</title><p id="result"></p><div id="chat"></div><script type="module" src="main.js"></script></html>');
+  const server = await serve(out, { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`) });
+  const { page, problems } = await open(chrome.browser, "about:blank");
+  let workers = 0;
+  page.on("workercreated", () => { workers += 1; });
+  try {
+    await page.goto(server.url);
+    assert.equal(await result(page, /\S/), "0 messages", problems.join("\n"));
+    const asked = () => fake.requests.filter((r) => r.method === "POST" && r.path === "/api/show" && JSON.parse(r.body).verbose === true).length;
+    for (let n = 0; n < 200 && asked() === 0; n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
+    assert.deepEqual([asked(), workers, problems], [1, 1, []]);
+  } finally {
+    await page.close();
+    await server.close();
+    await fake.close();
+  }
+}
+
+test("the chat app: webpack 5 takes module, styles and worker along by itself", () => {
+  const out = path.join(folder, "webpack-ui");
+  fs.writeFileSync(
+    path.join(folder, "webpack-ui.config.mjs"),
+    `export default { mode: "production", entry: "./mounted.js", output: { path: ${JSON.stringify(out)}, filename: "main.js", module: true, publicPath: "auto" }, experiments: { outputModule: true }, performance: { hints: false } };`,
+  );
+  return mounts(out, () => tool("webpack", ["--config", "webpack-ui.config.mjs"]));
+});
+
+test("the chat app: esbuild, with its files copied beside", () => {
+  const out = path.join(folder, "esbuild-ui");
+  return mounts(out, () => {
+    tool("esbuild", ["mounted.js", "--bundle", "--format=esm", `--outdir=${out}`, "--entry-names=main", "--log-level=warning"]);
+    const dist = path.join(folder, "node_modules/palimpsest/dist");
+    fs.cpSync(path.join(dist, "ui"), path.join(out, "ui"), { recursive: true });
+    fs.copyFileSync(path.join(dist, "vocabulary-worker.js"), path.join(out, "vocabulary-worker.js"));
+  });
+});
 
 test("webpack 5 takes the modules along by itself", async () => {
   const out = path.join(folder, "webpack");

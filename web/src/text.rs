@@ -392,7 +392,7 @@ texts! {
     StoreUpgraded: "A newer palimpsest was opened in another tab. Reload this one." | "In einem anderen Tab wurde ein neueres palimpsest geöffnet. Lade diesen neu.",
     StoreDeleted: "The stored sessions are being deleted in another tab." | "Die gespeicherten Sitzungen werden in einem anderen Tab gelöscht.",
     StoreLost: "This browser held more sessions when you were last here: it, or a cleaning program, has cleared its storage. Exported files can be imported again." | "Dieser Browser hatte beim letzten Besuch mehr Sitzungen: er oder ein Aufräumprogramm hat seinen Speicher geleert. Exportierte Dateien lassen sich wieder importieren.",
-    OtherTab: "This session is open in another tab, which writes. This tab reads along." | "Diese Sitzung ist in einem anderen Tab offen, der schreibt. Dieser liest mit.",
+    OtherTab: "This session is open in another tab or view, which writes. This one reads along." | "Diese Sitzung ist in einem anderen Tab oder Fenster offen, das schreibt. Dieses liest mit.",
     TakeOver: "Write here instead" | "Hier weiterschreiben",
 
     // settings

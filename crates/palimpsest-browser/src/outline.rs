@@ -1,31 +1,145 @@
 //! An open session as JavaScript reads it: the same in the package and in a mounted app.
 
+use palimpsest_core::layer::LayerId;
+use palimpsest_core::message::{Part, Role, Seq};
+use palimpsest_core::mode::Mode;
+use palimpsest_core::rendition::ReducedKind;
 use palimpsest_engine::Session;
 use palimpsest_engine::session::HistoryItem;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// What a session is: its head, and what goes on in it.
-pub fn info(session: &Session) -> Value {
-    let head = session.head();
-    json!({
-        "id": session.id(), "title": head.title, "model": head.model, "window": head.window,
-        "policy": head.policy, "thinking": head.thinking, "mode": head.mode, "messages": head.messages,
-        "tokens": head.tokens, "revision": head.revision, "created": head.created, "updated": head.updated,
-        "continues": head.continues, "due": session.is_due(), "replying": session.is_replying(),
-        "compacting": session.is_compacting(),
-    })
+#[derive(Debug, Serialize)]
+pub struct Info {
+    id: String,
+    title: String,
+    model: String,
+    window: u32,
+    policy: String,
+    thinking: bool,
+    mode: Mode,
+    messages: u32,
+    tokens: u32,
+    revision: u32,
+    created: f64,
+    updated: f64,
+    continues: Option<String>,
+    due: bool,
+    replying: bool,
+    compacting: bool,
+}
+
+impl Info {
+    /// Of that session, now.
+    pub fn of(session: &Session) -> Self {
+        let head = session.head();
+        Self {
+            id: session.id().to_owned(),
+            title: head.title,
+            model: head.model,
+            window: head.window,
+            policy: head.policy,
+            thinking: head.thinking,
+            mode: head.mode,
+            messages: head.messages,
+            tokens: head.tokens,
+            revision: head.revision,
+            created: head.created,
+            updated: head.updated,
+            continues: head.continues,
+            due: session.is_due(),
+            replying: session.is_replying(),
+            compacting: session.is_compacting(),
+        }
+    }
 }
 
 /// A message, and how it is shown to the model.
-pub fn item(item: &HistoryItem) -> Value {
-    let shown = match (item.covered_by, item.reduced) {
-        (Some(_), _) => json!("covered"),
-        (None, Some(kind)) => json!(kind),
-        (None, None) => json!("verbatim"),
-    };
-    let message = &item.message;
-    json!({
-        "seq": message.seq, "role": message.role, "parts": message.parts, "at": message.at, "tokens": item.tokens,
-        "shown": shown, "layer": item.covered_by, "branch": {"n": item.branch.0, "of": item.branch.1},
-    })
+#[derive(Debug, Serialize)]
+pub struct Item<'a> {
+    seq: Seq,
+    role: Role,
+    parts: &'a [Part],
+    at: f64,
+    tokens: u32,
+    shown: Shown,
+    layer: Option<LayerId>,
+    branch: Branch,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Shown {
+    Verbatim,
+    Covered,
+    #[serde(untagged)]
+    Reduced(ReducedKind),
+}
+
+/// Which of its siblings it is, and how many there are.
+#[derive(Debug, Serialize)]
+struct Branch {
+    n: u32,
+    of: u32,
+}
+
+impl<'a> Item<'a> {
+    /// Of that message.
+    pub fn of(item: &'a HistoryItem) -> Self {
+        let message = &item.message;
+        Self {
+            seq: message.seq,
+            role: message.role,
+            parts: &message.parts,
+            at: message.at,
+            tokens: item.tokens,
+            shown: match (item.covered_by, item.reduced) {
+                (Some(_), _) => Shown::Covered,
+                (None, Some(kind)) => Shown::Reduced(kind),
+                (None, None) => Shown::Verbatim,
+            },
+            layer: item.covered_by,
+            branch: Branch {
+                n: item.branch.0,
+                of: item.branch.1,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use palimpsest_core::message::Message;
+
+    use super::*;
+
+    /// S3, C1: a message says how it is shown: as it was said, covered by which layer, or in which shorter form.
+    #[test]
+    fn messages_say_how_they_are_shown() {
+        let check = |covered_by, reduced, expected: &str| {
+            let item = HistoryItem {
+                message: Rc::new(Message::text(3, Role::User, "Hello")),
+                tokens: 5,
+                covered_by,
+                reduced,
+                branch: (1, 2),
+            };
+            let text = serde_json::to_string(&Item::of(&item)).unwrap();
+            assert_eq!(
+                text,
+                format!(
+                    r#"{{"seq":3,"role":"user","parts":[{{"type":"text","text":"Hello"}}],"at":0.0,"tokens":5,{expected},"branch":{{"n":1,"of":2}}}}"#
+                )
+            );
+        };
+        check(None, None, r#""shown":"verbatim","layer":null"#);
+        check(Some(7), None, r#""shown":"covered","layer":7"#);
+        check(
+            None,
+            Some(ReducedKind::Offloaded),
+            r#""shown":"offloaded","layer":null"#,
+        );
+    }
 }

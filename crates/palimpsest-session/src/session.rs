@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::Promise;
-use palimpsest_browser::outline;
+use palimpsest_browser::outline::{Info, Item};
 use palimpsest_core::dialect;
 use palimpsest_core::goal::{Goal, GoalEdit};
 use palimpsest_core::record::PinKind;
@@ -12,7 +12,7 @@ use palimpsest_engine::ports::LanguageModel;
 use palimpsest_engine::session::{CompactOptions, Compacted, IfOver, PromptParts};
 use palimpsest_engine::{Engine, Format};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -155,8 +155,8 @@ impl Session {
     }
 
     /// What its head says.
-    pub fn info(&self) -> String {
-        outline::info(&self.now()).to_string()
+    pub fn info(&self) -> Result<String, JsValue> {
+        Ok(text(&Info::of(&self.now()))?)
     }
 
     /// Stores messages: their numbers. System lines before them become the system prompt.
@@ -197,7 +197,7 @@ impl Session {
     /// What was said on the current path: the last `limit` messages before `before`.
     pub fn history(&self, before: Option<u32>, limit: u32) -> Result<String, JsValue> {
         let items = self.now().history(before, limit as usize);
-        let items: Vec<Value> = items.iter().map(outline::item).collect();
+        let items: Vec<Item<'_>> = items.iter().map(Item::of).collect();
         Ok(text(&items)?)
     }
 

@@ -1,11 +1,12 @@
 //! What the page around a mounted app reads of the open session and asks to be done with it, and what it tells of its storage.
 //! What crosses is JSON text: the very forms that the package's sessions have.
 
-use palimpsest_browser::outline;
-use palimpsest_engine::error::EngineError;
+use palimpsest_browser::outline::{Info, Item};
+use palimpsest_core::run::RunReport;
+use palimpsest_engine::error::{EngineError, RoomChoice};
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::session::IfOver;
-use serde_json::{Value, json};
+use serde::Serialize;
 use wasm_bindgen_futures::spawn_local;
 
 use super::{back, cancel_compaction, compact_now, list, read_along, show_all, superseded};
@@ -15,50 +16,76 @@ use super::{back, cancel_compaction, compact_now, list, read_along, show_all, su
 pub fn told(what: &str, before: Option<u32>, limit: u32) -> Option<String> {
     let session = back()?.session()?;
     match what {
-        "info" => Some(outline::info(&session).to_string()),
-        "budget" => serde_json::to_string(&session.budget()).ok(),
+        "info" => text(&Info::of(&session)),
+        "budget" => text(&session.budget()),
         "history" => {
             let items = session.history(before, limit as usize);
-            let items: Vec<Value> = items.iter().map(outline::item).collect();
-            Some(Value::from(items).to_string())
+            let items: Vec<Item<'_>> = items.iter().map(Item::of).collect();
+            text(&items)
         }
         _ => None,
     }
 }
 
+fn text(value: &impl Serialize) -> Option<String> {
+    serde_json::to_string(value).ok()
+}
+
 /// Does something with the open session, as if a person had done it here: `compact` with a focus, `cancel` of that, `undo`
 /// (`show`: although the window before is over its limit). `{ "Ok": … }` or `{ "Err": { code, message, retryable } }`.
 pub async fn asked(what: &str, given: String) -> String {
-    match done(what, given).await {
-        Ok(value) => json!({ "Ok": value }),
-        Err(error) => {
-            let mut told = json!({
-                "code": error.code(), "message": error.to_string(), "retryable": error.is_retryable(),
-            });
-            if let EngineError::WouldNotFit { choices, .. } = &error {
-                told["choices"] = json!(choices);
-            }
-            json!({ "Err": told })
-        }
-    }
-    .to_string()
+    let answer = match done(what, given).await {
+        Ok(done) => Answer::Ok(done),
+        Err(error) => Answer::Err(Failed {
+            code: error.code(),
+            message: error.to_string(),
+            retryable: error.is_retryable(),
+            choices: match error {
+                EngineError::WouldNotFit { choices, .. } => Some(choices),
+                _ => None,
+            },
+        }),
+    };
+    text(&answer).unwrap_or_default()
 }
 
-async fn done(what: &str, given: String) -> Result<Value, EngineError> {
+#[derive(Serialize)]
+enum Answer {
+    Ok(Option<Done>),
+    Err(Failed),
+}
+
+/// A compaction that was committed.
+#[derive(Serialize)]
+struct Done {
+    revision: u32,
+    report: RunReport,
+}
+
+#[derive(Serialize)]
+struct Failed {
+    code: &'static str,
+    message: String,
+    retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choices: Option<Vec<RoomChoice>>,
+}
+
+async fn done(what: &str, given: String) -> Result<Option<Done>, EngineError> {
     let nothing = || EngineError::NoSession(String::new());
     let back = back().ok_or_else(nothing)?;
     let session = back.session().ok_or_else(nothing)?;
     match what {
         "compact" => {
             let done = compact_now(&back, given).await?;
-            Ok(done.map_or(
-                Value::Null,
-                |done| json!({ "revision": done.revision, "report": done.report }),
-            ))
+            Ok(done.map(|done| Done {
+                revision: done.revision,
+                report: done.report,
+            }))
         }
         "cancel" => {
             cancel_compaction();
-            Ok(Value::Null)
+            Ok(None)
         }
         "undo" if back.follower.get() => Err(StoreError::Busy.into()),
         "undo" => {
@@ -70,9 +97,9 @@ async fn done(what: &str, given: String) -> Result<Value, EngineError> {
             session.undo_with(if_over).await?;
             show_all(&back).await;
             list(&back).await;
-            Ok(Value::Null)
+            Ok(None)
         }
-        _ => Ok(Value::Null),
+        _ => Ok(None),
     }
 }
 
