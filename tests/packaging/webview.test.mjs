@@ -437,14 +437,15 @@ test("settings that the host decides", async () => {
     await go("library", ".store .figures");
     // the figures come a moment later
     await new Promise((resolve) => { setTimeout(resolve, 500); });
-    return { address, said, colours, theirs, figures: [...root.querySelectorAll(".store .figures dt")].map((e) => e.textContent), used: root.querySelector(".store .figures dd").textContent };
+    const library = root.querySelector("#s-library header").textContent.includes("in this browser");
+    return { address, said, colours, theirs, library, figures: [...root.querySelectorAll(".store .figures dt")].map((e) => e.textContent), used: root.querySelector(".store .figures dd").textContent };
   });
   try {
     await say(own.page, "Hello");
     await says(own.page, "Good morning.");
     await until(own.page, () => !document.querySelector("#palimpsest > div").shadowRoot.querySelector(".replying"));
     const { used, ...rest } = await look(own.page);
-    assert.deepEqual(rest, { address: true, said: true, colours: 0, theirs: true, figures: ["Used", "Last export"] });
+    assert.deepEqual(rest, { address: true, said: true, colours: 0, theirs: true, library: false, figures: ["Used", "Last export"] });
     const bytes = (await host.fileStorage(storageFolder).estimate()).used;
     const onDisk = fs.readdirSync(storageFolder).reduce((sum, name) => sum + fs.statSync(path.join(storageFolder, name)).size, 0);
     assert.equal(bytes, onDisk);
@@ -457,7 +458,7 @@ test("settings that the host decides", async () => {
     await page.goto(`${plain.url}/mounted.html`);
     await mounted(page, fake.url);
     const { used: _, ...free } = await look(page);
-    assert.deepEqual(free, { address: false, said: false, colours: 5, theirs: false, figures: ["Used", "Eviction", "Last export"] });
+    assert.deepEqual(free, { address: false, said: false, colours: 5, theirs: false, library: true, figures: ["Used", "Eviction", "Last export"] });
   } finally {
     own.served.dispose();
     await own.page.close();

@@ -269,6 +269,7 @@ texts! {
     // start
     StartTitle: "Start writing" | "Schreib los",
     StartText: "Everything you say stays in this browser. When the window fills, older replies are written over by a layer; what was said stays underneath and can be lifted again." | "Alles Gesagte bleibt in diesem Browser. Wird das Fenster voll, schreibt eine Schicht über ältere Antworten; das Gesagte liegt darunter und lässt sich wieder freilegen.",
+    StartHosted: "The page around this app keeps everything you say. When the window fills, older replies are written over by a layer; what was said stays underneath and can be lifted again." | "Die Seite um diese App bewahrt alles Gesagte auf. Wird das Fenster voll, schreibt eine Schicht über ältere Antworten; das Gesagte liegt darunter und lässt sich wieder freilegen.",
     StartImport: "Import a conversation" | "Unterhaltung importieren",
     StartConnect: "Connect a model" | "Modell verbinden",
     OfflineTitle: "No model answers at {}" | "Unter {} antwortet kein Modell",

@@ -4,6 +4,7 @@ use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live_on, nothing};
+use crate::embed;
 use crate::icon::icon;
 use crate::state::{AppState, Dialog, Notice, Screen};
 use crate::text::{self, T, fill, t};
@@ -88,7 +89,11 @@ pub fn start() -> AnyView {
         let block = el("div")
             .class("start")
             .child(el("h2").child(t(T::StartTitle)))
-            .child(el("p").child(t(T::StartText)));
+            .child(el("p").child(t(if embed::keeps() {
+                T::StartHosted
+            } else {
+                T::StartText
+            })));
         let block = block.child(failure.as_ref().map(|c| offline(state, c)));
         let import = button(T::StartImport, move || {
             state.dialog.set(Some(Dialog::Import));

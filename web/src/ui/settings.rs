@@ -592,7 +592,10 @@ fn appearance(state: AppState) -> El {
         .attr("aria-labelledby", "h-look")
         .child(el("h2").attr("id", "h-look").child(t(T::TabAppearance)))
         .child(if embed::theme().is_some() {
-            el("p").class("sub").child(t(T::HostColours)).into_child()
+            el("p")
+                .class("sub choice")
+                .child(t(T::HostColours))
+                .into_child()
         } else {
             colours(&now).into_child()
         })
