@@ -162,30 +162,33 @@ fn track(budget: &Budget, now: State, big: bool) -> El {
         return bar;
     }
     let tick = |class: &'static str, at: u32, text: T| {
-        el("span")
-            .class(class)
-            .var("--at", at)
-            .child(el("i").child(fill(text, &[&number(at)])))
+        let words = fill(text, &[&number(at)]);
+        let label = Label {
+            at,
+            letters: words.chars().count(),
+            before: matches!(class, "tick floor flip" | "tick trig"),
+        };
+        let mark = el("span").class(class).var("--at", at);
+        (mark.child(el("i").child(words)), label)
     };
-    let flip = budget.ticks_are_close();
-    let bar = bar
-        .child(tick(
-            if flip {
-                "tick floor flip"
-            } else {
-                "tick floor"
-            },
-            budget.floor,
-            T::FloorTick,
-        ))
-        .child(big.then(|| tick("tick target", budget.target, T::TargetTick)))
-        .child(tick("tick trig", budget.trigger, T::TriggerTick));
+    let floor = if budget.ticks_are_close() {
+        "tick floor flip"
+    } else {
+        "tick floor"
+    };
     let over = matches!(now, State::Over { .. });
-    let bar = bar.child((big || over).then(|| tick("tick limit", budget.limit, T::LimitTick)));
+    let ticks = [
+        Some(tick(floor, budget.floor, T::FloorTick)),
+        big.then(|| tick("tick target", budget.target, T::TargetTick)),
+        Some(tick("tick trig", budget.trigger, T::TriggerTick)),
+        (big || over).then(|| tick("tick limit", budget.limit, T::LimitTick)),
+    ];
+    let (marks, labels): (Vec<_>, Vec<_>) = ticks.into_iter().flatten().unzip();
+    let bar = bar.children(marks);
     if big {
         bar
     } else {
-        bar.child(keys(budget, width))
+        bar.child(keys(budget, width, &labels))
     }
 }
 
@@ -206,8 +209,8 @@ pub fn mini(list: &[Segment], width: u32) -> El {
         .child(segments(list))
 }
 
-/// Letters under the stretches that have room for one.
-fn keys(budget: &Budget, width: u32) -> El {
+/// Letters under the stretches that have room for one. None is shown that would stand under the words of a tick.
+fn keys(budget: &Budget, width: u32, labels: &[Label]) -> El {
     let mut groups: Vec<(Key, u32)> = Vec::new();
     for stretch in budget.stretches() {
         let key = Key::of(stretch.kind);
@@ -216,16 +219,50 @@ fn keys(budget: &Budget, width: u32) -> El {
             _ => groups.push((key, stretch.tokens)),
         }
     }
-    el("ol")
-        .class("keys")
-        .attr("aria-hidden", "true")
-        .children(groups.into_iter().map(|(key, tokens)| {
-            let share = f64::from(tokens) / f64::from(width);
+    let mut from = 0;
+    let mut list = el("ol").class("keys").attr("aria-hidden", "true");
+    for (key, tokens) in groups {
+        if f64::from(tokens) > key.room() * f64::from(width) {
+            let text = key.text();
+            let clear = labels.iter().map(|l| l.clear(from, text, width));
+            let clear = clear.collect::<Vec<_>>().join(", ");
             let item = el("li")
                 .class(if key == Key::Free { "free" } else { "" })
-                .var("--t", tokens);
-            item.child(if share > key.room() { key.text() } else { "" })
-        }))
+                .var("--from", from)
+                .var("--clear", format!("min({clear})"));
+            list = list.child(item.child(text));
+        }
+        from += tokens;
+    }
+    list
+}
+
+/// The words at a tick.
+struct Label {
+    at: u32,
+    letters: usize,
+    /// They stand before the tick.
+    before: bool,
+}
+
+impl Label {
+    /// How far a text that begins at `from` is from these words, as a length in CSS; less than nothing where they would
+    /// touch. How wide the bar will be is not known here, so shares of it are percentages; letters are taken as wide ones.
+    fn clear(&self, from: u32, text: &str, width: u32) -> String {
+        const LETTER: f64 = 0.64;
+        let ems = |letters: usize| letters as f64 * LETTER + 0.5;
+        let way = (f64::from(from) - f64::from(self.at)) * 100.0 / f64::from(width);
+        let (own, words) = (ems(text.chars().count() + 1), ems(self.letters));
+        // 8 and 9 pixels are between a tick and its words
+        if self.before {
+            format!(
+                "max({way:.2}% + 9px, -1*{way:.2}% - 9px - {:.2}em)",
+                words + own
+            )
+        } else {
+            format!("max({way:.2}% - 8px - {words:.2}em, 8px - {way:.2}% - {own:.2}em)")
+        }
+    }
 }
 
 #[derive(PartialEq, Eq, Clone, Copy)]
