@@ -64,6 +64,21 @@ pub struct RequestOptions {
     /// Whether the model shall think first. A summary never does (P7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<bool>,
+    /// How much it thinks, where it does and the server can be told; without, as the model does by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+}
+
+/// How much a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
 }
 
 impl RequestOptions {
@@ -79,6 +94,7 @@ impl RequestOptions {
             stop: Vec::new(),
             keep_alive: Some(KEEP_ALIVE_SECONDS),
             think: None,
+            effort: None,
         }
     }
 }

@@ -30,12 +30,13 @@ fn ollama(request: &ChatRequest) -> Value {
         "shift": false,
         "options": ollama_options(&request.options),
     });
-    let think = if request.purpose == Purpose::Summary {
-        Some(false)
-    } else {
-        request.options.think
+    let RequestOptions { think, effort, .. } = request.options;
+    let think = match effort {
+        _ if request.purpose == Purpose::Summary => Some(json!(false)),
+        Some(effort) if think != Some(false) => Some(json!(effort)),
+        _ => think.map(Value::from),
     };
-    set(&mut body, "think", think.map(Value::from));
+    set(&mut body, "think", think);
     set(
         &mut body,
         "keep_alive",
@@ -284,6 +285,8 @@ fn base64_of(data: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use palimpsest_core::request::Effort;
+
     use super::*;
 
     fn request(messages: Vec<RequestMessage>) -> ChatRequest {
@@ -319,6 +322,10 @@ mod tests {
         assert_eq!(body(Dialect::Ollama, &asked), expected);
         asked.options.think = Some(true);
         assert_eq!(body(Dialect::Ollama, &asked)["think"], true);
+        asked.options.effort = Some(Effort::Medium);
+        assert_eq!(body(Dialect::Ollama, &asked)["think"], "medium");
+        asked.options.think = Some(false);
+        assert_eq!(body(Dialect::Ollama, &asked)["think"], false);
         asked.purpose = Purpose::Summary;
         assert_eq!(body(Dialect::Ollama, &asked)["think"], false);
     }
