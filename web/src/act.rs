@@ -26,6 +26,7 @@ mod library;
 mod model;
 mod page;
 mod parameters;
+mod profiles;
 mod records;
 mod reply;
 mod server;
@@ -47,6 +48,7 @@ pub use model::{
     choose_model, choose_policy, choose_window, for_model, policy_for_model, set_system,
 };
 pub use page::{copy, copy_window, drop_toast, go, look, note};
+pub use profiles::{remove_profile, save_profile, use_profile};
 pub use records::{
     add_milestone, ask_lift, compare, decide_proposal, delete_snapshot, forget_quote, lift, pin,
     preview, reach_goal, remove_goal_item, restore, roll_over, set_goal, skip_wait, snapshot,
@@ -62,8 +64,9 @@ pub use talk::{attach, detach, drafted, retry, send, stop, unqueue};
 
 use begin::note_of;
 use compaction::{compact_now, summariser, tend, undo_now, working};
-use model::{give_model, usual_model};
+use model::{give_model, thinks, usual_model};
 use page::toast;
+use profiles::load_profiles;
 use reply::take_in;
 use server::{tokens_of, want_vocabulary};
 use sessions::{adopt, create_now, leave_draft, list, open_now, read_along, superseded};

@@ -39,6 +39,8 @@ pub struct Settings {
     pub exported: f64,
     /// The policy of new sessions.
     pub policy: String,
+    /// The profile that new sessions begin with; empty for none.
+    pub profile: String,
     /// Policies that go with models, whatever else is chosen.
     pub model_policies: BTreeMap<String, String>,
     /// Sampling temperature; `None` leaves it to the model.
@@ -69,6 +71,25 @@ pub struct ModelSettings {
     /// Who writes layers in its sessions, as [`Settings::summary_model`] says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_model: Option<String>,
+    /// Whether it thinks before it answers, where it can; `None` is as it does by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
+}
+
+/// Whether a model thinks before it answers, and how much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Think {
+    /// It does not.
+    Off,
+    /// It does.
+    On,
+    /// It does, a little.
+    Low,
+    /// It does, some.
+    Medium,
+    /// It does, much.
+    High,
 }
 
 impl Default for Settings {
@@ -89,6 +110,7 @@ impl Default for Settings {
             session: String::new(),
             exported: 0.0,
             policy: "balanced".to_owned(),
+            profile: String::new(),
             model_policies: BTreeMap::new(),
             temperature: None,
             models: BTreeMap::new(),
@@ -325,6 +347,8 @@ mod tests {
         );
         let text = serde_json::to_string(&settings.models).unwrap();
         assert_eq!(text, r#"{"qwen3:4b":{"window":32768,"summary_model":"-"}}"#);
+        let read: ModelSettings = serde_json::from_str(r#"{"think":"medium"}"#).unwrap();
+        assert_eq!(read.think, Some(Think::Medium));
         settings.edit_model("qwen3:4b", |own| *own = ModelSettings::default());
         assert!(settings.models.is_empty());
         assert_eq!(

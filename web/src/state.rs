@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
 use palimpsest_core::replay::ReplayReport;
+use palimpsest_engine::Profile;
 use palimpsest_engine::session::LogEntry;
 
 use crate::settings::Settings;
@@ -123,6 +124,8 @@ pub struct AppState {
     pub lens: Signal<Lens>,
     /// The part of the settings that is shown.
     pub tab: Signal<Tab>,
+    /// Settings that several sessions share, by name.
+    pub profiles: Signal<BTreeMap<String, Profile>>,
 }
 
 impl AppState {
@@ -182,6 +185,7 @@ impl AppState {
             mark: Signal::default(),
             lens: Signal::new(Lens::Overlay),
             tab: Signal::new(Tab::Connection),
+            profiles: Signal::default(),
         }
     }
 
@@ -286,6 +290,8 @@ pub struct Open {
     pub window: u32,
     /// Its policy.
     pub policy: String,
+    /// The profile that its settings came from; empty without one.
+    pub profile: String,
     /// Its system prompt.
     pub system: String,
     /// Messages so far.

@@ -10,6 +10,7 @@ pub mod kept;
 pub mod layer;
 pub mod model;
 pub mod policy;
+pub mod profile;
 pub mod record;
 pub mod rows;
 pub mod sent;

@@ -9,8 +9,8 @@ use palimpsest_engine::Engine;
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 use super::{
-    BACK, Back, back, create_now, leave_draft, list, measure, note, open_now, read_along,
-    superseded, survey, title, toast,
+    BACK, Back, back, create_now, leave_draft, list, load_profiles, measure, note, open_now,
+    read_along, superseded, survey, title, toast,
 };
 use crate::host;
 use crate::state::{AppState, Notice};
@@ -63,6 +63,7 @@ pub fn start(state: AppState) {
         });
         BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
         list(&back).await;
+        load_profiles(&back).await;
         if kept == Kept::Whole && host::lost_since(note_of(state)) {
             toast(&back, t(T::StoreLost).to_owned(), None, true);
         }

@@ -5,9 +5,10 @@ use std::rc::Rc;
 use palimpsest_engine::Session;
 
 use super::{
-    Back, back, change, failed, list, show_all, show_head, tend, want_vocabulary, with_engine,
+    Back, back, change, failed, list, show_all, show_head, show_window, tend, want_vocabulary,
+    with_engine,
 };
-use crate::settings::{ModelSettings, Settings};
+use crate::settings::{ModelSettings, Settings, Think};
 use crate::state::AppState;
 use crate::view::budget::Activity;
 
@@ -22,6 +23,18 @@ pub(super) fn usual_model(state: AppState) -> Option<String> {
     })
 }
 
+/// Whether that model thinks before it answers, which takes twice the room of an answer. `None` while the server has
+/// not told.
+pub(super) fn thinks(state: AppState, model: &str) -> Option<bool> {
+    let chosen = state
+        .settings
+        .with_untracked(|s| s.models.get(model).and_then(|own| own.think));
+    state.models.with_untracked(|all| {
+        let there = all.iter().find(|m| m.name == model)?;
+        Some(there.can("thinking") && chosen != Some(Think::Off))
+    })
+}
+
 /// Another model.
 pub fn choose_model(name: String) {
     remodel(move |s| s.model = name);
@@ -32,16 +45,19 @@ pub fn for_model(edit: impl FnOnce(&mut ModelSettings) + 'static) {
     let Some(head) = back().and_then(|b| b.session()).map(|s| s.head()) else {
         return;
     };
-    let mut window = None;
+    let (mut window, mut think) = (None, false);
     change(|s| {
         s.edit_model(&head.model, |own| {
-            let before = own.window;
+            let before = (own.window, own.think);
             edit(own);
-            window = own.window.filter(|_| own.window != before);
+            window = own.window.filter(|_| own.window != before.0);
+            think = own.think != before.1;
         });
     });
-    if let Some(window) = window {
-        choose_window(window);
+    match window {
+        Some(window) => choose_window(window),
+        None if think => remodel(|_| {}),
+        None => {}
     }
 }
 
@@ -108,8 +124,10 @@ fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
                 (None, None) => {}
             }
         }
+        let same = head.thinking && wish.model == head.model;
+        let thinking = thinks(back.state, &wish.model).unwrap_or(same);
         match session
-            .set_model(&wish.model, wish.window, &wish.policy, head.thinking)
+            .set_model(&wish.model, wish.window, &wish.policy, thinking)
             .await
         {
             Ok(()) => {
@@ -144,22 +162,34 @@ pub fn set_system(text: String) {
     });
 }
 
-/// A session without a model takes the last chosen one, or the first there is.
+/// A session without a model takes the last chosen one, or the first there is. One that was made before the server told
+/// whether its model thinks learns it.
 pub(super) async fn give_model(back: &Rc<Back>, session: &Session) {
     let state = back.state;
     let head = session.head();
-    if !head.model.is_empty() {
+    let new = head.model.is_empty();
+    let Some(name) = (if new {
+        usual_model(state)
+    } else {
+        Some(head.model)
+    }) else {
+        return;
+    };
+    let thinking = thinks(state, &name).unwrap_or(head.thinking);
+    if !new && (thinking == head.thinking || back.follower.get()) {
         return;
     }
-    if let Some(name) = usual_model(state) {
-        let own = |s: &Settings| s.models.get(&name).and_then(|own| own.window);
-        let window = state.settings.with_untracked(own).unwrap_or(head.window);
-        match session
-            .set_model(&name, window, &head.policy, head.thinking)
-            .await
-        {
-            Ok(()) => show_head(back),
-            Err(error) => failed(back, &error),
+    let own = |s: &Settings| s.models.get(&name).and_then(|own| own.window);
+    let own = state.settings.with_untracked(own).filter(|_| new);
+    let window = own.unwrap_or(head.window);
+    match session
+        .set_model(&name, window, &head.policy, thinking)
+        .await
+    {
+        Ok(()) => {
+            show_head(back);
+            show_window(back);
         }
+        Err(error) => failed(back, &error),
     }
 }

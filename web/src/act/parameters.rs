@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use palimpsest_core::request::{ChatRequest, Purpose};
+use palimpsest_core::request::{ChatRequest, Effort, Purpose};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_engine::session::SendOptions;
 
 use crate::server;
+use crate::settings::Think;
 use crate::state::AppState;
 
 /// The server as the engine's model.
@@ -31,16 +32,37 @@ pub(super) fn options(state: AppState) -> SendOptions {
 /// The request with what goes with its model. How words are chosen is a matter of replies alone; how long a model
 /// stays loaded, of every request.
 pub(super) fn tune(state: AppState, request: &mut ChatRequest) {
+    let can = |what| {
+        state.models.with_untracked(|all| {
+            let there = all.iter().find(|m| m.name == request.model);
+            there.is_some_and(|m| m.can(what))
+        })
+    };
+    // Ollama refuses tools for a model that cannot use them
+    if !request.tools.is_empty() && can("completion") && !can("tools") {
+        request.tools.clear();
+    }
     let own = state
         .settings
         .with_untracked(|s| s.models.get(&request.model).cloned());
     let Some(own) = own else { return };
+    // and to think of one that cannot
+    let think = own.think.filter(|_| can("thinking"));
     let options = &mut request.options;
     options.keep_alive = own.keep_alive.or(options.keep_alive);
     if request.purpose == Purpose::Chat {
         options.temperature = own.temperature.or(options.temperature);
         options.top_p = own.top_p.or(options.top_p);
         options.seed = own.seed.or(options.seed);
+        if let Some(think) = think {
+            options.think = Some(think != Think::Off);
+            options.effort = match think {
+                Think::Off | Think::On => None,
+                Think::Low => Some(Effort::Low),
+                Think::Medium => Some(Effort::Medium),
+                Think::High => Some(Effort::High),
+            };
+        }
     }
 }
 

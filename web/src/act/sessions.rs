@@ -1,16 +1,17 @@
 //! The list of sessions: new ones, opening, reading along with another tab, titles, deletion.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::session::IfOver;
-use palimpsest_engine::{NewSession, Session};
+use palimpsest_engine::{NewSession, Profile, Session};
 
 use super::{
     Back, change, drop_toast, failed, figures, give_model, go, heard, keep_draft, kept_draft, lift,
-    look, note_of, restore, show_all, show_head, toast, tokens_of, undo_now, usual_model,
+    look, note_of, restore, show_all, show_head, thinks, toast, tokens_of, undo_now, usual_model,
     want_vocabulary, with_engine,
 };
 use crate::state::{AppState, Lens, Notice, Screen, Undo};
@@ -66,9 +67,16 @@ pub(super) async fn create_now(back: &Rc<Back>) {
     let usual = usual_model(back.state);
     let new = back.state.settings.with_untracked(|s| {
         let model = usual.unwrap_or_else(|| s.model.clone());
+        let known = |profiles: &BTreeMap<String, Profile>| profiles.contains_key(&s.profile);
         NewSession {
             policy: s.policy_for(&model).to_owned(),
             window: s.window_for(&model),
+            thinking: thinks(back.state, &model).unwrap_or_default(),
+            profile: back
+                .state
+                .profiles
+                .with_untracked(known)
+                .then(|| s.profile.clone()),
             model,
             ..NewSession::default()
         }

@@ -54,6 +54,7 @@ pub(super) fn show_head(back: &Back) {
         model: head.model,
         window: head.window,
         policy: head.policy,
+        profile: head.profile.unwrap_or_default(),
         system: records.system.clone(),
         messages: head.last_seq.map_or(0, bind::place),
         follower: back.follower.get(),

@@ -141,10 +141,7 @@ pub fn capabilities(model: &ModelEntry) -> Option<String> {
         ("thinking", T::CanThink),
         ("vision", T::CanSee),
     ];
-    let can = |(name, words): &(&str, T)| {
-        let there = model.capabilities.iter().any(|c| c == name);
-        there.then(|| t(*words))
-    };
+    let can = |(name, words): &(&str, T)| model.can(name).then(|| t(*words));
     let words: Vec<&str> = known.iter().filter_map(can).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }

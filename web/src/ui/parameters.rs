@@ -1,16 +1,20 @@
 //! What goes with the open session's model: its window, its parameters, who writes its layers.
 
+use std::rc::Rc;
+
 use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::el::{El, el, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
-use crate::settings::{ModelSettings, seed_of, share_of, temperature_of, window_of};
+use crate::settings::{ModelSettings, Think, seed_of, share_of, temperature_of, window_of};
 use crate::signal::Signal;
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
+use crate::ui::field::{Wrong, framed, line, option};
 use crate::ui::header::selected;
+use crate::view::model::ModelEntry;
 
 /// A field: its element, its name, what is said of a mistake, what stands in it, and what becomes of what is typed.
 struct Field {
@@ -34,6 +38,15 @@ const STAYS: [(i32, T); 5] = [
     (USUAL, T::KeepUsual),
     (7200, T::KeepLong),
     (-1, T::KeepEver),
+];
+
+/// How much a model may think: as it is chosen, and what it is called.
+const THINKS: [(&str, Think, T); 5] = [
+    ("off", Think::Off, T::EditorOff),
+    ("on", Think::On, T::EditorOn),
+    ("low", Think::Low, T::ThinkLow),
+    ("medium", Think::Medium, T::ThinkMedium),
+    ("high", Think::High, T::ThinkHigh),
 ];
 
 fn text(value: Option<impl ToString>) -> String {
@@ -96,9 +109,17 @@ static FIELDS: [Field; 4] = [
 
 /// What goes with the open session's model, folded.
 pub fn parameters(state: AppState) -> AnyView {
+    let can_think = move |model: &str| {
+        let own = |m: &ModelEntry| m.name == model && m.can("thinking");
+        state.models.with(|all| all.iter().any(own))
+    };
     live_on(
-        move || state.model(),
-        move |model| {
+        move || {
+            let model = state.model();
+            let thinks = can_think(&model);
+            (model, thinks)
+        },
+        move |(model, thinks)| {
             if model.is_empty() {
                 return nothing();
             }
@@ -120,6 +141,7 @@ pub fn parameters(state: AppState) -> AnyView {
                     el("div")
                         .class("fields")
                         .children(FIELDS.iter().map(|field| one(field, &own)))
+                        .child(thinks.then(|| thinking(&own)))
                         .child(stays(&own))
                         .child(writers(state, &own)),
                 )
@@ -130,18 +152,9 @@ pub fn parameters(state: AppState) -> AnyView {
 
 fn one(field: &'static Field, own: &ModelSettings) -> El {
     let wrong = Signal::new(false);
-    let told = format!("{}-wrong", field.id);
-    let input = el("input")
-        .attr("type", "text")
+    let input = line(&(field.shown)(own))
         .attr("inputmode", "decimal")
-        .attr("id", field.id)
-        .attr("autocomplete", "off")
         .attr("placeholder", t(T::AsForAll))
-        .attr("value", (field.shown)(own))
-        .attr("aria-describedby", told.clone())
-        .attr_live("aria-invalid", move || {
-            wrong.with(|w| w.then(|| "true".to_owned()))
-        })
         .on("change", move |_| {
             let edit = (field.typed)(&page::value(&format!("#{}", field.id)));
             wrong.change(edit.is_none());
@@ -149,52 +162,43 @@ fn one(field: &'static Field, own: &ModelSettings) -> El {
                 act::for_model(edit);
             }
         });
-    let said = el("span")
-        .class("badc")
-        .attr("id", told)
-        .attr("role", "alert")
-        .text_live(move || {
-            if wrong.get() {
-                t(field.wrong).to_owned()
-            } else {
-                String::new()
-            }
-        });
-    el("div")
-        .child(el("label").child(t(field.name)).child(input))
-        .child(said)
+    let said = move || wrong.get().then(|| t(field.wrong).to_owned());
+    framed(input, field.id, field.name, &(Rc::new(said) as Wrong))
+}
+
+fn thinking(own: &ModelSettings) -> El {
+    let chosen = own.think;
+    let all = THINKS
+        .iter()
+        .map(|(value, think, name)| option(*value, t(*name), Some(*think) == chosen));
+    let list = el("select")
+        .attr("id", "own-think")
+        .on("change", |event| {
+            let value = selected(&event).unwrap_or_default();
+            let think = THINKS.iter().find(|(name, ..)| *name == value);
+            act::for_model(move |own| own.think = think.map(|(_, think, _)| *think));
+        })
+        .child(option("", t(T::ThinkOwn), chosen.is_none()))
+        .children(all);
+    el("label").child(t(T::ThinkFirst)).child(list)
 }
 
 fn stays(own: &ModelSettings) -> El {
     let chosen = own.keep_alive;
     let known = STAYS.iter().any(|(seconds, _)| Some(*seconds) == chosen);
-    let option = |value: String, words: String, on: bool| {
-        el("option")
-            .attr("value", value)
-            .flag("selected", on)
-            .child(words)
-    };
     let other = chosen
         .filter(|_| !known)
         .map(|n| option(n.to_string(), number(n.unsigned_abs()), true));
-    let all = STAYS.iter().map(|(seconds, name)| {
-        option(
-            seconds.to_string(),
-            t(*name).to_owned(),
-            Some(*seconds) == chosen,
-        )
-    });
+    let all = STAYS
+        .iter()
+        .map(|(seconds, name)| option(seconds.to_string(), t(*name), Some(*seconds) == chosen));
     let list = el("select")
         .attr("id", "own-stay")
         .on("change", |event| {
             let seconds = selected(&event).and_then(|v| v.parse().ok());
             act::for_model(move |own| own.keep_alive = seconds);
         })
-        .child(option(
-            String::new(),
-            t(T::AsForAll).to_owned(),
-            chosen.is_none(),
-        ))
+        .child(option("", t(T::AsForAll), chosen.is_none()))
         .children(all)
         .child(other);
     el("label").child(t(T::KeepAlive)).child(list)
@@ -223,12 +227,10 @@ fn writers(state: AppState, own: &ModelSettings) -> El {
     {
         choices.push((Some(name.clone()), name.clone()));
     }
-    let options = choices.iter().enumerate().map(|(at, (choice, words))| {
-        el("option")
-            .attr("value", at.to_string())
-            .flag("selected", *choice == chosen)
-            .child(words.clone())
-    });
+    let options = choices
+        .iter()
+        .enumerate()
+        .map(|(at, (choice, words))| option(at.to_string(), words.as_str(), *choice == chosen));
     let list = el("select").attr("id", "own-writer").children(options);
     let list = list.on("change", move |event| {
         let at = selected(&event).and_then(|v| v.parse::<usize>().ok());

@@ -13,6 +13,7 @@ use crate::signal::{Signal, kept};
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
 use crate::ui::bar;
+use crate::ui::field::{self, fault, framed, line, lines, option, tick};
 use crate::ui::figures::{pass_name, policy_name};
 use crate::view::policy::{Entry, Field, Form, Kind, PASSES, REST, Wrong, base_of, text_of};
 use crate::view::record::TriedView;
@@ -224,6 +225,7 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
         ))
         .child(list(LEVELS, &first.levels, &sheet))
         .child(list(FAILURE, &first.failure, &sheet));
+    let passes_wrong = wrong_of((Field::Passes, T::EditorPassesWrong), wrong);
     let passes = el("fieldset")
         .class("choice")
         .attr("aria-describedby", "policy-passes-wrong")
@@ -234,11 +236,7 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
                 .zip(first.passes)
                 .map(|(kind, on)| tick(format!("pass-{}", kind.name()), pass_name(kind), on)),
         )
-        .child(fault(
-            "policy-passes-wrong",
-            (Field::Passes, T::EditorPassesWrong),
-            wrong,
-        ));
+        .child(fault("policy-passes-wrong".to_owned(), &passes_wrong));
     let back = Rc::clone(base);
     let reset = el("button")
         .class("btn")
@@ -338,40 +336,24 @@ fn one((at, entry): (usize, &'static Entry), value: &str, sheet: &Sheet) -> El {
     match entry.kind {
         Kind::Flag => el("div").child(tick(entry.id.to_owned(), entry.name, !value.is_empty())),
         Kind::Choice(choices) => list((entry.id, entry.name, choices), value, sheet),
-        Kind::Number(..) | Kind::Text => field((entry.id, entry.name, value), about, idle, sheet),
+        Kind::Number(..) | Kind::Text | Kind::Words => {
+            field((entry.id, entry.name, value), about, idle, sheet)
+        }
         Kind::Rules => {
-            let area = el("textarea")
-                .attr("rows", "10")
-                .attr("spellcheck", "false")
-                .child(value.to_owned());
-            framed(area, (entry.id, entry.name), about, idle, sheet).class("across")
+            let area = lines(value, "10");
+            told(area, (entry.id, entry.name), about, idle, sheet).class("across")
         }
     }
 }
 
 fn list((id, name, choices): Choice, chosen: &str, sheet: &Sheet) -> El {
-    let choices = choices.iter().map(|(value, words)| {
-        el("option")
-            .attr("value", *value)
-            .flag("selected", *value == chosen)
-            .child(t(*words))
-    });
+    let choices = choices
+        .iter()
+        .map(|(value, words)| option(*value, t(*words), *value == chosen));
     let label = el("label")
         .child(t(name))
         .child(el("select").attr("id", id).children(choices));
     el("div").child(label).child(back(id, name, sheet))
-}
-
-fn tick(id: String, name: T, on: bool) -> El {
-    el("label")
-        .class("tick-box")
-        .child(
-            el("input")
-                .attr("type", "checkbox")
-                .attr("id", id)
-                .flag("checked", on),
-        )
-        .child(t(name))
 }
 
 /// A field for a number or a text, with what is wrong about it beside it.
@@ -381,49 +363,28 @@ fn field(
     idle: impl Fn() -> bool + 'static,
     sheet: &Sheet,
 ) -> El {
-    let input = el("input")
-        .attr("type", "text")
-        .attr("value", value)
-        .attr("autocomplete", "off");
-    framed(input, (id, name), about, idle, sheet)
+    told(line(value), (id, name), about, idle, sheet)
 }
 
-fn framed(
+fn told(
     input: El,
     (id, name): (&'static str, T),
     about: (Field, T),
     idle: impl Fn() -> bool + 'static,
     sheet: &Sheet,
 ) -> El {
-    let (own, wrong) = (about.0, sheet.wrong);
-    let is_wrong = move || wrong.with(|w| w.as_ref().is_some_and(|w| w.field == Some(own)));
-    let told = format!("{id}-wrong");
-    let input = input
-        .attr("id", id)
-        .attr("aria-describedby", told.clone())
-        .attr_live("aria-invalid", move || {
-            is_wrong().then(|| "true".to_owned())
-        })
-        .prop_flag_live("disabled", idle);
-    el("div")
-        .child(el("label").child(t(name)).child(input))
-        .child(fault(told, about, wrong))
-        .child(back(id, name, sheet))
+    let input = input.prop_flag_live("disabled", idle);
+    framed(input, id, name, &wrong_of(about, sheet.wrong)).child(back(id, name, sheet))
 }
 
-fn fault(id: impl Into<String>, (own, words): (Field, T), wrong: Signal<Option<Wrong>>) -> El {
-    el("span")
-        .class("badc")
-        .attr("id", id)
-        .attr("role", "alert")
-        .text_live(move || {
-            let told = |w: &Wrong| match (w.field == Some(own), w.why.is_empty()) {
-                (false, _) => String::new(),
-                (true, true) => t(words).to_owned(),
-                (true, false) => w.why.clone(),
-            };
-            wrong.with(|w| w.as_ref().map(told)).unwrap_or_default()
-        })
+/// What is wrong with one field: the reason, or else these words.
+fn wrong_of((own, words): (Field, T), wrong: Signal<Option<Wrong>>) -> field::Wrong {
+    let told = move |w: &Wrong| match (w.field == Some(own), w.why.is_empty()) {
+        (false, _) => None,
+        (true, true) => Some(t(words).to_owned()),
+        (true, false) => Some(w.why.clone()),
+    };
+    Rc::new(move || wrong.with(|w| w.as_ref().and_then(told)))
 }
 
 /// A button that puts the preset's value back into a field, while something else stands there.

@@ -16,7 +16,7 @@ use crate::text::{T, fill, seconds, t};
 use crate::ui::header::{describe, selected};
 use crate::ui::side::shortcut;
 use crate::ui::window::windows;
-use crate::ui::{parameters, policy};
+use crate::ui::{parameters, policy, profiles};
 use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
 
 /// The settings screen.
@@ -367,6 +367,7 @@ fn model(state: AppState) -> El {
         .child(parameters::parameters(state))
         .child(policies(state))
         .child(for_model(state))
+        .child(profiles::profiles(state))
         .child(policy::editor(state))
         .child(switch("automatic", T::AutoCompact, automatic, |s, on| {
             s.automatic = on;

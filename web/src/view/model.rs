@@ -19,6 +19,13 @@ pub struct ModelEntry {
     pub capabilities: Vec<String>,
 }
 
+impl ModelEntry {
+    /// Whether the server says that it can do that: `tools`, `thinking`, `vision`.
+    pub fn can(&self, what: &str) -> bool {
+        self.capabilities.iter().any(|c| c == what)
+    }
+}
+
 /// Whether a model server answers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Connection {

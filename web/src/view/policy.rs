@@ -475,6 +475,21 @@ mod tests {
             with("repeats", "floor", json!(99)),
         );
         check(
+            "policy-repeat-writes",
+            "put*",
+            with("repeats", "writes", json!("put*")),
+        );
+        check(
+            "policy-repeat-edits",
+            "sed",
+            with("repeats", "edits", json!("sed")),
+        );
+        check(
+            "policy-repeat-paths",
+            "where path",
+            with("repeats", "paths", json!(["where", "path"])),
+        );
+        check(
             "policy-premium",
             "1800",
             with("prompt_budgets", "premium", json!(1_800)),

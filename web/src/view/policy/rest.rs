@@ -30,6 +30,8 @@ pub enum Kind {
     Choice(&'static [(&'static str, T)]),
     /// A text. Nothing is none.
     Text,
+    /// Words with spaces between.
+    Words,
     /// Rules for tool output, a line each.
     Rules,
 }
@@ -63,8 +65,8 @@ const fn entry(group: T, id: &'static str, name: T, kind: Kind, place: Place) ->
 
 /// The fields, those of a group next to each other.
 #[rustfmt::skip]
-pub static REST: [Entry; 32] = {
-    use Kind::{Choice, Flag, Number, Rules, Text};
+pub static REST: [Entry; 35] = {
+    use Kind::{Choice, Flag, Number, Rules, Text, Words};
     use Place::{Escalation, Keys, Pass, Trigger};
     const PERCENT: Kind = Number(0, 100);
     const TOKENS: Kind = Number(0, MOST);
@@ -96,6 +98,9 @@ pub static REST: [Entry; 32] = {
         entry(T::EditorTools, "policy-out-off", T::OutOff, Flag, Keys(&["tool_output", "debug"])),
         entry(T::EditorTools, "policy-repeat-floor", T::RepeatFloor, TOKENS, Keys(&["repeats", "floor"])),
         entry(T::EditorTools, "policy-repeat-reads", T::RepeatReads, Text, Keys(&["repeats", "reads"])),
+        entry(T::EditorTools, "policy-repeat-writes", T::RepeatWrites, Text, Keys(&["repeats", "writes"])),
+        entry(T::EditorTools, "policy-repeat-edits", T::RepeatEdits, Text, Keys(&["repeats", "edits"])),
+        entry(T::EditorTools, "policy-repeat-paths", T::RepeatPaths, Words, Keys(&["repeats", "paths"])),
         entry(T::EditorBudgets, "policy-minimal", T::BudgetMinimal, TOKENS, Keys(&["prompt_budgets", "minimal"])),
         entry(T::EditorBudgets, "policy-basic", T::BudgetBasic, TOKENS, Keys(&["prompt_budgets", "basic"])),
         entry(T::EditorBudgets, "policy-standard", T::BudgetStandard, TOKENS, Keys(&["prompt_budgets", "standard"])),
@@ -125,6 +130,10 @@ pub(super) fn of(policy: &Policy) -> Vec<String> {
             Some(Value::Number(n)) => n.to_string(),
             Some(Value::String(text)) => text,
             Some(Value::Bool(true)) => "true".to_owned(),
+            Some(Value::Array(words)) => {
+                let words: Vec<_> = words.iter().filter_map(Value::as_str).collect();
+                words.join(" ")
+            }
             _ => String::new(),
         }
     };
@@ -156,7 +165,11 @@ pub(super) fn apply(values: &[String], policy: &Policy) -> Result<Policy, Wrong>
                 }
             }
             Kind::Flag => json!(!text.is_empty()),
-            Kind::Text if text.is_empty() => Value::Null,
+            Kind::Text | Kind::Words if text.is_empty() => Value::Null,
+            Kind::Words => {
+                let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+                words.map(Value::from).collect()
+            }
             Kind::Text | Kind::Choice(_) => json!(text),
             Kind::Rules => {
                 let rules = rules::read(text).map_err(wrong)?;

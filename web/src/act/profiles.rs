@@ -1,0 +1,68 @@
+//! Profiles: settings under a name that several sessions share.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use palimpsest_engine::Profile;
+
+use super::{Back, change, failed, list, note, show_all, tend, with_engine};
+use crate::text::{T, fill};
+
+/// Reads every profile there is.
+pub(super) async fn load_profiles(back: &Rc<Back>) {
+    let mut found = BTreeMap::new();
+    for name in back.engine.profiles().await.unwrap_or_default() {
+        // one that another version wrote is none here
+        if let Ok(Some(profile)) = back.engine.profile(&name).await {
+            found.insert(name, profile);
+        }
+    }
+    back.state.profiles.change(found);
+}
+
+/// The open session, and new ones, take over the settings of a profile; without a name it keeps those it has.
+pub fn use_profile(name: Option<String>) {
+    with_engine(|back| async move { take(&back, name).await });
+}
+
+/// Keeps a profile under that name, and the open session takes it over.
+pub fn save_profile(name: String, profile: Profile) {
+    with_engine(|back| async move {
+        if back.writer().is_none() {
+            return;
+        }
+        if let Err(error) = back.engine.save_profile(&name, &profile).await {
+            return failed(&back, &error);
+        }
+        load_profiles(&back).await;
+        note(fill(T::ProfileSaved, &[&name]), false);
+        take(&back, Some(name)).await;
+    });
+}
+
+/// Forgets a profile. The sessions that used it keep their settings.
+pub fn remove_profile(name: String) {
+    with_engine(|back| async move {
+        if back.writer().is_none() {
+            return;
+        }
+        if let Err(error) = back.engine.remove_profile(&name).await {
+            return failed(&back, &error);
+        }
+        load_profiles(&back).await;
+        take(&back, None).await;
+    });
+}
+
+async fn take(back: &Rc<Back>, name: Option<String>) {
+    let Some(session) = back.writer() else {
+        return;
+    };
+    match session.use_profile(name.as_deref()).await {
+        Ok(()) => change(|s| s.profile = name.unwrap_or_default()),
+        Err(error) => failed(back, &error),
+    }
+    show_all(back).await;
+    list(back).await;
+    tend(back, &session).await;
+}
