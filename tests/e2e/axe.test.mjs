@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import test from "node:test";
 import { begin, cleanUp } from "./harness.mjs";
-import { STATES, TROUBLE, furnish, leave, look } from "./screens.mjs";
+import { BUSY, STATES, TROUBLE, furnish, hurry, leave, look, touching } from "./screens.mjs";
 
 test.afterEach(cleanUp);
 
@@ -30,7 +30,7 @@ async function walk(page, colours, states) {
   const pictures = process.env.PALIMPSEST_PICTURES;
   for (const width of pictures ? [360, 1280, 1024, 1440] : [360, 1280]) {
     await look(page, width, colours);
-    for (const [name, visit] of states) {
+    for (const [name, visit, end] of states) {
       try {
         await visit(page);
       } catch (error) {
@@ -43,7 +43,9 @@ async function walk(page, colours, states) {
       // what is wider than its screen scrolls in a box of its own
       const wide = await page.$$eval(".screen", (all) => all.filter((s) => getComputedStyle(s).overflowX === "auto" && s.scrollWidth > s.clientWidth + 1).map((s) => `${s.id} is ${s.scrollWidth} wide`));
       found.push(...wide.map((text) => `${name} at ${width}: ${text}`));
+      found.push(...(await touching(page)).map((text) => `${name} at ${width}: ${text}`));
       if (width === 360 || width === 1280) found.push(...(await violations(page)).map((text) => `${name} at ${width}: ${text}`));
+      await end?.(page);
       await leave(page);
     }
   }
@@ -55,6 +57,15 @@ for (const colours of ["light", "dark", "forced"]) {
     const world = await begin({ settings: { summary_model: "-" }, script: { answer: { words: 40 } } });
     await furnish(world.page);
     const found = await walk(world.page, colours, STATES);
+    await world.end();
+    assert.deepEqual(found, []);
+  });
+
+  test(`nothing that goes on has an accessibility violation in ${colours} colours`, { timeout: 300_000 }, async () => {
+    const words = Array.from({ length: 600 }, (_, i) => `word${i} `);
+    const world = await begin({ settings: { window: 4096, automatic: false }, script: { replies: () => ({ content: words, delay_ms: 60 }), delay_ms: 60 } });
+    await hurry(world.page);
+    const found = await walk(world.page, colours, BUSY);
     await world.end();
     assert.deepEqual(found, []);
   });

@@ -5,15 +5,15 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
-import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { ENGINES, begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
 import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
 
 /// Regenerate and edit keep what was said on branches of their own, across a reload.
-test("a reply is written again, a question is changed, and every branch stays one click away", SLOW, async () => {
-  const world = await begin({ script: { replies: ["First answer.", "Second answer.", "About Rome."] } });
+for (const engine of ENGINES) test(`a reply is written again, a question is changed, and every branch stays one click away (${engine})`, SLOW, async () => {
+  const world = await begin({ engine, script: { replies: ["First answer.", "Second answer.", "About Rome."] } });
   const { page } = world;
   const thread = () => text(page, ".thread");
   await ready(page);

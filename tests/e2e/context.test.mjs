@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { ENGINES, begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
 import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
 const SLOW = { timeout: 240_000 };
@@ -117,8 +117,8 @@ test("a layer is previewed, read, compared and lifted; its card and the timeline
 });
 
 /// S4: named snapshots are kept, previewed, restored as a branch, and the way back is one click.
-test("a snapshot is taken, restored as a branch, and the present comes back", SLOW, async () => {
-  const world = await begin({ script: { replies: ["One.", "Two.", "Three."] } });
+for (const engine of ENGINES) test(`a snapshot is taken, restored as a branch, and the present comes back (${engine})`, SLOW, async () => {
+  const world = await begin({ engine, script: { replies: ["One.", "Two.", "Three."] } });
   const { page } = world;
   await ready(page);
   await say(page, "First");

@@ -5,7 +5,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
-import { begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { ENGINES, begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { touching } from "./screens.mjs";
 import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
 const SLOW = { timeout: 240_000 };
@@ -161,8 +162,8 @@ test("a policy goes with its model, and the inspector shows the watermark", SLOW
 
 /// E4, P10: the policy is edited as a form with what it would do now beside it; a mistake is told at its field and kept
 /// nowhere; what is used holds, survives a reload, and does what the preview said; one click goes back to the preset.
-test("the policy is edited with a live preview", SLOW, async () => {
-  const world = await begin({ settings: { window: 8192, summary_model: "-", automatic: false } });
+for (const engine of ENGINES) test(`the policy is edited with a live preview (${engine})`, SLOW, async () => {
+  const world = await begin({ engine, settings: { window: 8192, summary_model: "-", automatic: false } });
   const { page } = world;
   await ready(page);
   await importFile(page, transcript(bakery(9), "Bakery"));
@@ -196,6 +197,10 @@ test("the policy is edited with a live preview", SLOW, async () => {
 
   await type("policy-at", "40");
   await preview("^Acts at");
+  for (const width of [800, 1000, 1440]) {
+    await page.setViewport({ width, height: 900 });
+    assert.deepEqual(await touching(page), [], `words under the bar at ${width}`);
+  }
   const [sizes, plan] = await now();
   assert.ok(numbers(sizes)[0] < trigger * 0.7, `${usual} ${sizes}`);
   assert.equal(numbers(sizes)[1], limit);
@@ -331,5 +336,131 @@ test("what goes with one model is sent with it alone", SLOW, async () => {
   await messages(page, 4);
   const plain = world.chats().at(-1);
   assert.deepEqual([plain.model, plain.options.temperature, plain.options.top_p, plain.options.num_ctx, plain.keep_alive], [second, 1, undefined, 8192, 1800]);
+  await world.end();
+});
+
+/// B5: whether a model thinks first, and how much, goes with it where the server says that it can; an answer that may think
+/// has twice the room. Nothing is asked of a model that cannot.
+test("a model that thinks is told how much, and has twice the room for an answer", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192 }, script: { replies: ["One.", "Two.", "Three.", "Four.", "Five."] } });
+  const { page } = world;
+  await ready(page);
+  const room = (limit) => until(page, (limit) => document.querySelector("#s-chat .budget .sum").textContent.includes(`of ${limit} tokens`), limit);
+  const parameters = async () => {
+    await page.evaluate(() => (location.hash = "settings"));
+    await click(page, ".tabs button:nth-child(2)");
+    await page.waitForSelector("#model-editor #own-stay");
+  };
+  let said = 0;
+  const asked = async (words) => {
+    await page.evaluate(() => (location.hash = "chat"));
+    await say(page, words);
+    await messages(page, (said += 2));
+    return world.chats().at(-1);
+  };
+  await room("7,004");
+  await parameters();
+  assert.equal(await page.$("#own-think"), null, "llama3.2 cannot think");
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "/model");
+  await click(page, "dialog [data-model='qwen3:4b']");
+  await room("5,980");
+  assert.ok(!("think" in (await asked("One"))), "as it does by itself");
+  for (const [choice, sent, limit] of [["high", "high", "5,980"], ["off", false, "7,004"], ["on", true, "5,980"]]) {
+    await parameters();
+    await page.$eval("#model-editor", (editor) => (editor.open = true));
+    await page.select("#own-think", choice);
+    await room(limit);
+    assert.equal((await asked(choice)).think, sent);
+  }
+  assert.equal(await page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).models["qwen3:4b"].think), "on");
+  // what is kept for a model that has lost its gift is not sent
+  await page.evaluate(() => {
+    const settings = JSON.parse(localStorage.getItem("palimpsest.settings"));
+    settings.models["llama3.2:3b"] = { think: "high" };
+    localStorage.setItem("palimpsest.settings", JSON.stringify(settings));
+  });
+  await page.reload();
+  await ready(page);
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "/model");
+  await click(page, "dialog [data-model='llama3.2:3b']");
+  await room("7,004");
+  assert.ok(!("think" in (await asked("Last"))));
+  await world.end();
+});
+
+/// W4, E3, E4: a profile is settings under a name: the session and new ones take them over, another model gets its policy,
+/// a change of the profile reaches the session, mistakes are told at their fields, and removing it changes no session.
+test("a profile is made, used, changed and removed", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, summary_model: "-" }, script: { replies: ["One.", "Two.", "Three."] } });
+  const { page } = world;
+  await ready(page);
+  const model = async () => {
+    await page.evaluate(() => (location.hash = "settings"));
+    await click(page, ".tabs button:nth-child(2)");
+    await page.waitForSelector("#profiles");
+    await page.$eval("#profiles", (details) => (details.open = true));
+  };
+  const put = (id, value) => page.$eval(`#${id}`, (field, value) => (field.value = value), value);
+  const policy = (name) => until(page, (name) => document.querySelector("[name=policy]:checked")?.value === name, name);
+  const used = (name) => until(page, (name) => document.querySelector("#profile-of")?.value === name, name);
+  await model();
+  await put("profile-rules", "qwen3* → shorten");
+  await click(page, "#profile-save");
+  await until(page, () => document.querySelector("#profile-name-wrong").textContent === "Something must stand here." && document.activeElement.id === "profile-name");
+  await put("profile-name", "Rust work");
+  await click(page, "#profile-save");
+  await until(page, () => document.querySelector("#profile-rules-wrong").textContent === "Line 1: “shorten” is not known here." && document.querySelector("#profile-rules").getAttribute("aria-invalid") === "true");
+  assert.deepEqual(await page.$$eval("#profile-of option", (all) => all.map((o) => o.value)), [""]);
+  await put("profile-rules", "qwen3* → watermark");
+  await page.select("#profile-policy", "checkpoints");
+  await click(page, "#profile-tools");
+  await click(page, "#profile-save");
+  await used("Rust work");
+  await policy("checkpoints");
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "Go");
+  await messages(page, 2);
+  const tools = () => (world.chats().at(-1).tools ?? []).map((tool) => tool.function.name);
+  assert.ok(tools().includes("recall"), tools().join());
+
+  // another model has its own policy; a model without tools is not offered any
+  await say(page, "/model");
+  await click(page, "dialog [data-model='qwen3:4b']");
+  await model();
+  await policy("watermark");
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "/model");
+  await click(page, "dialog [data-model='smollm2:135m']");
+  await model();
+  await policy("checkpoints");
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "Go on");
+  await messages(page, 4);
+  assert.deepEqual(tools(), []);
+
+  // a new session begins with it, and a change reaches it; both after a reload
+  await click(page, ".side .new");
+  await until(page, () => document.querySelectorAll("[data-session]").length === 2);
+  await model();
+  await used("Rust work");
+  await policy("checkpoints");
+  await page.select("#profile-policy", "balanced");
+  await put("profile-keep", "4");
+  await click(page, "#profile-save");
+  await policy("balanced");
+  await page.reload();
+  await ready(page);
+  await model();
+  await used("Rust work");
+  assert.deepEqual(await page.$$eval("#profile-keep, #profile-rules", (all) => all.map((f) => f.value)), ["4", "qwen3* → watermark"]);
+  assert.ok(await page.$eval("#profile-tools", (box) => box.checked));
+
+  await click(page, "#profile-remove");
+  await used("");
+  assert.deepEqual(await page.$$eval("#profile-of option", (all) => all.map((o) => o.value)), [""]);
+  await policy("balanced");
+  assert.equal(await page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).profile), "");
   await world.end();
 });

@@ -59,7 +59,10 @@ export async function serve() {
   return { url: `http://localhost:${server.address().port}`, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
 }
 
-const ENGINES = {
+/** The browsers that the main journeys run in; the others run in the first. */
+export const ENGINES = ["chrome", "firefox"];
+
+const BROWSERS = {
   chrome: {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
@@ -70,15 +73,19 @@ const ENGINES = {
   firefox: { executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr" },
 };
 
+/** Firefox saves files there without a question; its protocol has no command for that. */
+const saving = (folder) => ({ "browser.download.folderList": 2, "browser.download.dir": folder, "browser.download.alwaysOpenPanel": false });
+
 /** Starts the system's Chromium, or with `firefox` its Firefox, with a profile of its own. */
 export async function launch(engine = "chrome") {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-e2e-"));
-  const browser = await puppeteer.launch({ browser: engine, userDataDir: profile, headless: true, protocolTimeout: 120_000, ...ENGINES[engine] });
+  const saved = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-saved-"));
+  const browser = await puppeteer.launch({ browser: engine, userDataDir: profile, headless: true, protocolTimeout: 120_000, extraPrefsFirefox: saving(saved), ...BROWSERS[engine] });
   const close = async () => {
     await browser.close();
-    fs.rmSync(profile, { recursive: true, force: true });
+    for (const folder of [profile, saved]) fs.rmSync(folder, { recursive: true, force: true });
   };
-  return { browser, close };
+  return { browser, saved, close };
 }
 
 const running = new Set();
@@ -112,6 +119,22 @@ export async function begin({ engine = "chrome", script = {}, settings = {}, wid
   running.add(stop);
   const world = {
     site, fake, page, problems, chats, browser: started.browser,
+    /** Lets the page save files, and gives what finds one by the end of its name. */
+    downloads: async () => {
+      if (engine === "chrome") {
+        const client = await page.createCDPSession();
+        await client.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: started.saved });
+      }
+      return async (ending) => {
+        for (let i = 0; i < 200; i += 1) {
+          // Firefox makes the file first and fills it when all is there
+          const file = fs.readdirSync(started.saved).map((name) => path.join(started.saved, name)).find((f) => f.endsWith(ending) && fs.statSync(f).size > 0);
+          await new Promise((done) => setTimeout(done, 100));
+          if (file) return file;
+        }
+        throw new Error(`nothing that ends with ${ending} was saved`);
+      };
+    },
     open: async () => {
       await page.goto(site.url, { waitUntil: "load" });
       if (ready) await page.waitForSelector("[data-session]", { timeout: 60_000 });

@@ -7,7 +7,7 @@ import path from "node:path";
 import test from "node:test";
 import { look } from "./screens.mjs";
 import { click, text, until } from "./acts.mjs";
-import { POLICY, begin, budget, cleanUp, codingSession, importFile, near, say, transcript } from "./harness.mjs";
+import { ENGINES, POLICY, begin, budget, cleanUp, codingSession, importFile, near, say, transcript } from "./harness.mjs";
 
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
@@ -63,9 +63,9 @@ test("sessions are made, renamed, deleted and brought back; a reload finds them"
   await world.end();
 });
 
-test("a reply streams, its markdown is safe, Esc stops it, and what was written stays", SLOW, async () => {
+for (const engine of ENGINES) test(`a reply streams, its markdown is safe, Esc stops it, and what was written stays (${engine})`, SLOW, async () => {
   const evil = "# Plan\n\nSee [the site](https://example.org/a) and [a trap](javascript:alert(1)).\n\n<img src=x onerror=alert(1)>\n\n```rust\nfn main() {}\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n![chart](https://example.org/c.png)\n\n- [x] done\n";
-  const world = await begin({ script: { replies: [evil, { content: Array.from({ length: 400 }, (_, i) => `word${i} `), delay_ms: 20 }] } });
+  const world = await begin({ engine, script: { replies: [evil, { content: Array.from({ length: 400 }, (_, i) => `word${i} `), delay_ms: 20 }] } });
   const { page } = world;
   await until(page, () => document.querySelector(".live.okc"));
   await say(page, "Show me everything");
@@ -100,8 +100,8 @@ test("a reply streams, its markdown is safe, Esc stops it, and what was written 
   await world.end();
 });
 
-test("an imported conversation is compacted, survives a reload, and the compaction is undone", SLOW, async () => {
-  const world = await begin({ settings: { window: 8192 } });
+for (const engine of ENGINES) test(`an imported conversation is compacted, survives a reload, and the compaction is undone (${engine})`, SLOW, async () => {
+  const world = await begin({ engine, settings: { window: 8192 } });
   const { page } = world;
   await until(page, () => document.querySelector(".live.okc"));
   const file = transcript([{ role: "system", content: "You run a bakery." }, ...bakery(9)], "Bakery");

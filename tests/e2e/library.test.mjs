@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
-import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { ENGINES, begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
 import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
 const SLOW = { timeout: 240_000 };
@@ -13,27 +13,9 @@ test.afterEach(cleanUp);
 
 const library = (page) => page.evaluate(() => (location.hash = "library"));
 
-/** Lets the page save files into a folder of its own. */
-async function downloads(page) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-saved-"));
-  const client = await page.createCDPSession();
-  await client.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
-  return async (ending) => {
-    for (let i = 0; i < 200; i += 1) {
-      const name = fs.readdirSync(folder).find((n) => n.endsWith(ending));
-      if (name) {
-        await new Promise((done) => setTimeout(done, 100));
-        return path.join(folder, name);
-      }
-      await new Promise((done) => setTimeout(done, 100));
-    }
-    throw new Error(`nothing that ends with ${ending} was saved`);
-  };
-}
-
 /// S6, F 25: words are found in titles, messages and layers of all sessions; a hit leads to its message.
-test("search finds titles, messages and layers, and leads there", SLOW, async () => {
-  const world = await begin({ settings: { summary_model: "-" } });
+for (const engine of ENGINES) test(`search finds titles, messages and layers, and leads there (${engine})`, SLOW, async () => {
+  const world = await begin({ engine, settings: { summary_model: "-" } });
   const { page } = world;
   await ready(page);
   const talk = bakery(9);
@@ -66,11 +48,11 @@ test("search finds titles, messages and layers, and leads there", SLOW, async ()
 });
 
 /// S6, S7: pin, duplicate, export all; what is erased is gone; the exported file brings everything back, once.
-test("sessions are pinned, doubled, exported, erased, and imported again", SLOW, async () => {
-  const world = await begin({ script: { replies: ["Kept in words."] } });
+for (const engine of ENGINES) test(`sessions are pinned, doubled, exported, erased, and imported again (${engine})`, SLOW, async () => {
+  const world = await begin({ engine, script: { replies: ["Kept in words."] } });
   const { page } = world;
   await ready(page);
-  const saved = await downloads(page);
+  const saved = await world.downloads();
   await say(page, "Remember the number 4711");
   await messages(page, 2);
   await click(page, ".new");

@@ -1,5 +1,8 @@
 // Every screen and state of the app, one after the other, for whoever looks at them: axe, or a camera.
 
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { importFile, say, transcript } from "./harness.mjs";
 import { bakery, click, messages, ready, until } from "./acts.mjs";
 
@@ -86,6 +89,7 @@ export const STATES = [
   ["settings-policy-differs", async (page) => { await page.$eval("#policy-differs", (e) => e.scrollIntoView({ block: "center" })); await page.waitForSelector("#policy-differs li"); }],
   ["settings-policy", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.waitForSelector("#policy-tried p"); }],
   ["settings-policy-wrong", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.querySelector("#policy-at").value = "no"; e.querySelector("#policy-at").dispatchEvent(new Event("input", { bubbles: true })); e.scrollIntoView(); }); await page.waitForSelector("#policy-at[aria-invalid]"); }],
+  ["settings-profiles", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#profiles", (e) => { e.open = true; e.scrollIntoView(); e.querySelector("#profile-name").value = "Rust work"; e.querySelector("#profile-rules").value = "qwen3* → shorten"; }); await press("#profile-save")(page); await page.waitForSelector("#profile-rules[aria-invalid]"); }],
   ["settings-appearance", tab(3)],
   ["settings-keys", tab(4)],
   ["dialog-goal", command("/goal")],
@@ -113,6 +117,49 @@ export const TROUBLE = [
   ["trouble-crash", async (page) => { await open("chat")(page); await page.$eval("#crash", (note) => { note.hidden = false; note.querySelector("code").textContent = "panicked at src/somewhere.rs:12"; }); }],
 ];
 
+/** Opens the session of that name, or a new one. */
+const session = async (page, name) => {
+  await open("chat")(page);
+  await page.evaluate((name) => (name ? [...document.querySelectorAll("[data-session]")].find((s) => s.textContent.includes(name)) : document.querySelector(".side .new")).click(), name);
+  await until(page, (name) => document.querySelector("#h-chat").textContent === (name ?? "New session"), name);
+};
+
+const begun = async (page) => {
+  await session(page);
+  await say(page, "Tell me all about rye");
+  await until(page, () => /word9 /.test(document.querySelector(".replying .prose")?.textContent ?? ""));
+};
+
+const stopped = async (page) => {
+  await press("#stop")(page);
+  await until(page, () => !document.querySelector(".replying"));
+};
+
+/** A conversation that is too long for its window, in a chat whose model takes its time. */
+export async function hurry(page) {
+  await ready(page);
+  await importFile(page, transcript(bakery(9), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+}
+
+/** What there is to see while something goes on: name, way, and what ends it. */
+export const BUSY = [
+  ["busy-over", (page) => session(page, "Bakery")],
+  ["busy-working", async (page) => { await session(page, "Bakery"); await press("#compact")(page); await page.waitForSelector(".card.working"); await page.$eval(".card.working", (c) => c.scrollIntoView({ block: "center" })); }, async (page) => { await press(".card.working .btn")(page); await until(page, () => !document.querySelector(".card.working")); }],
+  ["busy-cancelled", async (page) => { await session(page, "Bakery"); await page.$eval(".card:last-of-type", (c) => c.scrollIntoView({ block: "center" })); }],
+  ["busy-empty", (page) => session(page)],
+  ["busy-reply", begun, stopped],
+  ["busy-queued", async (page) => { await begun(page); await say(page, "And then about wheat, which some people like better"); await page.waitForSelector(".queued"); }, async (page) => { await press(".queued .link")(page); await stopped(page); }],
+  ["busy-attached", async (page) => { await session(page); await (await page.$("#attach")).uploadFile(notes()); await page.waitForSelector(".attached li"); }, press(".attached .quiet")],
+  ["busy-deleted", async (page) => { await session(page); await say(page, "Short"); await until(page, () => document.querySelector(".replying")); await stopped(page); await press("[data-session][aria-current] ~ [aria-label^='Delete session']")(page); await page.waitForSelector(".toast .btn"); }, press(".toast .btn")],
+];
+
+function notes() {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-notes-")), "a-file-with-a-rather-long-name-of-its-own.txt");
+  fs.writeFileSync(file, "rye\nwheat\n");
+  return file;
+}
+
 /** Closes what a state has opened. */
 export async function leave(page) {
   await page.evaluate(() => {
@@ -127,6 +174,26 @@ export async function leave(page) {
   });
   await until(page, () => !document.querySelector("dialog"));
 }
+
+/** Words under the bars that touch each other, or that are cut off. */
+export const touching = (page) => page.evaluate(() => {
+  const found = [];
+  for (const bar of document.querySelectorAll(".bar")) {
+    const words = [...bar.querySelectorAll(".tick i, .keys li")].filter((e) => e.checkVisibility() && e.textContent && e.getBoundingClientRect().width > 11);
+    const places = words.map((e) => {
+      const range = document.createRange();
+      range.selectNodeContents(e);
+      return [e, range.getBoundingClientRect()];
+    });
+    for (const [i, [one, a]] of places.entries()) {
+      if (one.matches(".keys li") && a.right > one.getBoundingClientRect().right + 1) found.push(`“${one.textContent}” is cut off`);
+      for (const [other, b] of places.slice(i + 1)) {
+        if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) found.push(`“${one.textContent}” touches “${other.textContent}”`);
+      }
+    }
+  }
+  return found;
+});
 
 /** Width and colours. */
 export async function look(page, width, colours) {

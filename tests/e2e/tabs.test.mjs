@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { click, until } from "./acts.mjs";
-import { begin, cleanUp, say, watch } from "./harness.mjs";
+import { ENGINES, begin, cleanUp, say, watch } from "./harness.mjs";
 
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
@@ -11,8 +11,8 @@ test.afterEach(cleanUp);
 const drafts = (page) => page.$eval("#msg", (field) => field.value);
 
 /// S5: the second tab shows the thread, follows what is said in the first, writes nothing, and takes over.
-test("a second tab shows the thread, follows it, and takes over", SLOW, async () => {
-  const world = await begin({ script: { replies: ["One.", "Two.", "Three."] } });
+for (const engine of ENGINES) test(`a second tab shows the thread, follows it, and takes over (${engine})`, SLOW, async () => {
+  const world = await begin({ engine, script: { replies: ["One.", "Two.", "Three."] } });
   const { page: first } = world;
   await until(first, () => document.querySelector(".live.okc"));
   await say(first, "Say one");
