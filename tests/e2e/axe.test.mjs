@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import test from "node:test";
 import { begin, cleanUp } from "./harness.mjs";
-import { BUSY, STATES, TROUBLE, furnish, hurry, leave, look, touching } from "./screens.mjs";
+import { BUSY, STATES, TROUBLE, furnish, hurry, leave, look, outside, touching } from "./screens.mjs";
 
 test.afterEach(cleanUp);
 
@@ -43,7 +43,7 @@ async function walk(page, colours, states) {
       // what is wider than its screen scrolls in a box of its own
       const wide = await page.$$eval(".screen", (all) => all.filter((s) => getComputedStyle(s).overflowX === "auto" && s.scrollWidth > s.clientWidth + 1).map((s) => `${s.id} is ${s.scrollWidth} wide`));
       found.push(...wide.map((text) => `${name} at ${width}: ${text}`));
-      found.push(...(await touching(page)).map((text) => `${name} at ${width}: ${text}`));
+      found.push(...[...(await touching(page)), ...(await outside(page))].map((text) => `${name} at ${width}: ${text}`));
       if (width === 360 || width === 1280) found.push(...(await violations(page)).map((text) => `${name} at ${width}: ${text}`));
       await end?.(page);
       await leave(page);

@@ -146,7 +146,6 @@ export async function hurry(page) {
 export const BUSY = [
   ["busy-over", (page) => session(page, "Bakery")],
   ["busy-working", async (page) => { await session(page, "Bakery"); await press("#compact")(page); await page.waitForSelector(".card.working"); await page.$eval(".card.working", (c) => c.scrollIntoView({ block: "center" })); }, async (page) => { await press(".card.working .btn")(page); await until(page, () => !document.querySelector(".card.working")); }],
-  ["busy-cancelled", async (page) => { await session(page, "Bakery"); await page.$eval(".card:last-of-type", (c) => c.scrollIntoView({ block: "center" })); }],
   ["busy-empty", (page) => session(page)],
   ["busy-reply", begun, stopped],
   ["busy-queued", async (page) => { await begun(page); await say(page, "And then about wheat, which some people like better"); await page.waitForSelector(".queued"); }, async (page) => { await press(".queued .link")(page); await stopped(page); }],
@@ -174,6 +173,11 @@ export async function leave(page) {
   });
   await until(page, () => !document.querySelector("dialog"));
 }
+
+/** Controls of a screen's head that stand beside the page. What is in a strip that scrolls may. */
+export const outside = (page) => page.$$eval(".head :is(a, button, select, input)", (all) => all
+  .filter((e) => e.checkVisibility() && !e.closest(".tabs") && (e.getBoundingClientRect().right > innerWidth || e.getBoundingClientRect().left < 0))
+  .map((e) => `“${e.textContent || e.id}” stands outside`));
 
 /** Words under the bars that touch each other, or that are cut off. */
 export const touching = (page) => page.evaluate(() => {

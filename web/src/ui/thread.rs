@@ -100,7 +100,7 @@ pub fn thread() -> El {
         .child(blank(&strip.after))
         .child(reply())
         .child(live_if(
-            move || away.get(),
+            move || away.get() && state.thread.with(|all| !all.is_empty()),
             move || {
                 let latest = Rc::clone(&latest);
                 el("button")
