@@ -50,7 +50,7 @@ pub fn lines(value: &str, rows: &'static str) -> El {
 }
 
 /// A box to tick, with its name.
-pub fn tick(id: impl Into<String>, name: T, on: bool) -> El {
+pub fn tick(id: &str, name: T, on: bool) -> El {
     el("label")
         .class("tick-box")
         .child(
@@ -63,10 +63,9 @@ pub fn tick(id: impl Into<String>, name: T, on: bool) -> El {
 }
 
 /// One of a list.
-pub fn option(value: impl Into<String>, words: impl Into<String>, chosen: bool) -> El {
-    let words: String = words.into();
+pub fn option(value: &str, words: &str, chosen: bool) -> El {
     el("option")
         .attr("value", value)
         .flag("selected", chosen)
-        .child(words)
+        .child(words.to_owned())
 }

@@ -170,7 +170,7 @@ fn thinking(own: &ModelSettings) -> El {
     let chosen = own.think;
     let all = THINKS
         .iter()
-        .map(|(value, think, name)| option(*value, t(*name), Some(*think) == chosen));
+        .map(|(value, think, name)| option(value, t(*name), Some(*think) == chosen));
     let list = el("select")
         .attr("id", "own-think")
         .on("change", |event| {
@@ -188,10 +188,10 @@ fn stays(own: &ModelSettings) -> El {
     let known = STAYS.iter().any(|(seconds, _)| Some(*seconds) == chosen);
     let other = chosen
         .filter(|_| !known)
-        .map(|n| option(n.to_string(), number(n.unsigned_abs()), true));
+        .map(|n| option(&n.to_string(), &number(n.unsigned_abs()), true));
     let all = STAYS
         .iter()
-        .map(|(seconds, name)| option(seconds.to_string(), t(*name), Some(*seconds) == chosen));
+        .map(|(seconds, name)| option(&seconds.to_string(), t(*name), Some(*seconds) == chosen));
     let list = el("select")
         .attr("id", "own-stay")
         .on("change", |event| {
@@ -230,7 +230,7 @@ fn writers(state: AppState, own: &ModelSettings) -> El {
     let options = choices
         .iter()
         .enumerate()
-        .map(|(at, (choice, words))| option(at.to_string(), words.as_str(), *choice == chosen));
+        .map(|(at, (choice, words))| option(&at.to_string(), words, *choice == chosen));
     let list = el("select").attr("id", "own-writer").children(options);
     let list = list.on("change", move |event| {
         let at = selected(&event).and_then(|v| v.parse::<usize>().ok());

@@ -234,7 +234,7 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
             PASSES
                 .into_iter()
                 .zip(first.passes)
-                .map(|(kind, on)| tick(format!("pass-{}", kind.name()), pass_name(kind), on)),
+                .map(|(kind, on)| tick(&format!("pass-{}", kind.name()), pass_name(kind), on)),
         )
         .child(fault("policy-passes-wrong".to_owned(), &passes_wrong));
     let back = Rc::clone(base);
@@ -257,16 +257,8 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
         })
         .child(fields)
         .child(passes)
-        .child(tick(
-            "policy-recall".to_owned(),
-            T::EditorRecall,
-            first.recall,
-        ))
-        .child(tick(
-            "policy-arrival".to_owned(),
-            T::EditorArrival,
-            first.arrival,
-        ))
+        .child(tick("policy-recall", T::EditorRecall, first.recall))
+        .child(tick("policy-arrival", T::EditorArrival, first.arrival))
         .children(groups(&first, &sheet))
         .child(
             el("p")
@@ -334,7 +326,7 @@ fn one((at, entry): (usize, &'static Entry), value: &str, sheet: &Sheet) -> El {
     let form = sheet.now;
     let idle = move || form.with(|f| entry.is_idle(f));
     match entry.kind {
-        Kind::Flag => el("div").child(tick(entry.id.to_owned(), entry.name, !value.is_empty())),
+        Kind::Flag => el("div").child(tick(entry.id, entry.name, !value.is_empty())),
         Kind::Choice(choices) => list((entry.id, entry.name, choices), value, sheet),
         Kind::Number(..) | Kind::Text | Kind::Words => {
             field((entry.id, entry.name, value), about, idle, sheet)
@@ -349,7 +341,7 @@ fn one((at, entry): (usize, &'static Entry), value: &str, sheet: &Sheet) -> El {
 fn list((id, name, choices): Choice, chosen: &str, sheet: &Sheet) -> El {
     let choices = choices
         .iter()
-        .map(|(value, words)| option(*value, t(*words), *value == chosen));
+        .map(|(value, words)| option(value, t(*words), *value == chosen));
     let label = el("label")
         .child(t(name))
         .child(el("select").attr("id", id).children(choices));

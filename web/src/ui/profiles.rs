@@ -149,10 +149,10 @@ fn policies(chosen: &str, session: &str) -> El {
     own.retain(|text| !is_preset(text));
     let presets = POLICIES
         .iter()
-        .map(|(name, title, _)| option(*name, t(*title), *name == chosen));
+        .map(|(name, title, _)| option(name, t(*title), *name == chosen));
     let own = own.into_iter().map(|text| {
         let base = policy_name(&base_of(text));
-        option(text, fill(T::ProfileChanged, &[&base]), text == chosen)
+        option(text, &fill(T::ProfileChanged, &[&base]), text == chosen)
     });
     el("select")
         .attr("id", "profile-policy")
