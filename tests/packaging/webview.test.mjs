@@ -746,6 +746,15 @@ test("files over time", async () => {
   assert.equal((await storage.read(all("messages", "s")))[0].value, '"kept"');
   assert.equal(JSON.parse((await storage.read({ query: "get", table: "partials", key: ["s"] }))[0].value), `${draft}199`);
 
+  // who watches hears of this program's writes and, a moment later, of those of others; not of drafts, and not once it has ended
+  const heard = [];
+  const until = async (what) => { for (let n = 0; n < 100 && !what(); n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); }); };
+  const unwatch = storage.watch((change) => heard.push(`${change.session} ${change.epoch}`));
+  await storage.apply({ lease, expect: null, ops: [{ op: "put", table: "partials", key: ["s"], value: JSON.stringify(`${draft}199`) }], durability: "relaxed" });
+  await storage.apply({ lease, expect: null, ops: [{ ...headOf("s", epoch, 1), value: JSON.stringify({ epoch, version: 1, title: "other" }) }], durability: "relaxed" });
+  await until(() => heard.length > 0);
+  assert.deepEqual(heard, [`s ${epoch}`]);
+
   // another program: its claim is refused while we live, and its writes are seen once it has taken over
   const other = await import(`${pathToFileURL(path.join(folder, "node_modules/palimpsest/dist/file-storage.js"))}?other`);
   const theirs = other.fileStorage(place);
@@ -758,6 +767,13 @@ test("files over time", async () => {
   const third = await theirs.claim({ session: "t", takeOver: false });
   await theirs.apply({ lease: { session: "t", epoch: third.epoch }, expect: { version: null }, ops: [headOf("t", third.epoch, 1)], durability: "strict" });
   assert.equal((await storage.read(all("heads"))).length, 2, "a session that another program began is listed");
+  await until(() => heard.includes(`t ${third.epoch}`));
+  assert.deepEqual([heard.includes(`s ${taken.epoch}`), heard.at(-1)], [true, `t ${third.epoch}`]);
+  unwatch();
+  await theirs.apply({ lease: { session: "t", epoch: third.epoch }, expect: { version: 1 }, ops: [headOf("t", third.epoch, 2)], durability: "strict" });
+  await new Promise((resolve) => { setTimeout(resolve, 1500); });
+  assert.equal(heard.at(-1), `t ${third.epoch}`);
+  assert.equal(heard.filter((one) => one === `t ${third.epoch}`).length, 1);
 
   // erased
   await theirs.apply({ lease: { session: "s", epoch: taken.epoch }, expect: null, ops: ["messages", "heads", "partials"].map((table) => ({ op: "delete_prefix", table, prefix: ["s"] })), durability: "strict" });

@@ -16,7 +16,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import type { StorageAdapter, StorageKey, StorageLease, StorageOp, StorageQuery, StorageRow, StorageTable, StorageWrite } from "./storage.js";
+import type { StorageAdapter, StorageChange, StorageKey, StorageLease, StorageOp, StorageQuery, StorageRow, StorageTable, StorageWrite } from "./storage.js";
 
 /** The version of the files. */
 const VERSION = 1;
@@ -28,6 +28,8 @@ const COMMON = "shared";
 const WORTH = 1 << 18;
 /** Sessions that nobody writes whose rows stay in memory. */
 const KEPT = 8;
+/** Milliseconds between two looks at what other programs have written, while somebody wants to know. */
+const LOOK = 1000;
 /** The first epoch after a head that could not be read: far from any that was counted up. */
 const AFTER_DAMAGE = 2 ** 30;
 
@@ -249,6 +251,10 @@ class Files implements FileStorage {
   #indexSize = 0;
   readonly #logs = new Map<string, Log>();
   readonly #held = new Map<string, number>();
+  readonly #watching = new Set<(change: StorageChange) => void>();
+  /** Heads that were told of. */
+  readonly #told = new Map<string, string | null>();
+  #looking: ReturnType<typeof setInterval> | undefined;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -269,6 +275,7 @@ class Files implements FileStorage {
       this.#held.set(session, epoch);
       await this.#lock(session);
       await this.#note(log);
+      this.#tell();
       return { epoch };
     });
   }
@@ -324,6 +331,7 @@ class Files implements FileStorage {
       await this.#bring(session, line);
       await this.#note(log);
       await this.#renew(log);
+      this.#tell();
     });
   }
 
@@ -334,6 +342,46 @@ class Files implements FileStorage {
       await rm(this.#lockPath(session), { force: true });
       await this.#forget();
     });
+  }
+
+  watch(heard: (change: StorageChange) => void): () => void {
+    // the same function may listen twice
+    const own = (change: StorageChange): void => heard(change);
+    this.#watching.add(own);
+    if (this.#looking === undefined) {
+      // what is there already is no news
+      this.#look(false);
+      this.#looking = setInterval(() => this.#look(true), LOOK);
+      // a program is not kept alive by it
+      (this.#looking as { unref?(): void }).unref?.();
+    }
+    return () => {
+      this.#watching.delete(own);
+      if (this.#watching.size > 0) return;
+      clearInterval(this.#looking);
+      this.#looking = undefined;
+    };
+  }
+
+  /** Reads what other programs have added to the index, which costs nothing while that is nothing. */
+  #look(tell: boolean): void {
+    this.#alone(async () => {
+      await this.#readIndex();
+      if (tell) this.#tell();
+      else for (const [session, { head }] of this.#index) this.#told.set(session, head);
+    }).catch(() => {});
+  }
+
+  /** Whoever watches hears of every session whose head is another one than it was. */
+  #tell(): void {
+    if (this.#watching.size === 0) return;
+    for (const [session, { head }] of this.#index) {
+      if (this.#told.get(session) === head) continue;
+      this.#told.set(session, head);
+      const epoch = numbers(head ?? undefined)?.epoch;
+      // later: who has just claimed it learns of the epoch first
+      if (epoch !== undefined) for (const heard of this.#watching) setTimeout(() => this.#watching.has(heard) && heard({ session, epoch }));
+    }
   }
 
   estimate(): Promise<{ used: number }> {
@@ -348,6 +396,9 @@ class Files implements FileStorage {
     return this.#alone(async () => {
       for (const session of this.#held.keys()) await rm(this.#lockPath(session), { force: true });
       this.#held.clear();
+      clearInterval(this.#looking);
+      this.#looking = undefined;
+      this.#watching.clear();
       for (const log of this.#logs.values()) await log.handle.close();
       this.#logs.clear();
       this.#ready = undefined;
