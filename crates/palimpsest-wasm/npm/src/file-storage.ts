@@ -339,7 +339,7 @@ class Files implements FileStorage {
     return this.#alone(async () => {
       if (this.#held.get(session) !== epoch) return;
       this.#held.delete(session);
-      await rm(this.#lockPath(session), { force: true });
+      await this.#unlock(session);
       await this.#forget();
     });
   }
@@ -394,7 +394,7 @@ class Files implements FileStorage {
 
   close(): Promise<void> {
     return this.#alone(async () => {
-      for (const session of this.#held.keys()) await rm(this.#lockPath(session), { force: true });
+      for (const session of this.#held.keys()) await this.#unlock(session);
       this.#held.clear();
       clearInterval(this.#looking);
       this.#looking = undefined;
@@ -737,6 +737,11 @@ class Files implements FileStorage {
 
   async #lock(session: string): Promise<void> {
     await writeFile(this.#lockPath(session), JSON.stringify({ pid: process.pid }), { flag: "w" });
+  }
+
+  /** Takes our own lock away; that of a program that has taken the session over stays. */
+  async #unlock(session: string): Promise<void> {
+    if (!(await this.#isHeldElsewhere(session))) await rm(this.#lockPath(session), { force: true });
   }
 
   /** Whether another program that is still there holds the session. A courtesy: what counts is the epoch. */
