@@ -494,7 +494,7 @@ texts! {
     TrustKept: "Facts that were checked and are still there: {} %." | "Geprüfte Fakten, die noch da sind: {} %.",
     TrustUnknown: "No fact was there to check: taken as 100 %." | "Kein Fakt war zu prüfen: als 100 % genommen.",
     TrustSum: "{} % × {} % = {} %." | "{} % × {} % = {} %.",
-    TrustModel: "A model of this size: {}–{} compactions recommended, each saves about {}–{} %." | "Ein Modell dieser Größe: {}–{} Verdichtungen empfohlen, jede spart etwa {}–{} %.",
+    TrustModel: "A model of this size: {}–{} compactions recommended, each saves about {}–{}\u{a0}%." | "Ein Modell dieser Größe: {}–{} Verdichtungen empfohlen, jede spart etwa {}–{}\u{a0}%.",
     PinnedNone: "Nothing. A pinned line stays word for word in every window." | "Nichts. Eine gepinnte Zeile bleibt wörtlich in jedem Fenster.",
     PinHelp: "A line that stays word for word in every window" | "Eine Zeile, die wörtlich in jedem Fenster bleibt",
     PinDecision: "It is a decision" | "Es ist eine Entscheidung",
