@@ -388,6 +388,7 @@ pub(crate) fn first_head(new: NewSession, epoch: u32, now: f64) -> Head {
         config: new.config,
         profile: new.profile,
         continues: None,
+        glance: None,
     }
 }
 

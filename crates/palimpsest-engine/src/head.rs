@@ -1,10 +1,12 @@
 //! The head of a session: its one row that changes.
 
+use palimpsest_core::context::Context;
 use palimpsest_core::message::Seq;
 use palimpsest_core::mode::Mode;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
+use crate::glance::Glance;
 
 /// Version of the row formats in this crate.
 pub const SCHEMA: u32 = 1;
@@ -80,6 +82,17 @@ pub struct Head {
     /// The session that this one goes on from, after a rollover (E1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
+    /// What the list of sessions shows of the window; `None` in heads of older versions until their next commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glance: Option<Glance>,
+}
+
+impl Head {
+    /// Notes the window for the list of sessions.
+    pub(crate) fn shows(&mut self, context: &Context) {
+        self.tokens = context.tokens();
+        self.glance = Some(Glance::of(context));
+    }
 }
 
 /// What a list of sessions shows.

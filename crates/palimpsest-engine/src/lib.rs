@@ -4,12 +4,14 @@
 //! of [`ports`]; [`MemoryStore`] is the store that documents the contract.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod blobs;
 pub mod config;
 mod counting;
 mod engine;
 pub mod error;
 pub mod event;
+mod glance;
 pub mod head;
 mod memory;
 pub mod ports;
@@ -20,10 +22,12 @@ pub mod session;
 pub mod testing;
 pub mod transfer;
 
+pub use audit::{Audit, Depth, Fault, Taken};
 pub use config::{Config, ConfigError};
 pub use engine::{Engine, NewSession, Purged};
 pub use error::{EngineError, RoomChoice};
 pub use event::Event;
+pub use glance::Glance;
 pub use head::{Head, SessionInfo};
 pub use memory::MemoryStore;
 pub use profile::{ModelPolicy, Profile};

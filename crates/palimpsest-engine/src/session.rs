@@ -43,11 +43,12 @@ use crate::rows::session_key;
 
 pub use append::NewMessage;
 pub use compact::{CompactOptions, Compacted, PendingJob, Speed};
-pub use history::HistoryItem;
+pub use history::{HistoryItem, LookBack};
 pub use log::{LogAction, LogEntry, log_markdown};
 pub use prompt::{PromptParts, proposal_sentence};
 pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
 pub use snapshots::{Purpose, Snapshot};
+pub(crate) use trust::measured;
 pub use view::IfOver;
 
 /// A stored message with its count.

@@ -9,6 +9,7 @@ use palimpsest_core::rendition::verbatim_tokens;
 
 use crate::error::EngineError;
 use crate::event::Event;
+use crate::glance::Glance;
 use crate::head::title_of;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{RenditionRow, key, message_ops, revision_row, seal, session_key};
@@ -149,11 +150,22 @@ impl Session {
                 }
                 let more: u32 = stored.iter().map(|s| s.tokens).sum();
                 head.tokens = state.context.tokens() + more;
+                let mut glance = Glance::of(&state.context);
+                for s in &stored {
+                    glance.add(s.message.role, s.tokens);
+                }
+                head.glance = Some(glance);
                 added = stored.iter().map(|s| s.message.seq).collect();
                 let mut noted = None;
                 if crosses_threshold(state, more) {
-                    let (snapshot, more, prune) =
-                        super::snapshots::take_of(state, &head, &id, "", Purpose::Recovery, now)?;
+                    let (snapshot, more, prune) = super::snapshots::take_of(
+                        state,
+                        &head,
+                        &id,
+                        "",
+                        super::snapshots::RECOVERY,
+                        now,
+                    )?;
                     head.snapshots = snapshot.n;
                     snapshot_number = snapshot.n;
                     ops.extend(more);

@@ -682,7 +682,10 @@ impl Session {
                 let mut ops = Vec::new();
                 let snapshots = &state.head.config.snapshots;
                 let noted = if snapshots.enabled && snapshots.auto_create && !quiet {
-                    let (snapshot, more, prune) = take(state, &id, "", purpose, now)?;
+                    let (snapshot, more, prune) = {
+                        let layer = view.layers.iter().find(|l| Some(l.id) == report.layer);
+                        take(state, &id, "", (purpose, layer.map(|l| l.number)), now)?
+                    };
                     ops = more;
                     snapshot_number = snapshot.n;
                     Some((snapshot, prune))
@@ -773,7 +776,7 @@ impl Session {
                     context.set_records(records.clone());
                 }
                 context.set_view(view.clone());
-                head.tokens = context.tokens();
+                head.shows(&context);
                 if let Some(warning) = self.0.engine.often_compacted(&mut head, context.view()) {
                     told.push(warning);
                 }

@@ -1,6 +1,6 @@
 //! Reading what was said, and choosing among branches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use palimpsest_core::layer::LayerId;
@@ -27,6 +27,15 @@ pub struct HistoryItem {
     pub reduced: Option<ReducedKind>,
     /// Which of its siblings it is, from 1, and how many there are.
     pub branch: (u32, u32),
+}
+
+/// A place on a path, as it is seen from the present.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookBack {
+    /// Messages of the current path that are not on the way to that place.
+    pub newer: u32,
+    /// The last messages up to it, oldest first.
+    pub last: Vec<Rc<Message>>,
 }
 
 impl Session {
@@ -75,6 +84,21 @@ impl Session {
                 }
             })
             .collect()
+    }
+
+    /// What going back to `tip` would lead to: the last `limit` messages there, and how many of the current path are
+    /// newer.
+    pub fn look_back(&self, tip: Option<Seq>, limit: usize) -> LookBack {
+        let state = self.0.state.borrow();
+        let mut path = load::path(&state.messages, tip);
+        let there: BTreeSet<Seq> = path.iter().map(|e| e.message.seq).collect();
+        let entries = state.context.entries().iter();
+        let newer = entries.filter(|e| !there.contains(&e.message.seq)).count();
+        let last = path.split_off(path.len().saturating_sub(limit));
+        LookBack {
+            newer: newer as u32,
+            last: last.into_iter().map(|e| e.message).collect(),
+        }
     }
 
     /// How many messages the current path has.
@@ -165,7 +189,7 @@ impl Session {
                     context.set_view(state.context.view().clone());
                 }
                 context.recount_view();
-                head.tokens = context.tokens();
+                head.shows(&context);
                 Ok((
                     Change {
                         ops: Vec::new(),

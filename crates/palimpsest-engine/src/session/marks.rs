@@ -110,7 +110,7 @@ impl Session {
                 let mut head = state.head.clone();
                 head.revision = context.view().revision;
                 head.last_revision = head.revision;
-                head.tokens = context.tokens();
+                head.shows(&context);
                 Ok((Change { ops, head }, context))
             },
             |state, context| {

@@ -34,7 +34,8 @@ impl Session {
             |state| {
                 count = state.context.view().notes.len() as u32;
                 let (mut ops, noted) = if state.head.config.snapshots.enabled {
-                    let (snapshot, ops, prune) = take(state, &from, "", Purpose::Emergency, now)?;
+                    let (snapshot, ops, prune) =
+                        take(state, &from, "", (Purpose::Emergency, None), now)?;
                     snapshot_number = snapshot.n;
                     (ops, Some((snapshot, prune)))
                 } else {
@@ -152,7 +153,7 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
         value: seal(&row)?,
     });
     context.set_view(view);
-    head.tokens = context.tokens();
+    head.shows(&context);
     ops.push(Op::Add {
         table: Table::Heads,
         key: session_key(id),

@@ -64,6 +64,9 @@ pub struct Snapshot {
     /// The kind of work.
     #[serde(default)]
     pub mode: Mode,
+    /// The number of the layer that was about to be written, if a compaction was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u32>,
     /// What the goal was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
@@ -79,19 +82,23 @@ impl Snapshot {
     }
 }
 
-/// The next snapshot of the state, with the rows to write and to prune.
+/// Asked for, before no layer.
+pub(super) const RECOVERY: (Purpose, Option<u32>) = (Purpose::Recovery, None);
+
+/// The next snapshot of the state, with the rows to write and to prune. `before` is the number of the layer that is
+/// about to be written.
 pub(super) fn take(
     state: &State,
     session: &str,
     name: &str,
-    purpose: Purpose,
+    (purpose, before): (Purpose, Option<u32>),
     at: f64,
 ) -> Result<(Snapshot, Vec<Op>, Vec<u32>), StoreError> {
     let head = Head {
         tokens: state.context.tokens(),
         ..state.head.clone()
     };
-    take_of(state, &head, session, name, purpose, at)
+    take_of(state, &head, session, name, (purpose, before), at)
 }
 
 /// As [`take`], of the head that the same transaction writes.
@@ -100,7 +107,7 @@ pub(super) fn take_of(
     head: &Head,
     session: &str,
     name: &str,
-    purpose: Purpose,
+    (purpose, before): (Purpose, Option<u32>),
     at: f64,
 ) -> Result<(Snapshot, Vec<Op>, Vec<u32>), StoreError> {
     let snapshot = Snapshot {
@@ -118,6 +125,7 @@ pub(super) fn take_of(
         model: head.model.clone(),
         tier: Tier::of_window(head.window),
         mode: head.mode,
+        before,
         goal: state
             .context
             .records()
@@ -225,7 +233,7 @@ impl Session {
         self.write(
             Durability::Strict,
             |state| {
-                let (snapshot, ops, prune) = take(state, &id, name.trim(), Purpose::Recovery, now)?;
+                let (snapshot, ops, prune) = take(state, &id, name.trim(), RECOVERY, now)?;
                 let mut head = state.head.clone();
                 head.snapshots = snapshot.n;
                 n = snapshot.n;
@@ -243,11 +251,16 @@ impl Session {
 
     /// Returns to a snapshot. The present is remembered first; what was said since stays on its own branch.
     pub async fn restore(&self, n: u32) -> Result<(), EngineError> {
-        let result = self.restore_now(n).await;
+        self.restore_as(n, "").await
+    }
+
+    /// As [`Self::restore`]; the present is remembered under that name, so that it is never pruned.
+    pub async fn restore_as(&self, n: u32, present: &str) -> Result<(), EngineError> {
+        let result = self.restore_now(n, present.trim()).await;
         self.report_snapshot(result)
     }
 
-    async fn restore_now(&self, n: u32) -> Result<(), EngineError> {
+    async fn restore_now(&self, n: u32, name: &str) -> Result<(), EngineError> {
         let missing = CoreError::NotFound {
             what: "snapshot",
             id: n,
@@ -278,7 +291,7 @@ impl Session {
         self.write(
             Durability::Strict,
             |state| {
-                let (present, mut ops, prune) = take(state, &id, "", Purpose::Recovery, now)?;
+                let (present, mut ops, prune) = take(state, &id, name, RECOVERY, now)?;
                 super::view::continue_numbers(&mut view, state);
                 view.cause = Cause::Restore {
                     to: target.revision,
@@ -318,7 +331,7 @@ impl Session {
                 }
                 context.set_view(view);
                 context.recount_view();
-                head.tokens = context.tokens();
+                head.shows(&context);
                 Ok((Change { ops, head }, (present, prune, context, forms)))
             },
             |state, (present, prune, context, forms)| {

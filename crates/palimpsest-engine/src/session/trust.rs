@@ -74,7 +74,7 @@ impl Engine {
 
 /// Facts that are still in the window ÷ facts that were covered, over the layers, each by what it stands for. `None`
 /// while nothing was measured.
-fn measured(view: &View) -> Option<f64> {
+pub(crate) fn measured(view: &View) -> Option<f64> {
     let layers = || view.layers.iter().filter(|l| !l.notes.is_empty());
     let all: f64 = layers().map(|l| f64::from(l.original_tokens)).sum();
     let kept: f64 = layers()

@@ -223,6 +223,9 @@ impl Session {
                 let mut head = state.head.clone();
                 head.revision = view.revision;
                 head.last_revision = view.revision;
+                let mut context = state.context.clone();
+                context.set_view(view.clone());
+                head.shows(&context);
                 head.tokens = tokens;
                 head.strikes = 0;
                 Ok((Change { ops, head }, (view, forms)))

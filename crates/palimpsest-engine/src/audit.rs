@@ -1,0 +1,396 @@
+//! Reading a session back: what it takes in the store, and whether everything that its rows name is there (S5).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use palimpsest_core::context::Cause;
+use palimpsest_core::layer::Layer;
+use palimpsest_core::message::{Role, Seq};
+use palimpsest_core::note::Note;
+use palimpsest_core::record::Records;
+use serde::de::DeserializeOwned;
+
+use crate::engine::Engine;
+use crate::head::{Head, SCHEMA};
+use crate::ports::{Key, KeyPart, Query, Store, StoreError, Table};
+use crate::rows::{
+    BlobRef, MessageRow, RenditionRow, RevisionRow, content_hash, session_key, unseal,
+};
+use crate::session::Snapshot;
+
+/// Rows of messages that are read at once: others run in between.
+const PAGE: u32 = 256;
+
+/// Bytes of a session's rows, by what they hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// What people and models said, with its large texts.
+    pub messages: u64,
+    /// What tools returned, with its large texts.
+    pub tools: u64,
+    /// Layers, notes, shorter forms, revisions and records.
+    pub layers: u64,
+    /// Snapshots.
+    pub snapshots: u64,
+}
+
+impl Taken {
+    /// All of it.
+    pub const fn all(&self) -> u64 {
+        self.messages + self.tools + self.layers + self.snapshots
+    }
+}
+
+/// Something about a stored session that is not as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fault {
+    /// Its head cannot be read: the session is in no list.
+    Head,
+    /// A newer version wrote it: its rows were not looked at.
+    Newer,
+    /// A row cannot be read, or its checksum differs.
+    Damaged {
+        /// Where.
+        table: Table,
+        /// Its number.
+        n: u32,
+    },
+    /// Messages whose numbers were given are not there.
+    Gap {
+        /// The first.
+        from: Seq,
+        /// The last.
+        to: Seq,
+    },
+    /// A message follows one that is not there.
+    Broken {
+        /// The message.
+        seq: Seq,
+    },
+    /// The last message of the path shown is not there, or the path is not as long as it was.
+    Path,
+    /// A large text of a message is not there, or is another one.
+    Text {
+        /// The message.
+        seq: Seq,
+    },
+    /// A layer covers messages that were never said.
+    Range {
+        /// The layer's number in its rows.
+        layer: u32,
+    },
+    /// A row that another one names is not there.
+    Missing {
+        /// Where.
+        table: Table,
+        /// Its number.
+        n: u32,
+    },
+}
+
+/// What reading a session back has shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Rows read.
+    pub rows: u32,
+    /// Messages among them, of all branches.
+    pub messages: u32,
+    /// What they take.
+    pub taken: Taken,
+    /// What is not as it was written, each once.
+    pub faults: Vec<Fault>,
+}
+
+/// How much is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Every row; large texts are taken at their word.
+    Rows,
+    /// Every row and every large text.
+    Texts,
+}
+
+impl Engine {
+    /// Every session of the store: also deleted ones that can be brought back, and those whose head cannot be read.
+    pub async fn stored_sessions(&self) -> Result<Vec<String>, StoreError> {
+        let heads = self
+            .store
+            .read(Query::all(Table::Heads, Vec::new()))
+            .await?;
+        let id = |key: &Key| match key.first() {
+            Some(KeyPart::Text(id)) => Some(id.clone()),
+            _ => None,
+        };
+        Ok(heads.iter().filter_map(|row| id(&row.key)).collect())
+    }
+
+    /// Reads a session back. Changes nothing, needs no lease; a session that is written meanwhile is read once more.
+    pub async fn audit(&self, id: &str, depth: Depth) -> Result<Audit, StoreError> {
+        let store = self.store.as_ref();
+        let mut before = version(store, id).await?;
+        for _ in 0..2 {
+            let audit = Reader::read(store, id, depth).await?;
+            let after = version(store, id).await?;
+            if audit.faults.is_empty() || after == before {
+                return Ok(audit);
+            }
+            before = after;
+        }
+        Reader::read(store, id, depth).await
+    }
+}
+
+/// The head's text, which differs after every write.
+async fn version(store: &dyn Store, id: &str) -> Result<Option<String>, StoreError> {
+    let query = Query::Get {
+        table: Table::Heads,
+        key: session_key(id),
+    };
+    Ok(store.read(query).await?.pop().map(|row| row.value))
+}
+
+struct Reader<'a> {
+    store: &'a dyn Store,
+    id: &'a str,
+    audit: Audit,
+    faults: BTreeSet<Fault>,
+    /// The numbers of the rows that were found, readable or not.
+    found: BTreeMap<Table, BTreeSet<u32>>,
+}
+
+impl<'a> Reader<'a> {
+    async fn read(store: &'a dyn Store, id: &'a str, depth: Depth) -> Result<Audit, StoreError> {
+        let mut reader = Self {
+            store,
+            id,
+            audit: Audit::default(),
+            faults: BTreeSet::new(),
+            found: BTreeMap::new(),
+        };
+        reader.all(depth).await?;
+        reader.audit.faults = reader.faults.into_iter().collect();
+        Ok(reader.audit)
+    }
+
+    async fn all(&mut self, depth: Depth) -> Result<(), StoreError> {
+        // what the head names was written before it, so it is read first
+        let head = version(self.store, self.id).await?.unwrap_or_default();
+        self.audit.rows += 1;
+        self.audit.taken.messages += head.len() as u64;
+        let Ok(head) = serde_json::from_str::<Head>(&head) else {
+            self.faults.insert(Fault::Head);
+            return Ok(());
+        };
+        if head.schema > SCHEMA {
+            self.faults.insert(Fault::Newer);
+            return Ok(());
+        }
+        self.messages(&head, depth).await?;
+        let snapshots: Vec<(u32, Snapshot)> = self
+            .rows(Table::Snapshots, |taken| &mut taken.snapshots)
+            .await?;
+        let layers: Vec<(u32, Layer)> = self.kept(Table::Layers).await?;
+        let _: Vec<(u32, Note)> = self.kept(Table::Notes).await?;
+        let _: Vec<(u32, Records)> = self.kept(Table::Records).await?;
+        let revisions: Vec<(u32, RevisionRow)> = self.kept(Table::Revisions).await?;
+        let forms = self.forms().await?;
+        self.needs(Table::Revisions, head.revision);
+        self.needs_row(Table::Records, head.records);
+        for (_, row) in &revisions {
+            self.needs(Table::Revisions, row.parent.unwrap_or(0));
+            if let Cause::Undo { to } | Cause::Restore { to } = row.cause {
+                self.needs(Table::Revisions, to);
+            }
+            for layer in &row.layers {
+                self.needs_row(Table::Layers, *layer);
+            }
+            for note in &row.notes {
+                self.needs_row(Table::Notes, *note);
+            }
+            for (seq, n) in &row.reduced {
+                if !forms.contains(&(*seq, *n)) {
+                    let (table, n) = (Table::Renditions, *seq);
+                    self.faults.insert(Fault::Missing { table, n });
+                }
+            }
+        }
+        for (_, snapshot) in &snapshots {
+            self.needs(Table::Revisions, snapshot.revision);
+            self.needs_row(Table::Records, snapshot.records);
+            if let Some(tip) = snapshot.tip {
+                self.needs_row(Table::Messages, tip);
+            }
+        }
+        for (n, layer) in &layers {
+            let said = |seq| head.last_seq.is_some_and(|last| seq <= last);
+            if layer.covers.iter().any(|s| s.from > s.to || !said(s.to)) {
+                self.faults.insert(Fault::Range { layer: *n });
+            }
+        }
+        Ok(())
+    }
+
+    /// Messages, a page after the other, and their large texts.
+    async fn messages(&mut self, head: &Head, depth: Depth) -> Result<(), StoreError> {
+        let mut parents: BTreeMap<Seq, Option<Seq>> = BTreeMap::new();
+        let mut texts: BTreeSet<String> = BTreeSet::new();
+        let mut from = Some(0);
+        while let Some(next) = from.take() {
+            let query = Query::Range {
+                table: Table::Messages,
+                prefix: session_key(self.id),
+                from: Some(next),
+                to: None,
+                reverse: false,
+                limit: PAGE,
+            };
+            let page = self.store.read(query).await?;
+            for row in &page {
+                let Some(KeyPart::Number(seq)) = row.key.get(1) else {
+                    continue;
+                };
+                let mut bytes = row.value.len() as u64;
+                self.audit.rows += 1;
+                self.audit.messages += 1;
+                self.found.entry(Table::Messages).or_default().insert(*seq);
+                let message = unseal::<MessageRow>("a message", &row.value);
+                let Some(message) = message.ok().filter(|m| m.message.seq == *seq) else {
+                    self.damaged(Table::Messages, *seq);
+                    self.audit.taken.messages += bytes;
+                    continue;
+                };
+                parents.insert(*seq, message.message.parent);
+                for blob in &message.blobs {
+                    if texts.insert(blob.hash.clone()) {
+                        bytes += u64::from(blob.bytes);
+                    }
+                    if depth == Depth::Texts && !self.has(blob).await? {
+                        self.faults.insert(Fault::Text { seq: *seq });
+                    }
+                }
+                if message.message.role == Role::Tool {
+                    self.audit.taken.tools += bytes;
+                } else {
+                    self.audit.taken.messages += bytes;
+                }
+            }
+            if page.len() as u32 == PAGE
+                && let Some(KeyPart::Number(last)) = page.last().and_then(|row| row.key.get(1))
+            {
+                from = last.checked_add(1);
+            }
+        }
+        let found = self.found.entry(Table::Messages).or_default();
+        let mut expected = 0;
+        let end = head.last_seq.map_or(0, |last| last.saturating_add(1));
+        for seq in found.iter().copied().chain([end]) {
+            if seq > expected && expected < end {
+                self.faults.insert(Fault::Gap {
+                    from: expected,
+                    to: seq.min(end) - 1,
+                });
+            }
+            expected = expected.max(seq.saturating_add(1));
+        }
+        for (seq, parent) in &parents {
+            if parent.is_some_and(|p| p >= *seq || !found.contains(&p)) {
+                self.faults.insert(Fault::Broken { seq: *seq });
+            }
+        }
+        // a row that cannot be read breaks the path, too: it is named already
+        if parents.len() == found.len() {
+            let (mut at, mut length) = (head.tip, 0);
+            while let Some(parent) = at.and_then(|seq| parents.get(&seq).map(|p| (seq, *p))) {
+                length += 1;
+                at = parent.1.filter(|p| *p < parent.0);
+            }
+            if length != head.messages {
+                self.faults.insert(Fault::Path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a large text is there and the one that was stored.
+    async fn has(&self, blob: &BlobRef) -> Result<bool, StoreError> {
+        let key = vec![KeyPart::Text(blob.hash.clone())];
+        let chunks = self.store.read(Query::all(Table::Blobs, key)).await?;
+        let mut text = String::new();
+        for chunk in &chunks {
+            match unseal::<String>("a large text", &chunk.value) {
+                Ok(piece) => text.push_str(&piece),
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(text.len() == blob.bytes as usize && content_hash(text.as_bytes()) == blob.hash)
+    }
+
+    async fn kept<T: DeserializeOwned>(
+        &mut self,
+        table: Table,
+    ) -> Result<Vec<(u32, T)>, StoreError> {
+        self.rows(table, |taken| &mut taken.layers).await
+    }
+
+    /// The rows of a table with their numbers; those that cannot be read are noted.
+    async fn rows<T: DeserializeOwned>(
+        &mut self,
+        table: Table,
+        size: fn(&mut Taken) -> &mut u64,
+    ) -> Result<Vec<(u32, T)>, StoreError> {
+        let rows = self
+            .store
+            .read(Query::all(table, session_key(self.id)))
+            .await?;
+        let mut read = Vec::new();
+        for row in rows {
+            let Some(KeyPart::Number(n)) = row.key.get(1) else {
+                continue;
+            };
+            self.audit.rows += 1;
+            *size(&mut self.audit.taken) += row.value.len() as u64;
+            self.found.entry(table).or_default().insert(*n);
+            match unseal(table.name(), &row.value) {
+                Ok(value) => read.push((*n, value)),
+                Err(_) => self.damaged(table, *n),
+            }
+        }
+        Ok(read)
+    }
+
+    /// The shorter forms that are there: message and revision.
+    async fn forms(&mut self) -> Result<BTreeSet<(Seq, u32)>, StoreError> {
+        let query = Query::all(Table::Renditions, session_key(self.id));
+        let mut forms = BTreeSet::new();
+        for row in self.store.read(query).await? {
+            let (Some(KeyPart::Number(seq)), Some(KeyPart::Number(n))) =
+                (row.key.get(1), row.key.get(2))
+            else {
+                continue;
+            };
+            self.audit.rows += 1;
+            self.audit.taken.layers += row.value.len() as u64;
+            forms.insert((*seq, *n));
+            if unseal::<RenditionRow>("a form", &row.value).is_err() {
+                self.damaged(Table::Renditions, *seq);
+            }
+        }
+        Ok(forms)
+    }
+
+    fn damaged(&mut self, table: Table, n: u32) {
+        self.faults.insert(Fault::Damaged { table, n });
+    }
+
+    /// Notes that a row is not there. Revision 0 is the beginning and has none.
+    fn needs(&mut self, table: Table, n: u32) {
+        if n > 0 {
+            self.needs_row(table, n);
+        }
+    }
+
+    fn needs_row(&mut self, table: Table, n: u32) {
+        if !self.found.get(&table).is_some_and(|rows| rows.contains(&n)) {
+            self.faults.insert(Fault::Missing { table, n });
+        }
+    }
+}
