@@ -131,7 +131,10 @@ for (const engine of ENGINES) test(`a snapshot is taken, restored as a branch, a
   await page.waitForSelector("dialog[open] .line-list");
   await click(page, "dialog .line-list li .link");
   await page.waitForSelector("dialog .ask");
-  assert.match(await text(page, "dialog .ask"), /2: One\.[\s\S]*2 shown entries are newer/);
+  assert.match(await text(page, "dialog .ask"), /1: First2: One\.Since then: 2 messages\./);
+  await click(page, "dialog .line-list li .link:nth-of-type(2)");
+  await page.waitForSelector("dialog .ask .btn.solid");
+  assert.match(await text(page, "dialog .ask"), /2 messages are newer than \d\d:\d\d\. What is newer stays in the session/);
   await click(page, "dialog .ask .btn.solid");
   await messages(page, 2);
   await click(page, ".toast .btn");

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use palimpsest_browser::Listening;
+use palimpsest_browser::{Listening, Presence};
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{Abort, StoreError, World};
 use palimpsest_engine::{Engine, Session};
@@ -43,23 +43,23 @@ pub use compaction::{cancel_compaction, compact, read_layer, undo};
 pub use figures::{load_log, replay, save_log, save_request, save_system};
 pub use hosted::{asked, changed_elsewhere, told};
 pub use import::import;
-pub use library::{duplicate, erase, export_all, export_session, pin_session, search};
+pub use library::{duplicate, erase, export_all, export_session, found_line, pin_session, search};
 pub use model::{
     choose_model, choose_policy, choose_window, for_model, policy_for_model, set_system,
 };
 pub use page::{copy, copy_window, drop_toast, go, look, note};
 pub use profiles::{remove_profile, save_profile, use_profile};
 pub use records::{
-    add_milestone, ask_lift, compare, decide_proposal, delete_snapshot, forget_quote, lift, pin,
-    preview, reach_goal, remove_goal_item, restore, roll_over, set_goal, skip_wait, snapshot,
-    try_policy, turn_goal_item, unpin,
+    add_milestone, ask_lift, compare, decide_proposal, delete_snapshot, forget_quote, lift,
+    look_back, pin, preview, reach_goal, remove_goal_item, restore, roll_over, set_goal, skip_wait,
+    snapshot, try_policy, turn_goal_item, unpin,
 };
 pub use server::{choose_server, connect, keep_key, set_key, survey};
 pub use sessions::{
     delete, new_session, open, open_at, rename, show_message, take_back, take_over,
 };
 pub use settings::{change, load_settings, switch_theme};
-pub use storage::{measure_storage, persist};
+pub use storage::{check_integrity, measure_storage, persist};
 pub use talk::{attach, detach, drafted, retry, send, stop, unqueue};
 
 use begin::note_of;
@@ -105,6 +105,8 @@ struct Back {
     titled: RefCell<BTreeSet<String>>,
     /// Ends the asking for a title that goes on.
     titling: RefCell<Option<Abort>>,
+    /// Lets other pages count this one.
+    presence: RefCell<Option<Presence>>,
     /// Hears of other tabs.
     listening: RefCell<Option<Listening>>,
 }

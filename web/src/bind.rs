@@ -15,15 +15,15 @@ use palimpsest_core::policy::Policy;
 use palimpsest_core::record::{Pin, PinKind};
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::run::{Preview, Refusal, RunReport, Stage as RunStage};
-use palimpsest_core::shares::ShareOptions;
+use palimpsest_core::shares::{ShareOptions, Shares};
 use palimpsest_core::window::{Source as From, Window};
 use palimpsest_engine::error::refusal_sentence;
 use palimpsest_engine::rows::RevisionRow;
 use palimpsest_engine::session::{HistoryItem, Snapshot};
-use palimpsest_engine::{Head, SessionInfo};
+use palimpsest_engine::{Glance, Head, SessionInfo};
 use palimpsest_tokens::Source;
 
-use crate::view::budget::{Age, Budget, Kind, Segment};
+use crate::view::budget::{Age, Budget, Kind, Segment, stretches};
 use crate::view::card::{Card, Done, Stage, State};
 use crate::view::layer::LayerView;
 use crate::view::record::{
@@ -31,7 +31,7 @@ use crate::view::record::{
     TrustView, Why,
 };
 use crate::view::sent::{Ink, Sent};
-use crate::view::session::SessionEntry;
+use crate::view::session::{Recall, SessionEntry};
 use crate::view::thread::{Block, Entry, Form, Message, Stats, Who};
 
 /// The number people see.
@@ -131,26 +131,64 @@ pub fn fallback(layer: &Layer) -> Option<String> {
 }
 
 /// A session of the list.
-///
-/// The number of layers is known of sessions that are open.
-pub fn session(info: &SessionInfo, layers: Option<u32>) -> SessionEntry {
+pub fn session(info: &SessionInfo) -> SessionEntry {
     let head = &info.head;
+    let glance = head.glance.as_ref();
+    let shares = shares(head);
+    let tokens = glance.map_or(head.tokens, Glance::tokens);
     SessionEntry {
         id: info.id.clone(),
         title: head.title.clone(),
         at: head.updated,
-        percent: limit(head)
-            .filter(|_| head.messages > 0)
-            .map(|limit| (u64::from(head.tokens) * 100 / u64::from(limit)) as u32),
+        percent: shares
+            .filter(|s| s.limit > 0 && head.messages > 0)
+            .map(|s| (u64::from(tokens) * 100 / u64::from(s.limit)) as u32),
         messages: head.messages,
-        layers,
+        layers: glance.map(|g| g.layers),
+        recall: glance.filter(|_| head.messages > 0).map(|g| {
+            let now = g.reliability();
+            Recall {
+                percent: now.percent,
+                level: if g.compactions == 0 {
+                    5
+                } else {
+                    level(now.level)
+                },
+            }
+        }),
+        bar: glance
+            .zip(shares)
+            .map_or_else(Vec::new, |(glance, shares)| bar(glance, &shares)),
         model: head.model.clone(),
         pinned: head.pinned,
     }
 }
 
-/// What a window of this session may hold: the denominator that the bar has too.
-fn limit(head: &Head) -> Option<u32> {
+/// The stretches of a window that is not read.
+fn bar(glance: &Glance, shares: &Shares) -> Vec<Segment> {
+    let layer = |age| Kind::Layer { number: 0, age };
+    let kinds = [
+        Kind::System,
+        Kind::Goal,
+        layer(Age::Ancient),
+        layer(Age::Old),
+        layer(Age::Aged),
+        layer(Age::Fresh),
+        Kind::Recalled,
+        Kind::User,
+        Kind::Assistant,
+        Kind::Tool,
+    ];
+    let parts = kinds.into_iter().zip(glance.parts);
+    let segments = parts
+        .map(|(kind, tokens)| Segment { kind, tokens })
+        .filter(|s| s.tokens > 0)
+        .collect();
+    stretches(segments, shares.window, shares.reserve, shares.margin)
+}
+
+/// The shares of a session's window: the denominator that the bar has too.
+fn shares(head: &Head) -> Option<Shares> {
     let options = ShareOptions {
         reserve: None,
         thinking: head.thinking,
@@ -163,7 +201,17 @@ fn limit(head: &Head) -> Option<u32> {
         0,
     )
     .ok()?;
-    Some(setup.shares.limit).filter(|limit| *limit > 0)
+    Some(setup.shares)
+}
+
+/// The level as a number of four.
+const fn level(level: Trust) -> u32 {
+    match level {
+        Trust::Critical => 1,
+        Trust::Low => 2,
+        Trust::Medium => 3,
+        Trust::High => 4,
+    }
 }
 
 /// The stage of a run.
@@ -468,6 +516,7 @@ pub fn snapshot(snapshot: &Snapshot) -> SnapshotView {
         messages: snapshot.messages,
         layers: snapshot.layers,
         tokens: snapshot.tokens,
+        before: snapshot.before,
         tip: snapshot.tip.map_or(0, place),
     }
 }
@@ -573,12 +622,7 @@ pub fn trust(now: &Reliability, compactions: u32) -> Option<TrustView> {
     let percent = |share: f64| (share.clamp(0.0, 1.0) * 100.0).round() as u32;
     Some(TrustView {
         percent: now.percent,
-        level: match now.level {
-            Trust::Critical => 1,
-            Trust::Low => 2,
-            Trust::Medium => 3,
-            Trust::High => 4,
-        },
+        level: level(now.level),
         compactions,
         factor: percent(factor),
         kept: now.measured.then(|| percent(now.relative / factor)),

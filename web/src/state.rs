@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use crate::signal::Signal;
 use crate::view::budget::{Activity, Budget};
 use crate::view::card::Card;
-use crate::view::hit::Hit;
+use crate::view::hit::{Hits, Scope};
 use crate::view::kept::Kept;
 use crate::view::layer::LayerView;
 use crate::view::model::{Check, Connection, ModelEntry};
@@ -25,6 +25,7 @@ use crate::view::record::{
 };
 use crate::view::sent::Sent;
 use crate::view::session::SessionEntry;
+use crate::view::stored::{Integrity, Sizes};
 use crate::view::thread::Entry;
 
 thread_local! {
@@ -81,7 +82,13 @@ pub struct AppState {
     /// The message that the thread is to show; 0 for none.
     pub jump: Signal<u32>,
     /// What is looked for in the library, and what was found.
-    pub hits: Signal<Option<Vec<Hit>>>,
+    pub hits: Signal<Option<Hits>>,
+    /// Where it is looked for.
+    pub scope: Signal<Scope>,
+    /// What the sessions take in the store.
+    pub sizes: Signal<Sizes>,
+    /// The check of what is stored, once somebody has asked for it.
+    pub integrity: Signal<Integrity>,
     /// The reply that is being written.
     pub reply: Signal<Option<Reply>>,
     /// Its text so far.
@@ -164,6 +171,9 @@ impl AppState {
             command: Signal::default(),
             jump: Signal::new(0),
             hits: Signal::default(),
+            scope: Signal::default(),
+            sizes: Signal::default(),
+            integrity: Signal::default(),
             reply: Signal::new(None),
             reply_text: Signal::default(),
             reply_thinking: Signal::default(),
@@ -391,6 +401,8 @@ pub struct Storage {
     pub persistent: bool,
     /// Where they are kept.
     pub kept: Kept,
+    /// Other pages of this browser that show palimpsest, if that can be known.
+    pub others: Option<u32>,
 }
 
 /// A note above the thread.

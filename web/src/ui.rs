@@ -19,6 +19,8 @@ pub mod profiles;
 pub mod reply;
 pub mod settings;
 pub mod side;
+pub mod snapshots;
+pub mod storage;
 pub mod thread;
 pub mod toast;
 pub mod window;

@@ -15,6 +15,7 @@ pub mod record;
 pub mod rows;
 pub mod sent;
 pub mod session;
+pub mod stored;
 pub mod thread;
 pub mod title;
 pub mod turns;

@@ -24,6 +24,21 @@ extern "C" {
         options: &JsValue,
         callback: &Function,
     ) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn query(this: &Locks) -> Result<Promise, JsValue>;
+}
+
+/// How many locks whose name begins so are held in this browser; `None` where that cannot be known.
+pub(crate) async fn held(prefix: &str) -> Option<u32> {
+    let locks = property(&global("navigator")?, "locks")?;
+    let promise = locks.unchecked_ref::<Locks>().query().ok()?;
+    let held = property(&JsFuture::from(promise).await.ok()?, "held")?;
+    let names = js_sys::Array::from(&held);
+    let is_ours = |lock: JsValue| {
+        let name = property(&lock, "name").and_then(|name| name.as_string());
+        name.is_some_and(|name| name.starts_with(prefix))
+    };
+    Some(names.iter().filter(|lock| is_ours(lock.clone())).count() as u32)
 }
 
 /// How a lock is asked for.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use palimpsest_browser::{HeadNote, StorageEvent, Tabs};
+use palimpsest_browser::{HeadNote, Presence, StorageEvent, Tabs};
 use palimpsest_engine::Engine;
 use palimpsest_tokens::{Estimator, TokenCounter};
 
@@ -59,6 +59,7 @@ pub fn start(state: AppState) {
             toasts: Cell::new(0),
             titled: RefCell::default(),
             titling: RefCell::default(),
+            presence: RefCell::default(),
             listening: RefCell::default(),
         });
         BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
@@ -69,6 +70,11 @@ pub fn start(state: AppState) {
         }
         note_of(state).save(host::NAME);
         follow_tabs(&back, &tabs);
+        let own = Rc::clone(&back);
+        spawn_local(async move {
+            let presence = Presence::begin(host::NAME, own.world.ids.as_ref()).await;
+            own.presence.replace(presence);
+        });
         let last = state.settings.with_untracked(|s| s.session.clone());
         let known = state.sessions.with_untracked(|all| {
             all.iter()
@@ -125,6 +131,7 @@ pub fn end() {
     let Some(back) = BACK.take() else { return };
     tokenizer::forget();
     back.listening.replace(None);
+    back.presence.replace(None);
     title::give_way(&back);
     leave_draft(&back);
     if let Some(session) = back.session.take() {

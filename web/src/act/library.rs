@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use js_sys::JsString;
@@ -9,14 +10,12 @@ use js_sys::JsString;
 use palimpsest_engine::{NewSession, Session};
 
 use super::{Back, adopt, failed, go, list, note, with_engine};
+use crate::bind;
 use crate::export::{self, Format};
 use crate::page;
 use crate::state::{AppState, Screen};
-use crate::text::{T, fill, number, t};
-use crate::view::hit::{Hit, Place, find};
-
-/// Places shown of one session.
-const HITS_EACH: usize = 4;
+use crate::text::{T, count, fill, number, t};
+use crate::view::hit::{Found, Hits, Place, Scope, find};
 
 /// Sessions with places that are shown.
 const HITS: usize = 200;
@@ -26,7 +25,7 @@ thread_local! {
     static SEARCH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Looks for words in titles, messages and layers of all sessions. What is found appears as it is found.
+/// Looks for words where [`AppState::scope`] says, in all sessions. What is found appears as it is found.
 pub fn search(words: String) {
     let turn = SEARCH.get() + 1;
     SEARCH.set(turn);
@@ -37,47 +36,70 @@ pub fn search(words: String) {
     if needle.is_empty() {
         return state.hits.set(None);
     }
+    state.hits.set(Some(Hits {
+        needle: needle.clone(),
+        by: BTreeMap::new(),
+        done: false,
+    }));
+    let Scope([titles, messages, layers]) = state.scope.get_untracked();
     with_engine(move |back| async move {
-        let mut hits: Vec<Hit> = Vec::new();
-        let sessions = state.sessions.get_untracked();
-        for entry in sessions {
-            if SEARCH.get() != turn || hits.len() >= HITS {
-                break;
-            }
-            let hit = |place, words| Hit {
-                session: entry.id.clone(),
-                title: entry.title.clone(),
-                place,
-                words,
+        for entry in state.sessions.get_untracked() {
+            let mut found = Found {
+                title: titles && find(&composed(&entry.title), &needle).is_some(),
+                ..Found::default()
             };
-            hits.extend(find(&composed(&entry.title), &needle).map(|w| hit(Place::Title, w)));
-            if let Ok(session) = back.engine.follow(&entry.id).await {
-                let mut found = 0;
-                for layer in session.layers() {
-                    if let Some(words) = find(&composed(&layer.summary), &needle) {
-                        hits.push(hit(Place::Layer(layer.number), words));
+            if (messages || layers)
+                && let Ok(session) = back.engine.follow(&entry.id).await
+            {
+                if messages {
+                    for item in session.history(None, usize::MAX).iter().rev() {
+                        if let Some(words) = find(&composed(&item.message.words()), &needle) {
+                            found.add(Place::Message(bind::place(item.message.seq)), words);
+                        }
                     }
                 }
-                for item in session.history(None, usize::MAX).iter().rev() {
-                    if found >= HITS_EACH {
-                        break;
-                    }
-                    if let Some(words) = find(&composed(&item.message.words()), &needle) {
-                        found += 1;
-                        let place = crate::bind::place(item.message.seq);
-                        hits.push(hit(Place::Message(place), words));
+                if layers {
+                    for layer in session.layers() {
+                        if let Some(words) = find(&composed(&layer.summary), &needle) {
+                            found.add(Place::Layer(layer.number), words);
+                        }
                     }
                 }
             }
-            if SEARCH.get() == turn {
-                state.hits.set(Some(hits.clone()));
+            if SEARCH.get() != turn {
+                return;
+            }
+            if found.places() > 0 {
+                state.hits.update(|hits| {
+                    if let Some(hits) = hits {
+                        hits.by.insert(entry.id, found);
+                    }
+                });
+                if state
+                    .hits
+                    .with_untracked(|h| h.as_ref().is_some_and(|h| h.by.len() >= HITS))
+                {
+                    break;
+                }
             }
         }
-        if SEARCH.get() == turn {
-            state.say(fill(T::Found, &[&number(hits.len() as u32)]));
-            state.hits.set(Some(hits));
-        }
+        state.hits.update(|hits| {
+            if let Some(hits) = hits {
+                hits.done = true;
+                state.say(found_line(hits));
+            }
+        });
     });
+}
+
+/// How much was found: sessions and places.
+pub fn found_line(hits: &Hits) -> String {
+    let (sessions, places) = hits.totals();
+    format!(
+        "{}, {}",
+        count(T::SessionsOne, T::SessionsMany, sessions),
+        count(T::PlacesOne, T::PlacesMany, places)
+    )
 }
 
 /// The text with its letters and marks composed: the same word looks the same and is found, however it was typed.
@@ -176,10 +198,12 @@ pub fn export_session(format: Format) {
 pub fn export_all() {
     with_engine(|back| async move {
         let mut all = Vec::new();
+        let mut unread = 0;
         for entry in back.state.sessions.get_untracked() {
+            // one that is damaged does not keep the others from being saved
             match back.engine.follow(&entry.id).await {
                 Ok(session) => all.push(export::json(&session)),
-                Err(error) => return failed(&back, &error),
+                Err(_) => unread += 1,
             }
         }
         let count = all.len() as u32;
@@ -190,7 +214,11 @@ pub fn export_all() {
             return note(t(T::SaveFailed).to_owned(), true);
         }
         super::change(move |s| s.exported = now);
-        note(fill(T::ExportedAll, &[&number(count)]), false);
+        let mut said = fill(T::ExportedAll, &[&number(count)]);
+        if unread > 0 {
+            said = format!("{said} {}", fill(T::ExportUnread, &[&number(unread)]));
+        }
+        note(said, unread > 0);
     });
 }
 

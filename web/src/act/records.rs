@@ -1,6 +1,7 @@
 //! Goal, pins, snapshots, quotes, layers: what stands beside the conversation.
 
 use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState};
+use palimpsest_core::message::Message;
 use palimpsest_core::record::PinKind;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::session::{IfOver, proposal_sentence};
@@ -243,14 +244,26 @@ pub fn snapshot(name: String) {
     });
 }
 
-/// Goes back to a snapshot. What was said since stays, on a branch of its own; the present is remembered
-/// first, so that the way back is one click.
-pub fn restore(n: u32) {
+/// What going back to the place after the message with the number `tip` would lead to: how many messages are newer, and
+/// the last ones there with their numbers.
+pub fn look_back(tip: u32) -> (u32, Vec<(u32, String)>) {
+    let Some(session) = super::back().and_then(|b| b.session()) else {
+        return (0, Vec::new());
+    };
+    let there = session.look_back(tip.checked_sub(1), 2);
+    let words = |m: &Message| m.words().chars().take(240).collect();
+    let last = there.last.iter().map(|m| (bind::place(m.seq), words(m)));
+    (there.newer, last.collect())
+}
+
+/// Goes back to a snapshot. What was said since stays; the present is remembered first, under that name if it is not
+/// empty, so that the way back is one click.
+pub fn restore(n: u32, present: String) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
         };
-        match session.restore(n).await {
+        match session.restore_as(n, &present).await {
             Ok(()) => {
                 let present = session.snapshots().last().map(|s| s.n);
                 show_all(&back).await;

@@ -27,19 +27,7 @@ const FOLLOW_AFTER: i32 = 150;
 pub(super) async fn list(back: &Rc<Back>) {
     match back.engine.sessions().await {
         Ok(all) => {
-            let open = back
-                .session()
-                .map(|s| (s.id().to_owned(), s.layers().len() as u32));
-            let entries = all
-                .iter()
-                .map(|info| {
-                    let layers = open
-                        .as_ref()
-                        .filter(|(id, _)| *id == info.id)
-                        .map(|(_, n)| *n);
-                    bind::session(info, layers)
-                })
-                .collect();
+            let entries = all.iter().map(bind::session).collect();
             back.state.sessions.change(entries);
             if back.state.storage.with_untracked(|s| s.kept) == Kept::Whole
                 && back.state.ready.get_untracked()
@@ -118,7 +106,6 @@ pub fn open_at(id: String, place: Place) {
             open_now(&back, &id, false).await;
         }
         match place {
-            Place::Title => {}
             Place::Message(n) => back.state.jump.set(n),
             Place::Layer(_) => {
                 look(Lens::Overlay);
@@ -308,7 +295,7 @@ pub fn take_back(id: u32, undo: Undo) {
             Undo::Delete { id, title } => (id, title),
             Undo::EvenIfOver => return undo_now(&back, IfOver::Show).await,
             Undo::LiftAll { layer } => return lift(layer, true),
-            Undo::Restore { n } => return restore(n),
+            Undo::Restore { n } => return restore(n, String::new()),
         };
         match back.engine.undelete(&id).await {
             Ok(()) => {

@@ -3,9 +3,14 @@
 use leptos::prelude::window;
 use wasm_bindgen_futures::JsFuture;
 
+use palimpsest_browser::vocabulary::SnapshotCache;
+use palimpsest_engine::Depth;
+
 use super::with_engine;
 use crate::embed;
-use crate::state::AppState;
+use crate::state::{AppState, Screen};
+use crate::text::{T, fill, number, t};
+use crate::view::stored::{Integrity, Sizes};
 
 /// How much is stored, and whether the browser promised to keep it.
 pub(super) async fn measure(state: AppState) {
@@ -48,7 +53,98 @@ pub fn persist() {
     });
 }
 
-/// Looks again at how much is stored.
+/// Looks again at how much is stored, and at the other pages; then measures one session after the other, as long as the
+/// library is shown. What was not written since is not read again.
 pub fn measure_storage() {
-    with_engine(|back| async move { measure(back.state).await });
+    with_engine(|back| async move {
+        let state = back.state;
+        measure(state).await;
+        let presence = back.presence.borrow().clone();
+        if let Some(presence) = presence {
+            let others = presence.others().await;
+            state.storage.update(|s| s.others = others);
+        }
+        let (Ok(mut all), Ok(deleted)) = (
+            back.engine.sessions().await,
+            back.engine.deleted_sessions().await,
+        ) else {
+            return;
+        };
+        all.extend(deleted);
+        state.sizes.update(|s| {
+            s.of.retain(|id, _| all.iter().any(|info| info.id == *id));
+        });
+        for info in all {
+            if state.screen.get_untracked() != Screen::Library {
+                return;
+            }
+            let version = info.head.version;
+            let known = |s: &Sizes| s.of.get(&info.id).is_some_and(|(v, _)| *v == version);
+            if !state.sizes.with_untracked(known)
+                && let Ok(audit) = back.engine.audit(&info.id, Depth::Rows).await
+            {
+                state.sizes.update(|s| {
+                    s.of.insert(info.id, (version, audit.taken));
+                });
+            }
+        }
+        let vocabularies = match SnapshotCache::open().await {
+            Some(cache) if !embed::keeps() => cache.bytes().await,
+            _ => 0,
+        };
+        state.sizes.update(|s| {
+            s.vocabularies = vocabularies;
+            s.done = true;
+        });
+    });
+}
+
+/// Reads everything back, and says whether it is as it was written.
+pub fn check_integrity() {
+    with_engine(|back| async move {
+        let state = back.state;
+        let busy = |i: &Integrity| i.of > 0 && !i.done;
+        if state.integrity.with_untracked(busy) {
+            return;
+        }
+        let ids = match back.engine.stored_sessions().await {
+            Ok(ids) => ids,
+            Err(error) => {
+                return state.integrity.set(Integrity {
+                    failed: error.to_string(),
+                    done: true,
+                    ..Integrity::default()
+                });
+            }
+        };
+        let mut now = Integrity {
+            of: ids.len() as u32,
+            ..Integrity::default()
+        };
+        state.integrity.set(now.clone());
+        for id in ids {
+            match back.engine.audit(&id, Depth::Texts).await {
+                Ok(audit) => {
+                    now.messages += audit.messages;
+                    let title = state.sessions.with_untracked(|all| {
+                        let entry = all.iter().find(|s| s.id == id);
+                        let title = entry.map(|s| s.title.clone());
+                        title.filter(|t| !t.is_empty()).unwrap_or(id)
+                    });
+                    now.faults
+                        .extend(audit.faults.into_iter().map(|f| (title.clone(), f)));
+                }
+                Err(error) => now.failed = error.to_string(),
+            }
+            now.read += 1;
+            state.integrity.set(now.clone());
+        }
+        now.done = true;
+        state.say(if now.faults.is_empty() && now.failed.is_empty() {
+            t(T::IntegrityGood).to_owned()
+        } else {
+            fill(T::IntegrityBad, &[&number(now.faults.len() as u32)])
+        });
+        state.integrity.set(now);
+    });
 }

@@ -5,7 +5,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{File, HtmlDialogElement, HtmlInputElement};
 
 use crate::act;
-use crate::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
+use crate::el::{El, IntoChild, el, live_on, nothing};
 use crate::icon::icon;
 use crate::page::{self, next_frame};
 use crate::settings::Server;
@@ -16,7 +16,8 @@ use crate::ui::bar::age_name;
 use crate::ui::card::dropped;
 use crate::ui::header::capabilities;
 use crate::ui::message::prose;
-use crate::view::record::{SnapshotView, Takes};
+use crate::ui::snapshots::timeline;
+use crate::view::record::Takes;
 use crate::view::thread::Entry;
 use crate::view::window::{NoWindow, profile, typed};
 
@@ -39,7 +40,7 @@ pub fn dialogs() -> AnyView {
             Some(Dialog::Lift) => lift(state),
             Some(Dialog::Compare) => compare(state),
             Some(Dialog::Preview) => preview(state),
-            Some(Dialog::Snapshots) => snapshots(state),
+            Some(Dialog::Snapshots) => frame(state, t(T::Snapshots).to_owned(), timeline(state)),
             Some(Dialog::Keys) => keys(state),
             Some(Dialog::Erase) => erase(state),
         },
@@ -664,146 +665,6 @@ fn preview(state: AppState) -> AnyView {
                 })),
         );
     frame(state, t(T::PreviewTitle).to_owned(), body)
-}
-
-/// All snapshots of the session, with the way back to each.
-fn snapshots(state: AppState) -> AnyView {
-    let chosen = Signal::new(None::<u32>);
-    let new = form(|| {
-        act::snapshot(page::value("#snapshot-name"));
-        page::set_value("#snapshot-name", "");
-    })
-    .class("inline")
-    .child(
-        el("input")
-            .attr("type", "text")
-            .attr("id", "snapshot-name")
-            .attr("dir", "auto")
-            .attr("maxlength", "80")
-            .attr("aria-label", t(T::SnapshotName))
-            .attr("placeholder", t(T::SnapshotName)),
-    )
-    .child(
-        el("button")
-            .class("btn solid")
-            .attr("type", "submit")
-            .child(t(T::SnapshotTake)),
-    );
-    let list = live_on(
-        move || state.snapshots.with(Vec::is_empty),
-        move |none| {
-            if *none {
-                return el("p").class("sub").child(t(T::SnapshotsNone)).view();
-            }
-            el("ol")
-                .class("line-list")
-                .child(each(
-                    move || state.snapshots.get(),
-                    |s| key_of(&(s.n, &s.name)),
-                    move |s| snapshot(state, &s, chosen).view(),
-                ))
-                .view()
-        },
-    );
-    let body = el("div")
-        .child(new)
-        .child(list)
-        .child(el("p").class("sub").child(t(T::SnapshotsHelp)));
-    frame(state, t(T::Snapshots).to_owned(), body)
-}
-
-fn snapshot(state: AppState, snapshot: &SnapshotView, chosen: Signal<Option<u32>>) -> El {
-    let n = snapshot.n;
-    let open = move || chosen.get() == Some(n);
-    let name = crate::ui::notes::snapshot_name(snapshot);
-    let facts = fill(
-        T::SnapshotFacts,
-        &[
-            &number(snapshot.messages),
-            &number(snapshot.layers),
-            &number(snapshot.tokens),
-        ],
-    );
-    let last = state.thread.with_untracked(|all| {
-        all.iter().rev().find_map(|e| match e {
-            Entry::Message(m) if m.seq <= snapshot.tip => {
-                let words: String = act::words(&m.blocks).chars().take(160).collect();
-                Some((m.seq, words)).filter(|(_, w)| !w.is_empty())
-            }
-            _ => None,
-        })
-    });
-    let newer = state.thread.with_untracked(|all| {
-        all.iter()
-            .filter(|e| matches!(e, Entry::Message(m) if m.seq > snapshot.tip))
-            .count() as u32
-    });
-    let label = |text: T| format!("{}: {name}", t(text));
-    let restore = label(T::Restore);
-    let ask = live_if(open, move || {
-        el("div")
-            .class("ask")
-            .attr("role", "group")
-            .attr("aria-label", restore.clone())
-            .child(last.as_ref().map(|(seq, words)| {
-                el("blockquote")
-                    .attr("dir", "auto")
-                    .child(format!("{seq}: {words}"))
-            }))
-            .child(el("p").child(fill(T::RestoreText, &[&number(newer)])))
-            .child(
-                el("p")
-                    .class("acts")
-                    .child(
-                        el("button")
-                            .class("btn solid")
-                            .attr("type", "button")
-                            .child(icon("branch"))
-                            .child(t(T::RestoreBranch))
-                            .click(move || {
-                                state.dialog.set(None);
-                                act::restore(n);
-                            }),
-                    )
-                    .child(
-                        el("button")
-                            .class("link")
-                            .attr("type", "button")
-                            .child(t(T::Cancel))
-                            .click(move || chosen.set(None)),
-                    ),
-            )
-            .view()
-    });
-    el("li")
-        .attr_live("class", move || open().then(|| "picked".to_owned()))
-        .child(
-            el("div")
-                .child(el("b").attr("dir", "auto").child(name.clone()))
-                .child(el("p").class("sub").child(facts)),
-        )
-        .child(
-            el("p")
-                .class("acts")
-                .child(
-                    el("button")
-                        .class("link")
-                        .attr("type", "button")
-                        .attr("aria-label", label(T::PreviewRestore))
-                        .attr_live("aria-expanded", move || Some(open().to_string()))
-                        .child(t(T::PreviewRestore))
-                        .click(move || chosen.set(if open() { None } else { Some(n) })),
-                )
-                .child(
-                    el("button")
-                        .class("quiet")
-                        .attr("type", "button")
-                        .attr("aria-label", label(T::Delete))
-                        .child(icon("cross"))
-                        .click(move || act::delete_snapshot(n)),
-                ),
-        )
-        .child(ask)
 }
 
 /// Commands and keys.

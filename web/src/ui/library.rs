@@ -1,21 +1,23 @@
-//! The library: all sessions, import, storage.
+//! The library: all sessions, search, snapshots, import, storage.
 
 use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::el::{El, IntoChild, each, el, key_of, live_on, nothing};
 use crate::embed;
-use crate::icon::icon;
+use crate::icon::{icon, icon_named};
 use crate::page;
 use crate::signal::{Shown, kept};
 use crate::state::{AppState, Dialog};
-use crate::text::{self, T, bytes, count, fill, language, number, t};
+use crate::text::{T, bytes, count, fill, language, number, t};
+use crate::ui::bar::mini;
+use crate::ui::notes::{level_name, pips};
 use crate::ui::side::{new_session, title_of};
-use crate::view::hit::{Hit, Place};
-use crate::view::session::SessionEntry;
-
-/// Days without an export after which the library reminds of one.
-const REMIND_AFTER: u32 = 7;
+use crate::ui::snapshots::timeline;
+use crate::ui::storage::storage;
+use crate::view::budget::{Segment, sum};
+use crate::view::hit::{Found, Hit, Hits, Place, split};
+use crate::view::session::{Recall, SessionEntry};
 
 /// The library.
 pub fn library() -> AnyView {
@@ -23,7 +25,10 @@ pub fn library() -> AnyView {
     act::measure_storage();
     let of = move || {
         let number = state.sessions.with(Vec::len) as u32;
-        let all = count(T::SessionsOne, T::SessionsMany, number);
+        let mut all = count(T::SessionsOne, T::SessionsMany, number);
+        if let Some(used) = state.storage.with(|s| s.used) {
+            all = format!("{all}, {}", bytes(used));
+        }
         if embed::keeps() {
             all
         } else {
@@ -59,15 +64,40 @@ pub fn library() -> AnyView {
         .attr("id", "s-library")
         .attr("aria-labelledby", "h-library")
         .child(head.child(search(state)))
-        .child(found(state))
         .child(rows(state))
-        .child(storage(state))
+        .child(
+            el("div")
+                .class("two")
+                .child(snapshots(state))
+                .child(storage(state)),
+        )
         .into_child()
+}
+
+/// The snapshots of the open session.
+fn snapshots(state: AppState) -> El {
+    let title = move || {
+        let title = state.open.with(|o| o.as_ref().map(|o| o.title.clone()));
+        match title {
+            Some(title) if !title.is_empty() => title,
+            _ => t(T::Untitled).to_owned(),
+        }
+    };
+    el("section")
+        .attr("aria-labelledby", "h-snap")
+        .child(
+            el("h2")
+                .attr("id", "h-snap")
+                .child(t(T::Snapshots))
+                .child(" ")
+                .child(el("span").attr("dir", "auto").text_live(title)),
+        )
+        .child(timeline(state))
 }
 
 fn search(state: AppState) -> El {
     let turn = kept(0u32);
-    el("label")
+    let field = el("label")
         .class("find")
         .child(icon("search"))
         .child(el("span").class("vh").child(t(T::SearchAll)))
@@ -87,60 +117,111 @@ fn search(state: AppState) -> El {
                     });
                 })
                 .made(move |_| state.hits.set(None)),
+        );
+    let names = [T::ScopeTitles, T::ScopeMessages, T::ScopeLayers];
+    let boxes = names.into_iter().enumerate().map(|(i, name)| {
+        el("label")
+            .child(
+                el("input")
+                    .attr("type", "checkbox")
+                    .prop_flag_live("checked", move || state.scope.with(|s| s.0[i]))
+                    .on("change", move |_| {
+                        state.scope.update(|s| s.0[i] = !s.0[i]);
+                        act::search(page::value("#search-all"));
+                    }),
+            )
+            .child(t(name))
+    });
+    let line = move || {
+        state.hits.with(|hits| match hits {
+            Some(hits) => act::found_line(hits),
+            None => String::new(),
+        })
+    };
+    el("div")
+        .class("seek")
+        .child(field)
+        .child(
+            el("fieldset")
+                .class("scope")
+                .child(el("legend").class("vh").child(t(T::SearchIn)))
+                .children(boxes),
         )
+        .child(el("p").class("sub").text_live(line))
 }
 
-/// Where the words that are looked for stand.
-fn found(state: AppState) -> AnyView {
-    live_on(
-        move || state.hits.get(),
-        |hits| {
-            let Some(hits) = hits else {
-                return nothing();
-            };
-            if hits.is_empty() {
-                return el("p").class("empty sub").child(t(T::FoundNothing)).view();
-            }
-            let line = |hit: &Hit| {
-                let (id, place) = (hit.session.clone(), hit.place);
-                let title = if hit.title.is_empty() {
-                    t(T::Untitled).to_owned()
-                } else {
-                    hit.title.clone()
-                };
-                let where_ = match place {
-                    Place::Title => t(T::InTitle).to_owned(),
-                    Place::Message(n) => fill(T::InMessage, &[&n.to_string()]),
-                    Place::Layer(n) => fill(T::InLayer, &[&n.to_string()]),
-                };
-                let (before, it, after) = hit.words.clone();
-                el("li").child(
-                    el("a")
-                        .attr("href", "#chat")
-                        .child(el("b").attr("dir", "auto").child(title))
-                        .child(el("i").class("sub").child(where_))
-                        .child(
-                            el("span")
-                                .attr("dir", "auto")
-                                .child(before)
-                                .child(el("mark").child(it))
-                                .child(after),
-                        )
-                        .on("click", move |_| act::open_at(id.clone(), place)),
-                )
-            };
-            el("ol")
-                .class("hits")
-                .attr("aria-label", t(T::SearchAll))
-                .children(hits.iter().map(line))
-                .view()
-        },
-    )
+/// What was found in one session, and what was looked for.
+type Here = Option<(String, Found)>;
+
+/// The title, with what was found in it marked.
+fn marked(title: &str, here: &Here) -> AnyView {
+    let found = here.as_ref().filter(|(_, found)| found.title);
+    match found.and_then(|(needle, _)| split(title, needle)) {
+        Some((before, it, after)) => el("span")
+            .child(before.to_owned())
+            .child(el("mark").child(it.to_owned()))
+            .child(after.to_owned())
+            .view(),
+        None => el("span").child(title.to_owned()).view(),
+    }
+}
+
+/// The first place in a session with the words around it, and the way to all others.
+fn places(id: &str, here: &Here) -> AnyView {
+    let Some((_, found)) = here else {
+        return nothing();
+    };
+    let Some((first, others)) = found.hits.split_first() else {
+        return nothing();
+    };
+    let link = |hit: &Hit| {
+        let (id, place) = (id.to_owned(), hit.place);
+        let where_ = match place {
+            Place::Message(n) => fill(T::InMessage, &[&number(n)]),
+            Place::Layer(n) => fill(T::InLayer, &[&n.to_string()]),
+        };
+        el("a")
+            .attr("href", "#chat")
+            .child(where_)
+            .on("click", move |_| act::open_at(id.clone(), place))
+    };
+    let words = |hit: &Hit| {
+        let (before, it, after) = hit.words.clone();
+        el("span")
+            .attr("dir", "auto")
+            .child(before)
+            .child(el("mark").child(it))
+            .child(after)
+    };
+    let line = |hit: &Hit| el("li").child(link(hit)).child(" ").child(words(hit));
+    let rest = others.len() as u32 + found.more;
+    let more = (rest > 0).then(|| {
+        let unlisted = (found.more > 0).then(|| {
+            el("li")
+                .class("sub")
+                .child(fill(T::PlacesMore, &[&number(found.more)]))
+        });
+        el("details")
+            .child(el("summary").child(fill(T::PlacesAnd, &[&number(rest)])))
+            .child(el("ol").children(others.iter().map(line)).child(unlisted))
+    });
+    el("div")
+        .class("found")
+        .child(words(first))
+        .child(" ")
+        .child(link(first))
+        .child(more)
+        .view()
 }
 
 fn rows(state: AppState) -> AnyView {
     let sorted = move || {
         let mut sessions = state.sessions.get();
+        state.hits.with(|hits| {
+            if let Some(hits) = hits {
+                sessions.retain(|s| hits.by.contains_key(&s.id));
+            }
+        });
         sessions.sort_by(|a, b| {
             b.pinned
                 .cmp(&a.pinned)
@@ -149,18 +230,21 @@ fn rows(state: AppState) -> AnyView {
         });
         sessions
     };
-    let shown = move || {
-        (
-            state.hits.with(Option::is_some),
-            state.sessions.with(Vec::is_empty),
-        )
-    };
-    live_on(shown, move |(searching, empty)| {
-        if *searching {
-            return nothing();
+    let instead = move || {
+        let nothing = |h: &Option<Hits>| h.as_ref().is_some_and(|h| h.done && h.by.is_empty());
+        if state.sessions.with(Vec::is_empty) {
+            Some(T::NoSessions)
+        } else if !state.hits.with(nothing) {
+            None
+        } else if state.scope.with(|s| s.0 == [false; 3]) {
+            Some(T::ScopeNone)
+        } else {
+            Some(T::FoundNothing)
         }
-        if *empty {
-            return el("p").class("empty sub").child(t(T::NoSessions)).view();
+    };
+    live_on(instead, move |instead| {
+        if let Some(text) = instead {
+            return el("p").class("empty sub").child(t(*text)).view();
         }
         let column = |name: T, class: &'static str| {
             el("th").class(class).attr("scope", "col").child(t(name))
@@ -170,7 +254,9 @@ fn rows(state: AppState) -> AnyView {
             .child(column(T::ColumnWindow, ""))
             .child(column(T::ColumnMessages, "n"))
             .child(column(T::ColumnLayers, "n"))
+            .child(column(T::Trust, ""))
             .child(column(T::ColumnUsed, ""))
+            .child(column(T::ColumnSize, "n"))
             .child(el("th").child(el("span").class("vh").child(t(T::Actions))));
         el("table")
             .class("rows")
@@ -184,8 +270,16 @@ fn rows(state: AppState) -> AnyView {
     })
 }
 
-/// Percent of the window, messages, layers, and when it was last used (the bits of that number).
-type Figures = (Option<u32>, u32, Option<u32>, u64);
+/// What changes with every reply: percent of the window and its stretches, messages, layers, trust, and when it was last
+/// used (the bits of that number).
+type Figures = (
+    Option<u32>,
+    Vec<Segment>,
+    u32,
+    Option<u32>,
+    Option<Recall>,
+    u64,
+);
 
 fn row(state: AppState, session: SessionEntry) -> El {
     let title = title_of(&session);
@@ -203,7 +297,17 @@ fn row(state: AppState, session: SessionEntry) -> El {
     let own = session.id.clone();
     let now = Shown::of(move || {
         let figures = |s: &SessionEntry| {
-            (s.id == own).then_some((s.percent, s.messages, s.layers, s.at.to_bits()))
+            (s.id == own).then(|| {
+                let bar = s.bar.clone();
+                (
+                    s.percent,
+                    bar,
+                    s.messages,
+                    s.layers,
+                    s.recall,
+                    s.at.to_bits(),
+                )
+            })
         };
         let found = state.sessions.with(|all| all.iter().find_map(figures));
         found.unwrap_or_default()
@@ -220,34 +324,81 @@ fn row(state: AppState, session: SessionEntry) -> El {
     let window = el("td")
         .attr("data-l", t(T::ColumnWindow))
         .live_on(
-            move || percent.with(|f| f.0),
-            |percent| {
-                let gauge = format!("{}%", percent.unwrap_or(0).min(100));
+            move || percent.with(|f| (f.0, f.1.clone())),
+            |(percent, bar)| {
                 let words = percent.map_or_else(String::new, |p| format!("{p} %"));
+                let shape = if bar.is_empty() {
+                    let gauge = format!("{}%", percent.unwrap_or(0).min(100));
+                    el("span").class("gauge").child(el("i").var("--p", gauge))
+                } else {
+                    mini(bar, sum(bar))
+                };
                 el("span")
                     .class("cellbar")
-                    .child(el("span").class("gauge").child(el("i").var("--p", gauge)))
+                    .child(shape)
                     .child(el("i").child(words))
                     .view()
             },
         )
         .child(el("span").class("sub").child(session.model.clone()));
+    let trust = now.clone();
+    let recall = el("td").attr("data-l", t(T::Trust)).live_on(
+        move || trust.with(|f| f.4),
+        |recall| match recall {
+            Some(recall) => el("span")
+                .attr("title", format!("{} %", recall.percent))
+                .child(pips(recall.level))
+                .child(" ")
+                .child(level_name(recall.level))
+                .view(),
+            None => el("span").child("–").view(),
+        },
+    );
+    let measured = session.id.clone();
+    let size = move || {
+        let taken = state
+            .sizes
+            .with(|s| s.of.get(&measured).map(|(_, t)| t.all()));
+        taken.map_or_else(|| "–".to_owned(), |n| bytes(n as f64))
+    };
+    let size = el("td")
+        .class("n")
+        .attr("data-l", t(T::ColumnSize))
+        .text_live(size);
+    let here = {
+        let own = session.id.clone();
+        Shown::of(move || {
+            state.hits.with(|hits| {
+                let hits = hits.as_ref()?;
+                let found = hits.by.get(&own)?.clone();
+                Some((hits.needle.clone(), found))
+            })
+        })
+    };
+    let (in_title, below) = (here.clone(), session.id.clone());
+    let shown = title.clone();
+    let name = el("a")
+        .attr("href", "#chat")
+        .attr("dir", "auto")
+        .live(move || in_title.with(|here| marked(&shown, here)))
+        .on("click", move |_| act::open(open.clone()));
+    let mark = pinned.then(|| icon_named("pin", t(T::PinnedSessions)));
     el("tr")
         .child(
-            el("th").attr("scope", "row").child(
-                el("a")
-                    .attr("href", "#chat")
-                    .attr("dir", "auto")
-                    .child(title.clone())
-                    .on("click", move |_| act::open(open.clone())),
-            ),
+            el("th")
+                .attr("scope", "row")
+                .child(name)
+                .child(mark)
+                .live(move || here.with(|here| places(&below, here))),
         )
         .child(window)
-        .child(cell(T::ColumnMessages, "n", |f| number(f.1)))
+        .child(cell(T::ColumnMessages, "n", |f| number(f.2)))
         .child(cell(T::ColumnLayers, "n", |f| {
-            f.2.map_or_else(|| "–".to_owned(), number)
+            f.3.map_or_else(|| "–".to_owned(), number)
         }))
-        .child(cell(T::ColumnUsed, "", |f| used(f64::from_bits(f.3))))
+        .child(recall)
+        .child(cell(T::ColumnUsed, "", |f| used(f64::from_bits(f.5))))
+        .child(size)
         .child(
             el("td")
                 .class("act")
@@ -274,102 +425,4 @@ fn used(at: f64) -> String {
     } else {
         page::day(at, language())
     }
-}
-
-fn storage(state: AppState) -> El {
-    let figure = |name: T, value: AnyView| {
-        el("div")
-            .child(el("dt").child(t(name)))
-            .child(el("dd").child(value))
-    };
-    let used = live_on(
-        move || state.storage.get(),
-        |storage| {
-            if let Some(warning) = text::kept(storage.kept) {
-                return el("span")
-                    .class("warnc")
-                    .child(icon("warn"))
-                    .child(warning)
-                    .view();
-            }
-            let line = el("span").child(storage.used.map_or_else(|| "–".to_owned(), bytes));
-            line.child(
-                storage
-                    .quota
-                    .map(|q| el("span").child(fill(T::StorageOf, &[&bytes(q)]))),
-            )
-            .view()
-        },
-    );
-    let eviction = live_on(
-        move || state.storage.with(|s| s.persistent),
-        |persistent| {
-            if *persistent {
-                el("span")
-                    .child(
-                        el("span")
-                            .class("okc")
-                            .child(icon("check"))
-                            .child(t(T::StoragePersistent)),
-                    )
-                    .child(el("span").child(t(T::StoragePersistentHelp)))
-                    .view()
-            } else {
-                el("span")
-                    .child(t(T::StorageBestEffort))
-                    .child(" ")
-                    .child(
-                        el("button")
-                            .class("link")
-                            .attr("type", "button")
-                            .child(t(T::StorageAsk))
-                            .click(act::persist),
-                    )
-                    .into_child()
-            }
-        },
-    );
-    let exported = live_on(
-        move || state.settings.with(|s| s.exported),
-        |at| {
-            let at = *at;
-            let days = ((act::now() - at) / 86_400_000.0) as u32;
-            let line = if at <= 0.0 {
-                el("span")
-                    .class("warnc")
-                    .child(icon("warn"))
-                    .child(t(T::ExportNever))
-            } else if days >= REMIND_AFTER {
-                el("span")
-                    .class("warnc")
-                    .child(icon("warn"))
-                    .child(fill(T::ExportDaysAgo, &[&number(days)]))
-            } else {
-                el("span").child(page::day(at, language()))
-            };
-            line.view()
-        },
-    );
-    el("section")
-        .class("store")
-        .attr("aria-labelledby", "h-store")
-        .child(el("h2").attr("id", "h-store").child(t(T::Storage)))
-        .child(
-            el("dl")
-                .class("figures")
-                .child(figure(T::StorageUsed, used))
-                // a host's storage is not the browser's to clear
-                .child((!embed::keeps()).then(|| figure(T::StorageEviction, eviction)))
-                .child(figure(T::LastExport, exported)),
-        )
-        .child(
-            el("p").class("acts").child(
-                el("button")
-                    .class("btn danger")
-                    .attr("type", "button")
-                    .attr("id", "erase")
-                    .child(t(T::Erase))
-                    .click(move || state.dialog.set(Some(Dialog::Erase))),
-            ),
-        )
 }

@@ -12,6 +12,7 @@ use crate::signal::effect;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, count, fill, number, t};
 use crate::ui::bar::{age_name, band_class};
+use crate::ui::snapshots::name_of;
 use crate::view::layer::{LayerView, band};
 use crate::view::record::{
     GoalItem, GoalKind, GoalView, PinView, QuoteView, SnapshotView, TrustView, Why,
@@ -49,23 +50,14 @@ pub fn notes() -> El {
 /// How far the session can be trusted: shape, word and number; unfolded, the arithmetic. It stays unfolded while its
 /// figures change.
 fn trust(state: AppState) -> AnyView {
-    let word = |trust: &TrustView| match trust.level {
-        1 => T::TrustCritical,
-        2 => T::TrustLow,
-        3 => T::TrustMedium,
-        _ => T::TrustHigh,
-    };
     let badge = move |trust: &Option<TrustView>| {
         let Some(trust) = trust else {
             return nothing();
         };
-        let shape: String = (1..=4)
-            .map(|n| if n <= trust.level { '▮' } else { '▯' })
-            .collect();
         el("span")
-            .child(el("i").attr("aria-hidden", "true").child(shape))
+            .child(pips(trust.level))
             .child(" ")
-            .child(el("b").child(t(word(trust))))
+            .child(el("b").child(level_name(trust.level)))
             .child(format!(" {} %", trust.percent))
             .view()
     };
@@ -91,6 +83,28 @@ fn trust(state: AppState) -> AnyView {
                 .view()
         },
     )
+}
+
+/// A level of trust as a shape.
+pub fn pips(level: u32) -> El {
+    let shape: String = (1..=4)
+        .map(|n| if n <= level { '▮' } else { '▯' })
+        .collect();
+    el("i")
+        .class("pips")
+        .attr("aria-hidden", "true")
+        .child(shape)
+}
+
+/// The word for a level of trust; 5 is full.
+pub fn level_name(level: u32) -> &'static str {
+    t(match level {
+        1 => T::TrustCritical,
+        2 => T::TrustLow,
+        3 => T::TrustMedium,
+        4 => T::TrustHigh,
+        _ => T::TrustFull,
+    })
 }
 
 fn arithmetic(trust: &TrustView) -> AnyView {
@@ -471,14 +485,9 @@ fn snapshots(state: AppState) -> El {
                 }
                 let line = |s: &SnapshotView| {
                     el("li").child(icon("bookmark")).child(
-                        el("span")
-                            .attr("dir", "auto")
-                            .child(snapshot_name(s))
-                            .child(el("i").child(count(
-                                T::MessagesOne,
-                                T::MessagesMany,
-                                s.messages,
-                            ))),
+                        el("span").attr("dir", "auto").child(name_of(s)).child(
+                            el("i").child(count(T::MessagesOne, T::MessagesMany, s.messages)),
+                        ),
                     )
                 };
                 // what somebody named comes before what was made by itself
@@ -489,16 +498,6 @@ fn snapshots(state: AppState) -> El {
                     .into_child()
             },
         )
-}
-
-/// A snapshot's name, or why it was made.
-pub fn snapshot_name(snapshot: &SnapshotView) -> String {
-    let when = page::clock(snapshot.at);
-    if snapshot.name.is_empty() {
-        format!("{when} {}", t(T::SnapshotAutomatic))
-    } else {
-        format!("{when} {}", snapshot.name)
-    }
 }
 
 fn layers(state: AppState) -> El {

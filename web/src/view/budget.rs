@@ -189,35 +189,16 @@ impl Budget {
     /// contents exceed the limit, what is left of reserve and margin is shown; when they exceed the
     /// window, the bar is as wide as the contents.
     pub fn stretches(&self) -> Vec<Segment> {
-        let mut all = self.segments.clone();
-        let Some(window) = self.window else {
-            return all;
-        };
-        let mut room =
-            window.saturating_sub(all.iter().map(|s| s.tokens).fold(0, u32::saturating_add));
-        let margin = self.margin.min(room);
-        room -= margin;
-        let reserve = self.reserve.min(room);
-        room -= reserve;
-        for (kind, tokens) in [
-            (Kind::Free, room),
-            (Kind::Reserve, reserve),
-            (Kind::Margin, margin),
-        ] {
-            if tokens > 0 {
-                all.push(Segment { kind, tokens });
-            }
+        let all = self.segments.clone();
+        match self.window {
+            Some(window) => stretches(all, window, self.reserve, self.margin),
+            None => all,
         }
-        all
     }
 
     /// What the full width of the bar stands for.
     pub fn width(&self) -> u32 {
-        self.stretches()
-            .iter()
-            .map(|s| s.tokens)
-            .fold(0, u32::saturating_add)
-            .max(1)
+        sum(&self.stretches()).max(1)
     }
 
     /// Whether the labels of floor and trigger would touch: the floor's goes to the left then.
@@ -225,6 +206,30 @@ impl Budget {
         let gap = self.trigger.saturating_sub(self.floor);
         u64::from(gap) * 100 < u64::from(self.width()) * 28
     }
+}
+
+/// The stretches of a bar with free, answer and margin, as far as there is room for them.
+pub fn stretches(mut all: Vec<Segment>, window: u32, reserve: u32, margin: u32) -> Vec<Segment> {
+    let mut room = window.saturating_sub(sum(&all));
+    let margin = margin.min(room);
+    room -= margin;
+    let reserve = reserve.min(room);
+    room -= reserve;
+    for (kind, tokens) in [
+        (Kind::Free, room),
+        (Kind::Reserve, reserve),
+        (Kind::Margin, margin),
+    ] {
+        if tokens > 0 {
+            all.push(Segment { kind, tokens });
+        }
+    }
+    all
+}
+
+/// Tokens of stretches.
+pub fn sum(all: &[Segment]) -> u32 {
+    all.iter().map(|s| s.tokens).fold(0, u32::saturating_add)
 }
 
 #[cfg(test)]

@@ -1,13 +1,70 @@
 //! What a search over all sessions found.
 
+use std::collections::BTreeMap;
+
+/// Places of one session that are shown; of the others only the number is said.
+pub const SHOWN: usize = 40;
+
+/// Where is looked for the words: titles, messages, layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope(pub [bool; 3]);
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self([true; 3])
+    }
+}
+
+/// What was found so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hits {
+    /// What is looked for, in lower case.
+    pub needle: String,
+    /// By session.
+    pub by: BTreeMap<String, Found>,
+    /// All sessions were looked through.
+    pub done: bool,
+}
+
+impl Hits {
+    /// Sessions and places.
+    pub fn totals(&self) -> (u32, u32) {
+        let places = self.by.values().map(Found::places).sum();
+        (self.by.len() as u32, places)
+    }
+}
+
+/// What was found in one session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// In its title.
+    pub title: bool,
+    /// The places that are shown, messages first, the newest of them first.
+    pub hits: Vec<Hit>,
+    /// How many more there are.
+    pub more: u32,
+}
+
+impl Found {
+    /// One place more.
+    pub fn add(&mut self, place: Place, words: (String, String, String)) {
+        if self.hits.len() < SHOWN {
+            self.hits.push(Hit { place, words });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// How many places there are, the title among them.
+    pub fn places(&self) -> u32 {
+        u32::from(self.title) + self.hits.len() as u32 + self.more
+    }
+}
+
 /// One place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// The session.
-    pub session: String,
-    /// Its title.
-    pub title: String,
-    /// Where in it.
+    /// Where.
     pub place: Place,
     /// The words around what was looked for: before, it, after.
     pub words: (String, String, String),
@@ -16,8 +73,6 @@ pub struct Hit {
 /// Where something was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the title.
-    Title,
     /// In the message with this number.
     Message(u32),
     /// In the layer with this number.
@@ -26,6 +81,12 @@ pub enum Place {
 
 /// Characters shown on each side of what was found.
 const AROUND: usize = 48;
+
+/// A short text cut into what stands before `needle`, it, and what stands after.
+pub fn split<'a>(text: &'a str, needle: &str) -> Option<(&'a str, &'a str, &'a str)> {
+    let (start, end) = position(text, needle)?;
+    Some((&text[..start], &text[start..end], &text[end..]))
+}
 
 /// The first place in `text` that holds `needle`, whatever the case; `needle` is in lower case.
 pub fn find(text: &str, needle: &str) -> Option<(String, String, String)> {
@@ -105,6 +166,31 @@ fn position(text: &str, needle: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// S6: every place is counted, the title among them, also those that are not shown.
+    #[test]
+    fn every_place_is_counted() {
+        let mut found = Found {
+            title: true,
+            ..Found::default()
+        };
+        for n in 0..45 {
+            found.add(Place::Message(n), find("a cookie", "cookie").unwrap());
+        }
+        assert_eq!(
+            (found.hits.len(), found.more, found.places()),
+            (SHOWN, 5, 46)
+        );
+        let by = [("a".to_owned(), found), ("b".to_owned(), Found::default())];
+        let hits = Hits {
+            needle: "cookie".into(),
+            by: by.into(),
+            done: true,
+        };
+        assert_eq!(hits.totals(), (2, 46));
+        assert_eq!(split("A Cookie!", "cookie"), Some(("A ", "Cookie", "!")));
+        assert_eq!(split("Nothing", "cookie"), None);
+    }
 
     /// S6: what is looked for is found whatever its case, in any script, with the words around it.
     #[test]

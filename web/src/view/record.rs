@@ -85,6 +85,8 @@ pub struct SnapshotView {
     pub layers: u32,
     /// Tokens of its window.
     pub tokens: u32,
+    /// The number of the layer it was taken before, if one was about to be written.
+    pub before: Option<u32>,
     /// The number of its last message; 0 before the first.
     pub tip: u32,
 }

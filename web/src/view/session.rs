@@ -1,5 +1,7 @@
 //! The session list's data.
 
+use super::budget::Segment;
+
 /// One session in the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionEntry {
@@ -15,10 +17,23 @@ pub struct SessionEntry {
     pub messages: u32,
     /// How many layers it has, if that is known.
     pub layers: Option<u32>,
+    /// How far it can be trusted, if that is known.
+    pub recall: Option<Recall>,
+    /// The stretches of its window, as far as they are known.
+    pub bar: Vec<Segment>,
     /// Its model.
     pub model: String,
     /// It stands first.
     pub pinned: bool,
+}
+
+/// How far a session can be trusted after its compactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recall {
+    /// In percent.
+    pub percent: u32,
+    /// Very low (1) to high (4); 5 if it was never compacted.
+    pub level: u32,
 }
 
 /// A group of the list.
@@ -83,6 +98,8 @@ mod tests {
             percent: None,
             messages: 0,
             layers: None,
+            recall: None,
+            bar: Vec::new(),
             model: String::new(),
             pinned: id == "p",
         }

@@ -51,6 +51,27 @@ impl SnapshotCache {
         Some(bytes.to_vec())
     }
 
+    /// Bytes of all snapshots.
+    pub async fn bytes(&self) -> u64 {
+        self.sum().await.unwrap_or(0)
+    }
+
+    async fn sum(&self) -> Option<u64> {
+        let keys = self
+            .store(IdbTransactionMode::Readonly)?
+            .get_all_keys()
+            .ok()?;
+        let keys: Array = result(&keys).await?.dyn_into().ok()?;
+        let mut sum = 0;
+        // one after the other: each has megabytes
+        for key in keys.iter() {
+            let request = self.store(IdbTransactionMode::Readonly)?.get(&key).ok()?;
+            let bytes: Uint8Array = result(&request).await?.dyn_into().ok()?;
+            sum += u64::from(bytes.length());
+        }
+        Some(sum)
+    }
+
     /// Keeps a snapshot, and forgets others so that there are not too many.
     pub async fn put(&self, digest: &str, bytes: &[u8]) {
         // Without room it is asked for again next time.
