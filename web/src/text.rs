@@ -521,6 +521,7 @@ texts! {
     SnapshotMine: "yours, kept until you delete it" | "deiner, bleibt, bis du ihn löschst",
     SnapshotByItself: "automatic" | "automatisch",
     SnapshotDelete: "Delete snapshot" | "Schnappschuss löschen",
+    OfSession: "of {}" | "von {}",
     BeforeLayer: "before layer {}" | "vor Schicht {}",
     BeforeRestore: "before going back to {}" | "vor der Rückkehr zu {}",
     Now: "Now" | "Jetzt",

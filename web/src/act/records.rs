@@ -251,7 +251,13 @@ pub fn look_back(tip: u32) -> (u32, Vec<(u32, String)>) {
         return (0, Vec::new());
     };
     let there = session.look_back(tip.checked_sub(1), 2);
-    let words = |m: &Message| m.words().chars().take(240).collect();
+    let words = |m: &Message| {
+        let words = m.words();
+        match words.char_indices().nth(240) {
+            Some((end, _)) => format!("{}…", &words[..end]),
+            None => words,
+        }
+    };
     let last = there.last.iter().map(|m| (bind::place(m.seq), words(m)));
     (there.newer, last.collect())
 }

@@ -79,8 +79,8 @@ fn snapshots(state: AppState) -> El {
     let title = move || {
         let title = state.open.with(|o| o.as_ref().map(|o| o.title.clone()));
         match title {
-            Some(title) if !title.is_empty() => title,
-            _ => t(T::Untitled).to_owned(),
+            Some(title) if !title.is_empty() => fill(T::OfSession, &[&title]),
+            _ => fill(T::OfSession, &[t(T::Untitled)]),
         }
     };
     el("section")
@@ -183,7 +183,11 @@ fn places(id: &str, here: &Here) -> AnyView {
         el("a")
             .attr("href", "#chat")
             .child(where_)
-            .on("click", move |_| act::open_at(id.clone(), place))
+            .on("click", move |event| {
+                // a layer is shown on another screen than the link's
+                event.prevent_default();
+                act::open_at(id.clone(), place);
+            })
     };
     let words = |hit: &Hit| {
         let (before, it, after) = hit.words.clone();
