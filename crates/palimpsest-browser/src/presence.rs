@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use palimpsest_engine::ports::Ids;
+use palimpsest_engine::rows::hex;
 
 use crate::lock::{Answer, Asking, Lock, held, lock};
 
@@ -17,7 +18,7 @@ impl Presence {
     /// Lets the pages that share the database `name` know. `None` where the host has no locks.
     pub async fn begin(name: &str, ids: &dyn Ids) -> Option<Self> {
         let prefix = format!("{name}:page:");
-        let own: String = ids.random().iter().map(|b| format!("{b:02x}")).collect();
+        let own = hex(&ids.random());
         let asked = lock(&format!("{prefix}{own}"), Asking::Patient(1_000), || {}).await;
         match asked {
             Answer::Held(lock) => Some(Self {
