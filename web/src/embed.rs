@@ -230,7 +230,7 @@ impl Entries for EmbedHost {
 pub fn mount(root: HtmlElement, host: EmbedHost, options: &str) {
     unmount();
     settings::keep_in(Some(Rc::new(host.clone())));
-    let options: Options = serde_json::from_str(options).unwrap_or_default();
+    let options: Options = palimpsest_core::json::read(options).unwrap_or_default();
     let address = options.address.clone();
     MOUNTED.set(Some(Mounted {
         root: root.clone(),

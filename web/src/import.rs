@@ -68,7 +68,7 @@ pub enum ImportError {
 /// none.
 pub fn read(text: &str, name: &str) -> Result<Vec<Imported>, ImportError> {
     let value: Value =
-        serde_json::from_str(text).map_err(|e| ImportError::NotJson(e.to_string()))?;
+        palimpsest_core::json::read(text).map_err(|e| ImportError::NotJson(e.to_string()))?;
     let stem = name.strip_suffix(".json").unwrap_or(name);
     let many = match &value {
         Value::Object(vault) => vault.get("sessions").and_then(Value::as_array),
@@ -143,8 +143,8 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
         title,
         system,
         messages,
-        goal: serde_json::from_value(own("goal")).unwrap_or_default(),
-        pins: serde_json::from_value(own("pins")).unwrap_or(demands),
+        goal: palimpsest_core::json::read_value(&own("goal")).unwrap_or_default(),
+        pins: palimpsest_core::json::read_value(&own("pins")).unwrap_or(demands),
     })
 }
 

@@ -6,6 +6,7 @@ use leptos::prelude::window;
 use palimpsest_browser::{
     FetchTransport, Patience, ServerModel, Transport, examine, examine_over, whole,
 };
+use palimpsest_core::json;
 use palimpsest_core::request::{ChatRequest, ModelError};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_ollama::catalog::{self, same_model};
@@ -214,10 +215,9 @@ pub fn model(state: AppState) -> Rc<dyn LanguageModel> {
 pub fn exact(state: AppState, request: &ChatRequest) -> String {
     let server = state.settings.with_untracked(|s| s.server);
     let body = encode(dialect(server), request).body;
-    serde_json::from_slice::<serde_json::Value>(&body).map_or_else(
-        |_| String::from_utf8_lossy(&body).into_owned(),
-        |value| format!("{value:#}"),
-    )
+    let text = String::from_utf8_lossy(&body);
+    json::read::<serde_json::Value>(&text)
+        .map_or_else(|_| text.clone().into_owned(), |value| format!("{value:#}"))
 }
 
 /// An address that is none: every question gets the reason.

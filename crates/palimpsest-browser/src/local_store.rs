@@ -147,5 +147,5 @@ fn item(name: &str) -> Option<String> {
 }
 
 fn rows_of(text: &str) -> Option<Vec<(Table, Row)>> {
-    serde_json::from_str(text).ok()
+    palimpsest_core::json::read(text).ok()
 }

@@ -119,7 +119,7 @@ pub(crate) fn is_available() -> bool {
 
 /// As much of `text` as makes sense as `T`, entry by entry.
 fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
-    if let Ok(settings) = serde_json::from_str(text) {
+    if let Ok(settings) = palimpsest_core::json::read(text) {
         return Loaded {
             settings,
             dropped: Vec::new(),
@@ -129,10 +129,10 @@ fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
         settings: T::default(),
         dropped: vec!["*".into()],
     };
-    let Ok(Value::Object(found)) = serde_json::from_str(text) else {
+    let Ok(Value::Object(found)) = palimpsest_core::json::read(text) else {
         return nothing();
     };
-    let Ok(Value::Object(mut good)) = serde_json::to_value(T::default()) else {
+    let Ok(Value::Object(mut good)) = palimpsest_core::json::value_of(&T::default()) else {
         return nothing();
     };
     let is_whole =

@@ -1,7 +1,7 @@
 //! How big the window is, what it holds, and when to act (B1–B7, B10).
 
 use palimpsest_tokens::{Count, Source};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::context::Context;
 use crate::error::CoreError;
@@ -13,7 +13,7 @@ use crate::watermark::{self, Marks};
 
 /// What a stretch of the window holds, in window order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum SegmentKind {
     /// System prompt and chat template.
     System,
@@ -42,14 +42,27 @@ pub enum SegmentKind {
     Draft,
 }
 
+crate::tagged!(SegmentKind, "kind");
+
 /// One stretch of the window.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Segment {
     /// What it holds.
     #[serde(flatten)]
     pub kind: SegmentKind,
     /// Its size.
     pub count: Count,
+}
+
+impl<'de> Deserialize<'de> for Segment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            count: Count,
+        }
+        let (Rest { count }, kind) = crate::json::both(deserializer)?;
+        Ok(Self { kind, count })
+    }
 }
 
 /// The budget report (B7). All numbers are tokens.

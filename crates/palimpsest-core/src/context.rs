@@ -50,7 +50,7 @@ pub struct Recalled {
 
 /// Why a revision was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "cause", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Cause {
     /// The session began.
     Start,
@@ -97,6 +97,8 @@ pub enum Cause {
         message: Seq,
     },
 }
+
+crate::tagged!(Cause, "cause");
 
 /// How every message of a path is shown: the value of one revision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

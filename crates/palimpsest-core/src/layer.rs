@@ -56,7 +56,7 @@ impl TryFrom<u8> for Level {
 
 /// Who wrote a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "by", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Author {
     /// A model.
     Model {
@@ -71,6 +71,8 @@ pub enum Author {
         reason: String,
     },
 }
+
+crate::tagged!(Author, "by");
 
 /// A summary that stands for a range of messages. Immutable: fading writes a new one that names its
 /// sources (C1, C3).

@@ -11,6 +11,7 @@ pub mod extractive;
 pub mod fence;
 pub mod glob;
 pub mod goal;
+pub mod json;
 pub mod layer;
 pub mod marker;
 pub mod message;

@@ -8,7 +8,7 @@ mod line;
 
 use crate::fence::{END, fence, neutralise, strip_invisible};
 use crate::goal::{ArtifactAction, DecisionKind, Goal, GoalEdit, MilestoneState};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use crate::fence::nonce;
 
@@ -45,7 +45,7 @@ pub struct Markers {
 }
 
 /// One proposed change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Proposal {
     /// What is proposed.
     #[serde(flatten)]
@@ -55,9 +55,20 @@ pub struct Proposal {
     pub cites: Vec<u32>,
 }
 
+impl<'de> Deserialize<'de> for Proposal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            cites: Vec<u32>,
+        }
+        let (Rest { cites }, change) = crate::json::both(deserializer)?;
+        Ok(Self { change, cites })
+    }
+}
+
 /// What a marker says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum Change {
     /// `[GOAL] …`
     Goal {
@@ -96,6 +107,8 @@ pub enum Change {
         text: String,
     },
 }
+
+crate::tagged!(Change, "kind");
 
 /// Reads the output of a summariser whose prompt was written with `nonce`.
 pub fn parse(output: &str, nonce: &str) -> Markers {

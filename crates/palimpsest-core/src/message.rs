@@ -54,7 +54,7 @@ pub enum Origin {
 
 /// One piece of a message, as in the provider APIs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Part {
     /// Plain text.
     Text {
@@ -108,6 +108,8 @@ pub enum Part {
         text: String,
     },
 }
+
+crate::tagged!(Part, "type");
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,

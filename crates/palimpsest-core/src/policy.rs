@@ -30,7 +30,7 @@ pub enum Denominator {
 
 /// When to compact without being asked. Fires at `≥`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "on", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Trigger {
     /// The conversation reaches a fraction of something.
     Fill {
@@ -57,10 +57,12 @@ pub enum Trigger {
     Manual,
 }
 
+crate::tagged!(Trigger, "on");
+
 /// One step of the ladder, each taken only if the one before was not enough. Deterministic passes stand
 /// before the ones that lose more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "pass", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pass {
     /// Say tool output and arguments more briefly.
     Condense,
@@ -100,6 +102,8 @@ pub enum Pass {
     Emergency,
 }
 
+crate::tagged!(Pass, "pass");
+
 const fn offload_tokens() -> u32 {
     512
 }
@@ -126,7 +130,7 @@ impl Pass {
 
 /// When the step after the deterministic passes is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "when", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Escalation {
     /// While the target is not reached.
     Target,
@@ -139,6 +143,8 @@ pub enum Escalation {
         window_percent: u32,
     },
 }
+
+crate::tagged!(Escalation, "when");
 
 /// What happens when a model was to summarise and did not answer, after every attempt. A text that is
 /// rejected is another matter: then the deterministic summary is taken (P8).
@@ -164,7 +170,7 @@ pub enum Cover {
 
 /// How much of the end of a conversation stays as it was said (P2).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "by", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum KeepRecent {
     /// The share of section XI.
     Share,
@@ -179,6 +185,8 @@ pub enum KeepRecent {
         messages: u32,
     },
 }
+
+crate::tagged!(KeepRecent, "by");
 
 /// What happens to the user's own words in a covered range (P3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,7 +214,7 @@ pub enum SlotRole {
 
 /// How layers get shorter with age.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "by", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fading {
     /// From immutable notes, two sizes, neighbours of lowest rank merge (C4).
     Notes,
@@ -229,6 +237,8 @@ pub enum Fading {
         tokens: u32,
     },
 }
+
+crate::tagged!(Fading, "by");
 
 /// What decides the level of a new layer (P4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,11 @@
 //! Records: what is never summarised (I4). They are rendered into the one system message.
 
 use palimpsest_tokens::{Estimator, TokenCounter};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::CoreError;
 use crate::goal::{Goal, GoalEdit};
+use crate::json;
 use crate::marker::{Change, Proposal};
 use crate::message::Seq;
 use crate::prompt::{BuiltPrompt, Skill, SystemPrompt};
@@ -13,7 +14,7 @@ use crate::retention::Constraint;
 
 /// Why a line stands in the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum PinKind {
     /// The user pinned it.
     Pin,
@@ -26,8 +27,10 @@ pub enum PinKind {
     Decision,
 }
 
+crate::tagged!(PinKind, "kind");
+
 /// A line that is kept word for word in every window.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pin {
     /// Its number among the session's pins. Never reused.
     pub id: u32,
@@ -38,14 +41,37 @@ pub struct Pin {
     pub text: String,
 }
 
+impl<'de> Deserialize<'de> for Pin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            id: u32,
+            text: String,
+        }
+        let (Rest { id, text }, kind) = json::both(deserializer)?;
+        Ok(Self { id, kind, text })
+    }
+}
+
 /// A change of the goal that a summariser proposed and nobody has decided on (G3). Never part of a window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PendingProposal {
     /// Its number in the session. Never reused.
     pub id: u32,
     /// What is proposed, and which messages are said to show it.
     #[serde(flatten)]
     pub proposal: Proposal,
+}
+
+impl<'de> Deserialize<'de> for PendingProposal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            id: u32,
+        }
+        let (Rest { id }, proposal) = json::both(deserializer)?;
+        Ok(Self { id, proposal })
+    }
 }
 
 /// What a run found in the messages it covers, beside their summary.

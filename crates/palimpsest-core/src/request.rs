@@ -146,7 +146,7 @@ pub enum FinishReason {
 
 /// One step of an answer. A complete answer ends with exactly one `Done`, after at most one `Usage`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Delta {
     /// More text. Never empty.
     Text {
@@ -176,6 +176,8 @@ pub enum Delta {
     },
 }
 
+crate::tagged!(Delta, "type");
+
 impl Delta {
     /// A text delta.
     pub fn text(text: impl Into<String>) -> Self {
@@ -186,7 +188,7 @@ impl Delta {
 /// Why there is no (whole) answer, one variant per thing a caller can do about it. What came before an error is never
 /// committed.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelError {
     /// No connection, or it broke. In a browser also: the page may not read this server.
@@ -276,6 +278,8 @@ pub enum ModelError {
     #[error("Cancelled.")]
     Aborted,
 }
+
+crate::tagged!(ModelError, "kind");
 
 fn overflow_numbers(prompt: Option<u32>, window: Option<u32>) -> String {
     match (prompt, window) {

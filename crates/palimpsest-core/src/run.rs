@@ -99,7 +99,7 @@ pub enum Stage {
 
 /// Why nothing changed (I5, P2, P3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "reason", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Refusal {
     /// There is nothing before the last exchange.
     NothingToCompress,
@@ -124,6 +124,8 @@ pub enum Refusal {
     /// It was cancelled.
     Cancelled,
 }
+
+crate::tagged!(Refusal, "reason");
 
 impl Refusal {
     /// A stable name of the reason.

@@ -266,7 +266,7 @@ impl Config {
             why,
         };
         let value: Value =
-            serde_json::from_str(text).map_err(|e| invalid("settings", e.to_string()))?;
+            palimpsest_core::json::read(text).map_err(|e| invalid("settings", e.to_string()))?;
         for (group, keys) in KEYS {
             let fields = if group.is_empty() {
                 Some(&value)
@@ -293,12 +293,12 @@ impl Config {
                 if field.is_object() && group.is_empty() {
                     continue;
                 }
-                serde_json::from_value::<Self>(alone)
+                palimpsest_core::json::read_value::<Self>(&alone)
                     .map_err(|e| invalid(&place(group, key), e.to_string()))?;
             }
         }
-        let config: Self =
-            serde_json::from_value(value).map_err(|e| invalid("settings", e.to_string()))?;
+        let config: Self = palimpsest_core::json::read_value(&value)
+            .map_err(|e| invalid("settings", e.to_string()))?;
         config.validate()?;
         Ok(config)
     }

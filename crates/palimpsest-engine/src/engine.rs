@@ -194,7 +194,7 @@ impl Engine {
                     _ => return None,
                 };
                 // one damaged head must not hide the other sessions
-                serde_json::from_str(&row.value)
+                palimpsest_core::json::read(&row.value)
                     .ok()
                     .map(|head| SessionInfo { id, head })
             })

@@ -3,7 +3,7 @@
 use palimpsest_core::context::Context;
 use palimpsest_core::message::Seq;
 use palimpsest_core::mode::Mode;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::Config;
 use crate::glance::Glance;
@@ -96,13 +96,24 @@ impl Head {
 }
 
 /// What a list of sessions shows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionInfo {
     /// Its identifier.
     pub id: String,
     /// Its head.
     #[serde(flatten)]
     pub head: Head,
+}
+
+impl<'de> Deserialize<'de> for SessionInfo {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            id: String,
+        }
+        let (Rest { id }, head) = palimpsest_core::json::both(deserializer)?;
+        Ok(Self { id, head })
+    }
 }
 
 impl SessionInfo {

@@ -58,7 +58,7 @@ impl Profile {
     /// Reads a profile from JSON: a policy may be a name or an object. Unknown keys are refused with the nearest
     /// name, policies that cannot be used with the reason.
     pub fn from_json(text: &str) -> Result<Self, EngineError> {
-        let value: Value = serde_json::from_str(text).map_err(|e| wrong("profile", &e))?;
+        let value: Value = palimpsest_core::json::read(text).map_err(|e| wrong("profile", &e))?;
         let object = value
             .as_object()
             .ok_or_else(|| wrong("profile", &"it must be an object"))?;

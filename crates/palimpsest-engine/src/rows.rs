@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use palimpsest_core::context::{Cause, Quote, Recalled, View};
+use palimpsest_core::json;
 use palimpsest_core::layer::LayerId;
-use palimpsest_core::message::{Message, Part, Seq};
+use palimpsest_core::message::{Message, Origin, Part, Role, Seq};
 use palimpsest_core::note::NoteId;
-use palimpsest_core::rendition::Reduced;
+use palimpsest_core::rendition::{Reduced, ReducedKind};
 use palimpsest_core::watermark::Pending;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ports::{Key, KeyPart, Op, StoreError, Table};
 
@@ -27,13 +27,6 @@ pub fn session_key(session: &str) -> Key {
     vec![session.into()]
 }
 
-#[derive(Serialize, Deserialize)]
-struct Sealed<'a> {
-    crc: u32,
-    #[serde(borrow)]
-    row: &'a RawValue,
-}
-
 /// A row as JSON with its checksum.
 pub fn seal<T: Serialize>(row: &T) -> Result<String, StoreError> {
     let json = serde_json::to_string(row).map_err(|e| StoreError::Failed(e.to_string()))?;
@@ -46,11 +39,18 @@ pub fn seal<T: Serialize>(row: &T) -> Result<String, StoreError> {
 /// Reads a row that [`seal`] wrote. A damaged one is named, never guessed.
 pub fn unseal<T: DeserializeOwned>(what: &str, value: &str) -> Result<T, StoreError> {
     let damaged = |why: String| StoreError::Corrupt(format!("{what}: {why}"));
-    let sealed: Sealed<'_> = serde_json::from_str(value).map_err(|e| damaged(e.to_string()))?;
-    if crc32c(sealed.row.get().as_bytes()) != sealed.crc {
+    let (crc, row) = opened(value).ok_or_else(|| damaged("it is no row with a checksum".into()))?;
+    if crc32c(row.as_bytes()) != crc {
         return Err(damaged("the checksum differs".into()));
     }
-    serde_json::from_str(sealed.row.get()).map_err(|e| damaged(e.to_string()))
+    json::read(row).map_err(|e| damaged(e.to_string()))
+}
+
+/// The checksum and the JSON that [`seal`] put together.
+fn opened(value: &str) -> Option<(u32, &str)> {
+    let inside = value.strip_prefix("{\"crc\":")?.strip_suffix('}')?;
+    let (crc, row) = inside.split_once(",\"row\":")?;
+    Some((crc.parse().ok()?, row))
 }
 
 /// A large text of a message that lies in blobs.
@@ -67,7 +67,7 @@ pub struct BlobRef {
 }
 
 /// A stored message with its count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MessageRow {
     /// The message; large texts are empty here.
     #[serde(flatten)]
@@ -79,6 +79,41 @@ pub struct MessageRow {
     /// Where the large texts are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blobs: Vec<BlobRef>,
+}
+
+impl<'de> Deserialize<'de> for MessageRow {
+    /// Field by field: a session's opening reads thousands.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Flat {
+            seq: Seq,
+            #[serde(default)]
+            parent: Option<Seq>,
+            role: Role,
+            origin: Origin,
+            parts: Vec<Part>,
+            #[serde(default)]
+            at: f64,
+            tokens: u32,
+            counted_by: u64,
+            #[serde(default)]
+            blobs: Vec<BlobRef>,
+        }
+        let row = Flat::deserialize(deserializer)?;
+        Ok(Self {
+            message: Message {
+                seq: row.seq,
+                parent: row.parent,
+                role: row.role,
+                origin: row.origin,
+                parts: row.parts,
+                at: row.at,
+            },
+            tokens: row.tokens,
+            counted_by: row.counted_by,
+            blobs: row.blobs,
+        })
+    }
 }
 
 /// The message as a row, with the operations that store its large texts.
@@ -241,13 +276,34 @@ pub fn revision_row(
 }
 
 /// A shorter form of a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RenditionRow {
     /// The form.
     #[serde(flatten)]
     pub reduced: Reduced,
     /// The tokenizer's epoch of its count.
     pub counted_by: u64,
+}
+
+impl<'de> Deserialize<'de> for RenditionRow {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Flat {
+            kind: ReducedKind,
+            parts: Vec<Part>,
+            tokens: u32,
+            counted_by: u64,
+        }
+        let row = Flat::deserialize(deserializer)?;
+        Ok(Self {
+            reduced: Reduced {
+                kind: row.kind,
+                parts: row.parts,
+                tokens: row.tokens,
+            },
+            counted_by: row.counted_by,
+        })
+    }
 }
 
 /// A hash of the content, as a name. 128 bits, enough against accidents; blobs are only ever named by

@@ -47,7 +47,7 @@ impl ToolHandler for HostTools {
                 .await
                 .ok()
                 .and_then(|a| a.as_string());
-            let read = answer.and_then(|answer| serde_json::from_str(&answer).ok());
+            let read = answer.and_then(|answer| palimpsest_core::json::read(&answer).ok());
             read.unwrap_or_else(|| Err("The tool gave no answer.".into()))
         })
     }

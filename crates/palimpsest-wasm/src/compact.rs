@@ -197,10 +197,10 @@ fn start(
     };
     let tools = tools.map_or_else(
         || Ok(Vec::new()),
-        |t| serde_json::from_str(t).map_err(|e| bad("tools", e)),
+        |t| palimpsest_core::json::read(t).map_err(|e| bad("tools", e)),
     )?;
     let state = state
-        .map(|s| serde_json::from_str(s).map_err(|e| bad("state", e)))
+        .map(|s| palimpsest_core::json::read(s).map_err(|e| bad("state", e)))
         .transpose()?;
     // no clock: the same call has the same result
     let seed = Seed {

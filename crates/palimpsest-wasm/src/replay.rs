@@ -53,7 +53,7 @@ fn run(
     let tools: Vec<Value> = tools.map_or_else(
         || Ok(Vec::new()),
         |t| {
-            serde_json::from_str(t)
+            palimpsest_core::json::read(t)
                 .map_err(|e| Failure::new("invalid_options", format!("tools cannot be used: {e}.")))
         },
     )?;

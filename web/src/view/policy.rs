@@ -82,7 +82,7 @@ pub struct Wrong {
 
 /// The preset that a policy's text begins from.
 pub fn base_of(text: &str) -> String {
-    let base = serde_json::from_str::<Value>(text)
+    let base = palimpsest_core::json::read::<Value>(text)
         .ok()
         .and_then(|value| value.get("base")?.as_str().map(str::to_owned));
     match base {
@@ -281,7 +281,7 @@ pub fn text_of(policy: &Policy, base: &str) -> Result<String, CoreError> {
 }
 
 fn fields(policy: &Policy) -> Map<String, Value> {
-    match serde_json::to_value(policy) {
+    match palimpsest_core::json::value_of(policy) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     }
@@ -289,14 +289,15 @@ fn fields(policy: &Policy) -> Map<String, Value> {
 
 /// The word for one of a few, as it stands in JSON.
 fn word(choice: impl serde::Serialize) -> String {
-    match serde_json::to_value(choice) {
+    match palimpsest_core::json::value_of(&choice) {
         Ok(Value::String(word)) => word,
         _ => String::new(),
     }
 }
 
 fn choice<C: serde::de::DeserializeOwned>(word: &str) -> Result<C, Wrong> {
-    serde_json::from_value(Value::String(word.to_owned())).map_err(|error| plain(&error))
+    palimpsest_core::json::read_value(&Value::String(word.to_owned()))
+        .map_err(|error| plain(&error))
 }
 
 fn plain(error: &serde_json::Error) -> Wrong {

@@ -67,7 +67,7 @@ impl Sheet {
     /// The form of a profile.
     pub fn of(profile: &Profile) -> Self {
         let line = |rule: &ModelPolicy| format!("{} → {}", rule.model, rule.policy);
-        let whole = serde_json::to_value(&profile.settings).unwrap_or_default();
+        let whole = palimpsest_core::json::value_of(&profile.settings).unwrap_or_default();
         let value = |entry: &Entry| match &whole[entry.keys[0]][entry.keys[1]] {
             Value::Number(n) => n.to_string(),
             Value::Bool(true) => "true".to_owned(),
@@ -89,7 +89,7 @@ impl Sheet {
     pub fn apply(&self, profile: &Profile) -> Result<Profile, Wrong> {
         let plain = |why: String| Wrong { id: "", why };
         let mut whole =
-            serde_json::to_value(&profile.settings).map_err(|e| plain(e.to_string()))?;
+            palimpsest_core::json::value_of(&profile.settings).map_err(|e| plain(e.to_string()))?;
         for (entry, text) in ENTRIES.iter().zip(&self.rest) {
             let text = text.trim();
             let value = match (entry.number, text) {
@@ -109,7 +109,8 @@ impl Sheet {
         let made = Profile {
             policy: self.policy.clone(),
             models,
-            settings: serde_json::from_value(whole).map_err(|e| plain(e.to_string()))?,
+            settings: palimpsest_core::json::read_value(&whole)
+                .map_err(|e| plain(e.to_string()))?,
         };
         made.validate().map_err(|e| plain(e.to_string()))?;
         Ok(made)

@@ -13,7 +13,7 @@ pub(super) fn shrink_arguments(arguments: &str) -> Option<String> {
         return None;
     }
     // whatever was written by hand above: a provider gets JSON or nothing
-    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&short).ok()?;
+    crate::json::read::<serde_json::Map<String, serde_json::Value>>(&short).ok()?;
     Some(short)
 }
 

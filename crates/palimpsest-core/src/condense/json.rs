@@ -159,7 +159,7 @@ impl<'a> Scan<'a> {
                 self.skip()?;
                 let raw = &self.text[start..self.at];
                 // a short one says more than its length
-                if raw.len() <= 40 && serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok() {
+                if raw.len() <= 40 && crate::json::read::<serde::de::IgnoredAny>(raw).is_ok() {
                     out.push_str(raw);
                 } else {
                     _ = write!(out, "\"… {} bytes\"", grouped(raw.len()));

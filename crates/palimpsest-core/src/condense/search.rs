@@ -23,7 +23,7 @@ struct Found {
 
 /// Web results as a numbered list of title, address and snippet. `None` if none are found.
 pub(super) fn web(text: &str) -> Option<String> {
-    let found = match serde_json::from_str::<Value>(text) {
+    let found = match crate::json::read::<Value>(text) {
         Ok(json) => from_json(&json, 0)?,
         Err(_) => from_text(text),
     };

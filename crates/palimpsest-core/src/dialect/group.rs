@@ -638,7 +638,7 @@ impl<'r> Writer<'r> {
 
 /// Arguments as an object.
 pub(super) fn object(arguments: &str) -> Value {
-    match serde_json::from_str(arguments) {
+    match crate::json::read(arguments) {
         Ok(object @ Value::Object(_)) => object,
         Ok(Value::Null) => json!({}),
         Ok(other) => json!({ "value": other }),

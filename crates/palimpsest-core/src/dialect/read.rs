@@ -340,7 +340,7 @@ impl Reader {
 }
 
 fn is_object_text(text: &str) -> bool {
-    matches!(serde_json::from_str(text), Ok(Value::Object(_)))
+    matches!(crate::json::read(text), Ok(Value::Object(_)))
 }
 
 /// Text that is no JSON object, as one.

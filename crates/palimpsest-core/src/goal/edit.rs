@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// One change of a goal. Items are named by their number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "edit", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(remote = "Self", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum GoalEdit {
     /// Says anew what is to be reached.
     Describe {
@@ -104,6 +104,8 @@ pub enum GoalEdit {
         id: u32,
     },
 }
+
+crate::tagged!(GoalEdit, "edit");
 
 /// How long the parts of a goal may be, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! The windows a model can be run with: named sizes, and the number really sent as `num_ctx`.
 
 use super::{ModelSize, Tier};
+use crate::json::NumberOrText;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -85,12 +86,21 @@ impl ModelProfile {
 
 /// The window somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, from = "NumberOrText")]
 pub enum WindowAsk {
     /// A number of tokens, used as given.
     Tokens(u32),
     /// A size of the model's profile, such as `"16K"`; case does not matter.
     Named(String),
+}
+
+impl From<NumberOrText> for WindowAsk {
+    fn from(read: NumberOrText) -> Self {
+        match read {
+            NumberOrText::Number(tokens) => Self::Tokens(tokens),
+            NumberOrText::Text(name) => Self::Named(name),
+        }
+    }
 }
 
 impl WindowAsk {

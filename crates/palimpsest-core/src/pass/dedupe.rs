@@ -155,7 +155,7 @@ fn file_use<'a>(
     } else {
         return None;
     };
-    let mut arguments: Map<String, Value> = serde_json::from_str(call.arguments).ok()?;
+    let mut arguments: Map<String, Value> = crate::json::read(call.arguments).ok()?;
     let key = options
         .paths
         .iter()
@@ -295,7 +295,7 @@ fn forms(
 /// The arguments with every long text replaced by the note; still a JSON object with the same keys. `None`
 /// if nothing in it is long.
 fn outdated(arguments: &str, note: &str, floor: usize) -> Option<String> {
-    let mut object: Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    let mut object: Map<String, Value> = crate::json::read(arguments).ok()?;
     let mut changed = false;
     for (_, value) in &mut object {
         let long = match value {

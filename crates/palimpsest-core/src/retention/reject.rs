@@ -12,7 +12,7 @@ use super::{Plain, small_word};
 
 /// Why a summary is not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "reason")]
+#[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum Rejection {
     /// Nothing but white space, marks or a placeholder.
     Empty,
@@ -39,6 +39,8 @@ pub enum Rejection {
         source: u32,
     },
 }
+
+crate::tagged!(Rejection, "reason");
 
 /// What is known about a summary besides its words.
 #[derive(Debug, Clone, Copy, Default)]

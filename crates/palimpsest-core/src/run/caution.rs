@@ -7,7 +7,7 @@ use crate::pass::offload::Reference;
 
 /// Something a run came upon that did not stop it. Its sentence is what people read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
-#[serde(tag = "code", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Caution {
     /// The call that was to become the watermark never came (W2).
@@ -26,6 +26,8 @@ pub enum Caution {
         reference: Reference,
     },
 }
+
+crate::tagged!(Caution, "code");
 
 impl Caution {
     /// A stable name.

@@ -145,7 +145,7 @@ fn written(name: &str, arguments: &str, files: &mut Vec<String>) {
     if !WRITES.iter().any(|w| name.contains(w)) {
         return;
     }
-    let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(arguments) else {
+    let Ok(serde_json::Value::Object(fields)) = crate::json::read(arguments) else {
         return;
     };
     for key in PATHS {

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use palimpsest_core::json::NumberOrText;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -85,12 +86,21 @@ impl Table {
 
 /// One element of a key. Numbers sort before texts, as in IndexedDB.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, from = "NumberOrText")]
 pub enum KeyPart {
     /// A number.
     Number(u32),
     /// A text.
     Text(String),
+}
+
+impl From<NumberOrText> for KeyPart {
+    fn from(read: NumberOrText) -> Self {
+        match read {
+            NumberOrText::Number(n) => Self::Number(n),
+            NumberOrText::Text(text) => Self::Text(text),
+        }
+    }
 }
 
 impl From<u32> for KeyPart {
@@ -110,7 +120,7 @@ pub type Key = Vec<KeyPart>;
 
 /// What a transaction writes. All of them or none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Op {
     /// A new row. Fails with [`StoreError::Exists`] if the key is taken.
     Add {
@@ -146,6 +156,8 @@ pub enum Op {
     },
 }
 
+palimpsest_core::tagged!(Op, "op");
+
 /// What the head of the session must still be inside the transaction. Otherwise nothing is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
@@ -155,7 +167,7 @@ pub struct Expect {
 
 /// What to read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "query", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Query {
     /// One row.
     Get {
@@ -184,6 +196,8 @@ pub enum Query {
         limit: u32,
     },
 }
+
+palimpsest_core::tagged!(Query, "query");
 
 impl Query {
     /// All rows whose keys begin so.

@@ -67,7 +67,7 @@ impl Session {
         let row = rows
             .first()
             .ok_or_else(|| EngineError::NoSession(id.to_owned()))?;
-        let head: Head = serde_json::from_str(&row.value)
+        let head: Head = palimpsest_core::json::read(&row.value)
             .map_err(|e| StoreError::Corrupt(format!("the head of {id}: {e}")))?;
 
         let records: Records =
@@ -130,7 +130,7 @@ fn schema_of(head: &str) -> u32 {
     struct Version {
         schema: u32,
     }
-    serde_json::from_str(head).map_or(0, |v: Version| v.schema)
+    palimpsest_core::json::read(head).map_or(0, |v: Version| v.schema)
 }
 
 async fn get<T: serde::de::DeserializeOwned>(

@@ -115,8 +115,8 @@ impl Session {
         } else {
             arguments
         };
-        let arguments: Value =
-            serde_json::from_str(text).map_err(|e| format!("The arguments are not JSON: {e}"))?;
+        let arguments: Value = palimpsest_core::json::read(text)
+            .map_err(|e| format!("The arguments are not JSON: {e}"))?;
         let name = {
             let state = self.0.state.borrow();
             let tools = &state.head.config.tools;

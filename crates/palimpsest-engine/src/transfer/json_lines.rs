@@ -1,11 +1,12 @@
 //! Our own format: one JSON object a line. The first names the session; every other says what it is in `kind`.
 
+use palimpsest_core::json;
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::Message;
 use palimpsest_core::note::Note;
 use palimpsest_core::record::Records;
 use palimpsest_core::rendition::Reduced;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{SessionFacts, Transfer, TransferError};
@@ -15,13 +16,9 @@ use crate::rows::RevisionRow;
 const VERSION: u64 = 1;
 
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
+#[serde(remote = "Self", rename_all = "lowercase")]
 enum Line {
-    Session {
-        palimpsest: u64,
-        #[serde(flatten)]
-        facts: SessionFacts,
-    },
+    Session(Box<Opening>),
     Records {
         records: Box<Records>,
     },
@@ -47,6 +44,27 @@ enum Line {
     },
 }
 
+palimpsest_core::tagged!(Line, "kind");
+
+/// What the first line says.
+#[derive(Serialize)]
+struct Opening {
+    palimpsest: u64,
+    #[serde(flatten)]
+    facts: SessionFacts,
+}
+
+impl<'de> Deserialize<'de> for Opening {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Version {
+            palimpsest: u64,
+        }
+        let (Version { palimpsest }, facts) = json::both(deserializer)?;
+        Ok(Self { palimpsest, facts })
+    }
+}
+
 pub(super) fn write(transfer: &Transfer) -> String {
     let mut out = String::new();
     let mut add = |line: Line| {
@@ -55,10 +73,10 @@ pub(super) fn write(transfer: &Transfer) -> String {
             out.push('\n');
         }
     };
-    add(Line::Session {
+    add(Line::Session(Box::new(Opening {
         palimpsest: VERSION,
         facts: transfer.facts.clone(),
-    });
+    })));
     add(Line::Records {
         records: Box::new(transfer.records.clone()),
     });
@@ -103,8 +121,7 @@ pub(super) fn ratio(layer: &Layer) -> f64 {
 pub(super) fn is_ours(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     first.starts_with('{')
-        && serde_json::from_str::<Value>(first)
-            .is_ok_and(|v| v.get("palimpsest").is_some_and(Value::is_u64))
+        && json::read::<Value>(first).is_ok_and(|v| v.get("palimpsest").is_some_and(Value::is_u64))
 }
 
 pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
@@ -114,15 +131,15 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
             continue;
         }
         let damaged = |why: String| TransferError::Damaged { line: n + 1, why };
-        let value: Value = serde_json::from_str(line).map_err(|e| damaged(e.to_string()))?;
+        let value: Value = json::read(line).map_err(|e| damaged(e.to_string()))?;
         if let Some(version) = value.get("palimpsest").and_then(Value::as_u64)
             && version > VERSION
         {
             return Err(TransferError::Newer(version));
         }
-        let line: Line = serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
+        let line: Line = json::read_value(&value).map_err(|e| damaged(e.to_string()))?;
         match line {
-            Line::Session { facts, .. } => out.facts = facts,
+            Line::Session(opening) => out.facts = opening.facts,
             Line::Records { records } => out.records = *records,
             Line::Message { message } => {
                 let after = out.messages.last().map(|m| m.seq);

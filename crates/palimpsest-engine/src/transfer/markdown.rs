@@ -158,7 +158,8 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
             .ok_or_else(|| damaged("a comment has no end"))?
             .trim_end();
         let (name, json) = inside.split_once(' ').unwrap_or((inside, "null"));
-        let value: Value = serde_json::from_str(json).map_err(|e| damaged(&e.to_string()))?;
+        let value: Value =
+            palimpsest_core::json::read(json).map_err(|e| damaged(&e.to_string()))?;
         let wrong = |e: serde_json::Error| damaged(&e.to_string());
         match name {
             "session" => {
@@ -166,23 +167,23 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
                 if version > VERSION {
                     return Err(TransferError::Newer(version));
                 }
-                out.facts = serde_json::from_value::<SessionFacts>(value["facts"].clone())
+                out.facts = palimpsest_core::json::read_value::<SessionFacts>(&value["facts"])
                     .map_err(wrong)?;
-                out.records =
-                    serde_json::from_value::<Records>(value["records"].clone()).map_err(wrong)?;
+                out.records = palimpsest_core::json::read_value::<Records>(&value["records"])
+                    .map_err(wrong)?;
             }
             "message" => {
                 let seq = out.messages.len() as u32;
                 out.messages.push(Message {
                     seq,
                     parent: seq.checked_sub(1),
-                    role: serde_json::from_value(value["role"].clone()).map_err(wrong)?,
-                    origin: serde_json::from_value(value["origin"].clone()).map_err(wrong)?,
+                    role: palimpsest_core::json::read_value(&value["role"]).map_err(wrong)?,
+                    origin: palimpsest_core::json::read_value(&value["origin"]).map_err(wrong)?,
                     parts: Vec::new(),
                     at: value["at"].as_f64().unwrap_or(0.0),
                 });
             }
-            "part" => open = Some(serde_json::from_value(value).map_err(wrong)?),
+            "part" => open = Some(palimpsest_core::json::read_value(&value).map_err(wrong)?),
             "end" => break,
             _ => return Err(damaged("an unknown mark")),
         }

@@ -12,7 +12,7 @@ use super::time::{from_iso, to_iso};
 use super::{SessionFacts, Transfer, TransferError, path};
 
 pub(super) fn is_one(text: &str) -> Option<Value> {
-    let value: Value = serde_json::from_str(text).ok()?;
+    let value: Value = palimpsest_core::json::read(text).ok()?;
     (value.get("sessionId").is_some() && value.get("messages").is_some_and(Value::is_array))
         .then_some(value)
 }
@@ -48,7 +48,7 @@ pub(super) fn write(transfer: &Transfer) -> String {
             } = part
             {
                 let args: Value =
-                    serde_json::from_str(arguments).unwrap_or_else(|_| json!(arguments));
+                    palimpsest_core::json::read(arguments).unwrap_or_else(|_| json!(arguments));
                 calls.push(json!({ "id": id, "name": name, "args": args,
                     "result": result_of(id, message.seq), "timestamp": to_iso(message.at) }));
             }
@@ -108,7 +108,7 @@ pub(super) fn read(value: &Value) -> Result<Transfer, TransferError> {
         let parts: Vec<Part> = match (&message["parts"], &message["content"]) {
             (Value::Array(parts), _) => parts
                 .iter()
-                .map(|p| serde_json::from_value(p.clone()))
+                .map(|p| palimpsest_core::json::read_value(p))
                 .collect::<Result<_, _>>()
                 .map_err(|e| damaged(n, e.to_string()))?,
             (_, Value::String(text)) => vec![Part::text(text)],
