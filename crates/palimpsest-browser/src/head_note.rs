@@ -40,7 +40,8 @@ impl HeadNote {
         if !is_available() {
             return None;
         }
-        LocalStorage::get(entry(name)).ok()
+        let text = LocalStorage::raw().get_item(&entry(name)).ok()??;
+        palimpsest_core::json::read(&text).ok()
     }
 
     /// Writes it. To be called whenever a session was begun or deleted and at the end of a turn. Failing is no loss: the

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use gloo_storage::{LocalStorage, Storage};
+use palimpsest_core::json;
 use palimpsest_engine::ports::StoreError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -119,7 +120,7 @@ pub(crate) fn is_available() -> bool {
 
 /// As much of `text` as makes sense as `T`, entry by entry.
 fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
-    if let Ok(settings) = palimpsest_core::json::read(text) {
+    if let Ok(settings) = json::read(text) {
         return Loaded {
             settings,
             dropped: Vec::new(),
@@ -129,18 +130,18 @@ fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
         settings: T::default(),
         dropped: vec!["*".into()],
     };
-    let Ok(Value::Object(found)) = palimpsest_core::json::read(text) else {
+    let Ok(Value::Object(found)) = json::read(text) else {
         return nothing();
     };
-    let Ok(Value::Object(mut good)) = palimpsest_core::json::value_of(&T::default()) else {
+    let Ok(Value::Object(mut good)) = json::value_of(&T::default()) else {
         return nothing();
     };
-    let is_whole =
-        |entries: &Map<String, Value>| T::deserialize(Value::Object(entries.clone())).is_ok();
+    let whole =
+        |entries: &Map<String, Value>| json::read_value::<T>(&Value::Object(entries.clone()));
     let mut dropped = Vec::new();
     for (name, value) in found {
         let before = good.insert(name.clone(), value);
-        if !is_whole(&good) {
+        if whole(&good).is_err() {
             match before {
                 Some(before) => good.insert(name.clone(), before),
                 None => good.shift_remove(&name),
@@ -148,7 +149,7 @@ fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
             dropped.push(name);
         }
     }
-    match T::deserialize(Value::Object(good)) {
+    match whole(&good) {
         Ok(settings) => Loaded { settings, dropped },
         Err(_) => nothing(),
     }

@@ -104,7 +104,7 @@ impl Analytics {
             }
         }
         let mut tools: Vec<ToolFigures> = by_tool.into_values().collect();
-        tools.sort_by_key(|t| std::cmp::Reverse(t.saved()));
+        crate::order::sort_by_key(&mut tools, |t| std::cmp::Reverse(t.saved()));
         Self { tools, total }
     }
 }

@@ -465,7 +465,7 @@ impl Context {
     fn covered(&self) -> Vec<Span> {
         let layers = self.view.layers.iter();
         let mut spans: Vec<Span> = layers.flat_map(|l| l.covers.iter().copied()).collect();
-        spans.sort_by_key(|s| s.from);
+        crate::order::sort_by_key(&mut spans, |s| s.from);
         spans
     }
 

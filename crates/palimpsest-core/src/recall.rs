@@ -162,7 +162,7 @@ impl Recall {
                 });
             }
         }
-        found.sort_by(|a, b| {
+        crate::order::sort_by(&mut found, |a, b| {
             b.score
                 .total_cmp(&a.score)
                 .then_with(|| (Reverse(a.seq), a.start).cmp(&(Reverse(b.seq), b.start)))
@@ -260,7 +260,7 @@ pub fn within(
             out.push(*hit);
         }
     }
-    out.sort_by_key(|h| (h.seq, h.start));
+    crate::order::sort_by_key(&mut out, |h| (h.seq, h.start));
     out
 }
 

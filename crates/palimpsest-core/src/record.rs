@@ -387,7 +387,7 @@ impl Records {
             }
         }
         if !kept.is_empty() {
-            kept.sort_by_key(|p| p.id);
+            crate::order::sort_by_key(&mut kept, |p| p.id);
             let mut block = PINS_HEADING.to_owned();
             for pin in kept {
                 block.push_str("\n- ");

@@ -63,7 +63,7 @@ impl Pairing {
             }
         }
         pairing.unanswered = open.into_values().flatten().collect();
-        pairing.unanswered.sort_unstable();
+        crate::order::sort(&mut pairing.unanswered);
         pairing
     }
 

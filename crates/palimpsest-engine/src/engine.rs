@@ -199,7 +199,7 @@ impl Engine {
                     .map(|head| SessionInfo { id, head })
             })
             .collect();
-        all.sort_by(|a, b| {
+        palimpsest_core::order::sort_by(&mut all, |a, b| {
             (b.head.pinned, b.head.updated)
                 .partial_cmp(&(a.head.pinned, a.head.updated))
                 .unwrap_or(std::cmp::Ordering::Equal)

@@ -1,6 +1,7 @@
 //! Which models a server has, what is loaded, what a model is: requests, and their answers as far as they are used.
 
 use palimpsest_core::request::ModelError;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
@@ -184,8 +185,8 @@ fn not_expected() -> ModelError {
 }
 
 /// Reads what has the expected shape; an odd entry is left out, not an error for the whole list.
-fn read<'a, T: Deserialize<'a>>(value: &'a Value) -> Option<T> {
-    T::deserialize(value).ok()
+fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    palimpsest_core::json::read_value(value).ok()
 }
 
 #[derive(Default, Deserialize)]

@@ -148,7 +148,7 @@ impl Events {
     }
 
     fn end(&mut self, answer: &mut Answer) {
-        self.calls.sort_by_key(|call| call.index);
+        palimpsest_core::order::sort_by_key(&mut self.calls, |call| call.index);
         for call in self.calls.drain(..) {
             answer.call(
                 &call.id,

@@ -266,7 +266,7 @@ impl<'a> Scan<'a> {
             self.limits.tail
         };
         shown.extend((n - tail)..n);
-        shown.sort_unstable();
+        crate::order::sort(&mut shown);
         shown.dedup();
         let missing = n - shown.len();
         if missing > 0 {

@@ -492,7 +492,7 @@ impl<'r> Writer<'r> {
             // results may stand in any order, but before everything else
             for list in [&mut slots, &mut wanted] {
                 let results = list.iter().take_while(|(_, result)| *result).count();
-                list[..results].sort_unstable();
+                crate::order::sort(&mut list[..results]);
             }
             let last_result = wanted.iter().filter(|(_, r)| *r).map(|(s, _)| *s).max();
             let first_other = wanted.iter().filter(|(_, r)| !*r).map(|(s, _)| *s).min();

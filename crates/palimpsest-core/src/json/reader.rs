@@ -69,7 +69,7 @@ impl<'de> Reader<'de> {
 
     fn at_byte(&self, what: &str, at: usize) -> Error {
         let before = &self.text.as_bytes()[..at];
-        let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+        let line = before.split(|b| *b == b'\n').count();
         let start = before
             .iter()
             .rposition(|b| *b == b'\n')

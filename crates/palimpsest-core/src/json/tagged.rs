@@ -4,7 +4,7 @@
 //! twice the code for every type inside. Here the tag is read, and the variant from what follows it, by the reader that
 //! reads everything. An object whose tag does not stand first is written anew, with the tag in front.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::marker::PhantomData;
 
 use serde::Serialize;
@@ -105,7 +105,8 @@ fn begin<'de, A: MapAccess<'de>>(tag: &'static str, fields: &mut A) -> Result<Be
 fn anew(tag: &str, name: String, fields: Vec<(String, Value)>) -> String {
     let mut text = format!("{{{}:{}", Value::from(tag), Value::from(name));
     for (key, value) in fields {
-        text.push_str(&format!(",{}:{value}", Value::from(key)));
+        // writing to a string cannot fail
+        let _ = write!(text, ",{}:{value}", Value::from(key));
     }
     text.push('}');
     text

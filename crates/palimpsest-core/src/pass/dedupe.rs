@@ -171,7 +171,7 @@ fn file_use<'a>(
             .filter(|(_, v)| !v.is_null())
             .map(|(k, v)| format!("{k}={v}"))
             .collect();
-        rest.sort_unstable();
+        crate::order::sort(&mut rest);
         rest.join(",")
     } else {
         String::new()

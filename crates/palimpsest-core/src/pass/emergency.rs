@@ -100,7 +100,7 @@ fn excerpt(context: &mut Context, limit: u32, _: f64) {
         .map(|&i| (context.shown_tokens(i), i))
         .filter(|(tokens, _)| *tokens > room)
         .collect();
-    largest.sort_by_key(|&(tokens, i)| (std::cmp::Reverse(tokens), i));
+    crate::order::sort_by_key(&mut largest, |&(tokens, i)| (std::cmp::Reverse(tokens), i));
     let mut view = context.view.clone();
     let mut over = i64::from(context.tokens()) - i64::from(limit);
     for (tokens, i) in largest {

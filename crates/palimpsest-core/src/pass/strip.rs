@@ -78,7 +78,7 @@ pub fn edits(
             gone.extend(pair.result);
         }
     }
-    gone.sort_unstable();
+    crate::order::sort(&mut gone);
     let counter = context.counter.as_ref();
     let mut stripped = Stripped::default();
     let mut next = 0;
@@ -214,6 +214,6 @@ fn best(pairs: &[Pair<'_>], most: usize) -> BTreeSet<usize> {
         .map(|(n, pair)| (retention::extract(pair.text).len(), n))
         .filter(|(score, _)| *score > 0)
         .collect();
-    scored.sort_by_key(|&(score, n)| (std::cmp::Reverse(score), n));
+    crate::order::sort_by_key(&mut scored, |&(score, n)| (std::cmp::Reverse(score), n));
     scored.into_iter().take(most).map(|(_, n)| n).collect()
 }

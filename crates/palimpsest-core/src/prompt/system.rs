@@ -166,14 +166,14 @@ impl SystemPrompt {
                 changed.push(skill.name.clone());
             }
         }
-        changed.sort();
+        crate::order::sort(&mut changed);
         changed.dedup();
         changed
     }
 
     fn duplicates(&self) -> Vec<SystemPromptWarning> {
         let mut names: Vec<&str> = self.skills.iter().map(|s| s.name.as_str()).collect();
-        names.sort_unstable();
+        crate::order::sort(&mut names);
         let mut twice: Vec<&str> = names
             .windows(2)
             .filter(|w| w[0] == w[1])

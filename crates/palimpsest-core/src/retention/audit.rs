@@ -101,7 +101,7 @@ pub fn ledger(
     }
     let rare = rarity(missing);
     let mut order: Vec<usize> = (0..missing.len()).collect();
-    order.sort_by_key(|&i| {
+    crate::order::sort_by_key(&mut order, |&i| {
         (
             emphasis.rank(missing[i].class),
             std::cmp::Reverse(rare[i]),
@@ -135,9 +135,9 @@ pub fn ledger(
     packing.fill(missing, &waiting, rest, &mut left_out);
     left_out.sort_unstable();
     // each class in the order in which it was said
-    packing
-        .lines
-        .sort_by_key(|(i, _)| (emphasis.rank(missing[*i].class), *i));
+    crate::order::sort_by_key(&mut packing.lines, |(i, _)| {
+        (emphasis.rank(missing[*i].class), *i)
+    });
     let Packing {
         lines, mut scratch, ..
     } = packing;
@@ -159,7 +159,7 @@ pub fn ledger(
         out.kept = kept;
         out.dropped.extend(lost);
     }
-    out.dropped.sort_by_key(|f| emphasis.rank(f.class));
+    crate::order::sort_by_key(&mut out.dropped, |f| emphasis.rank(f.class));
     out
 }
 

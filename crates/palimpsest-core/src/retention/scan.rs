@@ -76,7 +76,7 @@ impl Scanner {
             self.numbers(text, eye, out);
         }
         if !out[first..].is_sorted_by_key(|f| f.start) {
-            out[first..].sort_by_key(|f| f.start);
+            crate::order::sort_by_key(&mut out[first..], |f| f.start);
         }
     }
 

@@ -71,7 +71,7 @@ impl Run {
 /// Facts by the ledger's order of classes, each class in the order of the text.
 pub(super) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
     let mut facts: Vec<&Fact> = facts.iter().collect();
-    facts.sort_by_key(|f| f.class);
+    crate::order::sort_by_key(&mut facts, |f| f.class);
     facts.into_iter()
 }
 

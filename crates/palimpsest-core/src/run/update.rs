@@ -384,7 +384,7 @@ impl Run {
             next_steps: b.next_steps.clone(),
         };
         view.next_layer += 1;
-        merged.covers.sort_unstable();
+        crate::order::sort(&mut merged.covers);
         merged.ledger = self.carry(view, &merged, room);
         // the shares of section XI leave room for that; the sizes of a cascade are the sizes
         let most = if matches!(fading, Fading::Notes) {
@@ -572,7 +572,7 @@ fn rewrite(layer: &mut Layer, view: &mut View) {
         layer.created = layer.created.min(old.created);
         layer.compressions = layer.compressions.max(old.compressions + 1);
     }
-    layer.covers.sort_unstable();
+    crate::order::sort(&mut layer.covers);
 }
 
 /// Adds the layer; two neighbouring ones without a summary become one.

@@ -147,7 +147,7 @@ pub(super) fn take_of(
     if snapshot.is_automatic() {
         automatic.push(snapshot.n);
     }
-    automatic.sort_unstable();
+    palimpsest_core::order::sort(&mut automatic);
     let prune: Vec<u32> = automatic
         .iter()
         .rev()

@@ -108,7 +108,7 @@ pub(super) fn read(value: &Value) -> Result<Transfer, TransferError> {
         let parts: Vec<Part> = match (&message["parts"], &message["content"]) {
             (Value::Array(parts), _) => parts
                 .iter()
-                .map(|p| palimpsest_core::json::read_value(p))
+                .map(palimpsest_core::json::read_value)
                 .collect::<Result<_, _>>()
                 .map_err(|e| damaged(n, e.to_string()))?,
             (_, Value::String(text)) => vec![Part::text(text)],
@@ -182,7 +182,7 @@ fn place_calls(messages: &mut Vec<Message>, calls: &Value) {
         }
         all.push((if at > 0.0 { at } else { f64::MAX }, pair));
     }
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    palimpsest_core::order::sort_by(&mut all, |a, b| a.0.total_cmp(&b.0));
     let mut calls = all.into_iter().peekable();
     let mut placed = Vec::with_capacity(messages.len());
     for message in std::mem::take(messages) {

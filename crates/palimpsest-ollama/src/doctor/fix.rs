@@ -50,7 +50,7 @@ impl Fix {
 
 /// The user's own system first.
 fn ordered(os: Os, mut fixes: Vec<Fix>) -> Vec<Fix> {
-    fixes.sort_by_key(|fix| fix.os != Some(os));
+    palimpsest_core::order::sort_by_key(&mut fixes, |fix| fix.os != Some(os));
     fixes
 }
 
