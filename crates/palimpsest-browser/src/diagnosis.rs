@@ -41,8 +41,13 @@ pub async fn examine(
 }
 
 /// The same over a transport of the host's: the page's own rules do not matter there.
-pub async fn examine_over(case: Case, transport: &dyn Transport, signal: Signal) -> Vec<Finding> {
-    ask(case, &Way::Host(transport), signal, &|_| {}).await
+pub async fn examine_over(
+    case: Case,
+    transport: &dyn Transport,
+    signal: Signal,
+    on_finding: impl Fn(&Finding),
+) -> Vec<Finding> {
+    ask(case, &Way::Host(transport), signal, &on_finding).await
 }
 
 /// How the server is reached.

@@ -683,7 +683,7 @@ async fn a_hosts_transport_carries_requests() {
         window: None,
         try_model: false,
     };
-    let found = examine_over(case, &transport, Signal::never()).await;
+    let found = examine_over(case, &transport, Signal::never(), |_| {}).await;
     let codes: Vec<_> = found.iter().map(|finding| finding.code).collect();
     assert!(
         codes.contains(&"server_up") && !codes.contains(&"down"),

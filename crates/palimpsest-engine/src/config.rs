@@ -6,6 +6,7 @@
 //! {
 //!   "policy": "balanced",
 //!   "recall": true,
+//!   "reserve": 1024,
 //!   "compression": { "enabled": true, "strategy": "summarise", "preserve_recent": 2048, "preserve_count": 5,
 //!                    "summary_max_tokens": 1024, "summary_model": "qwen3:4b", "attempts": 3,
 //!                    "trigger_at": 0.8, "trigger_threshold": 15000 },
@@ -33,6 +34,10 @@ pub struct Config {
     /// Whether covered passages are quoted when a message asks for them (R1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall: Option<bool>,
+    /// Tokens kept free for the answer, which is the most that a reply takes: at most half of the window. Without it,
+    /// what the table of windows says, and twice that for a model that thinks (B5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<u32>,
     /// When and how the window is made smaller.
     pub compression: Compression,
     /// When positions to return to are noted.
@@ -216,6 +221,9 @@ impl ConfigError {
     }
 }
 
+/// The least that may be kept for an answer, in tokens.
+const SHORTEST_ANSWER: u32 = 16;
+
 /// Groups and their keys; the group without a name is the top.
 const KEYS: [(&str, &[&str]); 5] = [
     (
@@ -223,6 +231,7 @@ const KEYS: [(&str, &[&str]); 5] = [
         &[
             "policy",
             "recall",
+            "reserve",
             "compression",
             "snapshots",
             "rollover",
@@ -314,6 +323,9 @@ impl Config {
         let at = self.snapshots.auto_threshold;
         if !(at.is_finite() && at > 0.0 && at <= 1.0) {
             return wrong("snapshots.auto_threshold", "it is above 0 and at most 1");
+        }
+        if self.reserve.is_some_and(|n| n < SHORTEST_ANSWER) {
+            return wrong("reserve", "an answer needs at least 16 tokens");
         }
         if self.compression.summary_max_tokens.is_some_and(|n| n < 24) {
             return wrong(
@@ -543,6 +555,7 @@ mod tests {
             r#"{"snapshots":{"auto_threshold":1.5}}"#,
             "snapshots.auto_threshold",
         );
+        invalid(r#"{"reserve":15}"#, "reserve");
         invalid(r#"{"tools":{"recall":"search_history"}}"#, "tools");
         invalid(r#"{"tools":{"recall":"a b"}}"#, "tools");
     }
@@ -552,6 +565,7 @@ mod tests {
     fn settings_survive_storage() {
         let mut config = Config::default();
         config.tools.enabled = true;
+        config.reserve = Some(700);
         config.compression.preserve_recent = Some(100);
         let json = serde_json::to_string(&config).unwrap();
         assert_eq!(Config::from_json(&json).unwrap(), config);

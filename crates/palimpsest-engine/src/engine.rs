@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
-use palimpsest_core::context::Setup;
+use palimpsest_core::budget::Budget;
+use palimpsest_core::context::{Context, Setup};
 use palimpsest_core::mode::Mode;
 use palimpsest_core::policy::Policy;
 use palimpsest_core::record::Records;
@@ -86,8 +87,8 @@ impl Purged {
     }
 }
 
-/// What is claimed to write what belongs to no session.
-pub(crate) const DEVICE: &str = "device";
+/// What is claimed to write what belongs to no session, and the name under which other tabs hear of such a change.
+pub const DEVICE: &str = "device";
 
 /// The sessions of one store. Cheap to clone.
 #[derive(Clone)]
@@ -221,13 +222,22 @@ impl Engine {
         Ok(session)
     }
 
-    /// A session that is in no store yet: its first write makes it, in one transaction with what that writes. Refused
-    /// there if the identifier is taken.
-    pub(crate) async fn draft(
-        &self,
-        id: &str,
-        mut new: NewSession,
-    ) -> Result<Session, EngineError> {
+    /// The budget that such a session would begin with. Nothing is stored.
+    pub async fn budget_of(&self, mut new: NewSession) -> Result<Budget, EngineError> {
+        self.settle_new(&mut new).await?;
+        let counter = self.counter_for(&new.model);
+        let setup = setup(
+            new.window,
+            new.thinking,
+            &new.policy,
+            &new.config,
+            counter.as_ref(),
+        )?;
+        Ok(Context::new(setup, Records::with_system(new.system), counter).budget())
+    }
+
+    /// Takes in the profile and the policy that the settings of a new session name.
+    async fn settle_new(&self, new: &mut NewSession) -> Result<(), EngineError> {
         if let Some(policy) = new.config.policy.take() {
             new.policy = policy;
         }
@@ -235,6 +245,17 @@ impl Engine {
             let profile = self.known_profile(name).await?;
             profile::apply(&profile, &new.model, &mut new.policy, &mut new.config)?;
         }
+        Ok(())
+    }
+
+    /// A session that is in no store yet: its first write makes it, in one transaction with what that writes. Refused
+    /// there if the identifier is taken.
+    pub(crate) async fn draft(
+        &self,
+        id: &str,
+        mut new: NewSession,
+    ) -> Result<Session, EngineError> {
+        self.settle_new(&mut new).await?;
         let counter = self.counter_for(&new.model);
         let setup = setup(
             new.window,
@@ -402,7 +423,7 @@ pub(crate) fn setup(
 ) -> Result<Setup, EngineError> {
     config.validate()?;
     let options = ShareOptions {
-        reserve: None,
+        reserve: config.reserve.map(|tokens| tokens.min(window / 2)),
         thinking,
         exact: counter.source() == Source::Exact,
     };

@@ -24,7 +24,7 @@ pub mod transfer;
 
 pub use audit::{Audit, Depth, Fault, Taken};
 pub use config::{Config, ConfigError};
-pub use engine::{Engine, NewSession, Purged};
+pub use engine::{DEVICE, Engine, NewSession, Purged};
 pub use error::{EngineError, RoomChoice};
 pub use event::Event;
 pub use glance::Glance;

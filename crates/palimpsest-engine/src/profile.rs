@@ -174,6 +174,7 @@ impl Engine {
         self.store
             .apply(&lease, None, vec![op], Durability::Strict)
             .await?;
+        self.world.notify.changed(DEVICE, 0);
         let (mut done, mut held) = (0, 0);
         for info in self.sessions().await? {
             if info.head.profile.as_deref() != Some(name) {
@@ -224,6 +225,7 @@ impl Engine {
         self.store
             .apply(&lease, None, vec![op], Durability::Strict)
             .await?;
+        self.world.notify.changed(DEVICE, 0);
         Ok(())
     }
 

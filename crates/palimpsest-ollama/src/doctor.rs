@@ -397,12 +397,12 @@ impl Doctor {
         if let Some(window) = model.window {
             self.compare_window(window);
         }
-        if self.case.dialect == Dialect::Ollama {
-            self.ask(Step::Loaded, catalog::loaded());
-        }
         if self.case.try_model {
+            // the window of the copy that this loads is compared afterwards
             let request = self.one_token(name);
             self.ask(Step::Try, encode(self.case.dialect, &request));
+        } else if self.case.dialect == Dialect::Ollama {
+            self.ask(Step::Loaded, catalog::loaded());
         }
     }
 
@@ -476,7 +476,7 @@ impl Doctor {
         match result.and_then(|beginning| decoder.push(beginning)) {
             Ok(_) => {
                 self.good("model_answers", "The model answers.".to_owned());
-                if self.case.dialect == Dialect::Ollama && !self.window_seen {
+                if self.case.dialect == Dialect::Ollama {
                     self.ask(Step::Loaded, catalog::loaded());
                 }
             }

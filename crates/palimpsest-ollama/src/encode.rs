@@ -82,13 +82,19 @@ fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
     } else {
         options.think
     };
-    if dialect == Dialect::LlamaCpp {
-        // others refuse fields they do not know
-        set(
-            &mut body,
-            "chat_template_kwargs",
-            think.map(|on| json!({ "enable_thinking": on })),
-        );
+    let effort = options.effort.filter(|_| think != Some(false));
+    match (dialect, think) {
+        // what the model's template makes of it
+        (Dialect::LlamaCpp, Some(on)) => {
+            let mut template = json!({ "enable_thinking": on });
+            set(&mut template, "reasoning_effort", effort.map(|e| json!(e)));
+            body["chat_template_kwargs"] = template;
+        }
+        // others refuse fields they do not know: only what was chosen
+        (Dialect::OpenAi, Some(true)) => {
+            set(&mut body, "reasoning_effort", effort.map(|e| json!(e)));
+        }
+        _ => {}
     }
     body
 }
@@ -330,7 +336,8 @@ mod tests {
         assert_eq!(body(Dialect::Ollama, &asked)["think"], false);
     }
 
-    /// The same for OpenAI's protocol; only llama.cpp is told not to think in the way it understands.
+    /// The same for OpenAI's protocol; only llama.cpp is told not to think in the way it understands. Others hear how much
+    /// a model is to think where a person has chosen it.
     #[test]
     fn what_is_always_sent_to_openai_servers() {
         let mut asked = request(vec![RequestMessage::text(Role::User, "Hi")]);
@@ -347,6 +354,21 @@ mod tests {
             body(Dialect::LlamaCpp, &asked)["chat_template_kwargs"],
             json!({ "enable_thinking": false })
         );
+        asked.options.think = Some(true);
+        asked.options.effort = Some(Effort::Low);
+        assert_eq!(
+            body(Dialect::OpenAi, &asked),
+            expected,
+            "a summary does not"
+        );
+        asked.purpose = Purpose::Chat;
+        assert_eq!(
+            body(Dialect::LlamaCpp, &asked)["chat_template_kwargs"],
+            json!({ "enable_thinking": true, "reasoning_effort": "low" })
+        );
+        let sent = body(Dialect::OpenAi, &asked);
+        assert_eq!(sent["reasoning_effort"], "low");
+        assert!(sent.get("chat_template_kwargs").is_none());
     }
 
     fn tool_exchange() -> Vec<RequestMessage> {

@@ -693,6 +693,60 @@ fn what_cannot_be_released_is_warned_of() {
     });
 }
 
+/// E3, B5: what is kept for the answer is a setting of the session: its windows leave it free, its replies may take it and no
+/// more, half of a small window is the most, and a session that is not made yet tells what it would begin with.
+#[test]
+fn what_is_kept_for_the_answer() {
+    block_on(async {
+        let e = engine(Rc::new(MemoryStore::new())).await;
+        let s = create(&e, "balanced", 8_192).await;
+        let usual = s.budget();
+        let config = palimpsest_engine::Config::from_json(r#"{"reserve":2048}"#).unwrap();
+        s.configure(palimpsest_engine::Config {
+            policy: Some("balanced".into()),
+            ..config.clone()
+        })
+        .await
+        .unwrap();
+        let own = s.budget();
+        assert_eq!((usual.reserve, own.reserve), (1_024, 2_048));
+        assert_eq!(own.limit, usual.limit - 1_024);
+        assert!(own.trigger < usual.trigger);
+        s.set_model("small", 2_048, "balanced", true).await.unwrap();
+        assert_eq!(s.budget().reserve, 1_024, "at most half of the window");
+
+        let new = NewSession {
+            config,
+            system: "Be brief.".into(),
+            ..NewSession::default()
+        };
+        let sessions = e.sessions().await.unwrap().len();
+        let told = e.budget_of(new.clone()).await.unwrap();
+        assert_eq!(
+            e.sessions().await.unwrap().len(),
+            sessions,
+            "nothing was made"
+        );
+        let made = e.create(new.clone()).await.unwrap();
+        assert_eq!(told, made.budget());
+        assert_eq!(told.reserve, 2_048);
+        let request = made
+            .request(&crate::scene::options(&ScriptedModel::new([], |_| {
+                Answer::text("Yes.")
+            })))
+            .unwrap();
+        assert_eq!(request.options.num_predict, 2_048);
+        let unknown = NewSession {
+            profile: Some("none".into()),
+            ..new
+        };
+        assert_eq!(
+            e.budget_of(unknown).await.unwrap_err().code(),
+            "unknown_profile"
+        );
+    });
+}
+
 /// O5: the settings of `/compact`: trigger threshold, target, messages kept, summary model, attempts; and the line it
 /// prints: before → after, freed, references.
 #[test]

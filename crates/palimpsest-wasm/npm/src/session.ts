@@ -10,6 +10,11 @@ import type { Dialect } from "./validate.js";
 export interface SessionSettings {
   /** Whether covered passages are quoted when a message asks for them. */
   recall?: boolean;
+  /**
+   * Tokens kept free for the answer, the most that a reply takes: at most half of the window. If not said, what fits
+   * the window, and twice that for a model that thinks.
+   */
+  reserve?: number;
   /** When and how the window is made smaller. */
   compression?: {
     /** Whether it happens on its own. Without, a message that does not fit is refused. */
