@@ -244,7 +244,7 @@ test("the model names a session after the first exchange", SLOW, async () => {
   await messages(page, 4);
   assert.equal(await name(), "Third question");
   await page.evaluate(() => (location.hash = "settings"));
-  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "[data-tab=model]");
   await click(page, "#titles");
   await click(page, ".side .new");
   await until(page, () => document.querySelectorAll("[data-session]").length === 4);

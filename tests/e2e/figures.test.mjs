@@ -5,7 +5,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
-import { ENGINES, begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { defaultModels, startFake } from "../ollama/fake.mjs";
+import { ENGINES, begin, budget, cleanUp, importFile, say, transcript, watch } from "./harness.mjs";
 import { touching } from "./screens.mjs";
 import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
@@ -143,7 +144,7 @@ test("a policy goes with its model, and the inspector shows the watermark", SLOW
   const { page } = world;
   await ready(page);
   await page.evaluate(() => (location.hash = "settings"));
-  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "[data-tab=compaction]");
   await click(page, "[name=policy][value=watermark]");
   await until(page, () => document.querySelector("[name=policy][value=watermark]")?.checked);
   await click(page, "#policy-for-model");
@@ -155,7 +156,7 @@ test("a policy goes with its model, and the inspector shows the watermark", SLOW
   await ready(page);
   await click(page, ".side .new");
   await page.evaluate(() => (location.hash = "settings"));
-  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "[data-tab=compaction]");
   await until(page, () => document.querySelector("[name=policy][value=watermark]")?.checked);
   await world.end();
 });
@@ -171,7 +172,7 @@ for (const engine of ENGINES) test(`the policy is edited with a live preview (${
   const before = await budget(page);
   const edit = async () => {
     await page.evaluate(() => (location.hash = "settings"));
-    await click(page, ".tabs button:nth-child(2)");
+    await click(page, "[data-tab=compaction]");
     await click(page, "#policy-editor > summary");
   };
   const type = (id, value) => page.$eval(`#${id}`, (field, value) => {
@@ -242,11 +243,11 @@ test("the whole policy is in the form, and says what differs from its preset", S
   await importFile(page, transcript(bakery(9), "Bakery"));
   await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
   await page.evaluate(() => (location.hash = "settings"));
-  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "[data-tab=compaction]");
   await click(page, "#policy-editor > summary");
   await until(page, () => document.querySelector("#policy-differs p")?.textContent === "As “Balanced” has it.");
-  for (const summary of await page.$$(".more-fields > summary")) await summary.click();
-  assert.equal((await page.$$(".more-fields[open]")).length, 6);
+  for (const summary of await page.$$("#policy-editor .more-fields > summary")) await summary.click();
+  assert.equal((await page.$$("#policy-editor .more-fields[open]")).length, 6);
   const type = (id, value) => page.$eval(`#${id}`, (field, value) => {
     field.value = value;
     field.dispatchEvent(new Event("input", { bubbles: true }));
@@ -301,7 +302,7 @@ test("what goes with one model is sent with it alone", SLOW, async () => {
   await ready(page);
   const own = await text(page, "#model");
   await page.evaluate(() => (location.hash = "settings"));
-  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "[data-tab=model]");
   await click(page, "#model-editor > summary");
   const type = (id, value) => page.$eval(`#${id}`, (field, value) => {
     field.value = value;
@@ -348,7 +349,7 @@ test("a model that thinks is told how much, and has twice the room for an answer
   const room = (limit) => until(page, (limit) => document.querySelector("#s-chat .budget .sum").textContent.includes(`of ${limit} tokens`), limit);
   const parameters = async () => {
     await page.evaluate(() => (location.hash = "settings"));
-    await click(page, ".tabs button:nth-child(2)");
+    await click(page, "[data-tab=model]");
     await page.waitForSelector("#model-editor #own-stay");
   };
   let said = 0;
@@ -398,7 +399,7 @@ test("a profile is made, used, changed and removed", SLOW, async () => {
   await ready(page);
   const model = async () => {
     await page.evaluate(() => (location.hash = "settings"));
-    await click(page, ".tabs button:nth-child(2)");
+    await click(page, "[data-tab=compaction]");
     await page.waitForSelector("#profiles");
     await page.$eval("#profiles", (details) => (details.open = true));
   };
@@ -462,5 +463,156 @@ test("a profile is made, used, changed and removed", SLOW, async () => {
   assert.deepEqual(await page.$$eval("#profile-of option", (all) => all.map((o) => o.value)), [""]);
   await policy("balanced");
   assert.equal(await page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).profile), "");
+  await world.end();
+});
+
+/// B4, B5, E3: what is kept for the answer and where compaction starts are set for the session and hold in its bar, its
+/// requests and new sessions, whose beginning is shown; a mistake is told at its field; the doctor loads the model with the
+/// window that is asked for.
+test("the answer's room and the trigger are set, and shown is what a new session would begin with", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, summary_model: "-" }, script: { replies: ["One.", "Two.", "Three.", "Four."] } });
+  const { page } = world;
+  await ready(page);
+  for (const [n, words] of ["One", "Two", "Three"].entries()) {
+    await say(page, `${words}: ${"what does the oven say about rye and wheat? ".repeat(12)}`);
+    await messages(page, 2 * (n + 1));
+  }
+  const settings = async (tab) => {
+    await page.evaluate(() => (location.hash = "settings"));
+    await click(page, `[data-tab=${tab}]`);
+  };
+  const put = (id, value) => page.$eval(`#${id}`, (field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  }, value);
+  const shows = (id, value) => until(page, (id, value) => document.querySelector(`#${id}`)?.value === value, id, value);
+  /** Window, answer's room and trigger of the bar in the settings. */
+  const fresh = () => page.$eval("#fresh .bar", (bar) => [bar.style.getPropertyValue("--w"), bar.querySelector(".s-reserve").style.getPropertyValue("--t"), bar.querySelector(".trig").style.getPropertyValue("--at")].map(Number));
+  await settings("model");
+  await shows("reserve", "1,024");
+  await shows("compact-at", "80 %");
+  await until(page, () => /room for about \d+ turns of your usual length/.test(document.querySelector("#fresh .fresh").textContent));
+  const [window, room, trigger] = await fresh();
+  assert.deepEqual([window, room], [8192, 1024]);
+  await put("reserve", "12");
+  await until(page, () => document.querySelector("#reserve-wrong").textContent === "A number of tokens, at least 16, or nothing.");
+  await put("reserve", "2.048");
+  await shows("reserve", "2,048");
+  await until(page, () => document.querySelector("#fresh .s-reserve").style.getPropertyValue("--t") === "2048");
+  await put("compact-at", "60");
+  await shows("compact-at", "60 %");
+  await until(page, (before) => Number(document.querySelector("#fresh .trig").style.getPropertyValue("--at")) < before * 0.7, trigger);
+  await until(page, () => JSON.parse(localStorage.getItem("palimpsest.settings")).reserve === 2048);
+  await page.evaluate(() => (location.hash = "chat"));
+  await until(page, () => [...document.querySelectorAll("#s-chat .budget tr")].some((row) => row.cells[0].textContent === "Kept for the answer" || row.cells[1].textContent === "2,048"));
+  await say(page, "And four?");
+  await messages(page, 8);
+  assert.equal(world.chats().at(-1).options.num_predict, 2048);
+  await page.$eval(".side .new", (button) => button.click());
+  await until(page, () => document.querySelectorAll(".thread .msg").length === 0);
+  await settings("model");
+  await shows("reserve", "2,048");
+  await put("reserve", "");
+  await shows("reserve", "1,024");
+
+  // the window that is loaded is the one that is asked for, once the model was asked
+  await settings("connection");
+  await click(page, "#try-model");
+  await until(page, () => [...document.querySelectorAll(".checks .ok b")].some((b) => b.textContent === "The model answers."));
+  await until(page, () => /window of 8,192 tokens/.test(document.querySelector(".checks").textContent));
+  assert.equal(world.chats().at(-1).options.num_predict, 1);
+  await world.end();
+});
+
+/// A second server is examined beside the one in use and taken into use with its models; the one before stays in the list.
+test("a second server is added, examined and used", SLOW, async () => {
+  const other = await startFake({ models: defaultModels().filter((model) => model.name === "qwen3:4b"), replies: ["From the other."] });
+  const world = await begin({ script: { replies: ["From the first."] } });
+  const { page } = world;
+  await ready(page);
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, "#add-server");
+  await page.waitForSelector("#address-0");
+  assert.equal(await page.$("#use-0"), null, "there is nothing to use yet");
+  await page.type("#address-0", other.url.replace("http://", ""));
+  await click(page, "#test-0");
+  await until(page, (url) => document.querySelector("#address-0").value === url && document.querySelector("[aria-labelledby=h-server-0] .chip.okc"), other.url);
+  assert.ok(other.requests.some((r) => r.path === "/api/tags"));
+  await click(page, "#use-0");
+  await until(page, (url) => document.querySelector("#address").value === url, other.url);
+  await until(page, (url) => document.querySelector("#address-0").value === url, world.fake.url);
+  await ready(page);
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "/model");
+  await page.waitForSelector("dialog [data-model]");
+  assert.deepEqual(await page.$$eval("dialog [data-model]", (all) => all.map((e) => e.dataset.model)), ["qwen3:4b"]);
+  await click(page, "dialog [data-model='qwen3:4b']");
+  await until(page, () => document.querySelector("#model").textContent === "qwen3:4b");
+  await say(page, "Who answers?");
+  await until(page, () => document.querySelector(".thread").textContent.includes("From the other."));
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, "#drop-0");
+  await until(page, () => !document.querySelector("#address-0"));
+  await world.end({ tolerate: [new RegExp(`^request: ${other.url}/`)] });
+  await other.close();
+});
+
+/// E3: settings and profiles leave as a file without keys and come back in another browser; a profile that is made in one tab
+/// is there in the other.
+test("settings and profiles go to a file and to another tab", SLOW, async () => {
+  const world = await begin({ settings: { key: "secret-key", window: 16384 } });
+  const { page } = world;
+  await ready(page);
+  const settings = async (page, tab) => {
+    await page.evaluate(() => (location.hash = "settings"));
+    await click(page, `[data-tab=${tab}]`);
+  };
+  const second = await world.browser.newPage();
+  watch(second, world.problems, [world.site.url, world.fake.url]);
+  await second.goto(world.site.url);
+  await ready(second);
+  await settings(second, "compaction");
+  await page.bringToFront();
+  await settings(page, "compaction");
+  await page.$eval("#profiles", (details) => (details.open = true));
+  await page.$eval("#profile-name", (field) => (field.value = "Rye"));
+  await page.$eval("#profile-at", (field) => (field.value = "65"));
+  await page.$eval("#tool-search", (field) => (field.value = "find_words"));
+  await page.select("#profile-recall", "false");
+  await click(page, "#profile-save");
+  await until(page, () => document.querySelector("#profile-of")?.value === "Rye");
+  await until(second, () => [...document.querySelectorAll("#profile-of option")].some((o) => o.value === "Rye"));
+  await settings(page, "appearance");
+  await page.bringToFront();
+  await click(page, "[name=theme][value=dark]");
+  await until(second, () => document.documentElement.dataset.theme === "dark");
+  await second.close();
+
+  const saved = await world.downloads();
+  await settings(page, "data");
+  await click(page, "#save-settings");
+  const file = await saved("palimpsest-settings.json");
+  const written = JSON.parse(fs.readFileSync(file, "utf8"));
+  assert.ok(!JSON.stringify(written).includes("secret-key"));
+  assert.deepEqual(Object.keys(written.profiles), ["Rye"]);
+
+  await settings(page, "compaction");
+  await page.$eval("#profiles", (details) => (details.open = true));
+  await click(page, "#profile-remove");
+  await until(page, () => document.querySelectorAll("#profile-of option").length === 1);
+  await settings(page, "appearance");
+  await click(page, "[name=theme][value=light]");
+  await settings(page, "data");
+  await click(page, "#read-file");
+  const input = await page.waitForSelector("dialog #file");
+  await input.uploadFile(file);
+  await until(page, () => document.documentElement.dataset.theme === "dark");
+  const kept = await page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")));
+  assert.deepEqual([kept.key, kept.window, kept.theme], ["secret-key", 16384, "dark"]);
+  await settings(page, "compaction");
+  await page.$eval("#profiles", (details) => (details.open = true));
+  await page.select("#profile-of", "Rye");
+  await until(page, () => document.querySelector("#profile-at")?.value === "65");
+  assert.deepEqual(await page.$$eval("#tool-search, #profile-recall", (all) => all.map((f) => f.value)), ["false", "find_words"]);
   await world.end();
 });

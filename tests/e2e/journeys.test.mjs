@@ -234,7 +234,7 @@ test("named window sizes are offered, and the number shown is the number sent", 
   assert.equal(world.chats().at(-1).options.num_ctx, 9000);
 
   await page.evaluate(() => (location.hash = "settings"));
-  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "[data-tab=model]");
   await page.waitForSelector("#default-window optgroup:nth-of-type(2)");
   assert.equal((await listed("default-window"))[3], "27200 27,200 (32K)");
   await page.select("#default-window", "27200");
@@ -430,7 +430,7 @@ async function pictures(file, folder) {
   await shot("context");
   await look(page, 1440, "light");
   await page.evaluate(() => (location.hash = "settings"));
-  await click(page, ".tabs button:nth-child(2)");
+  await click(page, "[data-tab=compaction]");
   await click(page, "#policy-editor > summary");
   await page.$eval("#policy-at", (field) => { field.value = "60"; field.dispatchEvent(new Event("input", { bubbles: true })); });
   await page.waitForSelector("#policy-tried p");

@@ -44,9 +44,9 @@ const lens = (name) => async (page) => {
   await click(page, `.lens [data-lens=${name}]`);
 };
 
-const tab = (n) => async (page) => {
+const tab = (name) => async (page) => {
   await open("settings")(page);
-  await click(page, `.tabs button:nth-child(${n})`);
+  await click(page, `[data-tab=${name}]`);
 };
 
 const command = (line, selector = "dialog[open]") => async (page) => {
@@ -85,16 +85,17 @@ export const STATES = [
   ["library-nothing", async (page) => { await open("library")(page); await page.$eval("#search-all", (f) => (f.value = "")); await page.type("#search-all", "zebra crossing"); await page.waitForSelector("#s-library .empty"); }],
   ["library-snapshots", async (page) => { await open("chat")(page); await open("library")(page); await page.$eval("#s-library .line-list .mine .link:nth-of-type(2)", (b) => { b.click(); b.scrollIntoView({ block: "center" }); }); await page.waitForSelector("#s-library .ask .btn.solid"); }],
   ["library-storage", async (page) => { await open("chat")(page); await open("library")(page); await press("#integrity")(page); await page.waitForSelector(".checked .okc"); await page.$eval(".store", (s) => s.scrollIntoView()); }],
-  ["settings-connection", tab(1)],
-  ["settings-model", tab(2)],
-  ["settings-model-own", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#model-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.$eval("#own-share", (f) => { f.value = "2"; f.dispatchEvent(new Event("change", { bubbles: true })); }); await page.waitForSelector("#own-share[aria-invalid]"); }],
-  ["settings-policy-all", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#policy-editor", (e) => { e.open = true; for (const more of e.querySelectorAll(".more-fields")) more.open = true; e.querySelector("#policy-headings").value = "short"; e.querySelector("#policy-out-rules").value = "* → shorten"; e.querySelector("#policy-headings").dispatchEvent(new Event("input", { bubbles: true })); }); await page.waitForSelector("#policy-out-rules[aria-invalid]"); await page.$eval(".more-fields", (e) => e.scrollIntoView()); }],
+  ["settings-connection", tab("connection")],
+  ["settings-model", tab("model")],
+  ["settings-model-own", async (page) => { await tab("connection")(page); await tab("model")(page); await page.$eval("#model-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.$eval("#own-share", (f) => { f.value = "2"; f.dispatchEvent(new Event("change", { bubbles: true })); }); await page.waitForSelector("#own-share[aria-invalid]"); }],
+  ["settings-policy-all", async (page) => { await tab("connection")(page); await tab("compaction")(page); await page.$eval("#policy-editor", (e) => { e.open = true; for (const more of e.querySelectorAll(".more-fields")) more.open = true; e.querySelector("#policy-headings").value = "short"; e.querySelector("#policy-out-rules").value = "* → shorten"; e.querySelector("#policy-headings").dispatchEvent(new Event("input", { bubbles: true })); }); await page.waitForSelector("#policy-out-rules[aria-invalid]"); await page.$eval("#policy-editor .more-fields", (e) => e.scrollIntoView()); }],
   ["settings-policy-differs", async (page) => { await page.$eval("#policy-differs", (e) => e.scrollIntoView({ block: "center" })); await page.waitForSelector("#policy-differs li"); }],
-  ["settings-policy", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.waitForSelector("#policy-tried p"); }],
-  ["settings-policy-wrong", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.querySelector("#policy-at").value = "no"; e.querySelector("#policy-at").dispatchEvent(new Event("input", { bubbles: true })); e.scrollIntoView(); }); await page.waitForSelector("#policy-at[aria-invalid]"); }],
-  ["settings-profiles", async (page) => { await tab(1)(page); await tab(2)(page); await page.$eval("#profiles", (e) => { e.open = true; e.scrollIntoView(); e.querySelector("#profile-name").value = "Rust work"; e.querySelector("#profile-rules").value = "qwen3* → shorten"; }); await press("#profile-save")(page); await page.waitForSelector("#profile-rules[aria-invalid]"); }],
-  ["settings-appearance", tab(3)],
-  ["settings-keys", tab(4)],
+  ["settings-policy", async (page) => { await tab("connection")(page); await tab("compaction")(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.waitForSelector("#policy-tried p"); }],
+  ["settings-policy-wrong", async (page) => { await tab("connection")(page); await tab("compaction")(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.querySelector("#policy-at").value = "no"; e.querySelector("#policy-at").dispatchEvent(new Event("input", { bubbles: true })); e.scrollIntoView(); }); await page.waitForSelector("#policy-at[aria-invalid]"); }],
+  ["settings-profiles", async (page) => { await tab("connection")(page); await tab("compaction")(page); await page.$eval("#profiles", (e) => { e.open = true; e.scrollIntoView(); e.querySelector("#profile-name").value = "Rust work"; e.querySelector("#profile-rules").value = "qwen3* → shorten"; }); await press("#profile-save")(page); await page.waitForSelector("#profile-rules[aria-invalid]"); }],
+  ["settings-appearance", tab("appearance")],
+  ["settings-data", tab("data")],
+  ["settings-keys", tab("shortcuts")],
   ["dialog-goal", command("/goal")],
   ["dialog-snapshots", async (page) => { await command("/restore")(page); await click(page, "dialog .line-list li .link"); await page.waitForSelector(".ask"); }],
   ["dialog-keys", command("/help")],
@@ -114,7 +115,7 @@ export const STATES = [
 export const TROUBLE = [
   ["trouble-chat", async (page) => { await open("chat")(page); await page.waitForSelector(".notice"); }],
   ["trouble-said", async (page) => { await open("chat")(page); await say(page, "Is anybody there?"); await page.waitForSelector(".toast.bad"); }],
-  ["trouble-doctor", async (page) => { await tab(1)(page); await page.waitForSelector(".checks .badc, .checks .bad"); }],
+  ["trouble-doctor", async (page) => { await tab("connection")(page); await page.waitForSelector(".checks .badc, .checks .bad"); }],
   ["trouble-model", command("/model")],
   ["trouble-library", open("library")],
   ["trouble-crash", async (page) => { await open("chat")(page); await page.$eval("#crash", (note) => { note.hidden = false; note.querySelector("code").textContent = "panicked at src/somewhere.rs:12"; }); }],

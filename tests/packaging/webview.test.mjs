@@ -430,7 +430,7 @@ test("settings that the host decides", async () => {
     await go("settings", "#address");
     const address = root.querySelector("#address").disabled;
     const said = root.querySelector(".addr").textContent.includes("page around this app asks");
-    [...root.querySelectorAll(".settings .tabs button")][2].click();
+    root.querySelector("[data-tab=appearance]").click();
     for (let n = 0; n < 100 && root.querySelector("[name=palette]") === null; n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); });
     const colours = root.querySelectorAll("[name=theme], [name=contrast]").length;
     const theirs = root.querySelector("#s-settings").textContent.includes("colours are those of the page");

@@ -43,9 +43,12 @@ pub use compaction::{cancel_compaction, compact, read_layer, undo};
 pub use figures::{load_log, replay, save_log, save_request, save_system};
 pub use hosted::{asked, changed_elsewhere, told};
 pub use import::import;
-pub use library::{duplicate, erase, export_all, export_session, found_line, pin_session, search};
+pub use library::{
+    duplicate, erase, export_all, export_session, export_settings, found_line, pin_session, search,
+};
 pub use model::{
-    choose_model, choose_policy, choose_window, for_model, policy_for_model, set_system,
+    choose_model, choose_policy, choose_reserve, choose_window, compact_at, for_model,
+    policy_for_model, preview_new, sampling, set_system,
 };
 pub use page::{copy, copy_window, drop_toast, go, look, note};
 pub use profiles::{remove_profile, save_profile, use_profile};
@@ -54,11 +57,14 @@ pub use records::{
     look_back, pin, preview, reach_goal, remove_goal_item, restore, roll_over, set_goal, skip_wait,
     snapshot, try_policy, turn_goal_item, unpin,
 };
-pub use server::{choose_server, connect, keep_key, set_key, survey};
+pub use server::{
+    add_place, choose_server, connect, drop_place, edit_place, keep_key, set_key, survey,
+    try_model, use_place,
+};
 pub use sessions::{
     delete, new_session, open, open_at, rename, show_message, take_back, take_over,
 };
-pub use settings::{change, load_settings, switch_theme};
+pub use settings::{change, load_settings, settings_elsewhere, switch_theme};
 pub use storage::{check_integrity, measure_storage, persist};
 pub use talk::{attach, detach, drafted, retry, send, stop, unqueue};
 
@@ -66,10 +72,12 @@ use begin::note_of;
 use compaction::{compact_now, summariser, tend, undo_now, working};
 use model::{give_model, thinks, usual_model};
 use page::toast;
-use profiles::load_profiles;
+use profiles::{load_profiles, take_profiles};
 use reply::take_in;
 use server::{tokens_of, want_vocabulary};
-use sessions::{adopt, create_now, leave_draft, list, open_now, read_along, superseded};
+use sessions::{
+    adopt, begins_with, create_now, leave_draft, list, open_now, read_along, superseded,
+};
 use settings::{keep_draft, kept_draft};
 use show::{heard, show_all, show_head, show_window};
 use storage::measure;

@@ -1,14 +1,19 @@
 //! A conversation from a file: a list of messages, or an object that holds one.
 
+use std::collections::BTreeMap;
+
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::goal::Goal;
 use palimpsest_core::message::{Origin, Part, Role};
 use palimpsest_core::record::{Pin, Records};
 use palimpsest_core::retention::constraints;
+use palimpsest_engine::Profile;
 use palimpsest_engine::rows::content_hash;
 use palimpsest_engine::session::NewMessage;
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::settings::Settings;
 
 /// The largest file that is read, in bytes.
 pub const LARGEST: u32 = 32_000_000;
@@ -63,20 +68,69 @@ pub enum ImportError {
     BadMessage(String),
 }
 
-/// Reads the conversations of a file: a list of messages, one session or a whole vault of ours, or what
-/// Open WebUI, ChatGPT and Claude export. `name` is the file's name: it becomes the title where there is
-/// none.
-pub fn read(text: &str, name: &str) -> Result<Vec<Imported>, ImportError> {
-    let value: Value =
-        palimpsest_core::json::read(text).map_err(|e| ImportError::NotJson(e.to_string()))?;
+/// What a file of ours has beside conversations.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beside {
+    /// The settings, where the file is one of settings and not of sessions.
+    pub settings: Option<Settings>,
+    /// Profiles by name; what this page cannot read is left out.
+    pub profiles: BTreeMap<String, Profile>,
+}
+
+impl Beside {
+    /// What stands in a file's value.
+    fn of(value: &Value) -> Self {
+        let field = |key: &str| value.get("palimpsest").and(value.get(key));
+        let settings = match field("sessions") {
+            None => field("settings"),
+            Some(_) => None,
+        };
+        let profiles = field("profiles").and_then(Value::as_object);
+        let read = |(name, value): (&String, &Value)| {
+            let profile = Profile::from_json(&value.to_string()).ok()?;
+            (!name.trim().is_empty()).then(|| (name.clone(), profile))
+        };
+        Self {
+            settings: settings.and_then(|v| palimpsest_core::json::read_value(v).ok()),
+            profiles: profiles.into_iter().flatten().filter_map(read).collect(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Reads the conversations of a file, and what it has beside them: a list of messages, one session or a whole vault of
+/// ours, or what Open WebUI, ChatGPT and Claude export. `name` is the file's name: it becomes the title where there is
+/// none. A file of settings may have no conversation.
+pub fn read_whole(text: &str, name: &str) -> Result<(Vec<Imported>, Beside), ImportError> {
+    let value = parse(text)?;
+    let beside = Beside::of(&value);
+    match conversations(&value, text, name) {
+        Err(_) if !beside.is_empty() => Ok((Vec::new(), beside)),
+        read => read.map(|all| (all, beside)),
+    }
+}
+
+fn parse(text: &str) -> Result<Value, ImportError> {
+    palimpsest_core::json::read(text).map_err(|e| ImportError::NotJson(e.to_string()))
+}
+
+#[cfg(test)]
+fn read(text: &str, name: &str) -> Result<Vec<Imported>, ImportError> {
+    conversations(&parse(text)?, text, name)
+}
+
+fn conversations(value: &Value, text: &str, name: &str) -> Result<Vec<Imported>, ImportError> {
     let stem = name.strip_suffix(".json").unwrap_or(name);
-    let many = match &value {
+    let many = match value {
         Value::Object(vault) => vault.get("sessions").and_then(Value::as_array),
         Value::Array(list) if list.first().is_some_and(is_conversation) => Some(list),
         _ => None,
     };
     let Some(many) = many else {
-        return conversation(&value, content_hash(text.as_bytes()), stem).map(|one| vec![one]);
+        return conversation(value, content_hash(text.as_bytes()), stem).map(|one| vec![one]);
     };
     // A conversation in which nothing was said is left out; a file in which all are so is refused.
     let mut all = Vec::new();

@@ -1,5 +1,6 @@
 //! The model server of the settings: what it has, what is wrong with it, and how it is asked.
 
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leptos::prelude::window;
@@ -16,7 +17,7 @@ use palimpsest_ollama::{Dialect, HttpRequest, encode};
 use crate::doctor;
 use crate::embed;
 use crate::page;
-use crate::settings::Server;
+use crate::settings::{Place, Server};
 use crate::state::AppState;
 use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
 
@@ -34,30 +35,57 @@ pub struct Survey {
     pub connection: Connection,
 }
 
-/// Examines the server, and lists its models if it is well.
-pub async fn survey(state: AppState) -> Survey {
-    let settings = state.settings.get_untracked();
-    let key = state.key.get_untracked();
+/// Examines a server. `try_model`: it is asked for one token at the end, which loads the model with the session's window.
+async fn examined(state: AppState, place: &Place, try_model: bool) -> (Vec<Finding>, Vec<Check>) {
     let open = state.open.get_untracked();
-    let model = open
-        .as_ref()
-        .map(|o| o.model.clone())
-        .filter(|m| !m.is_empty());
     let case = Case {
-        server: settings.address.clone(),
-        dialect: dialect(settings.server),
+        server: place.address.clone(),
+        dialect: dialect(place.server),
         // who asks through a host is no page to the server
         origin: embed::transport().is_none().then(page::origin),
         os: os(),
-        model,
+        model: open
+            .as_ref()
+            .map(|o| o.model.clone())
+            .filter(|m| !m.is_empty()),
         window: open.map(|o| o.window).filter(|w| *w > 0),
-        try_model: false,
+        try_model,
+    };
+    let (last, took) = (Cell::new(js_sys::Date::now()), RefCell::new(Vec::new()));
+    let heard = |_: &Finding| {
+        let now = js_sys::Date::now();
+        took.borrow_mut().push(now - last.replace(now));
     };
     let findings = match embed::transport() {
-        Some(host) => examine_over(case, &host, Signal::never()).await,
-        None => examine(case, &key, Signal::never(), |_| {}).await,
+        Some(host) => examine_over(case, &host, Signal::never(), heard).await,
+        None => examine(case, &place.key, Signal::never(), heard).await,
     };
-    let checks: Vec<Check> = findings.iter().map(check).collect();
+    let took = took.into_inner();
+    let checks = findings
+        .iter()
+        .enumerate()
+        .map(|(at, finding)| check(finding, took.get(at).copied()))
+        .collect();
+    (findings, checks)
+}
+
+/// What the doctor says of a server that is not in use. Which models it has is no matter there.
+pub async fn visit(state: AppState, place: &Place) -> Vec<Check> {
+    let mut checks = examined(state, place, false).await.1;
+    checks.retain(|check| !matches!(check.code, "model_missing" | "window" | "window_smaller"));
+    checks
+}
+
+/// Examines the server in use, and lists its models if it is well.
+pub async fn survey(state: AppState, try_model: bool) -> Survey {
+    let settings = state.settings.get_untracked();
+    let key = state.key.get_untracked();
+    let place = Place {
+        server: settings.server,
+        address: settings.address.clone(),
+        key: key.clone(),
+    };
+    let (findings, checks) = examined(state, &place, try_model).await;
     let empty = findings.iter().any(|f| f.code == "no_model");
     // A model that is not installed any more is the session's trouble, not the connection's.
     let broken = findings.iter().any(|f| {
@@ -115,6 +143,7 @@ async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEnt
                 trained: m.trained_window,
                 loaded: now.or(m.window),
                 bytes: (m.size > 0).then_some(m.size as f64),
+                untold: dialect != Dialect::Ollama && m.capabilities.is_none(),
                 capabilities: m.capabilities.unwrap_or_default(),
                 name: m.name,
             }
@@ -164,7 +193,7 @@ fn os() -> Os {
     }
 }
 
-fn check(finding: &Finding) -> Check {
+fn check(finding: &Finding, took: Option<f64>) -> Check {
     let (code, args) = (finding.code, finding.args.as_slice());
     Check {
         title: doctor::sentence(code, args).unwrap_or_else(|| finding.sentence.clone()),
@@ -174,7 +203,7 @@ fn check(finding: &Finding) -> Check {
             Severity::Warning => Verdict::Remark,
             Severity::Error => Verdict::Bad,
         },
-        took: None,
+        took: took.filter(|ms| *ms >= 1.0 && finding.severity == Severity::Good),
         fixes: finding
             .fixes
             .iter()
@@ -194,7 +223,7 @@ fn check(finding: &Finding) -> Check {
                 }
             })
             .collect(),
-        exact: finding.code == "cors_refused",
+        code,
     }
 }
 

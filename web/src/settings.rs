@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use palimpsest_core::policy::Policy;
 use serde::{Deserialize, Serialize};
 
 /// All settings. Unknown keys are ignored, missing ones are the defaults, so that older and newer
@@ -47,6 +48,22 @@ pub struct Settings {
     pub temperature: Option<f32>,
     /// What goes with models, whatever is chosen for all.
     pub models: BTreeMap<String, ModelSettings>,
+    /// Tokens kept for the answer; `None` as fits the window.
+    pub reserve: Option<u32>,
+    /// Model servers beside the one in use.
+    pub places: Vec<Place>,
+}
+
+/// A model server that is not in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its kind.
+    pub server: Server,
+    /// Its address.
+    pub address: String,
+    /// Its key, if the person chose to keep it here.
+    #[serde(default)]
+    pub key: String,
 }
 
 /// What goes with one model. `None` is as for all models.
@@ -114,6 +131,8 @@ impl Default for Settings {
             model_policies: BTreeMap::new(),
             temperature: None,
             models: BTreeMap::new(),
+            reserve: None,
+            places: Vec::new(),
         }
     }
 }
@@ -137,6 +156,54 @@ impl Settings {
             .get(model)
             .and_then(|own| own.summary_model.as_ref());
         own.unwrap_or(&self.summary_model)
+    }
+
+    /// Another server is used from now on; the one before stands in its place.
+    pub fn use_place(&mut self, at: usize) {
+        if let Some(place) = self.places.get_mut(at) {
+            std::mem::swap(&mut self.server, &mut place.server);
+            std::mem::swap(&mut self.address, &mut place.address);
+            std::mem::swap(&mut self.key, &mut place.key);
+        }
+    }
+
+    /// What may leave this browser: no keys, and nothing of what happened here.
+    #[must_use]
+    pub fn shared(&self) -> Self {
+        let mut shared = Self {
+            key: String::new(),
+            session: String::new(),
+            exported: 0.0,
+            ..self.clone()
+        };
+        for place in &mut shared.places {
+            place.key.clear();
+        }
+        shared
+    }
+
+    /// These settings, from a file, in place of `here`: what [`Self::shared`] leaves out stays as it is, and so does what
+    /// this page could not work with.
+    #[must_use]
+    pub fn taken_in(mut self, here: &Self) -> Self {
+        self.session.clone_from(&here.session);
+        self.exported = here.exported;
+        if (self.server, &self.address) == (here.server, &here.address) {
+            self.key.clone_from(&here.key);
+        }
+        for place in &mut self.places {
+            let known = here.places.iter().find(|p| p.address == place.address);
+            place.key = known.map_or_else(String::new, |p| p.key.clone());
+        }
+        if window_of(&self.window.to_string()).is_none() {
+            self.window = here.window;
+        }
+        let good = |policy: &String| Policy::from_text(policy).is_ok();
+        if !good(&self.policy) {
+            self.policy.clone_from(&here.policy);
+        }
+        self.model_policies.retain(|_, policy| good(policy));
+        self
     }
 
     /// Changes what goes with a model. Nothing is kept of one that has nothing of its own.
@@ -239,6 +306,25 @@ pub fn seed_of(text: &str) -> Result<Option<u32>, NoNumber> {
     }
 }
 
+/// `text` as tokens kept for an answer: at least 16; nothing for what fits the window.
+pub fn tokens_of(text: &str) -> Option<Option<u32>> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let others = text
+        .chars()
+        .any(|c| !(c.is_ascii_digit() || matches!(c, ',' | '.' | ' ' | '\u{a0}' | '\u{202f}')));
+    match digits.parse::<u32>() {
+        _ if others => None,
+        Ok(tokens) => (16..=524_288).contains(&tokens).then_some(Some(tokens)),
+        Err(_) => digits.is_empty().then_some(None),
+    }
+}
+
+/// `text` as a whole number of percent, from 1 to 100.
+pub fn percent_of(text: &str) -> Option<u32> {
+    let percent = text.trim().trim_end_matches('%').trim().parse().ok()?;
+    (1..=100).contains(&percent).then_some(percent)
+}
+
 /// The windows that are offered, in tokens.
 pub const WINDOWS: [u32; 7] = [2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
 
@@ -272,6 +358,16 @@ pub fn address_of(text: &str) -> String {
     }
 }
 
+/// The host in a server's address, without its port.
+pub fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let end = match rest.find(']') {
+        Some(end) => end + 1,
+        None => rest.find([':', '/']).unwrap_or(rest.len()),
+    };
+    &rest[..end]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,8 +396,32 @@ mod tests {
         assert_eq!(temperature_of("warm"), Err(NoTemperature));
     }
 
+    /// B4, B5: what may be typed for the answer's room and for the trigger.
+    #[test]
+    fn room_and_trigger_are_read() {
+        let tokens = |text, expected| assert_eq!(tokens_of(text), expected, "{text}");
+        tokens("1,024", Some(Some(1024)));
+        tokens(" 1.024 ", Some(Some(1024)));
+        tokens("", Some(None));
+        tokens("15", None);
+        tokens("-5", None);
+        tokens("many", None);
+        tokens("99999999999", None);
+        let percent = |text, expected| assert_eq!(percent_of(text), expected, "{text}");
+        percent("80 %", Some(80));
+        percent("7", Some(7));
+        percent("0", None);
+        percent("101", None);
+        percent("half", None);
+    }
+
     #[test]
     fn addresses_are_completed() {
+        let host = |address, expected| assert_eq!(host_of(address), expected);
+        host("http://localhost:11434", "localhost");
+        host("https://gpu.lan", "gpu.lan");
+        host("http://[::1]:8080", "[::1]");
+        host("", "");
         assert_eq!(address_of(" localhost:11434/ "), "http://localhost:11434");
         assert_eq!(address_of("https://gpu.lan:11434"), "https://gpu.lan:11434");
         assert_eq!(
@@ -359,6 +479,58 @@ mod tests {
             (seed_of(" 7 "), seed_of("-1"), seed_of("")),
             (Ok(Some(7)), Err(NoNumber), Ok(None))
         );
+    }
+
+    /// The servers change places, keys with them; what leaves the browser has no key, and a file's settings take nothing
+    /// away that it does not carry.
+    #[test]
+    fn servers_and_files() {
+        let place = |address: &str, key: &str| Place {
+            server: Server::OpenAi,
+            address: address.into(),
+            key: key.into(),
+        };
+        let mut here = Settings {
+            key: "one".into(),
+            session: "s".into(),
+            exported: 5.0,
+            places: vec![place("https://gpu.lan", "two")],
+            ..Settings::default()
+        };
+        let file = Settings {
+            theme: Theme::Dark,
+            ..here.clone()
+        }
+        .shared();
+        let text = serde_json::to_string(&file).unwrap();
+        assert!(!text.contains("one") && !text.contains("two"), "{text}");
+        let read: Settings = serde_json::from_str(&text).unwrap();
+        let dark = Settings {
+            theme: Theme::Dark,
+            ..here.clone()
+        };
+        assert_eq!(read.taken_in(&here), dark);
+        let odd = Settings {
+            window: 7,
+            policy: "shorten".into(),
+            ..here.clone()
+        };
+        assert_eq!(odd.taken_in(&here), here);
+
+        here.use_place(0);
+        assert_eq!(
+            (here.server, here.address.as_str(), here.key.as_str()),
+            (Server::OpenAi, "https://gpu.lan", "two")
+        );
+        assert_eq!(
+            here.places,
+            [Place {
+                server: Server::Ollama,
+                ..place("http://localhost:11434", "one")
+            }]
+        );
+        here.use_place(9);
+        assert_eq!(here.key, "two");
     }
 
     /// S5, E3: a page of another version reads the same settings.

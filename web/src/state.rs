@@ -105,6 +105,8 @@ pub struct AppState {
     pub connection: Signal<Connection>,
     /// What the connection doctor found.
     pub checks: Signal<Vec<Check>>,
+    /// The same of servers that are not in use, by their addresses.
+    pub visited: Signal<BTreeMap<String, Vec<Check>>>,
     /// What the person chose.
     pub settings: Signal<Settings>,
     /// The API key for this tab.
@@ -131,6 +133,8 @@ pub struct AppState {
     pub lens: Signal<Lens>,
     /// The part of the settings that is shown.
     pub tab: Signal<Tab>,
+    /// What a new session would begin with, and how many turns there are room for.
+    pub fresh: Signal<Option<(Budget, Option<u32>)>>,
     /// Settings that several sessions share, by name.
     pub profiles: Signal<BTreeMap<String, Profile>>,
 }
@@ -182,6 +186,8 @@ impl AppState {
             models: Signal::default(),
             connection: Signal::default(),
             checks: Signal::default(),
+            visited: Signal::default(),
+            fresh: Signal::default(),
             settings: Signal::new(settings),
             key: Signal::new(key),
             storage: Signal::default(),
@@ -337,10 +343,14 @@ pub enum Lens {
 pub enum Tab {
     /// The model server.
     Connection,
-    /// Model, window, layers.
+    /// Model and window.
     Model,
+    /// When and how a window is made smaller.
+    Compaction,
     /// Colours and language.
     Appearance,
+    /// What is kept here, and files of it.
+    Data,
     /// Keys.
     Shortcuts,
 }

@@ -2,9 +2,11 @@
 
 pub mod app;
 pub mod bar;
+pub mod budgeting;
 pub mod card;
 pub mod chat;
 pub mod composer;
+pub mod connection;
 pub mod context;
 pub mod dialog;
 pub mod field;

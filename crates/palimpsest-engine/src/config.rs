@@ -7,6 +7,7 @@
 //!   "policy": "balanced",
 //!   "recall": true,
 //!   "reserve": 1024,
+//!   "sampling": { "temperature": 0.7, "top_p": 0.9, "seed": 7 },
 //!   "compression": { "enabled": true, "strategy": "summarise", "preserve_recent": 2048, "preserve_count": 5,
 //!                    "summary_max_tokens": 1024, "summary_model": "qwen3:4b", "attempts": 3,
 //!                    "trigger_at": 0.8, "trigger_threshold": 15000 },
@@ -38,6 +39,9 @@ pub struct Config {
     /// what the table of windows says, and twice that for a model that thinks (B5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u32>,
+    /// How replies choose their words, where a call does not say.
+    #[serde(skip_serializing_if = "Sampling::is_default")]
+    pub sampling: Sampling,
     /// When and how the window is made smaller.
     pub compression: Compression,
     /// When positions to return to are noted.
@@ -46,6 +50,27 @@ pub struct Config {
     pub rollover: Rollover,
     /// Our own tools.
     pub tools: OwnTools,
+}
+
+/// How a session's replies choose their words. What is `None` is the model's or the host's business.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sampling {
+    /// Randomness, 0 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
+    /// The share of probability that words are chosen from, above 0 and at most 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f32>,
+    /// A number that makes choices repeatable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
+}
+
+impl Sampling {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// When and how the window is made smaller.
@@ -225,13 +250,14 @@ impl ConfigError {
 const SHORTEST_ANSWER: u32 = 16;
 
 /// Groups and their keys; the group without a name is the top.
-const KEYS: [(&str, &[&str]); 5] = [
+const KEYS: [(&str, &[&str]); 6] = [
     (
         "",
         &[
             "policy",
             "recall",
             "reserve",
+            "sampling",
             "compression",
             "snapshots",
             "rollover",
@@ -252,6 +278,7 @@ const KEYS: [(&str, &[&str]); 5] = [
             "trigger_threshold",
         ],
     ),
+    ("sampling", &["temperature", "top_p", "seed"]),
     ("snapshots", &["enabled", "auto_create", "auto_threshold"]),
     ("rollover", &["enabled", "small_model_compactions"]),
     (
@@ -326,6 +353,15 @@ impl Config {
         }
         if self.reserve.is_some_and(|n| n < SHORTEST_ANSWER) {
             return wrong("reserve", "an answer needs at least 16 tokens");
+        }
+        let Sampling {
+            temperature, top_p, ..
+        } = self.sampling;
+        if temperature.is_some_and(|t| !(0.0..=2.0).contains(&t)) {
+            return wrong("sampling.temperature", "it is from 0 to 2");
+        }
+        if top_p.is_some_and(|p| !(p > 0.0 && p <= 1.0)) {
+            return wrong("sampling.top_p", "it is above 0 and at most 1");
         }
         if self.compression.summary_max_tokens.is_some_and(|n| n < 24) {
             return wrong(
@@ -556,6 +592,12 @@ mod tests {
             "snapshots.auto_threshold",
         );
         invalid(r#"{"reserve":15}"#, "reserve");
+        invalid(
+            r#"{"sampling":{"temperature":2.5}}"#,
+            "sampling.temperature",
+        );
+        invalid(r#"{"sampling":{"top_p":0}}"#, "sampling.top_p");
+        invalid(r#"{"sampling":{"seed":-1}}"#, "sampling.seed");
         invalid(r#"{"tools":{"recall":"search_history"}}"#, "tools");
         invalid(r#"{"tools":{"recall":"a b"}}"#, "tools");
     }
@@ -566,6 +608,7 @@ mod tests {
         let mut config = Config::default();
         config.tools.enabled = true;
         config.reserve = Some(700);
+        config.sampling.seed = Some(7);
         config.compression.preserve_recent = Some(100);
         let json = serde_json::to_string(&config).unwrap();
         assert_eq!(Config::from_json(&json).unwrap(), config);

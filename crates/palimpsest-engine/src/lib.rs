@@ -23,7 +23,7 @@ pub mod testing;
 pub mod transfer;
 
 pub use audit::{Audit, Depth, Fault, Taken};
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, Sampling};
 pub use engine::{DEVICE, Engine, NewSession, Purged};
 pub use error::{EngineError, RoomChoice};
 pub use event::Event;

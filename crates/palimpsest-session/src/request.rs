@@ -23,6 +23,10 @@ pub(crate) struct Asked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    top_p: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seed: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     think: Option<bool>,
     purpose: Purpose,
 }
@@ -36,6 +40,8 @@ impl From<ChatRequest> for Asked {
             window: request.options.num_ctx,
             max_tokens: request.options.num_predict,
             temperature: request.options.temperature,
+            top_p: request.options.top_p,
+            seed: request.options.seed,
             think: request.options.think,
             purpose: request.purpose,
         }
@@ -60,6 +66,8 @@ impl Asked {
             tools: self.tools,
             options: RequestOptions {
                 temperature: self.temperature,
+                top_p: self.top_p,
+                seed: self.seed,
                 think: self.think,
                 ..RequestOptions::new(self.window, self.max_tokens)
             },

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_browser::{HeadNote, Presence, StorageEvent, Tabs};
-use palimpsest_engine::Engine;
+use palimpsest_engine::{DEVICE, Engine};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 use super::{
@@ -120,7 +120,13 @@ fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
             if back.follower.get() && back.session().is_some_and(|s| s.id() == change.session) {
                 read_along(&back);
             }
-            spawn_local(async move { list(&back).await });
+            let profiles = change.session == DEVICE;
+            spawn_local(async move {
+                if profiles {
+                    load_profiles(&back).await;
+                }
+                list(&back).await;
+            });
         }
     });
     back.listening.replace(Some(listening));

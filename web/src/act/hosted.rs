@@ -3,13 +3,16 @@
 
 use palimpsest_browser::outline::{Info, Item};
 use palimpsest_core::run::RunReport;
+use palimpsest_engine::DEVICE;
 use palimpsest_engine::error::{EngineError, RoomChoice};
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::session::IfOver;
 use serde::Serialize;
 use wasm_bindgen_futures::spawn_local;
 
-use super::{back, cancel_compaction, compact_now, list, read_along, show_all, superseded};
+use super::{
+    back, cancel_compaction, compact_now, list, load_profiles, read_along, show_all, superseded,
+};
 
 /// Something of the open session: its `info`, its `budget`, or its `history`, the last `limit` messages before the one with
 /// the number `before`. Nothing if no session is open.
@@ -113,5 +116,11 @@ pub fn changed_elsewhere(session: &str, taken: bool) {
             read_along(&back);
         }
     }
-    spawn_local(async move { list(&back).await });
+    let profiles = session == DEVICE;
+    spawn_local(async move {
+        if profiles {
+            load_profiles(&back).await;
+        }
+        list(&back).await;
+    });
 }

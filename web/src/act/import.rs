@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use palimpsest_engine::NewSession;
 use palimpsest_engine::error::EngineError;
+use palimpsest_engine::{Config, NewSession};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
-use super::{Back, go, list, open_now, toast, usual_model, with_engine};
+use super::{Back, change, go, list, open_now, take_profiles, toast, usual_model, with_engine};
 use crate::import::{self, Imported};
+use crate::settings::Settings;
 use crate::state::Screen;
 use crate::text::{T, bytes, fill, number, t};
 
@@ -18,18 +19,33 @@ pub fn import(file: File, take_system: bool) {
         let name = file.name();
         back.state.say(fill(T::ImportReading, &[&name]));
         match read_in(&back, &file, take_system).await {
-            Ok(messages) => {
-                go(Screen::Chat);
-                let text = fill(T::ImportDone, &[&name, &number(messages)]);
+            Ok(read) => {
+                let text = if read.sessions {
+                    go(Screen::Chat);
+                    fill(T::ImportDone, &[&name, &number(read.messages)])
+                } else {
+                    fill(T::ImportSettings, &[&name, &number(read.profiles)])
+                };
                 back.state.say(text.clone());
                 toast(&back, text, None, false);
+                if let Some(settings) = read.settings {
+                    change(move |s| *s = settings.taken_in(s));
+                }
             }
             Err(why) => toast(&back, fill(T::ImportFailed, &[&name, &why]), None, true),
         }
     });
 }
 
-async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32, String> {
+/// What was in a file.
+struct Read {
+    sessions: bool,
+    messages: u32,
+    profiles: u32,
+    settings: Option<Settings>,
+}
+
+async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read, String> {
     if file.size() > f64::from(import::LARGEST) {
         return Err(fill(
             T::ImportTooLarge,
@@ -46,7 +62,12 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32,
     }
     let mut count = 0;
     let mut first = None;
-    for mut imported in import::read(&text, &file.name()).map_err(|e| e.to_string())? {
+    let (conversations, beside) =
+        import::read_whole(&text, &file.name()).map_err(|e| e.to_string())?;
+    let profiles = take_profiles(back, beside.profiles)
+        .await
+        .map_err(|e| e.to_string())?;
+    for mut imported in conversations {
         if !take_system {
             imported.decline_system();
         }
@@ -55,10 +76,16 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<u32,
         first.get_or_insert(id);
     }
     list(back).await;
+    let sessions = first.is_some();
     if let Some(id) = first {
         open_now(back, &id, false).await;
     }
-    Ok(count)
+    Ok(Read {
+        sessions,
+        messages: count,
+        profiles,
+        settings: beside.settings,
+    })
 }
 
 /// Makes a session of what was read, unless it is there already. Its identifier.
@@ -90,6 +117,10 @@ async fn merge(back: &Rc<Back>, imported: Imported) -> Result<String, String> {
         // the model that will answer counts best from the beginning
         model: usual_model(back.state).unwrap_or(chosen.model),
         window: chosen.window,
+        config: Config {
+            reserve: chosen.reserve,
+            ..Config::default()
+        },
         system: imported.system,
         ..NewSession::default()
     };

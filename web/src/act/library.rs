@@ -13,6 +13,7 @@ use super::{Back, adopt, failed, go, list, note, with_engine};
 use crate::bind;
 use crate::export::{self, Format};
 use crate::page;
+use crate::settings::Settings;
 use crate::state::{AppState, Screen};
 use crate::text::{T, count, fill, number, t};
 use crate::view::hit::{Found, Hits, Place, Scope, find};
@@ -147,6 +148,8 @@ async fn copy_of(back: &Rc<Back>, id: &str) -> Result<Session, String> {
         policy: head.policy,
         system: records.system.clone(),
         thinking: head.thinking,
+        config: head.config,
+        profile: head.profile,
         ..NewSession::default()
     };
     let session = back.engine.create(new).await.map_err(say)?;
@@ -207,7 +210,12 @@ pub fn export_all() {
             }
         }
         let count = all.len() as u32;
-        let vault = serde_json::json!({ "palimpsest": export::VERSION, "sessions": all });
+        let profiles = back.state.profiles.get_untracked();
+        let vault = serde_json::json!({
+            "palimpsest": export::VERSION,
+            "sessions": all,
+            "profiles": profiles,
+        });
         let now = back.world.clock.now();
         let name = format!("palimpsest-{}.json", page::date(now));
         if page::save(&name, "application/json", &vault.to_string()).is_none() {
@@ -220,6 +228,22 @@ pub fn export_all() {
         }
         note(said, unread > 0);
     });
+}
+
+/// Saves the settings and the profiles as a file, without keys.
+pub fn export_settings() {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    let file = serde_json::json!({
+        "palimpsest": export::VERSION,
+        "settings": state.settings.with_untracked(Settings::shared),
+        "profiles": state.profiles.get_untracked(),
+    });
+    let text = format!("{file:#}");
+    if page::save("palimpsest-settings.json", "application/json", &text).is_none() {
+        note(t(T::SaveFailed).to_owned(), true);
+    }
 }
 
 /// Removes every session for good.

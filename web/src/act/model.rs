@@ -2,15 +2,18 @@
 
 use std::rc::Rc;
 
-use palimpsest_engine::Session;
+use palimpsest_core::message::Role;
+use palimpsest_engine::{Config, Sampling, Session};
 
 use super::{
-    Back, back, change, failed, list, show_all, show_head, show_window, tend, want_vocabulary,
-    with_engine,
+    Back, back, begins_with, change, failed, list, show_all, show_head, show_window, tend,
+    want_vocabulary, with_engine,
 };
+use crate::bind;
 use crate::settings::{ModelSettings, Settings, Think};
 use crate::state::AppState;
 use crate::view::budget::Activity;
+use crate::view::policy;
 
 /// The model of new sessions: the one chosen last if it is there, else the first there is.
 pub(super) fn usual_model(state: AppState) -> Option<String> {
@@ -31,7 +34,11 @@ pub(super) fn thinks(state: AppState, model: &str) -> Option<bool> {
         .with_untracked(|s| s.models.get(model).and_then(|own| own.think));
     state.models.with_untracked(|all| {
         let there = all.iter().find(|m| m.name == model)?;
-        Some(there.can("thinking") && chosen != Some(Think::Off))
+        // a server that does not tell what its models can do: as the person says
+        Some(match chosen {
+            None => there.can("thinking"),
+            Some(think) => think != Think::Off && there.may_think(),
+        })
     })
 }
 
@@ -83,6 +90,71 @@ pub fn choose_policy(text: String) {
         }
         s.policy = text;
     });
+}
+
+/// Other tokens kept for the answer, in this session and in new ones; `None` as fits the window.
+pub fn choose_reserve(tokens: Option<u32>) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let mut config = session.config();
+        config.reserve = tokens;
+        match session.configure(config).await {
+            Ok(()) => change(|s| s.reserve = tokens),
+            Err(error) => failed(&back, &error),
+        }
+        show_all(&back).await;
+        tend(&back, &session).await;
+    });
+}
+
+/// Another share of its denominator at which the policy acts, in percent.
+pub fn compact_at(percent: u32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let mut config = session.config();
+        let policy = config.policy.clone().unwrap_or_default();
+        let Some(text) = policy::acting_at(&policy, percent) else {
+            return;
+        };
+        // a share of the session's own would go before the policy's
+        if config.compression.trigger_at.take().is_some()
+            && let Err(error) = session.configure(config).await
+        {
+            failed(&back, &error);
+        }
+        choose_policy(text);
+    });
+}
+
+/// Works out what a new session would begin with.
+pub fn preview_new() {
+    with_engine(|back| async move {
+        let budget = back.engine.budget_of(begins_with(&back)).await.ok();
+        let usual = back.session().and_then(|s| usual_turn(&s));
+        let fresh = budget.map(|b| {
+            let turns = usual.map(|usual| b.until_trigger / usual);
+            (bind::budget(&b, &[]), turns)
+        });
+        back.state.fresh.change(fresh);
+    });
+}
+
+/// Tokens of a question with what came of it, on average; nothing while there were only few.
+fn usual_turn(session: &Session) -> Option<u32> {
+    let history = session.history(None, usize::MAX);
+    let turns = history
+        .iter()
+        .filter(|item| item.message.role == Role::User)
+        .count() as u32;
+    let tokens = history
+        .iter()
+        .map(|item| item.tokens)
+        .fold(0, u32::saturating_add);
+    (turns >= 3 && tokens >= turns).then(|| tokens / turns)
 }
 
 /// Whether the policy of the open session goes with its model from now on.
@@ -149,13 +221,25 @@ fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
     });
 }
 
-/// Another system prompt.
-pub fn set_system(text: String) {
-    with_engine(|back| async move {
+/// How replies of the open session choose their words.
+pub fn sampling() -> Sampling {
+    let session = back().and_then(|b| b.session());
+    session.map_or_else(Sampling::default, |s| s.config().sampling)
+}
+
+/// Another system prompt, and another way to choose words.
+pub fn set_system(text: String, sampling: Sampling) {
+    with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
         };
         if let Err(error) = session.set_system(&text).await {
+            failed(&back, &error);
+        }
+        let config = session.config();
+        if config.sampling != sampling
+            && let Err(error) = session.configure(Config { sampling, ..config }).await
+        {
             failed(&back, &error);
         }
         show_all(&back).await;

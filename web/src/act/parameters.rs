@@ -9,6 +9,7 @@ use palimpsest_engine::session::SendOptions;
 use crate::server;
 use crate::settings::Think;
 use crate::state::AppState;
+use crate::view::model::ModelEntry;
 
 /// The server as the engine's model.
 pub(super) fn model(state: AppState) -> Rc<dyn LanguageModel> {
@@ -24,7 +25,8 @@ pub(super) fn options(state: AppState) -> SendOptions {
         model: model(state),
         tools: Vec::new(),
         handler: None,
-        temperature: state.settings.with_untracked(|s| s.temperature),
+        // the session's own, then the model's, then everyone's: see `tune`
+        temperature: None,
         think: None,
     }
 }
@@ -42,18 +44,23 @@ pub(super) fn tune(state: AppState, request: &mut ChatRequest) {
     if !request.tools.is_empty() && can("completion") && !can("tools") {
         request.tools.clear();
     }
-    let own = state
-        .settings
-        .with_untracked(|s| s.models.get(&request.model).cloned());
-    let Some(own) = own else { return };
+    let (own, usual) = state.settings.with_untracked(|s| {
+        let own = s.models.get(&request.model).cloned();
+        (own.unwrap_or_default(), s.temperature)
+    });
     // and to think of one that cannot
-    let think = own.think.filter(|_| can("thinking"));
+    let think = own.think.filter(|_| {
+        state.models.with_untracked(|all| {
+            let there = all.iter().find(|m| m.name == request.model);
+            there.is_some_and(ModelEntry::may_think)
+        })
+    });
     let options = &mut request.options;
     options.keep_alive = own.keep_alive.or(options.keep_alive);
     if request.purpose == Purpose::Chat {
-        options.temperature = own.temperature.or(options.temperature);
-        options.top_p = own.top_p.or(options.top_p);
-        options.seed = own.seed.or(options.seed);
+        options.temperature = options.temperature.or(own.temperature).or(usual);
+        options.top_p = options.top_p.or(own.top_p);
+        options.seed = options.seed.or(own.seed);
         if let Some(think) = think {
             options.think = Some(think != Think::Off);
             options.effort = match think {

@@ -3,21 +3,41 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use palimpsest_engine::Profile;
+use palimpsest_engine::{EngineError, Profile};
 
 use super::{Back, change, failed, list, note, show_all, tend, with_engine};
 use crate::text::{T, fill};
 
 /// Reads every profile there is.
 pub(super) async fn load_profiles(back: &Rc<Back>) {
+    let names = match back.engine.profiles().await {
+        Ok(names) => names,
+        Err(error) => return failed(back, &error),
+    };
     let mut found = BTreeMap::new();
-    for name in back.engine.profiles().await.unwrap_or_default() {
+    for name in names {
         // one that another version wrote is none here
         if let Ok(Some(profile)) = back.engine.profile(&name).await {
             found.insert(name, profile);
         }
     }
     back.state.profiles.change(found);
+}
+
+/// Keeps the profiles of a file. One that is there under the same name stays as it is. How many are new.
+pub(super) async fn take_profiles(
+    back: &Rc<Back>,
+    profiles: BTreeMap<String, Profile>,
+) -> Result<u32, EngineError> {
+    let mut new = 0;
+    for (name, profile) in profiles {
+        if back.engine.profile(&name).await?.is_none() {
+            back.engine.save_profile(&name, &profile).await?;
+            new += 1;
+        }
+    }
+    load_profiles(back).await;
+    Ok(new)
 }
 
 /// The open session, and new ones, take over the settings of a profile; without a name it keeps those it has.

@@ -1,20 +1,39 @@
 //! The model server: what it has, what is wrong, its address and key, and how its models count.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use leptos::task::spawn_local;
 use palimpsest_core::message::Role;
 use palimpsest_engine::Session;
 
 use super::{Back, back, change, give_model};
-use crate::settings::Server;
+use crate::settings::{Place, Server};
 use crate::state::AppState;
 use crate::view::model::Connection;
 use crate::{server, tokenizer};
 
+thread_local! {
+    /// Keys that were typed in this tab and are kept nowhere, by the addresses they are for.
+    static KEYS: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
+}
+
 /// Asks the model server what there is, and the doctor what is wrong.
 pub fn survey(state: AppState) {
+    ask(state, false);
+}
+
+/// The same, with a question to the open session's model at the end: it is loaded with the session's window.
+pub fn try_model() {
+    if let Some(state) = AppState::remembered() {
+        ask(state, true);
+    }
+}
+
+fn ask(state: AppState, try_model: bool) {
     state.connection.set(Connection::Asking);
     spawn_local(async move {
-        let found = server::survey(state).await;
+        let found = server::survey(state, try_model).await;
         if let Some(back) = back() {
             for model in &found.models {
                 back.engine.know_model(&model.name, &model.size);
@@ -80,6 +99,79 @@ pub fn choose_server(server: Server) {
         state.checks.set(Vec::new());
         survey(state);
     }
+}
+
+/// A place for one more server.
+pub fn add_place() {
+    change(|s| {
+        s.places.push(Place {
+            server: Server::Ollama,
+            address: String::new(),
+            key: String::new(),
+        });
+    });
+}
+
+/// Another kind or address for one that is not in use; it is examined if it has an address.
+pub fn edit_place(at: usize, server: Server, address: String) {
+    change(|s| {
+        if let Some(place) = s.places.get_mut(at) {
+            place.server = server;
+            place.address = address;
+        }
+    });
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    let Some(mut place) = state
+        .settings
+        .with_untracked(|s| s.places.get(at).cloned())
+        .filter(|p| !p.address.is_empty())
+    else {
+        return;
+    };
+    if place.key.is_empty() {
+        place.key = KEYS.with_borrow(|keys| keys.get(&place.address).cloned().unwrap_or_default());
+    }
+    spawn_local(async move {
+        let checks = server::visit(state, &place).await;
+        state.visited.update(|all| {
+            all.insert(place.address, checks);
+        });
+    });
+}
+
+/// Another server is used from now on.
+pub fn use_place(at: usize) {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    let (address, key) = (
+        state.settings.with_untracked(|s| s.address.clone()),
+        state.key.get_untracked(),
+    );
+    KEYS.with_borrow_mut(|keys| keys.insert(address, key));
+    change(|s| s.use_place(at));
+    let (address, kept) = state
+        .settings
+        .with_untracked(|s| (s.address.clone(), s.key.clone()));
+    let typed = KEYS.with_borrow(|keys| keys.get(&address).cloned());
+    state.key.set(if kept.is_empty() {
+        typed.unwrap_or_default()
+    } else {
+        kept
+    });
+    state.checks.set(Vec::new());
+    survey(state);
+}
+
+/// Forgets a server that is not in use.
+pub fn drop_place(at: usize) {
+    change(|s| {
+        if at < s.places.len() {
+            s.places.remove(at);
+        }
+    });
 }
 
 /// Another key for this tab, and for the settings if it is kept there.

@@ -7,7 +7,7 @@ use leptos::task::spawn_local;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::session::IfOver;
-use palimpsest_engine::{NewSession, Profile, Session};
+use palimpsest_engine::{Config, NewSession, Profile, Session};
 
 use super::{
     Back, change, drop_toast, failed, figures, give_model, go, heard, keep_draft, kept_draft, lift,
@@ -51,9 +51,10 @@ pub fn new_session() {
     });
 }
 
-pub(super) async fn create_now(back: &Rc<Back>) {
+/// What a new session begins with.
+pub(super) fn begins_with(back: &Back) -> NewSession {
     let usual = usual_model(back.state);
-    let new = back.state.settings.with_untracked(|s| {
+    back.state.settings.with_untracked(|s| {
         let model = usual.unwrap_or_else(|| s.model.clone());
         let known = |profiles: &BTreeMap<String, Profile>| profiles.contains_key(&s.profile);
         NewSession {
@@ -65,10 +66,18 @@ pub(super) async fn create_now(back: &Rc<Back>) {
                 .profiles
                 .with_untracked(known)
                 .then(|| s.profile.clone()),
+            config: Config {
+                reserve: s.reserve,
+                ..Config::default()
+            },
             model,
             ..NewSession::default()
         }
-    });
+    })
+}
+
+pub(super) async fn create_now(back: &Rc<Back>) {
+    let new = begins_with(back);
     match back.engine.create(new).await {
         Ok(session) => {
             adopt(back, session, false).await;

@@ -51,6 +51,18 @@ pub fn change(edit: impl FnOnce(&mut Settings)) {
     }
 }
 
+/// Another tab has changed what stands under that name in localStorage: its settings hold here too, all but the session
+/// that is open.
+pub fn settings_elsewhere(name: Option<String>) {
+    let Some(state) = AppState::remembered().filter(|_| name.as_deref() == Some(SETTINGS)) else {
+        return;
+    };
+    let mut now = load_settings();
+    now.session = state.settings.with_untracked(|s| s.session.clone());
+    state.settings.change(now.clone());
+    page::dress(&now);
+}
+
 /// From light to dark and back.
 pub fn switch_theme() {
     change(|s| {

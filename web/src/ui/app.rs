@@ -3,7 +3,7 @@
 use leptos::prelude::{AnyView, window};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
-use web_sys::{DragEvent, HashChangeEvent, KeyboardEvent};
+use web_sys::{DragEvent, HashChangeEvent, KeyboardEvent, StorageEvent};
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live};
@@ -92,6 +92,12 @@ pub fn listen(state: AppState) {
         Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| key(state, &event));
     let _ = window.add_event_listener_with_callback("keydown", on_key.as_ref().unchecked_ref());
     on_key.forget();
+
+    let on_storage = Closure::<dyn FnMut(StorageEvent)>::new(|event: StorageEvent| {
+        act::settings_elsewhere(event.key());
+    });
+    let _ = window.add_event_listener_with_callback("storage", on_storage.as_ref().unchecked_ref());
+    on_storage.forget();
 
     let on_over = Closure::<dyn FnMut(DragEvent)>::new(|event: DragEvent| {
         if event

@@ -1,6 +1,9 @@
 //! The dialogs, on the native element.
 
+use std::rc::Rc;
+
 use leptos::prelude::AnyView;
+use palimpsest_engine::Sampling;
 use wasm_bindgen::JsCast;
 use web_sys::{File, HtmlDialogElement, HtmlInputElement};
 
@@ -8,12 +11,13 @@ use crate::act;
 use crate::el::{El, IntoChild, el, live_on, nothing};
 use crate::icon::icon;
 use crate::page::{self, next_frame};
-use crate::settings::Server;
+use crate::settings::{Server, seed_of, share_of, temperature_of};
 use crate::signal::Signal;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, fill, number, t};
 use crate::ui::bar::age_name;
 use crate::ui::card::dropped;
+use crate::ui::field;
 use crate::ui::header::capabilities;
 use crate::ui::message::prose;
 use crate::ui::snapshots::timeline;
@@ -148,25 +152,76 @@ fn system(state: AppState) -> AnyView {
         .open
         .with_untracked(|o| o.as_ref().map(|o| o.system.clone()))
         .unwrap_or_default();
-    let body = form(move || {
-        act::set_system(page::value("#system"));
-        state.dialog.set(None);
+    let now = act::sampling();
+    let wrong = Signal::new(None::<&'static str>);
+    let typed = |id: &str| page::value(&format!("#{id}"));
+    let read = move || -> Result<Sampling, &'static str> {
+        Ok(Sampling {
+            temperature: temperature_of(&typed(TEMPERATURE)).map_err(|_| TEMPERATURE)?,
+            top_p: share_of(&typed(SHARE)).map_err(|_| SHARE)?,
+            seed: seed_of(&typed(SEED)).map_err(|_| SEED)?,
+        })
+    };
+    let text_of = |value: Option<f32>| value.map(|v| v.to_string()).unwrap_or_default();
+    let fields = [
+        (
+            TEMPERATURE,
+            T::Temperature,
+            T::TemperatureWrong,
+            text_of(now.temperature),
+        ),
+        (SHARE, T::TopP, T::TopPWrong, text_of(now.top_p)),
+        (
+            SEED,
+            T::Seed,
+            T::SeedWrong,
+            now.seed.map(|v| v.to_string()).unwrap_or_default(),
+        ),
+    ]
+    .map(|(id, name, why, value)| {
+        let told: field::Wrong =
+            Rc::new(move || wrong.with(|w| (*w == Some(id)).then(|| t(why).to_owned())));
+        let input = field::line(&value)
+            .attr("inputmode", "decimal")
+            .attr("placeholder", t(T::AsForModel));
+        field::framed(input, id, name, &told)
+    });
+    let body = form(move || match read() {
+        Ok(sampling) => {
+            act::set_system(page::value("#system"), sampling);
+            state.dialog.set(None);
+        }
+        Err(id) => {
+            wrong.set(Some(id));
+            page::focus(&format!("#{id}"));
+        }
     })
     .child(
         el("label")
             .child(el("span").class("sub").child(t(T::SystemPromptHelp)))
             .child(
                 el("textarea")
-                    .attr("rows", "12")
+                    .attr("rows", "10")
                     .attr("dir", "auto")
                     .attr("id", "system")
                     .flag("autofocus", true)
                     .child(text),
             ),
     )
+    .child(
+        el("fieldset")
+            .class("only")
+            .child(el("legend").class("sub").child(t(T::OnlyHere)))
+            .child(el("div").class("fields").children(fields)),
+    )
     .child(buttons(state));
     frame(state, t(T::SystemPrompt).to_owned(), body)
 }
+
+/// The fields of how a session's replies choose their words.
+const TEMPERATURE: &str = "session-temperature";
+const SHARE: &str = "session-share";
+const SEED: &str = "session-seed";
 
 fn window_size(state: AppState) -> AnyView {
     let wrong = Signal::new(String::new());

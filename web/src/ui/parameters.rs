@@ -110,7 +110,7 @@ static FIELDS: [Field; 4] = [
 /// What goes with the open session's model, folded.
 pub fn parameters(state: AppState) -> AnyView {
     let can_think = move |model: &str| {
-        let own = |m: &ModelEntry| m.name == model && m.can("thinking");
+        let own = |m: &ModelEntry| m.name == model && m.may_think();
         state.models.with(|all| all.iter().any(own))
     };
     live_on(

@@ -18,7 +18,7 @@ use crate::ui::figures::policy_name;
 use crate::ui::header::selected;
 use crate::ui::settings::POLICIES;
 use crate::view::policy::base_of;
-use crate::view::profile::{ENTRIES, RULES, Sheet, Wrong};
+use crate::view::profile::{ENTRIES, Entry, Kind, RULES, Sheet, Wrong};
 
 /// The field with the profile's name.
 const NAME: &str = "profile-name";
@@ -62,15 +62,40 @@ fn form(own: &str, policy: &str, all: &BTreeMap<String, Profile>) -> AnyView {
         .on("change", |event| {
             act::use_profile(selected(&event).filter(|name| !name.is_empty()));
         });
-    let numbers = ENTRIES.iter().zip(&first.rest).filter(|(e, _)| e.number);
-    let numbers = numbers.map(|(e, value)| {
-        let input = line(value)
-            .attr("inputmode", "numeric")
-            .attr("placeholder", t(T::ProfileAsPolicy));
-        framed(input, e.id, e.name, &of(e.id))
+    let entries = || ENTRIES.iter().zip(&first.rest);
+    let is_flag = |e: &Entry| matches!(e.kind, Kind::Flag);
+    let is_tool = |e: &Entry| matches!(e.kind, Kind::Word);
+    let plain = entries().filter(|(e, _)| !is_flag(e) && !is_tool(e));
+    let plain = plain.map(|(e, value)| match e.kind {
+        Kind::Choice(choices) => {
+            let all = choices.iter();
+            let all = all.map(|(choice, words)| option(choice, t(*words), choice == value));
+            let list = el("select").attr("id", e.id).children(all);
+            el("div").child(el("label").child(t(e.name)).child(list))
+        }
+        _ => {
+            let input = line(value)
+                .attr("inputmode", "numeric")
+                .attr("placeholder", t(T::ProfileAsPolicy));
+            framed(input, e.id, e.name, &of(e.id))
+        }
     });
-    let flags = ENTRIES.iter().zip(&first.rest).filter(|(e, _)| !e.number);
+    let flags = entries().filter(|(e, _)| is_flag(e));
     let flags = flags.map(|(e, value)| tick(e.id, e.name, !value.is_empty()));
+    let tools = entries().filter(|(e, _)| is_tool(e));
+    let tools = tools.map(|(e, value)| {
+        let usual = e.usual_name();
+        let name = el("label").child(usual).child(line(value).attr("id", e.id));
+        el("div").child(name)
+    });
+    let tools = el("details")
+        .class("more-fields")
+        .child(
+            el("summary")
+                .child(icon("chev"))
+                .child(t(T::ProfileToolNames)),
+        )
+        .child(el("div").class("fields").children(tools));
     let fields = el("div")
         .class("fields")
         .child(el("div").child(el("label").child(t(T::ProfileOf)).child(used)))
@@ -82,7 +107,7 @@ fn form(own: &str, policy: &str, all: &BTreeMap<String, Profile>) -> AnyView {
                     .child(policies(&first.policy, policy)),
             ),
         )
-        .children(numbers)
+        .children(plain)
         .child(
             framed(lines(&first.rules, "3"), RULES, T::ProfileRules, &of(RULES)).class("across"),
         );
@@ -113,6 +138,7 @@ fn form(own: &str, policy: &str, all: &BTreeMap<String, Profile>) -> AnyView {
         })
         .child(fields)
         .children(flags)
+        .child(tools)
         .child(el("p").class("badc").attr("role", "alert").text_live({
             let whole = of("");
             move || whole().unwrap_or_default()
@@ -164,10 +190,10 @@ fn policies(chosen: &str, session: &str) -> El {
 fn typed() -> Sheet {
     let rest = ENTRIES.iter().map(|entry| {
         let selector = format!("#{}", entry.id);
-        match (entry.number, page::checked(&selector)) {
-            (true, _) => page::value(&selector),
-            (false, true) => "true".to_owned(),
-            (false, false) => String::new(),
+        match (entry.kind, page::checked(&selector)) {
+            (Kind::Flag, true) => "true".to_owned(),
+            (Kind::Flag, false) => String::new(),
+            _ => page::value(&selector),
         }
     });
     Sheet {

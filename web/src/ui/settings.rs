@@ -1,39 +1,40 @@
-//! The settings: connection with its doctor, model and budget, appearance, shortcuts.
+//! The settings: connection with its doctor, model and budget, compaction, appearance, data, shortcuts.
 
 use leptos::prelude::AnyView;
-use wasm_bindgen::JsCast;
-use web_sys::HtmlInputElement;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
+use crate::el::{El, IntoChild, el, live_on, nothing};
 use crate::embed;
-use crate::icon::icon;
 use crate::page;
-use crate::settings::{Server, Settings, Theme, address_of, temperature_of};
-use crate::signal::{Signal, derived};
-use crate::state::{AppState, Tab};
-use crate::text::{T, fill, seconds, t};
-use crate::ui::header::{describe, selected};
+use crate::settings::{Settings, Theme};
+use crate::signal::derived;
+use crate::state::{AppState, Dialog, Tab};
+use crate::text::{T, fill, t};
+use crate::ui::budgeting::model;
+use crate::ui::connection::connection;
+use crate::ui::field::tick;
 use crate::ui::side::shortcut;
-use crate::ui::window::windows;
-use crate::ui::{parameters, policy, profiles};
-use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
+use crate::ui::storage::storage;
+use crate::ui::{policy, profiles};
 
 /// The settings screen.
 pub fn settings() -> AnyView {
     let state = AppState::here();
     let tabs = [
-        (Tab::Connection, T::TabConnection),
-        (Tab::Model, T::TabModel),
-        (Tab::Appearance, T::TabAppearance),
-        (Tab::Shortcuts, T::TabShortcuts),
+        (Tab::Connection, "connection", T::TabConnection),
+        (Tab::Model, "model", T::TabModel),
+        (Tab::Compaction, "compaction", T::TabCompaction),
+        (Tab::Appearance, "appearance", T::TabAppearance),
+        (Tab::Data, "data", T::TabData),
+        (Tab::Shortcuts, "shortcuts", T::TabShortcuts),
     ];
     let nav = el("nav")
         .class("tabs")
         .attr("aria-label", t(T::Settings))
-        .children(tabs.into_iter().map(|(tab, name)| {
+        .children(tabs.into_iter().map(|(tab, id, name)| {
             el("button")
                 .attr("type", "button")
+                .attr("data-tab", id)
                 .attr_live("aria-current", move || {
                     (state.tab.get() == tab).then(|| "page".to_owned())
                 })
@@ -58,340 +59,40 @@ pub fn settings() -> AnyView {
             move |tab| match tab {
                 Tab::Connection => connection(state).view(),
                 Tab::Model => model(state).view(),
+                Tab::Compaction => compaction(state).view(),
                 Tab::Appearance => appearance(state).view(),
+                Tab::Data => data(state).view(),
                 Tab::Shortcuts => shortcuts().view(),
             },
         ))
         .into_child()
 }
 
-fn input_value(event: &web_sys::Event) -> Option<String> {
-    Some(event.target()?.dyn_into::<HtmlInputElement>().ok()?.value())
-}
-
-fn ticked(event: &web_sys::Event) -> Option<bool> {
-    Some(
-        event
-            .target()?
-            .dyn_into::<HtmlInputElement>()
-            .ok()?
-            .checked(),
-    )
-}
-
-/// The address of the model server and what the doctor found.
-fn connection(state: AppState) -> El {
-    let worst = move || {
-        state
-            .checks
-            .with(|all| all.iter().map(|c| c.verdict).max_by_key(|v| *v as u8))
-    };
-    let chip = live_on(worst, |worst| {
-        let (class, text) = match worst {
-            None => return nothing(),
-            Some(Verdict::Good) => ("chip okc", T::DoctorWorks),
-            Some(Verdict::Remark) => ("chip warnc", T::DoctorRemark),
-            Some(Verdict::Bad) => ("chip badc", T::DoctorBroken),
-        };
-        el("span").class(class).child(t(text)).view()
-    });
-    let test = || act::connect(address_of(&page::value("#address")));
-    let kind = move || state.settings.with(|s| s.server);
-    let chosen = state.settings.with_untracked(|s| s.server);
-    let form = el("form")
-        .class("addr")
-        .on("submit", move |event| {
-            event.prevent_default();
-            test();
-        })
-        .child(el("label").attr("for", "kind").child(t(T::ServerKind)))
-        .child(
-            el("select")
-                .attr("id", "kind")
-                .class("across")
-                .on("change", |event| {
-                    act::choose_server(Server::named(&selected(&event).unwrap_or_default()));
-                })
-                .children(
-                    [
-                        (Server::Ollama, T::KindOllama),
-                        (Server::LlamaCpp, T::KindLlamaCpp),
-                        (Server::OpenAi, T::KindOpenAi),
-                    ]
-                    .map(|(server, name)| {
-                        el("option")
-                            .attr("value", server.name())
-                            .flag("selected", chosen == server)
-                            .child(t(name))
-                    }),
-                ),
-        )
-        .child(
-            el("label")
-                .attr("for", "address")
-                .child(t(T::ServerAddress)),
-        )
-        .child(
-            el("input")
-                .attr("id", "address")
-                .attr("type", "url")
-                .attr("spellcheck", "false")
-                .attr("autocomplete", "off")
-                .flag("disabled", embed::asks())
-                .prop_live("value", move || state.settings.with(|s| s.address.clone())),
-        )
-        .child(
-            el("button")
-                .class("btn")
-                .attr("type", "submit")
-                .attr("id", "test")
-                .text_live(move || {
-                    let text = match state.connection.get() {
-                        Connection::Asking => T::Testing,
-                        _ if state.checks.with(Vec::is_empty) => T::Test,
-                        _ => T::TestAgain,
-                    };
-                    t(text).to_owned()
-                }),
-        )
-        .child(embed::asks().then(|| el("p").class("sub across").child(t(T::HostAsks))))
-        .child(live_if(
-            move || kind() != Server::Ollama && !embed::asks(),
-            move || key(state).view(),
-        ));
+/// When and how a window is made smaller.
+fn compaction(state: AppState) -> El {
+    let automatic = state.settings.with_untracked(|s| s.automatic);
     el("section")
-        .attr("aria-labelledby", "h-server")
+        .attr("aria-labelledby", "h-compaction")
         .child(
             el("h2")
-                .attr("id", "h-server")
-                .child(t(T::TabConnection))
-                .child(chip),
+                .attr("id", "h-compaction")
+                .child(t(T::TabCompaction)),
         )
-        .child(form)
-        .live_on(
-            move || state.checks.get(),
-            |checks| {
-                el("ol")
-                    .class("checks")
-                    .attr("aria-live", "polite")
-                    .children(checks.iter().cloned().map(check))
-                    .view()
-            },
-        )
-}
-
-fn key(state: AppState) -> El {
-    let keep = state.settings.with_untracked(|s| !s.key.is_empty());
-    el("div")
-        .class("across key")
-        .child(
-            el("label")
-                .child(el("span").class("sub").child(t(T::ApiKey)))
-                .child(
-                    el("input")
-                        .attr("type", "password")
-                        .attr("id", "key")
-                        .attr("autocomplete", "off")
-                        .prop_live("value", move || state.key.get())
-                        .on("change", |event| {
-                            act::set_key(input_value(&event).unwrap_or_default());
-                        }),
-                ),
-        )
-        .child(el("p").class("sub").child(t(T::ApiKeyHelp)))
-        .child(
-            el("label")
-                .class("tick-box")
-                .child(
-                    el("input")
-                        .attr("type", "checkbox")
-                        .flag("checked", keep)
-                        .on("change", |event| {
-                            act::keep_key(ticked(&event).unwrap_or(false));
-                        }),
-                )
-                .child(t(T::ApiKeyKeep)),
-        )
-}
-
-fn check(check: Check) -> El {
-    let (class, icon_name) = match check.verdict {
-        Verdict::Good => ("ok", "check"),
-        Verdict::Remark => ("bad warnc", "warn"),
-        Verdict::Bad => ("bad badc", "cross"),
-    };
-    let words = el("div")
-        .child(el("b").child(check.title))
-        .child((!check.detail.is_empty()).then(|| el("p").child(check.detail)));
-    let words = words.child(fixes(check.fixes)).child(
-        check
-            .exact
-            .then(|| el("p").class("sub").child(t(T::ExactOrigin))),
-    );
-    el("li")
-        .class(class)
-        .child(icon(icon_name))
-        .child(words)
-        .child(check.took.map(|ms| el("i").child(seconds(ms))))
-}
-
-/// Fixes that differ by system are tabs, the likely one first; the others stand one below the other.
-fn fixes(all: Vec<Fix>) -> AnyView {
-    if all.len() < 2 || all.iter().any(|f| f.system.is_none()) {
-        return el("div").children(all.into_iter().map(fix)).into_child();
-    }
-    let chosen = Signal::new(0);
-    let tabs = el("div")
-        .class("os")
-        .attr("role", "tablist")
-        .attr("aria-label", t(T::SystemOfServer))
-        .children(all.iter().enumerate().map(|(i, fix)| {
-            el("button")
-                .attr("type", "button")
-                .attr("role", "tab")
-                .attr_live("aria-selected", move || {
-                    Some((chosen.get() == i).to_string())
-                })
-                .child(fix.system.unwrap_or_default())
-                .click(move || chosen.set(i))
-        }));
-    el("div")
-        .child(tabs)
-        .live_on(
-            move || chosen.get(),
-            move |chosen| {
-                all.get(*chosen)
-                    .cloned()
-                    .map_or_else(nothing, |f| fix(f).view())
-            },
-        )
-        .into_child()
-}
-
-fn fix(fix: Fix) -> El {
-    let words = el("div").child(el("p").child(fix.text));
-    if fix.commands.is_empty() {
-        return words;
-    }
-    let text = fix.commands.clone();
-    let copy = el("button")
-        .class("quiet")
-        .attr("type", "button")
-        .child(icon("copy"))
-        .child(t(T::Copy))
-        .click(move || act::copy(text.clone()));
-    words.child(
-        el("figure")
-            .class("code")
-            .child(
-                el("figcaption")
-                    .child(el("span").child(fix.system.unwrap_or_default()))
-                    .child(copy),
-            )
-            .child(
-                el("pre")
-                    .attr("tabindex", "0")
-                    .child(el("code").child(fix.commands)),
-            ),
-    )
-}
-
-fn field(name: T, control: El, help: Option<String>) -> El {
-    el("label")
-        .child(t(name))
-        .child(control)
-        .child(help.map(|h| el("span").child(h)))
-}
-
-/// What new sessions begin with, and who writes layers.
-fn model(state: AppState) -> El {
-    let window_control = windows(
-        "default-window",
-        move || state.settings.with(|s| s.model.clone()),
-        move || state.settings.with(|s| s.window),
-        |size| size,
-        |chosen| {
-            if let Some(tokens) = chosen {
-                act::change(move |s| s.window = tokens);
-            }
-        },
-    );
-    let (automatic, titles) = state.settings.with_untracked(|s| (s.automatic, s.titles));
-    let temperature = el("input")
-        .attr("type", "text")
-        .attr("inputmode", "decimal")
-        .attr("id", "temperature")
-        .attr("placeholder", t(T::TemperatureOwn))
-        .attr(
-            "value",
-            state
-                .settings
-                .with_untracked(|s| s.temperature.map(|x| x.to_string()))
-                .unwrap_or_default(),
-        )
-        .on("change", |event| {
-            let text = input_value(&event).unwrap_or_default();
-            match temperature_of(&text) {
-                Ok(value) => act::change(move |s| s.temperature = value),
-                Err(_) => act::note(t(T::TemperatureWrong).to_owned(), true),
-            }
-        });
-    el("section")
-        .class("span")
-        .attr("aria-labelledby", "h-model")
-        .child(el("h2").attr("id", "h-model").child(t(T::TabModel)))
-        .child(
-            el("div")
-                .class("fields")
-                .live_on(
-                    move || state.models.get(),
-                    move |models| field(T::Model, model_list(state, models, false), None).view(),
-                )
-                .child(field(
-                    T::Window,
-                    window_control,
-                    Some(t(T::WindowHelp).to_owned()),
-                ))
-                .live_on(
-                    move || state.models.get(),
-                    move |models| {
-                        field(T::SummaryModel, model_list(state, models, true), None).view()
-                    },
-                )
-                .child(field(
-                    T::Temperature,
-                    temperature,
-                    Some(t(T::TemperatureHelp).to_owned()),
-                )),
-        )
-        .child(parameters::parameters(state))
         .child(policies(state))
         .child(for_model(state))
-        .child(profiles::profiles(state))
-        .child(policy::editor(state))
         .child(switch("automatic", T::AutoCompact, automatic, |s, on| {
             s.automatic = on;
         }))
-        .child(switch("titles", T::AutoTitle, titles, |s, on| {
-            s.titles = on;
-        }))
+        .child(profiles::profiles(state))
+        .child(policy::editor(state))
 }
 
 /// A box that switches something on or off.
-fn switch(id: &'static str, name: T, on: bool, then: fn(&mut Settings, bool)) -> El {
-    el("label")
-        .class("tick-box")
-        .child(
-            el("input")
-                .attr("type", "checkbox")
-                .attr("id", id)
-                .flag("checked", on)
-                .on("change", move |event| {
-                    let on = ticked(&event).unwrap_or(true);
-                    act::change(move |s| then(s, on));
-                }),
-        )
-        .child(t(name))
+pub fn switch(id: &'static str, name: T, on: bool, then: fn(&mut Settings, bool)) -> El {
+    tick(id, name, on).on("change", move |_| {
+        let on = page::checked(&format!("#{id}"));
+        act::change(move |s| then(s, on));
+    })
 }
 
 /// How compaction is done, for this session and for new ones.
@@ -441,8 +142,8 @@ fn for_model(state: AppState) -> AnyView {
                         .attr("type", "checkbox")
                         .attr("id", "policy-for-model")
                         .prop_flag_live("checked", on)
-                        .on("change", |event| {
-                            act::policy_for_model(ticked(&event).unwrap_or(false));
+                        .on("change", |_| {
+                            act::policy_for_model(page::checked("#policy-for-model"));
                         }),
                 )
                 .child(fill(T::PolicyForModel, &[model]))
@@ -463,69 +164,6 @@ pub const POLICIES: [(&str, T, T); 5] = [
     ("offload-compact", T::PolicyOffload, T::PolicyOffloadHelp),
     ("auto-summarize", T::PolicyAuto, T::PolicyAutoHelp),
 ];
-
-fn model_list(state: AppState, models: &[ModelEntry], for_layers: bool) -> El {
-    let chosen = state.settings.with_untracked(|s| {
-        if for_layers {
-            s.summary_model.clone()
-        } else {
-            s.model.clone()
-        }
-    });
-    let list = el("select")
-        .attr(
-            "id",
-            if for_layers {
-                "summary-model"
-            } else {
-                "default-model"
-            },
-        )
-        .on("change", move |event| {
-            let Some(name) = selected(&event) else { return };
-            act::change(move |s| {
-                if for_layers {
-                    s.summary_model = name;
-                } else {
-                    s.model = name;
-                }
-            });
-        });
-    let first = if for_layers {
-        T::SummaryModelSame
-    } else {
-        T::NoModel
-    };
-    let list = list.child(
-        el("option")
-            .attr("value", "")
-            .flag("selected", chosen.is_empty())
-            .child(t(first)),
-    );
-    let list = if for_layers {
-        list.child(
-            el("option")
-                .attr("value", "-")
-                .flag("selected", chosen == "-")
-                .child(t(T::SummaryModelNone)),
-        )
-    } else {
-        list
-    };
-    let lost = !chosen.is_empty() && chosen != "-" && !models.iter().any(|m| m.name == chosen);
-    list.child(lost.then(|| {
-        el("option")
-            .attr("value", chosen.clone())
-            .flag("selected", true)
-            .child(chosen.clone())
-    }))
-    .children(models.iter().map(|m| {
-        el("option")
-            .attr("value", m.name.clone())
-            .flag("selected", m.name == chosen)
-            .child(describe(m))
-    }))
-}
 
 /// A choice of a few, as radio buttons.
 fn choice(
@@ -622,6 +260,41 @@ fn appearance(state: AppState) -> El {
             ],
             |value| act::change(move |s| value.clone_into(&mut s.language)),
         ))
+}
+
+/// What is kept here, and files of it.
+fn data(state: AppState) -> El {
+    let button = |id: &'static str, name: T| {
+        el("button")
+            .class("btn")
+            .attr("type", "button")
+            .attr("id", id)
+            .child(t(name))
+    };
+    el("div")
+        .class("data")
+        .child(
+            el("section")
+                .attr("aria-labelledby", "h-files")
+                .child(el("h2").attr("id", "h-files").child(t(T::DataFiles)))
+                .child(el("p").class("sub").child(t(T::DataSessionsHelp)))
+                .child(
+                    el("p")
+                        .class("acts")
+                        .child(button("save-all", T::ExportAll).click(act::export_all))
+                        .child(
+                            button("read-file", T::Import)
+                                .click(move || state.dialog.set(Some(Dialog::Import))),
+                        ),
+                )
+                .child(el("p").class("sub").child(t(T::DataSettingsHelp)))
+                .child(
+                    el("p").class("acts").child(
+                        button("save-settings", T::ExportSettings).click(act::export_settings),
+                    ),
+                ),
+        )
+        .child(storage(state))
 }
 
 /// A key: itself, with Ctrl or the command key, or with Shift as well.

@@ -17,12 +17,19 @@ pub struct ModelEntry {
     pub bytes: Option<f64>,
     /// What it can do, as the server says: `tools`, `thinking`, `vision`.
     pub capabilities: Vec<String>,
+    /// Its server is of a kind that does not say that.
+    pub untold: bool,
 }
 
 impl ModelEntry {
     /// Whether the server says that it can do that: `tools`, `thinking`, `vision`.
     pub fn can(&self, what: &str) -> bool {
         self.capabilities.iter().any(|c| c == what)
+    }
+
+    /// Whether it can think as far as is known: some servers do not tell what their models can do.
+    pub fn may_think(&self) -> bool {
+        self.untold || self.can("thinking")
     }
 }
 
@@ -55,8 +62,8 @@ pub struct Check {
     pub took: Option<f64>,
     /// What mends it, the most likely first.
     pub fixes: Vec<Fix>,
-    /// The fix names an origin, and a star in its place would open the server to every page.
-    pub exact: bool,
+    /// What was found, as the doctor calls it.
+    pub code: &'static str,
 }
 
 /// How a check went.

@@ -265,6 +265,20 @@ impl Form {
     }
 }
 
+/// The share of its denominator at which a policy acts, in percent; nothing if it does not act by fill.
+pub fn share_of(text: &str) -> Option<u32> {
+    let form = Form::of(&Policy::from_text(text).ok()?);
+    (!form.of.is_empty()).then(|| form.at.parse().ok())?
+}
+
+/// The policy's text with another such share.
+pub fn acting_at(text: &str, percent: u32) -> Option<String> {
+    let policy = Policy::from_text(text).ok()?;
+    let mut form = Form::of(&policy);
+    form.at = percent.to_string();
+    text_of(&form.apply(&policy).ok()?, &base_of(text)).ok()
+}
+
 /// The policy as it is kept: the name of the preset if it is that one, else what differs from it.
 pub fn text_of(policy: &Policy, base: &str) -> Result<String, CoreError> {
     let (mine, preset) = (fields(policy), fields(&Policy::preset(base)?));
@@ -342,6 +356,24 @@ mod tests {
             assert_eq!(back, policy, "{name}");
             assert_eq!(text_of(&back, name).as_deref(), Ok(*name));
         }
+    }
+
+    /// E4, B4: another share changes nothing else; a policy that does not act by fill has none.
+    #[test]
+    fn another_share() {
+        assert_eq!(share_of("balanced"), Some(80));
+        let text = acting_at("balanced", 60).unwrap();
+        assert_eq!(
+            (share_of(&text), base_of(&text).as_str()),
+            (Some(60), "balanced")
+        );
+        assert_eq!(acting_at(&text, 80).as_deref(), Some("balanced"));
+        assert_eq!(acting_at("balanced", 101), None);
+        assert_eq!(
+            share_of(r#"{"base":"balanced","triggers":[{"kind":"messages","count":40}]}"#),
+            None
+        );
+        assert_eq!(share_of("shorten"), None);
     }
 
     /// E4: what was changed is kept as what differs from the preset, and reads back as the same policy.

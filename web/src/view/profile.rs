@@ -4,6 +4,7 @@ use palimpsest_core::policy::Policy;
 use palimpsest_engine::{ModelPolicy, Profile};
 use serde_json::{Value, json};
 
+use crate::settings::percent_of;
 use crate::text::{T, fill, t};
 
 /// A setting of a profile.
@@ -13,32 +14,112 @@ pub struct Entry {
     pub id: &'static str,
     /// Its name.
     pub name: T,
-    /// It is a number, and nothing is as the policy has it; else it is on or off.
-    pub number: bool,
-    /// Where it stands in the settings.
+    /// What may stand in it.
+    pub kind: Kind,
+    /// Where it stands in the settings; the group is empty for the top.
     keys: [&'static str; 2],
 }
 
-const fn entry(id: &'static str, name: T, number: bool, keys: [&'static str; 2]) -> Entry {
+/// What may stand in a field.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// A whole number above 0; nothing is as the policy has it.
+    Number,
+    /// A share in percent; nothing is as the policy, or else the default, has it.
+    Percent,
+    /// A word.
+    Word,
+    /// One of a few: the values and what they are called. The empty one is as the policy has it.
+    Choice(&'static [(&'static str, T)]),
+    /// On or off.
+    Flag,
+}
+
+const fn entry(id: &'static str, name: T, kind: Kind, keys: [&'static str; 2]) -> Entry {
     Entry {
         id,
         name,
-        number,
+        kind,
         keys,
     }
 }
 
-/// The settings beside the policies: numbers first.
+/// The settings beside the policies. Tools' names come last.
 #[rustfmt::skip]
-pub static ENTRIES: [Entry; 7] = [
-    entry("profile-keep", T::ProfileKeep, true, ["compression", "preserve_count"]),
-    entry("profile-layer", T::ProfileLayer, true, ["compression", "summary_max_tokens"]),
-    entry("profile-tries", T::ProfileTries, true, ["compression", "attempts"]),
-    entry("profile-runs", T::ProfileRuns, false, ["compression", "enabled"]),
-    entry("profile-snapshots", T::ProfileSnapshots, false, ["snapshots", "auto_create"]),
-    entry("profile-rollover", T::ProfileRollover, false, ["rollover", "enabled"]),
-    entry("profile-tools", T::ProfileTools, false, ["tools", "enabled"]),
+pub static ENTRIES: [Entry; 18] = [
+    entry("profile-at", T::ProfileAt, Kind::Percent, ["compression", "trigger_at"]),
+    entry("profile-reserve", T::Reserve, Kind::Number, ["", "reserve"]),
+    entry("profile-keep", T::ProfileKeep, Kind::Number, ["compression", "preserve_count"]),
+    entry("profile-layer", T::ProfileLayer, Kind::Number, ["compression", "summary_max_tokens"]),
+    entry("profile-tries", T::ProfileTries, Kind::Number, ["compression", "attempts"]),
+    entry("profile-freed", T::ProfileFreed, Kind::Number, ["compression", "trigger_threshold"]),
+    entry("profile-mark", T::ProfileMark, Kind::Percent, ["snapshots", "auto_threshold"]),
+    entry("profile-strategy", T::ProfileStrategy, Kind::Choice(&[("summarise", T::StrategySummary), ("truncate", T::StrategyCut)]), ["compression", "strategy"]),
+    entry("profile-recall", T::ProfileRecall, Kind::Choice(&[("", T::ProfileAsPolicy), ("true", T::EditorOn), ("false", T::EditorOff)]), ["", "recall"]),
+    entry("profile-runs", T::ProfileRuns, Kind::Flag, ["compression", "enabled"]),
+    entry("profile-snapshots", T::ProfileSnapshots, Kind::Flag, ["snapshots", "auto_create"]),
+    entry("profile-rollover", T::ProfileRollover, Kind::Flag, ["rollover", "enabled"]),
+    entry("profile-tools", T::ProfileTools, Kind::Flag, ["tools", "enabled"]),
+    entry("tool-recall", T::ProfileToolNames, Kind::Word, ["tools", "recall"]),
+    entry("tool-search", T::ProfileToolNames, Kind::Word, ["tools", "search_history"]),
+    entry("tool-compress", T::ProfileToolNames, Kind::Word, ["tools", "compress_to_checkpoint"]),
+    entry("tool-activate", T::ProfileToolNames, Kind::Word, ["tools", "activate_skills"]),
+    entry("tool-deactivate", T::ProfileToolNames, Kind::Word, ["tools", "deactivate_skills"]),
 ];
+
+impl Entry {
+    /// The name that its setting has.
+    pub const fn usual_name(&self) -> &'static str {
+        self.keys[1]
+    }
+
+    /// Where its value stands.
+    fn at<'a>(&self, whole: &'a mut Value) -> &'a mut Value {
+        match self.keys {
+            ["", key] => &mut whole[key],
+            [group, key] => &mut whole[group][key],
+        }
+    }
+
+    /// What stands in the field for a value.
+    fn shown(&self, value: &Value) -> String {
+        match (self.kind, value) {
+            (Kind::Percent, Value::Number(n)) => {
+                let share = n.as_f64().unwrap_or_default();
+                (share * 100.0).round().to_string()
+            }
+            (_, Value::Number(n)) => n.to_string(),
+            (_, Value::String(word)) => word.clone(),
+            (_, Value::Bool(true)) => "true".to_owned(),
+            (Kind::Choice(_), Value::Bool(false)) => "false".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// The value of what was typed; else what is wrong. What was there stays where a share has not changed.
+    fn read(&self, text: &str, before: &Value) -> Result<Value, T> {
+        let text = text.trim();
+        if text == self.shown(before) {
+            return Ok(before.clone());
+        }
+        match (self.kind, text) {
+            (Kind::Flag, text) => Ok(json!(!text.is_empty())),
+            // the only share that has no policy behind it
+            (Kind::Percent, "") if self.keys[0] == "snapshots" => Ok(json!(0.8)),
+            (Kind::Number | Kind::Percent | Kind::Choice(_), "") => Ok(Value::Null),
+            (Kind::Number, text) => match text.parse::<u32>() {
+                Ok(n) if n > 0 => Ok(json!(n)),
+                _ => Err(T::EditorCountWrong),
+            },
+            (Kind::Percent, text) => match percent_of(text) {
+                Some(percent) => Ok(json!(f64::from(percent) / 100.0)),
+                None => Err(T::ProfilePercentWrong),
+            },
+            (Kind::Choice(_), "true" | "false") => Ok(json!(text == "true")),
+            (Kind::Choice(_) | Kind::Word, text) => Ok(json!(text)),
+        }
+    }
+}
 
 /// The identifier of the field with policies by model.
 pub const RULES: &str = "profile-rules";
@@ -68,11 +149,7 @@ impl Sheet {
     pub fn of(profile: &Profile) -> Self {
         let line = |rule: &ModelPolicy| format!("{} → {}", rule.model, rule.policy);
         let whole = palimpsest_core::json::value_of(&profile.settings).unwrap_or_default();
-        let value = |entry: &Entry| match &whole[entry.keys[0]][entry.keys[1]] {
-            Value::Number(n) => n.to_string(),
-            Value::Bool(true) => "true".to_owned(),
-            _ => String::new(),
-        };
+        let value = |entry: &Entry| entry.shown(entry.at(&mut whole.clone()));
         Self {
             policy: profile.policy.clone(),
             rules: profile
@@ -91,19 +168,11 @@ impl Sheet {
         let mut whole =
             palimpsest_core::json::value_of(&profile.settings).map_err(|e| plain(e.to_string()))?;
         for (entry, text) in ENTRIES.iter().zip(&self.rest) {
-            let text = text.trim();
-            let value = match (entry.number, text) {
-                (false, _) => json!(!text.is_empty()),
-                (true, "") => Value::Null,
-                (true, text) => match text.parse::<u32>() {
-                    Ok(n) if n > 0 => json!(n),
-                    _ => {
-                        let (id, why) = (entry.id, t(T::EditorCountWrong).to_owned());
-                        return Err(Wrong { id, why });
-                    }
-                },
-            };
-            whole[entry.keys[0]][entry.keys[1]] = value;
+            let place = entry.at(&mut whole);
+            *place = entry.read(text, place).map_err(|why| Wrong {
+                id: entry.id,
+                why: t(why).to_owned(),
+            })?;
         }
         let models = rules(&self.rules).map_err(|why| Wrong { id: RULES, why })?;
         let made = Profile {
@@ -137,6 +206,7 @@ fn rules(text: &str) -> Result<Vec<ModelPolicy>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use palimpsest_engine::config::Strategy;
 
     fn at(id: &str) -> usize {
         ENTRIES.iter().position(|entry| entry.id == id).unwrap()
@@ -156,7 +226,27 @@ mod tests {
         );
         assert_eq!(
             sheet.rest,
-            ["", "", "2", "true", "true", "true", "true"].map(str::to_owned)
+            [
+                "70",
+                "",
+                "",
+                "",
+                "2",
+                "",
+                "80",
+                "summarise",
+                "",
+                "true",
+                "true",
+                "true",
+                "true",
+                "look",
+                "search_history",
+                "compress_to_checkpoint",
+                "activate_skills",
+                "deactivate_skills"
+            ]
+            .map(str::to_owned)
         );
         assert_eq!(sheet.apply(&profile), Ok(profile.clone()));
         sheet.rest[at("profile-keep")] = " 4 ".into();
@@ -177,6 +267,26 @@ mod tests {
             (compression.trigger_at, made.settings.tools.recall.as_str()),
             (Some(0.7), "look")
         );
+        sheet.rest[at("profile-at")] = "65 %".into();
+        sheet.rest[at("profile-reserve")] = "700".into();
+        sheet.rest[at("profile-strategy")] = "truncate".into();
+        sheet.rest[at("profile-recall")] = "false".into();
+        sheet.rest[at("profile-mark")].clear();
+        sheet.rest[at("tool-search")] = "find".into();
+        let other = sheet.apply(&profile).unwrap().settings;
+        assert_eq!(
+            (
+                other.reserve,
+                other.recall,
+                other.tools.search_history.as_str()
+            ),
+            (Some(700), Some(false), "find")
+        );
+        assert_eq!(
+            (other.compression.trigger_at, other.compression.strategy),
+            (Some(0.65), Strategy::Truncate)
+        );
+        assert!((other.snapshots.auto_threshold - 0.8).abs() < 1e-6);
         assert_eq!(made.policy_for("qwen3:4b"), "auto-summarize");
         assert_eq!(made.policy_for("llama3:70b"), profile.policy);
     }
@@ -191,14 +301,19 @@ mod tests {
             assert_eq!((wrong.id, wrong.why.as_str()), (id, why));
         };
         check(
-            |s| s.rest[0] = "0".into(),
+            |s| s.rest[2] = "0".into(),
             "profile-keep",
             "A whole number above 0.",
         );
         check(
-            |s| s.rest[2] = "often".into(),
+            |s| s.rest[4] = "often".into(),
             "profile-tries",
             "A whole number above 0.",
+        );
+        check(
+            |s| s.rest[0] = "120".into(),
+            "profile-at",
+            "A whole number from 1 to 100.",
         );
         let unknown = "Line 2: “shorten” is not known here.";
         check(

@@ -89,6 +89,7 @@ mod tests {
             trained,
             loaded: None,
             bytes: None,
+            untold: false,
             capabilities: Vec::new(),
         }
     }

@@ -23,6 +23,7 @@ impl Session {
         let window = state.context.window();
         window.check_egress(&state.context)?;
         let own = state.head.config.tools.definitions();
+        let sampling = state.head.config.sampling;
         let request = ChatRequest {
             model: state.head.model.clone(),
             messages: window.to_request(),
@@ -31,7 +32,9 @@ impl Session {
                 .chain(options.tools.iter().cloned())
                 .collect(),
             options: RequestOptions {
-                temperature: options.temperature,
+                temperature: options.temperature.or(sampling.temperature),
+                top_p: sampling.top_p,
+                seed: sampling.seed,
                 think: options.think,
                 ..RequestOptions::new(state.head.window, state.context.setup().shares.reserve)
             },

@@ -694,7 +694,8 @@ fn what_cannot_be_released_is_warned_of() {
 }
 
 /// E3, B5: what is kept for the answer is a setting of the session: its windows leave it free, its replies may take it and no
-/// more, half of a small window is the most, and a session that is not made yet tells what it would begin with.
+/// more, half of a small window is the most, and a session that is not made yet tells what it would begin with. So is how
+/// its replies choose their words.
 #[test]
 fn what_is_kept_for_the_answer() {
     block_on(async {
@@ -736,6 +737,30 @@ fn what_is_kept_for_the_answer() {
             })))
             .unwrap();
         assert_eq!(request.options.num_predict, 2_048);
+        assert_eq!(request.options.seed, None);
+        let sampling = r#"{"sampling":{"temperature":0.5,"top_p":0.9,"seed":7}}"#;
+        let config = palimpsest_engine::Config::from_json(sampling).unwrap();
+        made.configure(palimpsest_engine::Config {
+            policy: Some("balanced".into()),
+            ..config
+        })
+        .await
+        .unwrap();
+        let model = ScriptedModel::new([], |_| Answer::text("Yes."));
+        let mut how = crate::scene::options(&model);
+        how.temperature = None;
+        let own = made.request(&how).unwrap().options;
+        assert_eq!(
+            (own.temperature, own.top_p, own.seed),
+            (Some(0.5), Some(0.9), Some(7))
+        );
+        how.temperature = Some(1.0);
+        let called = made.request(&how).unwrap().options;
+        assert_eq!(
+            called.temperature,
+            Some(1.0),
+            "a call goes before the session"
+        );
         let unknown = NewSession {
             profile: Some("none".into()),
             ..new

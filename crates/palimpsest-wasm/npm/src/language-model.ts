@@ -26,6 +26,10 @@ export interface ChatRequest {
   maxTokens: number;
   /** Randomness, where one was chosen. */
   temperature?: number;
+  /** The share of probability that words are chosen from, where one was chosen. */
+  topP?: number;
+  /** A number that makes choices repeatable, where one was chosen. */
+  seed?: number;
   /** Whether it shall think first. A summary never does. */
   think?: boolean;
   /** A reply of the conversation, or a summary for a layer. */

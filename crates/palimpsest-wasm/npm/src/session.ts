@@ -15,6 +15,15 @@ export interface SessionSettings {
    * the window, and twice that for a model that thinks.
    */
   reserve?: number;
+  /** How this session's replies choose their words, where a call does not say. */
+  sampling?: {
+    /** Randomness, 0 to 2. */
+    temperature?: number;
+    /** The share of probability that words are chosen from, above 0 and at most 1. */
+    topP?: number;
+    /** A number that makes choices repeatable. */
+    seed?: number;
+  };
   /** When and how the window is made smaller. */
   compression?: {
     /** Whether it happens on its own. Without, a message that does not fit is refused. */
