@@ -235,7 +235,7 @@ fn list(state: AppState, models: &[ModelEntry], for_layers: bool) -> El {
     let (id, first) = if for_layers {
         ("summary-model", T::SummaryModelSame)
     } else {
-        ("default-model", T::NoModel)
+        ("default-model", T::ModelFirst)
     };
     let lost = !chosen.is_empty() && chosen != "-" && !models.iter().any(|m| m.name == chosen);
     el("select")

@@ -60,7 +60,15 @@ pub fn connection(state: AppState) -> El {
 fn name_of(address: &str) -> String {
     match host_of(address) {
         "" => t(T::AnotherServer).to_owned(),
-        "localhost" | "127.0.0.1" | "[::1]" => t(T::ThisComputer).to_owned(),
+        "localhost" | "127.0.0.1" | "[::1]" => {
+            let usual = KINDS.iter().any(|(kind, _)| {
+                kind.usual_address().rsplit(':').next() == address.rsplit(':').next()
+            });
+            match address.rsplit(':').next() {
+                Some(port) if !usual => fill(T::ThisComputerPort, &[port]),
+                _ => t(T::ThisComputer).to_owned(),
+            }
+        }
         host => host.to_owned(),
     }
 }
