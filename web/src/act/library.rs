@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use js_sys::JsString;
 
+use palimpsest_core::json::value_of;
 use palimpsest_engine::{NewSession, Session};
 
 use super::{Back, adopt, failed, go, list, note, with_engine};
@@ -214,7 +215,7 @@ pub fn export_all() {
         let vault = serde_json::json!({
             "palimpsest": export::VERSION,
             "sessions": all,
-            "profiles": profiles,
+            "profiles": value_of(&profiles).unwrap_or_default(),
         });
         let now = back.world.clock.now();
         let name = format!("palimpsest-{}.json", page::date(now));
@@ -237,8 +238,8 @@ pub fn export_settings() {
     };
     let file = serde_json::json!({
         "palimpsest": export::VERSION,
-        "settings": state.settings.with_untracked(Settings::shared),
-        "profiles": state.profiles.get_untracked(),
+        "settings": state.settings.with_untracked(|s| value_of(&s.shared())).unwrap_or_default(),
+        "profiles": state.profiles.with_untracked(value_of).unwrap_or_default(),
     });
     let text = format!("{file:#}");
     if page::save("palimpsest-settings.json", "application/json", &text).is_none() {
