@@ -14,7 +14,6 @@ use super::{Back, adopt, failed, go, list, note, with_engine};
 use crate::bind;
 use crate::export::{self, Format};
 use crate::page;
-use crate::settings::Settings;
 use crate::state::{AppState, Screen};
 use crate::text::{T, count, fill, number, t};
 use crate::view::hit::{Found, Hits, Place, Scope, find};
