@@ -2,11 +2,12 @@
 //! checks what it needs, says what went wrong, and leaves what was said untouched.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_browser::{Listening, Presence};
+use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{Abort, StoreError, World};
 use palimpsest_engine::{Engine, Session};
@@ -97,7 +98,7 @@ struct Back {
     listener: Cell<u32>,
     /// Cards that are not part of the session's story: working, skipped, failed; by number, with
     /// the place they stand at.
-    passing: RefCell<BTreeMap<u32, (u32, Card)>>,
+    passing: RefCell<SortedMap<u32, (u32, Card)>>,
     /// Another tab writes the session that is shown here.
     follower: Cell<bool>,
     /// A compaction that a person asked for runs: what is sent waits for it.
@@ -105,7 +106,7 @@ struct Back {
     /// A reading along that is under way, so that many changes cause one.
     following: Cell<bool>,
     /// What the replies of this visit cost, by their numbers.
-    costs: RefCell<BTreeMap<u32, Stats>>,
+    costs: RefCell<SortedMap<u32, Stats>>,
     /// What has come in of a reply and is not shown yet.
     incoming: RefCell<Incoming>,
     toasts: Cell<u32>,

@@ -2,7 +2,6 @@
 //!
 //! People count messages from 1, the engine from 0: [`place`] is the one conversion.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use palimpsest_core::budget::{Budget as Report, Segment as Stretch, SegmentKind};
@@ -16,6 +15,7 @@ use palimpsest_core::record::{Pin, PinKind};
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::run::{Preview, Refusal, RunReport, Stage as RunStage};
 use palimpsest_core::shares::{ShareOptions, Shares};
+use palimpsest_core::sorted::{SortedMap, SortedSet};
 use palimpsest_core::window::{Source as From, Window};
 use palimpsest_engine::error::refusal_sentence;
 use palimpsest_engine::rows::RevisionRow;
@@ -235,7 +235,7 @@ pub fn thread(
     items: &[HistoryItem],
     model: &str,
     cards: &[Placed],
-    costs: &BTreeMap<u32, Stats>,
+    costs: &SortedMap<u32, Stats>,
 ) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut open: Option<Message> = None;
@@ -364,11 +364,11 @@ fn answer(blocks: &mut Vec<Block>, parts: &[Part]) {
 pub fn cards(
     rows: &[RevisionRow],
     head: u32,
-    layers: &BTreeMap<u32, Layer>,
+    layers: &SortedMap<u32, Layer>,
     limit: u32,
 ) -> Vec<(u32, Card)> {
-    let by_number: BTreeMap<u32, &RevisionRow> = rows.iter().map(|r| (r.n, r)).collect();
-    let mut in_force = BTreeSet::new();
+    let by_number: SortedMap<u32, &RevisionRow> = rows.iter().map(|r| (r.n, r)).collect();
+    let mut in_force = SortedSet::new();
     let mut newest = None;
     let mut at = Some(head);
     while let Some(row) = at.and_then(|n| by_number.get(&n)) {
@@ -419,7 +419,7 @@ pub fn cards(
 /// What a compaction did.
 pub fn done(
     report: &RunReport,
-    layers: &BTreeMap<u32, Layer>,
+    layers: &SortedMap<u32, Layer>,
     known: &[LayerView],
     limit: u32,
     undoable: bool,
@@ -689,7 +689,7 @@ mod tests {
             item(3, Role::Tool, vec![result("a", "two")]),
             item(4, Role::Assistant, vec![Part::text("done")]),
         ];
-        let entries = thread(&items, "m:7b", &[(4, 1), (5, 2)], &BTreeMap::new());
+        let entries = thread(&items, "m:7b", &[(4, 1), (5, 2)], &SortedMap::new());
         let shape: Vec<String> = entries
             .iter()
             .map(|e| match e {
@@ -725,7 +725,7 @@ mod tests {
             recalled: None,
             watermark: None,
             pending: None,
-            anchors: BTreeSet::new(),
+            anchors: SortedSet::new(),
             compactions: 0,
             next_layer: 0,
             next_note: 0,
@@ -801,7 +801,7 @@ mod tests {
         );
         let undo = row(3, 0, Cause::Undo { to: 1 }, None);
         let states = |rows: &[RevisionRow], head| -> Vec<String> {
-            cards(rows, head, &BTreeMap::new(), 1000)
+            cards(rows, head, &SortedMap::new(), 1000)
                 .into_iter()
                 .map(|(after, card)| match card.state {
                     State::Done(d) => format!(

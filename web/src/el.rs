@@ -7,7 +7,7 @@
 //!
 //! A *live* part (`…_live`) is a closure over signals that runs again when one of them changes.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
@@ -24,6 +24,7 @@ use leptos::tachys::view::{Mountable, Render};
 use send_wrapper::SendWrapper;
 
 use crate::signal::{Shown, effect};
+use palimpsest_core::sorted::SortedSet;
 
 /// An element that is being put together.
 pub struct El {
@@ -264,7 +265,7 @@ pub fn each_in_place<T: 'static>(
     let mut shown: VecDeque<Row> = VecDeque::new();
     effect(move || {
         let items: Vec<(u64, T)> = items().into_iter().map(|item| (key(&item), item)).collect();
-        let keys: BTreeSet<u64> = items.iter().map(|(key, _)| *key).collect();
+        let keys: SortedSet<u64> = items.iter().map(|(key, _)| *key).collect();
         let (mut old, gone): (VecDeque<Row>, VecDeque<Row>) = std::mem::take(&mut shown)
             .into_iter()
             .partition(|row| keys.contains(&row.key));

@@ -95,7 +95,11 @@ impl<T: PartialEq> Signal<T> {
 /// Runs `act` soon, and again whenever a signal that it read has changed; until the view it belongs to
 /// is gone.
 pub fn effect(act: impl FnMut() + 'static) {
-    let mut act: Box<dyn FnMut()> = Box::new(act);
+    again(Box::new(act));
+}
+
+/// Apart from [`effect`]: a closure in a generic function is a type for each of its types, and Leptos' code with it.
+fn again(mut act: Box<dyn FnMut()>) {
     Effect::new(move |_: Option<()>| act());
 }
 

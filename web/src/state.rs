@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
 use palimpsest_core::replay::ReplayReport;
+use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::Profile;
 use palimpsest_engine::session::LogEntry;
 
@@ -46,7 +47,7 @@ pub struct AppState {
     /// Its thread, oldest first.
     pub thread: Signal<Vec<Entry>>,
     /// What its cards say, by number.
-    pub cards: Signal<BTreeMap<u32, Card>>,
+    pub cards: Signal<SortedMap<u32, Card>>,
     /// Its layers, newest first.
     pub layers: Signal<Vec<LayerView>>,
     /// The layer that is being read.

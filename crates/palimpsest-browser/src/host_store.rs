@@ -2,10 +2,10 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use js_sys::Promise;
+use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::ports::{
     Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError,
 };
@@ -32,7 +32,7 @@ extern "C" {
 pub struct HostStore {
     host: StorageHost,
     /// Who writes which session, among those who use this very store.
-    holders: Rc<RefCell<BTreeMap<String, Weak<Guard>>>>,
+    holders: Rc<RefCell<SortedMap<String, Weak<Guard>>>>,
 }
 
 #[derive(Serialize)]

@@ -12,9 +12,9 @@ mod tests;
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
+use palimpsest_core::sorted::{SortedMap, SortedSet};
 use palimpsest_engine::ports::{
     Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError, Table,
     fence,
@@ -93,7 +93,7 @@ struct Inner {
     migrations: &'static [Migration],
     connection: RefCell<Rc<Connection>>,
     /// Whoever holds a session in this very tab.
-    holders: RefCell<BTreeMap<String, Weak<Guard>>>,
+    holders: RefCell<SortedMap<String, Weak<Guard>>>,
     reading: Cell<Reading>,
 }
 
@@ -177,7 +177,7 @@ impl IndexedDbStore {
     async fn write(
         &self,
         session: &str,
-        tables: &BTreeSet<Table>,
+        tables: &SortedSet<Table>,
         durability: Durability,
         decide: impl Fn() -> transaction::Decide,
     ) -> Result<(), StoreError> {
@@ -267,7 +267,7 @@ impl IndexedDbStore {
                 Ok(vec![op])
             })
         };
-        self.write(session, &BTreeSet::new(), Durability::Relaxed, decide)
+        self.write(session, &SortedSet::new(), Durability::Relaxed, decide)
             .await?;
         let guard = Rc::new(guard);
         let mut holders = self.0.holders.borrow_mut();
@@ -289,7 +289,7 @@ impl IndexedDbStore {
         durability: Durability,
     ) -> Result<Applied, StoreError> {
         let rows = ops.iter().filter(|op| op.is_write()).count() as u32;
-        let tables: BTreeSet<Table> = ops.iter().map(Op::table).collect();
+        let tables: SortedSet<Table> = ops.iter().map(Op::table).collect();
         let ops = Rc::new(ops);
         let decide = || -> transaction::Decide {
             // the guard stays with the caller: a transaction must not hold a lock

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -60,7 +61,7 @@ impl Analytics {
     /// Counts what a context shows of its tools' words. What a layer covers is not shown.
     pub fn of(context: &Context) -> Self {
         let counter = context.counter.as_ref();
-        let mut by_tool: BTreeMap<String, ToolFigures> = BTreeMap::new();
+        let mut by_tool: SortedMap<String, ToolFigures> = SortedMap::new();
         let mut names: BTreeMap<&str, &str> = BTreeMap::new();
         let mut total = ToolFigures::default();
         for entry in context.entries.iter() {

@@ -1,8 +1,8 @@
 //! The active context: the messages of one path, and the view that says how each is shown.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use crate::sorted::{SortedMap, SortedSet};
 use palimpsest_tokens::{Count, Source, TokenCounter};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ pub struct View {
     /// The notes those layers are made from, oldest first.
     pub notes: Vec<Rc<Note>>,
     /// Messages shown in a shorter form.
-    pub reduced: BTreeMap<Seq, Rc<Reduced>>,
+    pub reduced: SortedMap<Seq, Rc<Reduced>>,
     /// The user's words that stand verbatim in the slot, oldest first.
     pub quotes: Vec<Quote>,
     /// Quotes from covered messages for the last user message.
@@ -125,8 +125,8 @@ pub struct View {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
     /// Messages that stay whole before the watermark.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub anchors: BTreeSet<Seq>,
+    #[serde(default, skip_serializing_if = "SortedSet::is_empty")]
+    pub anchors: SortedSet<Seq>,
     /// Compactions committed in this session so far, undone ones included.
     pub compactions: u32,
     /// The next layer's number.
@@ -148,12 +148,12 @@ impl Default for View {
             cause: Cause::Start,
             layers: Vec::new(),
             notes: Vec::new(),
-            reduced: BTreeMap::new(),
+            reduced: SortedMap::new(),
             quotes: Vec::new(),
             recalled: None,
             watermark: None,
             pending: None,
-            anchors: BTreeSet::new(),
+            anchors: SortedSet::new(),
             compactions: 0,
             next_layer: 1,
             next_note: 1,
@@ -284,7 +284,7 @@ impl Sums {
 /// more in a window, for the stand-in or the label that keeps it valid.
 #[derive(Debug, Clone, Default)]
 struct OpenCalls {
-    open: BTreeMap<String, u32>,
+    open: SortedMap<String, u32>,
     unanswered: u32,
     orphans: u32,
     /// Parts whose form in a prompt only the template knows.

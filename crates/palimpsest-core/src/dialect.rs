@@ -12,8 +12,7 @@
 //! | `count.rs` | how large a list is as a prompt |
 //! | `validate.rs` | the public linter |
 
-use std::collections::BTreeSet;
-
+use crate::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -178,7 +177,7 @@ pub struct Parsed {
     /// Everything else, oldest first.
     pub messages: Vec<ParsedMessage>,
     /// Values that could not be read whole. Always empty after [`parse`]: only the linter reads on.
-    broken: BTreeSet<usize>,
+    broken: SortedSet<usize>,
 }
 
 impl Parsed {
@@ -320,7 +319,7 @@ pub fn to_values(messages: &[RequestMessage], dialect: Dialect) -> Vec<Value> {
         dialect,
         system: Vec::new(),
         messages: Vec::new(),
-        broken: BTreeSet::new(),
+        broken: SortedSet::new(),
     };
     fill(
         group::write(

@@ -16,6 +16,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use crate::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -73,7 +74,7 @@ pub struct Shed {
 }
 
 /// Shorter forms by index of the entry.
-pub type Edits = BTreeMap<usize, Reduced>;
+pub type Edits = SortedMap<usize, Reduced>;
 
 /// An edit is made if the new form has at most this share of the tokens of the old one, in percent (I5).
 const WORTH: u64 = 90;

@@ -4,9 +4,9 @@
 //! A pure function: messages in, figures out. Whoever supplies the summaries decides whether a model is
 //! asked; without one every summary is the deterministic one.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use crate::sorted::SortedMap;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -259,7 +259,7 @@ struct Player<'a> {
     context: Context,
     options: &'a ReplayOptions,
     summarize: &'a mut dyn FnMut(&SummaryJob) -> SuppliedSummary,
-    passes: BTreeMap<PassKind, Shed>,
+    passes: SortedMap<PassKind, Shed>,
     strikes: u32,
     played: PolicyReplay,
 }
@@ -275,7 +275,7 @@ impl<'a> Player<'a> {
             context,
             options,
             summarize,
-            passes: BTreeMap::new(),
+            passes: SortedMap::new(),
             strikes: 0,
             played: PolicyReplay {
                 policy,
@@ -465,7 +465,7 @@ fn retention(context: &Context, facts: &Audit) -> Vec<ClassRetention> {
     let missing = facts.check(&window).missing;
     let lost = Audit { facts: missing };
     let gone = lost.check(&places).missing;
-    let mut classes: BTreeMap<FactClass, ClassRetention> = BTreeMap::new();
+    let mut classes: SortedMap<FactClass, ClassRetention> = SortedMap::new();
     let mut count = |list: &[crate::retention::Fact], add: fn(&mut ClassRetention)| {
         for fact in list {
             add(classes.entry(fact.class).or_insert(ClassRetention {

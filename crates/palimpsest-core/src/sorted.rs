@@ -284,6 +284,16 @@ impl<'a, K, V> IntoIterator for &'a SortedMap<K, V> {
     }
 }
 
+impl<'a, K, V> IntoIterator for &'a mut SortedMap<K, V> {
+    type Item = (&'a K, &'a mut V);
+    type IntoIter =
+        std::iter::Map<std::slice::IterMut<'a, (K, V)>, fn(&'a mut (K, V)) -> (&'a K, &'a mut V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter_mut().map(|(key, value)| (&*key, value))
+    }
+}
+
 impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for SortedMap<K, V> {
     type Output = V;
 

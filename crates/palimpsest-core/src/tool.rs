@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::message::{Message, Part, Role};
+use crate::sorted::SortedMap;
 
 /// Where a tool call or result stands: message index and part index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,9 +21,9 @@ pub struct PartAt {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pairing {
     /// Result → the call it answers.
-    pub call_of: BTreeMap<PartAt, PartAt>,
+    pub call_of: SortedMap<PartAt, PartAt>,
     /// Call → its result.
-    pub result_of: BTreeMap<PartAt, PartAt>,
+    pub result_of: SortedMap<PartAt, PartAt>,
     /// Calls that never got a result.
     pub unanswered: Vec<PartAt>,
     /// Results without a call, or a second result of one call.

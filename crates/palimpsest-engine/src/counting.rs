@@ -2,10 +2,10 @@
 //! every reply (B8).
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use palimpsest_core::message::{Part, Role};
+use palimpsest_core::sorted::SortedMap;
 use palimpsest_core::window::Window;
 use palimpsest_tokens::{
     Calibration, Count, Estimator, Family, Reported, Source, TokenCounter, Verdict, Vocabulary,
@@ -20,7 +20,7 @@ use crate::rows::{seal, unseal};
 pub(crate) struct Counting {
     /// Counts for a model without a name, and for all if the host brought an exact one.
     fallback: Rc<dyn TokenCounter>,
-    calibrations: BTreeMap<String, Calibration>,
+    calibrations: SortedMap<String, Calibration>,
     /// The one vocabulary that is held, and its model.
     resident: Option<(String, Rc<Vocabulary>)>,
     /// Whose prompt was counted last: session and revision.

@@ -1,7 +1,6 @@
 //! The door: sessions are listed, made, opened and deleted here.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use palimpsest_core::budget::Budget;
@@ -10,6 +9,7 @@ use palimpsest_core::mode::Mode;
 use palimpsest_core::policy::Policy;
 use palimpsest_core::record::Records;
 use palimpsest_core::shares::ShareOptions;
+use palimpsest_core::sorted::SortedMap;
 use palimpsest_tokens::{Source, TokenCounter};
 
 use crate::blobs;
@@ -97,9 +97,9 @@ pub struct Engine {
     pub(crate) world: World,
     pub(crate) counting: Rc<RefCell<Counting>>,
     /// What providers say about the sizes of their models.
-    pub(crate) sizes: Rc<RefCell<BTreeMap<String, String>>>,
+    pub(crate) sizes: Rc<RefCell<SortedMap<String, String>>>,
     secret: [u8; 16],
-    open: Rc<RefCell<BTreeMap<String, Weak<Inner>>>>,
+    open: Rc<RefCell<SortedMap<String, Weak<Inner>>>>,
 }
 
 impl std::fmt::Debug for Engine {

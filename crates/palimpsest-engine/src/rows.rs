@@ -1,13 +1,12 @@
 //! What the rows of a session look like, and how they are read back (ARCHITECTURE.md, "Storage rows").
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use palimpsest_core::context::{Cause, Quote, Recalled, View};
 use palimpsest_core::json;
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Origin, Part, Role, Seq};
 use palimpsest_core::note::NoteId;
 use palimpsest_core::rendition::{Reduced, ReducedKind};
+use palimpsest_core::sorted::{SortedMap, SortedSet};
 use palimpsest_core::watermark::Pending;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -220,8 +219,8 @@ pub struct RevisionRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
     /// Messages that stay whole before the watermark.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub anchors: BTreeSet<Seq>,
+    #[serde(default, skip_serializing_if = "SortedSet::is_empty")]
+    pub anchors: SortedSet<Seq>,
     /// Compactions so far.
     pub compactions: u32,
     /// The next layer's number.
@@ -245,7 +244,7 @@ pub struct RevisionRow {
 pub fn revision_row(
     view: &View,
     parent: Option<u32>,
-    stored: &BTreeMap<Seq, u32>,
+    stored: &SortedMap<Seq, u32>,
     tip: Option<Seq>,
     at: f64,
 ) -> RevisionRow {

@@ -22,7 +22,6 @@ mod trust;
 mod view;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use futures_util::lock::Mutex;
@@ -32,6 +31,7 @@ use palimpsest_core::layer::{Layer, LayerId};
 use palimpsest_core::message::{Message, Seq};
 use palimpsest_core::record::Records;
 use palimpsest_core::run::Run;
+use palimpsest_core::sorted::SortedMap;
 use palimpsest_core::window::Window;
 
 use crate::engine::{Engine, head_json};
@@ -64,9 +64,9 @@ pub(crate) struct State {
     pub(crate) head: Head,
     pub(crate) context: Context,
     /// Every message of the session, on whatever path.
-    pub(crate) messages: BTreeMap<Seq, Stored>,
+    pub(crate) messages: SortedMap<Seq, Stored>,
     /// Which revision stored each shorter form.
-    pub(crate) stored_forms: BTreeMap<Seq, u32>,
+    pub(crate) stored_forms: SortedMap<Seq, u32>,
     pub(crate) snapshots: Vec<Snapshot>,
     /// The index over what is covered: it follows the layers; after opening it is made when it is first asked.
     pub(crate) covered_index: RefCell<recall::CoveredIndex>,
@@ -140,8 +140,8 @@ impl Session {
             State {
                 head,
                 context,
-                messages: BTreeMap::new(),
-                stored_forms: BTreeMap::new(),
+                messages: SortedMap::new(),
+                stored_forms: SortedMap::new(),
                 snapshots: Vec::new(),
                 covered_index: RefCell::default(),
                 compaction: None,

@@ -199,7 +199,8 @@ impl Transfer {
     /// Lets every message whose parent is not there follow the one before it; what covered or shortened a lost message is
     /// let go of.
     fn close_gaps(&mut self) {
-        let there: std::collections::BTreeSet<u32> = self.messages.iter().map(|m| m.seq).collect();
+        let there: palimpsest_core::sorted::SortedSet<u32> =
+            self.messages.iter().map(|m| m.seq).collect();
         for message in &mut self.messages {
             if message.parent.is_some_and(|p| !there.contains(&p)) {
                 message.parent = there.range(..message.seq).next_back().copied();

@@ -1,9 +1,9 @@
 //! From the open session to the signals of the page.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use palimpsest_core::layer::Layer;
+use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::Session;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::rows::RevisionRow;
@@ -30,9 +30,9 @@ pub(super) async fn show_all(back: &Rc<Back>) {
 }
 
 /// What a session's cards are made of: its revisions, and the layers they wrote.
-async fn story(session: &Session) -> (Vec<RevisionRow>, BTreeMap<u32, Layer>) {
+async fn story(session: &Session) -> (Vec<RevisionRow>, SortedMap<u32, Layer>) {
     let rows = session.revisions().await.unwrap_or_default();
-    let mut written: BTreeMap<u32, Layer> = BTreeMap::new();
+    let mut written: SortedMap<u32, Layer> = SortedMap::new();
     for id in rows.iter().filter_map(|r| r.report.as_ref()?.layer) {
         if let Ok(layer) = session.layer(id).await {
             written.insert(id, (*layer).clone());
@@ -83,12 +83,12 @@ pub(super) fn show_window(back: &Back) {
 fn show_thread(
     back: &Back,
     session: &Session,
-    (rows, written): &(Vec<RevisionRow>, BTreeMap<u32, Layer>),
+    (rows, written): &(Vec<RevisionRow>, SortedMap<u32, Layer>),
 ) {
     let state = back.state;
     let head = session.head();
     let limit = session.budget().limit;
-    let mut cards: BTreeMap<u32, Card> = BTreeMap::new();
+    let mut cards: SortedMap<u32, Card> = SortedMap::new();
     let mut places = Vec::new();
     for (after, card) in bind::cards(rows, head.revision, written, limit) {
         places.push((after, card.number));

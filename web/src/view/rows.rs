@@ -1,7 +1,7 @@
 //! Which rows of a long thread are in the page: those that are seen, and some on both sides of them. In place of the
 //! others stand two blanks, as high as their rows were when they were last in the page, or as rows are on average.
 
-use std::collections::BTreeMap;
+use palimpsest_core::sorted::SortedMap;
 use std::ops::Range;
 
 /// Rows that a thread begins with, at its end, and that one click brings.
@@ -21,7 +21,7 @@ const GUESS: f64 = 160.0;
 pub struct Rows {
     keys: Vec<u64>,
     /// Heights in pixels of the rows that were in the page.
-    heights: BTreeMap<u64, f64>,
+    heights: SortedMap<u64, f64>,
     /// Their sum.
     sum: f64,
     shown: Range<usize>,

@@ -1,9 +1,8 @@
 //! Tokens by turn, with the compactions between them: the chart of the log.
 
-use std::collections::BTreeMap;
-
 use super::card::{Card, State};
 use super::thread::{Entry, Who};
+use palimpsest_core::sorted::SortedMap;
 
 /// What a person said and what came back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub struct Turn {
 }
 
 /// The turns of a thread, oldest first. A turn begins where the person speaks.
-pub fn turns(entries: &[Entry], cards: &BTreeMap<u32, Card>) -> Vec<Turn> {
+pub fn turns(entries: &[Entry], cards: &SortedMap<u32, Card>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for entry in entries {
         match entry {
@@ -99,7 +98,7 @@ mod tests {
             at: 0.0,
             state,
         };
-        let cards = BTreeMap::from([
+        let cards = SortedMap::from([
             (1, card(1, State::Done(Box::new(done)))),
             (2, card(2, State::Skipped { why: String::new() })),
         ]);

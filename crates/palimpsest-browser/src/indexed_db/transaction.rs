@@ -3,11 +3,11 @@
 //! awaited is the end of the whole, so that no transaction can end itself between two awaits.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
 use js_sys::{Array, Function};
+use palimpsest_core::sorted::SortedSet;
 use palimpsest_engine::ports::fence::{claim_key, head_key};
 use palimpsest_engine::ports::{Durability, Key, Op, Query, Row, StoreError, Table, after_prefix};
 use wasm_bindgen::prelude::*;
@@ -67,7 +67,7 @@ pub(super) type Decide = Box<dyn FnOnce(Option<&str>, Option<&str>) -> Result<Ve
 pub(super) async fn write(
     database: &IdbDatabase,
     session: &str,
-    mut tables: BTreeSet<Table>,
+    mut tables: SortedSet<Table>,
     durability: Durability,
     decide: Decide,
 ) -> Result<(), Failure> {
@@ -175,7 +175,7 @@ pub(super) async fn read(
         return Ok(Vec::new());
     }
     let table = query.table();
-    let transaction = begin(database, &BTreeSet::from([table]), "readonly", "default")?;
+    let transaction = begin(database, &SortedSet::from([table]), "readonly", "default")?;
     let running = Running::new(transaction.clone());
     let undone = |thrown: JsValue| Failure::Undone(cause(&thrown));
     let store = transaction.object_store(table.name()).map_err(undone)?;
@@ -336,7 +336,7 @@ fn address(table: Table, key: &Key) -> String {
 
 fn begin(
     database: &IdbDatabase,
-    tables: &BTreeSet<Table>,
+    tables: &SortedSet<Table>,
     mode: &str,
     durability: &str,
 ) -> Result<IdbTransaction, Failure> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::sorted::{SortedMap, SortedSet};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -93,7 +94,7 @@ impl<'a> Group<'a> {
 
 /// The parts of a window. What the window shows of a message is matched with what was parsed from it.
 pub(super) fn of_window<'a>(window: &'a Window, parsed: &Parsed) -> Vec<Atom<'a>> {
-    let mut taken: BTreeMap<u32, Vec<bool>> = BTreeMap::new();
+    let mut taken: SortedMap<u32, Vec<bool>> = SortedMap::new();
     let mut atoms = Vec::new();
     for message in window.messages() {
         for (part, source) in message.parts().iter().zip(message.sources()) {
@@ -322,19 +323,19 @@ pub(super) struct Writer<'r> {
     raw: &'r [Value],
     dialect: Dialect,
     care: Care,
-    expected: BTreeMap<usize, Expected>,
+    expected: SortedMap<usize, Expected>,
     /// The tool that each call asks for.
     names: BTreeMap<String, String>,
     /// Calls made in the field `function_call`.
     old_calls: BTreeSet<String>,
     made: Cell<u32>,
     has_prompt: bool,
-    broken: &'r BTreeSet<usize>,
+    broken: &'r SortedSet<usize>,
 }
 
 impl<'r> Writer<'r> {
     fn new(atoms: &[Atom<'_>], raw: &'r [Value], parsed: &'r Parsed, care: Care) -> Self {
-        let mut expected: BTreeMap<usize, Expected> = BTreeMap::new();
+        let mut expected: SortedMap<usize, Expected> = SortedMap::new();
         for line in &parsed.system {
             expected
                 .entry(line.raw)

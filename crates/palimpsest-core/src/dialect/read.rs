@@ -1,7 +1,6 @@
 //! What the readers of all dialects share.
 
-use std::collections::BTreeSet;
-
+use crate::sorted::SortedSet;
 use serde_json::{Map, Value};
 
 use super::validate::{Code, Problem};
@@ -30,7 +29,7 @@ pub(super) fn read(values: &[Value], dialect: Dialect, origin: Origin) -> (Parse
             dialect,
             system: Vec::new(),
             messages: Vec::new(),
-            broken: BTreeSet::new(),
+            broken: SortedSet::new(),
         },
         problems: Vec::new(),
     };

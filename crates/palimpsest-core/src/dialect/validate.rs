@@ -1,7 +1,8 @@
 //! The public linter: what a provider would refuse in a list of messages, and the list with that mended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use crate::sorted::{SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -186,7 +187,7 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
     };
     let messages = &parsed.messages;
 
-    let mut shown: BTreeMap<usize, Role> = parsed
+    let mut shown: SortedMap<usize, Role> = parsed
         .system
         .iter()
         .map(|line| (line.raw, Role::System))
@@ -216,7 +217,7 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
             );
         }
     }
-    let unread: BTreeSet<usize> = problems
+    let unread: SortedSet<usize> = problems
         .iter()
         .filter(|p| p.fatal())
         .map(|p| p.index)
@@ -349,8 +350,8 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
 
 /// Values in which something stands before a tool result, which Anthropic refuses.
 fn words_before_results(parsed: &Parsed) -> Vec<usize> {
-    let mut first_other: BTreeMap<usize, Slot> = BTreeMap::new();
-    let mut last_result: BTreeMap<usize, Slot> = BTreeMap::new();
+    let mut first_other: SortedMap<usize, Slot> = SortedMap::new();
+    let mut last_result: SortedMap<usize, Slot> = SortedMap::new();
     for from in &parsed.messages {
         for (part, place) in from.message.parts.iter().zip(&from.places) {
             let Some(place) = place else { continue };

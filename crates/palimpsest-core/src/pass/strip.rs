@@ -1,8 +1,7 @@
 //! Tool calls and results before a boundary are taken out; text stays (W3). What may stay beside the
 //! text is an option (W4).
 
-use std::collections::BTreeSet;
-
+use crate::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -47,7 +46,7 @@ pub fn edits(
     context: &Context,
     end: usize,
     options: &StripOptions,
-    anchors: &BTreeSet<u32>,
+    anchors: &SortedSet<u32>,
 ) -> Stripped {
     let before = context.shown.partition_point(|i| *i < end);
     let kept_from = before.saturating_sub(options.keep as usize);
@@ -94,7 +93,7 @@ pub fn edits(
             continue;
         }
         // by id, since what is shown now may lack parts already; an id that is also kept stays
-        let (mut going, mut staying) = (BTreeSet::new(), BTreeSet::new());
+        let (mut going, mut staying) = (SortedSet::new(), SortedSet::new());
         for (p, part) in message.parts.iter().enumerate() {
             if let Some(id) = block_id(part) {
                 if here.binary_search(&(index, p)).is_ok() {
@@ -146,7 +145,7 @@ fn block_id(part: &Part) -> Option<&str> {
 fn pairs(context: &Context, end: usize) -> Vec<Pair<'_>> {
     let mut calls = OpenCalls::default();
     let mut pairs = Vec::new();
-    let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();
+    let mut open: SortedSet<(usize, usize)> = SortedSet::new();
     for &index in &context.shown {
         let message = &context.entries[index].message;
         if index >= end && open.is_empty() {
@@ -204,9 +203,9 @@ fn pairs(context: &Context, end: usize) -> Vec<Pair<'_>> {
 }
 
 /// The pairs whose results hold the most facts, at least one each.
-fn best(pairs: &[Pair<'_>], most: usize) -> BTreeSet<usize> {
+fn best(pairs: &[Pair<'_>], most: usize) -> SortedSet<usize> {
     if most == 0 {
-        return BTreeSet::new();
+        return SortedSet::new();
     }
     let mut scored: Vec<(usize, usize)> = pairs
         .iter()

@@ -66,6 +66,11 @@ pub(crate) fn mix(mut h: u64) -> u64 {
 /// Alphabetic words are folded (case, marks) and stemmed; identifiers give their parts and the whole;
 /// scripts without spaces give pairs of characters.
 pub(crate) fn each_term(text: &str, mut f: impl FnMut(Term)) {
+    each(text, &mut f);
+}
+
+/// Compiled once, for every `f`.
+fn each(text: &str, f: &mut dyn FnMut(Term)) {
     let bytes = text.as_bytes();
     let mut buffer = String::with_capacity(32);
     let mut before: Option<char> = None;
@@ -114,7 +119,7 @@ pub(crate) fn each_term(text: &str, mut f: impl FnMut(Term)) {
             at = end;
         } else if c.is_alphanumeric() || c == '_' {
             let (end, joined) = run_end(text, at);
-            run(&text[at..end], joined, &mut buffer, &mut f);
+            run(&text[at..end], joined, &mut buffer, f);
             at = end;
         } else {
             at += c.len_utf8();
@@ -177,7 +182,7 @@ fn pair(a: char, b: char) -> u64 {
     mix((u64::from(a as u32) << 32) | u64::from(b as u32) | 0x8000_0000_0000_0000)
 }
 
-fn run(text: &str, joined: bool, buffer: &mut String, f: &mut impl FnMut(Term)) {
+fn run(text: &str, joined: bool, buffer: &mut String, f: &mut dyn FnMut(Term)) {
     if text.is_empty() {
         return;
     }
@@ -236,7 +241,7 @@ fn run(text: &str, joined: bool, buffer: &mut String, f: &mut impl FnMut(Term)) 
     }
 }
 
-fn part(text: &str, buffer: &mut String, f: &mut impl FnMut(Term)) -> bool {
+fn part(text: &str, buffer: &mut String, f: &mut dyn FnMut(Term)) -> bool {
     let Some(first) = text.chars().next() else {
         return false;
     };

@@ -8,7 +8,6 @@
     reason = "a test stops at the first surprise, measures on the host and prints what it measured"
 )]
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -21,6 +20,7 @@ use palimpsest_core::policy::presets;
 use palimpsest_core::record::Records;
 use palimpsest_core::run::{Aim, Run, RunOptions, Step};
 use palimpsest_core::shares::ShareOptions;
+use palimpsest_core::sorted::SortedSet;
 use palimpsest_core::watermark;
 use palimpsest_tokens::Estimator;
 
@@ -102,7 +102,13 @@ const PASSES: [OnePass; 4] = [
         pass::dedupe::edits(c, floor_from(c), &c.setup().policy.repeats)
     }),
     ("strip", PassKind::Strip, |c| {
-        strip::edits(c, floor_from(c), &StripOptions::default(), &BTreeSet::new()).edits
+        strip::edits(
+            c,
+            floor_from(c),
+            &StripOptions::default(),
+            &SortedSet::new(),
+        )
+        .edits
     }),
     ("offload", PassKind::Offload, |c| {
         let options = OffloadOptions {
@@ -281,7 +287,7 @@ fn bad_input() {
                     }
                     PassKind::Dedupe => pass::dedupe::edits(&c, end, &c.setup().policy.repeats),
                     PassKind::Strip => {
-                        strip::edits(&c, 0, &StripOptions::default(), &BTreeSet::new()).edits
+                        strip::edits(&c, 0, &StripOptions::default(), &SortedSet::new()).edits
                     }
                     _ => pass::offload::edits(
                         &c,

@@ -1,11 +1,11 @@
 //! Reading what was said, and choosing among branches.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
 use palimpsest_core::rendition::{ReducedKind, Rendition};
+use palimpsest_core::sorted::{SortedMap, SortedSet};
 
 use crate::error::EngineError;
 use crate::event::Event;
@@ -48,7 +48,7 @@ impl Session {
         });
         let start = end.saturating_sub(limit);
         // one look at every message, not one for each: a session may have tens of thousands
-        let mut children: BTreeMap<Option<Seq>, Vec<(Role, Seq)>> = BTreeMap::new();
+        let mut children: SortedMap<Option<Seq>, Vec<(Role, Seq)>> = SortedMap::new();
         if let Some(first) = entries.get(start) {
             let from = first.message.parent.map_or(0, |p| p + 1);
             for (seq, stored) in state.messages.range(from..) {
@@ -91,7 +91,7 @@ impl Session {
     pub fn look_back(&self, tip: Option<Seq>, limit: usize) -> LookBack {
         let state = self.0.state.borrow();
         let mut path = load::path(&state.messages, tip);
-        let there: BTreeSet<Seq> = path.iter().map(|e| e.message.seq).collect();
+        let there: SortedSet<Seq> = path.iter().map(|e| e.message.seq).collect();
         let entries = state.context.entries().iter();
         let newer = entries.filter(|e| !there.contains(&e.message.seq)).count();
         let last = path.split_off(path.len().saturating_sub(limit));

@@ -1,6 +1,5 @@
 //! Opening: head row, revision, layers, records, messages.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use palimpsest_core::context::{Context, Entry, View};
@@ -8,6 +7,7 @@ use palimpsest_core::layer::Layer;
 use palimpsest_core::message::Seq;
 use palimpsest_core::note::Note;
 use palimpsest_core::record::Records;
+use palimpsest_core::sorted::SortedMap;
 
 use crate::engine::{Engine, setup_of};
 use crate::error::EngineError;
@@ -76,7 +76,7 @@ impl Session {
         let setup = setup_of(&head, counter.as_ref())?;
         let messages = messages(store, id, counter.epoch()).await?;
         let mut context = Context::new(setup, records, counter);
-        let mut stored_forms = BTreeMap::new();
+        let mut stored_forms = SortedMap::new();
         for entry in path(&messages, head.tip) {
             context.push_counted(entry);
         }
@@ -179,7 +179,7 @@ pub(super) async fn view(
             get::<Note>(store, Table::Notes, key(id, *n), "a note's rows").await?,
         ));
     }
-    let mut reduced = BTreeMap::new();
+    let mut reduced = SortedMap::new();
     for (seq, n) in &row.reduced {
         let key = vec![id.into(), (*seq).into(), (*n).into()];
         let form: RenditionRow =
@@ -210,11 +210,11 @@ async fn messages(
     store: &dyn Store,
     id: &str,
     epoch: u64,
-) -> Result<BTreeMap<Seq, Stored>, StoreError> {
+) -> Result<SortedMap<Seq, Stored>, StoreError> {
     let rows = store
         .read(Query::all(Table::Messages, session_key(id)))
         .await?;
-    let mut messages = BTreeMap::new();
+    let mut messages = SortedMap::new();
     for row in rows {
         let Some(KeyPart::Number(seq)) = row.key.get(1) else {
             continue;
@@ -277,7 +277,7 @@ fn gap(seq: Seq, error: &StoreError, epoch: u64) -> MessageRow {
 }
 
 /// The messages from the first one to `tip`, along their parents.
-pub(super) fn path(messages: &BTreeMap<Seq, Stored>, tip: Option<Seq>) -> Vec<Entry> {
+pub(super) fn path(messages: &SortedMap<Seq, Stored>, tip: Option<Seq>) -> Vec<Entry> {
     let mut path = Vec::new();
     let mut at = tip;
     while let Some(stored) = at.and_then(|seq| messages.get(&seq)) {

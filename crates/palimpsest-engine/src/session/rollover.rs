@@ -145,7 +145,7 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
             ..entry.clone()
         });
     }
-    let forms = std::collections::BTreeMap::new();
+    let forms = palimpsest_core::sorted::SortedMap::new();
     let row = revision_row(&view, Some(0), &forms, head.tip, now);
     ops.push(Op::Add {
         table: Table::Revisions,

@@ -187,9 +187,20 @@ impl Session {
     pub(super) async fn content_of(
         &self,
         n: u32,
-    ) -> Result<(View, Option<u32>, std::collections::BTreeMap<Seq, u32>), EngineError> {
+    ) -> Result<
+        (
+            View,
+            Option<u32>,
+            palimpsest_core::sorted::SortedMap<Seq, u32>,
+        ),
+        EngineError,
+    > {
         if n == 0 {
-            return Ok((View::default(), None, std::collections::BTreeMap::new()));
+            return Ok((
+                View::default(),
+                None,
+                palimpsest_core::sorted::SortedMap::new(),
+            ));
         }
         let store = self.0.engine.store.as_ref();
         let row = load::revision(store, &self.0.id, n).await?;
@@ -203,7 +214,7 @@ impl Session {
         &self,
         mut view: View,
         parent: Option<u32>,
-        forms: std::collections::BTreeMap<Seq, u32>,
+        forms: palimpsest_core::sorted::SortedMap<Seq, u32>,
         tokens: u32,
     ) -> Result<(), EngineError> {
         let id = self.0.id.clone();
