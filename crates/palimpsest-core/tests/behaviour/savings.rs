@@ -7,7 +7,6 @@
     reason = "a test stops at the first surprise and prints what it measured"
 )]
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -23,6 +22,7 @@ use palimpsest_core::replay::{ReplayOptions, replay};
 use palimpsest_core::retention::{Audit, FactClass, Speaker};
 use palimpsest_core::run::SuppliedSummary;
 use palimpsest_core::shares::ShareOptions;
+use palimpsest_core::sorted::SortedSet;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::Value;
 
@@ -286,7 +286,7 @@ fn passes_beside_masking() {
                 &all,
                 messages.len() * 4 / 5,
                 &StripOptions::default(),
-                &BTreeSet::new(),
+                &SortedSet::new(),
             )
             .edits;
             pass::apply(&mut stripped, PassKind::Strip, edits);
