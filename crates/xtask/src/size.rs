@@ -35,9 +35,8 @@ impl Budget {
 
 #[rustfmt::skip]
 const BUDGETS: &[Budget] = &[
-    // The aim is 320: not reached. 997 was measured, with the whole app and what lets other pages mount it; this limit only
-    // keeps it from growing further.
-    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", limit: 1000.0 },
+    // The aim is 320: not reached (ARCHITECTURE.md says why); this limit only keeps it from growing further.
+    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", limit: 975.0 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  limit: 20.0 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   limit: 30.0 },
     // The aim is 160: not reached either.
