@@ -14,6 +14,7 @@ use palimpsest_ollama::catalog::{self, same_model};
 use palimpsest_ollama::doctor::{Case, Finding, Os, Severity};
 use palimpsest_ollama::{Dialect, HttpRequest, encode};
 
+use crate::act;
 use crate::doctor;
 use crate::embed;
 use crate::page;
@@ -51,9 +52,9 @@ async fn examined(state: AppState, place: &Place, try_model: bool) -> (Vec<Findi
         window: open.map(|o| o.window).filter(|w| *w > 0),
         try_model,
     };
-    let (last, took) = (Cell::new(js_sys::Date::now()), RefCell::new(Vec::new()));
+    let (last, took) = (Cell::new(act::now()), RefCell::new(Vec::new()));
     let heard = |_: &Finding| {
-        let now = js_sys::Date::now();
+        let now = act::now();
         took.borrow_mut().push(now - last.replace(now));
     };
     let findings = match embed::transport() {

@@ -66,19 +66,17 @@ fn form(own: &str, policy: &str, all: &BTreeMap<String, Profile>) -> AnyView {
     let is_flag = |e: &Entry| matches!(e.kind, Kind::Flag);
     let is_tool = |e: &Entry| matches!(e.kind, Kind::Word);
     let plain = entries().filter(|(e, _)| !is_flag(e) && !is_tool(e));
-    let plain = plain.map(|(e, value)| match e.kind {
-        Kind::Choice(choices) => {
+    let plain = plain.map(|(e, value)| {
+        if let Kind::Choice(choices) = e.kind {
             let all = choices.iter();
             let all = all.map(|(choice, words)| option(choice, t(*words), choice == value));
             let list = el("select").attr("id", e.id).children(all);
-            el("div").child(el("label").child(t(e.name)).child(list))
+            return el("div").child(el("label").child(t(e.name)).child(list));
         }
-        _ => {
-            let input = line(value)
-                .attr("inputmode", "numeric")
-                .attr("placeholder", t(T::ProfileAsPolicy));
-            framed(input, e.id, e.name, &of(e.id))
-        }
+        let input = line(value)
+            .attr("inputmode", "numeric")
+            .attr("placeholder", t(T::ProfileAsPolicy));
+        framed(input, e.id, e.name, &of(e.id))
     });
     let flags = entries().filter(|(e, _)| is_flag(e));
     let flags = flags.map(|(e, value)| tick(e.id, e.name, !value.is_empty()));
