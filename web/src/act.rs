@@ -66,7 +66,7 @@ pub use sessions::{
     delete, new_session, open, open_at, rename, show_message, take_back, take_over,
 };
 pub use settings::{change, load_settings, settings_elsewhere, switch_theme};
-pub use storage::{check_integrity, measure_storage, persist};
+pub use storage::{check_integrity, measure_sessions, measure_storage, persist};
 pub use talk::{attach, detach, drafted, retry, send, stop, unqueue};
 
 use begin::note_of;

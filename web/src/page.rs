@@ -176,6 +176,14 @@ pub fn day(at: f64, language: Language) -> String {
     date.to_locale_date_string(language.tag(), &options).into()
 }
 
+/// The name of a time's day of the week.
+pub fn weekday(at: f64, language: Language) -> String {
+    let date = js_sys::Date::new(&at.into());
+    let options = js_sys::Object::new();
+    let _ = js_sys::Reflect::set(&options, &"weekday".into(), &"long".into());
+    date.to_locale_date_string(language.tag(), &options).into()
+}
+
 /// The date of a time as files are named: `2026-11-21`.
 pub fn date(at: f64) -> String {
     let date = js_sys::Date::new(&at.into());

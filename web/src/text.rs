@@ -925,7 +925,7 @@ texts! {
     IntegrityGood: "Everything is there and as it was written." | "Alles ist da und so, wie es geschrieben wurde.",
     IntegrityRead: "Read back: {}, {}. Checksums, numbers, layers’ ranges and large texts agree." | "Zurückgelesen: {}, {}. Prüfsummen, Nummern, Bereiche der Schichten und große Texte stimmen.",
     IntegrityBad: "Not as it was written, in places: {}." | "Nicht so, wie es geschrieben wurde, an Stellen: {}.",
-    IntegrityHelp: "Export now what can be read. A damaged message is marked in the file; what was said before it on its path may not be in it. The file can be imported here or elsewhere." | "Exportiere jetzt, was lesbar ist. Eine schadhafte Nachricht ist in der Datei bezeichnet; was auf ihrem Pfad vor ihr gesagt wurde, kann darin fehlen. Die Datei lässt sich hier oder anderswo importieren.",
+    IntegrityHelp: "Everything else can still be read. Export it now: a message that is damaged or lost is marked in the file, and the file can be imported here or elsewhere." | "Alles andere ist noch lesbar. Exportiere es jetzt: Eine schadhafte oder verlorene Nachricht ist in der Datei bezeichnet, und die Datei lässt sich hier oder anderswo importieren.",
     RowMessage: "message {}" | "Nachricht {}",
     RowForm: "the shorter form of message {}" | "die kürzere Form von Nachricht {}",
     RowLayer: "layer row {}" | "Schichtzeile {}",

@@ -1,5 +1,7 @@
 //! How much the browser stores, and whether it promised to keep it.
 
+use std::cell::Cell;
+
 use leptos::prelude::window;
 use wasm_bindgen_futures::JsFuture;
 
@@ -53,8 +55,12 @@ pub fn persist() {
     });
 }
 
-/// Looks again at how much is stored, and at the other pages; then measures one session after the other, as long as the
-/// library is shown. What was not written since is not read again.
+thread_local! {
+    /// Which measuring is the newest: older ones stop.
+    static TURN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Looks again at how much is stored, at the vocabularies, and at the other pages.
 pub fn measure_storage() {
     with_engine(|back| async move {
         let state = back.state;
@@ -64,6 +70,22 @@ pub fn measure_storage() {
             let others = presence.others().await;
             state.storage.update(|s| s.others = others);
         }
+        if embed::keeps() {
+            return;
+        }
+        if let Some(cache) = SnapshotCache::open().await {
+            let bytes = cache.bytes().await;
+            state.sizes.update(|s| s.vocabularies = bytes);
+        }
+    });
+}
+
+/// Measures one session after the other, as long as the library is shown. What was not written since is not read again.
+pub fn measure_sessions() {
+    with_engine(|back| async move {
+        let state = back.state;
+        let turn = TURN.get() + 1;
+        TURN.set(turn);
         let (Ok(mut all), Ok(deleted)) = (
             back.engine.sessions().await,
             back.engine.deleted_sessions().await,
@@ -75,7 +97,7 @@ pub fn measure_storage() {
             s.of.retain(|id, _| all.iter().any(|info| info.id == *id));
         });
         for info in all {
-            if state.screen.get_untracked() != Screen::Library {
+            if TURN.get() != turn || state.screen.get_untracked() != Screen::Library {
                 return;
             }
             let version = info.head.version;
@@ -88,14 +110,7 @@ pub fn measure_storage() {
                 });
             }
         }
-        let vocabularies = match SnapshotCache::open().await {
-            Some(cache) if !embed::keeps() => cache.bytes().await,
-            _ => 0,
-        };
-        state.sizes.update(|s| {
-            s.vocabularies = vocabularies;
-            s.done = true;
-        });
+        state.sizes.update(|s| s.done = true);
     });
 }
 

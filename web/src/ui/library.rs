@@ -7,7 +7,7 @@ use crate::el::{El, IntoChild, each, el, key_of, live_on, nothing};
 use crate::embed;
 use crate::icon::{icon, icon_named};
 use crate::page;
-use crate::signal::{Shown, kept};
+use crate::signal::{Shown, effect, kept};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, bytes, count, fill, language, number, t};
 use crate::ui::bar::mini;
@@ -23,6 +23,10 @@ use crate::view::session::{Recall, SessionEntry};
 pub fn library() -> AnyView {
     let state = AppState::here();
     act::measure_storage();
+    effect(move || {
+        state.sessions.track();
+        act::measure_sessions();
+    });
     let of = move || {
         let number = state.sessions.with(Vec::len) as u32;
         let mut all = count(T::SessionsOne, T::SessionsMany, number);
@@ -422,10 +426,12 @@ fn row(state: AppState, session: SessionEntry) -> El {
         )
 }
 
-/// The time of today, the day of another.
+/// The time of today, the day of the week, the date of another day.
 fn used(at: f64) -> String {
     if at >= page::midnight(act::now()) {
         page::clock(at)
+    } else if at >= page::midnight(act::now()) - 6.0 * 86_400_000.0 {
+        page::weekday(at, language())
     } else {
         page::day(at, language())
     }

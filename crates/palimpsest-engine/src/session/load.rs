@@ -1,5 +1,6 @@
 //! Opening: head row, revision, layers, records, messages.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use palimpsest_core::context::{Context, Entry, View};
@@ -74,7 +75,7 @@ impl Session {
             get(store, Table::Records, key(id, head.records), "the records").await?;
         let counter = engine.counter_for(&head.model);
         let setup = setup_of(&head, counter.as_ref())?;
-        let messages = messages(store, id, counter.epoch()).await?;
+        let messages = messages(store, id, head.tip, counter.epoch()).await?;
         let mut context = Context::new(setup, records, counter);
         let mut stored_forms = SortedMap::new();
         for entry in path(&messages, head.tip) {
@@ -205,23 +206,29 @@ pub(super) async fn view(
     })
 }
 
-/// Every readable message of the session. A damaged row leaves a marked gap, never an unreadable session.
+/// Every readable message of the session. A damaged or lost row leaves a marked gap, never an unreadable session: the
+/// path goes on at the message before it.
 async fn messages(
     store: &dyn Store,
     id: &str,
+    tip: Option<Seq>,
     epoch: u64,
 ) -> Result<SortedMap<Seq, Stored>, StoreError> {
     let rows = store
         .read(Query::all(Table::Messages, session_key(id)))
         .await?;
-    let mut messages = SortedMap::new();
+    let mut messages: SortedMap<Seq, Stored> = SortedMap::new();
+    let mut gaps: BTreeMap<Seq, StoreError> = BTreeMap::new();
     for row in rows {
         let Some(KeyPart::Number(seq)) = row.key.get(1) else {
             continue;
         };
         let mut message = match unseal::<MessageRow>("a message", &row.value) {
             Ok(message) => message,
-            Err(error) => gap(*seq, &error, epoch),
+            Err(error) => {
+                gaps.insert(*seq, error);
+                continue;
+            }
         };
         for blob in std::mem::take(&mut message.blobs) {
             let chunks = store
@@ -257,10 +264,22 @@ async fn messages(
             },
         );
     }
+    let named = messages.values().filter_map(|s| s.message.parent);
+    for seq in named.chain(tip) {
+        if !messages.contains_key(&seq) {
+            let lost = || StoreError::Corrupt("a message: it is not there".into());
+            gaps.entry(seq).or_insert_with(lost);
+        }
+    }
+    for (seq, error) in gaps {
+        // what it followed stood in its row
+        let before = messages.range(..seq).next_back().map(|(n, _)| *n);
+        messages.insert(seq, gap(seq, before, &error, epoch));
+    }
     Ok(messages)
 }
 
-fn gap(seq: Seq, error: &StoreError, epoch: u64) -> MessageRow {
+fn gap(seq: Seq, parent: Option<Seq>, error: &StoreError, epoch: u64) -> Stored {
     use palimpsest_core::message::{Message, Role};
     let mut message = Message::text(
         seq,
@@ -268,11 +287,11 @@ fn gap(seq: Seq, error: &StoreError, epoch: u64) -> MessageRow {
         format!("[This message cannot be read: {error}]"),
     );
     message.origin = palimpsest_core::message::Origin::Import;
-    MessageRow {
-        message,
+    message.parent = parent;
+    Stored {
+        message: Rc::new(message),
         tokens: 24,
         counted_by: epoch,
-        blobs: Vec::new(),
     }
 }
 

@@ -355,3 +355,50 @@ fn going_back_under_a_name() {
         assert_eq!(s.message_count(), 81);
     });
 }
+
+/// S5: what was said before a damaged or lost message is still there, in its order; the place is marked, and a session
+/// whose last message is lost goes on.
+#[test]
+fn the_path_goes_on_past_a_gap() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let s = e.create(NewSession::default()).await.unwrap();
+        talk(&s, 6).await;
+        let id = s.id().to_owned();
+        drop(s);
+        let lease = store.claim(&id, true).await.unwrap();
+        let key = |n: u32| -> Key { vec![id.as_str().into(), n.into()] };
+        let altered = row(&store, Table::Messages, &id, 3).await;
+        let table = Table::Messages;
+        let mut ops: Vec<Op> = [6, 7, 11].map(|n| Op::Delete { table, key: key(n) }).into();
+        ops.push(Op::Put {
+            table,
+            key: key(3),
+            value: altered.replace("seconds", "minutes"),
+        });
+        store
+            .apply(&lease, None, ops, Durability::Strict)
+            .await
+            .unwrap();
+        drop(lease);
+        let s = engine(store).await.open(&id, true).await.unwrap();
+        let said: Vec<(u32, bool)> = s
+            .history(None, 99)
+            .iter()
+            .map(|i| {
+                let gap = i
+                    .message
+                    .words()
+                    .starts_with("[This message cannot be read");
+                (i.message.seq, gap)
+            })
+            .collect();
+        let expected: Vec<(u32, bool)> = [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11]
+            .map(|n| (n, matches!(n, 3 | 7 | 11)))
+            .into();
+        assert_eq!(said, expected);
+        s.append(NewMessage::user("And now?")).await.unwrap();
+        assert_eq!(s.history(None, 99).len(), 12);
+    });
+}
