@@ -5,22 +5,21 @@
 use std::sync::Arc;
 
 use palimpsest_core::budget::{Budget as Report, Segment as Stretch, SegmentKind};
-use palimpsest_core::context::{Cause, Recalled, Setup};
+use palimpsest_core::context::{Cause, Recalled};
 use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
 use palimpsest_core::model::{Level as Trust, Penalty, Reliability};
-use palimpsest_core::policy::Policy;
 use palimpsest_core::record::{Pin, PinKind};
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::run::{Preview, Refusal, RunReport, Stage as RunStage};
-use palimpsest_core::shares::{ShareOptions, Shares};
+use palimpsest_core::shares::Shares;
 use palimpsest_core::sorted::{SortedMap, SortedSet};
 use palimpsest_core::window::{Source as From, Window};
 use palimpsest_engine::error::refusal_sentence;
 use palimpsest_engine::rows::RevisionRow;
 use palimpsest_engine::session::{HistoryItem, Snapshot};
-use palimpsest_engine::{Glance, Head, SessionInfo};
+use palimpsest_engine::{Glance, SessionInfo};
 use palimpsest_tokens::Source;
 
 use crate::view::budget::{Age, Budget, Kind, Segment, stretches};
@@ -134,7 +133,8 @@ pub fn fallback(layer: &Layer) -> Option<String> {
 pub fn session(info: &SessionInfo) -> SessionEntry {
     let head = &info.head;
     let glance = head.glance.as_ref();
-    let shares = shares(head);
+    // the denominator that the bar has too
+    let shares = head.shares();
     let tokens = glance.map_or(head.tokens, Glance::tokens);
     SessionEntry {
         id: info.id.clone(),
@@ -185,23 +185,6 @@ fn bar(glance: &Glance, shares: &Shares) -> Vec<Segment> {
         .filter(|s| s.tokens > 0)
         .collect();
     stretches(segments, shares.window, shares.reserve, shares.margin)
-}
-
-/// The shares of a session's window: the denominator that the bar has too.
-fn shares(head: &Head) -> Option<Shares> {
-    let options = ShareOptions {
-        reserve: None,
-        thinking: head.thinking,
-        exact: false,
-    };
-    let setup = Setup::new(
-        head.window,
-        options,
-        Policy::from_text(&head.policy).ok()?,
-        0,
-    )
-    .ok()?;
-    Some(setup.shares)
 }
 
 /// The level as a number of four.

@@ -3,9 +3,12 @@
 use palimpsest_core::context::Context;
 use palimpsest_core::message::Seq;
 use palimpsest_core::mode::Mode;
+use palimpsest_core::shares::Shares;
+use palimpsest_tokens::Estimator;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::Config;
+use crate::engine::setup_of;
 use crate::glance::Glance;
 
 /// Version of the row formats in this crate.
@@ -88,6 +91,12 @@ pub struct Head {
 }
 
 impl Head {
+    /// The shares of its window, as an estimating counter has them; `None` if its settings cannot be read.
+    pub fn shares(&self) -> Option<Shares> {
+        let setup = setup_of(self, &Estimator::default());
+        setup.ok().map(|setup| setup.shares)
+    }
+
     /// Notes the window for the list of sessions.
     pub(crate) fn shows(&mut self, context: &Context) {
         self.tokens = context.tokens();

@@ -274,6 +274,13 @@ fn the_list_knows_each_window() {
             let budget = s.budget();
             assert_eq!(glance.tokens(), budget.used.tokens, "{what}");
             assert_eq!(glance.layers as usize, s.layers().len(), "{what}");
+            let shares = listed[0].head.shares().unwrap();
+            let of = (shares.window, shares.reserve, shares.margin, shares.limit);
+            assert_eq!(
+                of,
+                (budget.window, budget.reserve, budget.margin, budget.limit),
+                "{what}"
+            );
             let (now, then) = (s.reliability(), glance.reliability());
             assert_eq!(
                 (then.percent, then.level),
