@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 
-use crate::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use siphasher::sip::SipHasher13;
@@ -75,7 +74,7 @@ pub fn edits(context: &Context, end: usize, options: &DedupeOptions) -> Edits {
     // the newest place of each text, walking from the oldest
     let mut texts: Newest<'_> = BTreeMap::new();
     // what to show instead, by entry and part
-    let mut notes: SortedMap<(usize, usize), Note> = SortedMap::new();
+    let mut notes: BTreeMap<(usize, usize), Note> = BTreeMap::new();
     for &index in &context.shown {
         calls.see(context, index);
         for (p, part) in context.entries[index].message.parts.iter().enumerate() {
@@ -193,12 +192,12 @@ fn superseded(
     context: &Context,
     uses: &[Use<'_>],
     options: &DedupeOptions,
-    notes: &mut SortedMap<(usize, usize), Note>,
+    notes: &mut BTreeMap<(usize, usize), Note>,
 ) {
     // walking from the newest: what came later, by path
-    let mut written: SortedMap<&str, Seq> = SortedMap::new();
-    let mut whole: SortedMap<&str, Seq> = SortedMap::new();
-    let mut ranges: SortedMap<(&str, &str), Seq> = SortedMap::new();
+    let mut written: BTreeMap<&str, Seq> = BTreeMap::new();
+    let mut whole: BTreeMap<&str, Seq> = BTreeMap::new();
+    let mut ranges: BTreeMap<(&str, &str), Seq> = BTreeMap::new();
     for used in uses.iter().rev() {
         let path = used.path.as_str();
         let at = seq(context, used.result.0);
@@ -240,7 +239,7 @@ fn superseded(
 fn forms(
     context: &Context,
     end: usize,
-    notes: &SortedMap<(usize, usize), Note>,
+    notes: &BTreeMap<(usize, usize), Note>,
     options: &DedupeOptions,
 ) -> Edits {
     let counter = context.counter.as_ref();
