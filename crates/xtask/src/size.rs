@@ -36,13 +36,13 @@ impl Budget {
 #[rustfmt::skip]
 const BUDGETS: &[Budget] = &[
     // The aim is 320: not reached (ARCHITECTURE.md says why); this limit only keeps it from growing further.
-    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", limit: 975.0 },
+    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", limit: 940.0 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  limit: 20.0 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   limit: 30.0 },
     // The aim is 160: not reached either.
-    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", limit: 430.0 },
+    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", limit: 392.0 },
     // Sessions bring the engine, storage and servers; only who opens one loads them, and then not the one above.
-    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", limit: 745.0 },
+    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", limit: 615.0 },
 ];
 
 /// Raw, gzip and brotli bytes.

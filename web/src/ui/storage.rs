@@ -127,10 +127,10 @@ pub fn storage(state: AppState) -> El {
             el("dl")
                 .class("figures")
                 .child(figure(T::StorageUsed, used))
-                // a host's storage is not the browser's to clear
+                // a host's storage is not the browser's to clear, and its views are no tabs of this origin
                 .child((!embed::keeps()).then(|| figure(T::StorageEviction, eviction)))
                 .child(figure(T::LastExport, exported))
-                .child(tabs),
+                .child((!embed::keeps()).then_some(tabs)),
         )
         .child(meter(state))
         .child(
