@@ -883,6 +883,8 @@ test("a mounted app", async () => {
     await says(page, "Good morning.");
     await say(page, "Once more");
     await says(page, "Again good.");
+    // what is shown is stored once the reply is over
+    await until(page, () => globalThis.app.engine.info.replying === false);
     await page.reload();
     await mounted(page, fake.url);
     await says(page, "Again good.");
