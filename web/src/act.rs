@@ -79,7 +79,7 @@ use server::{tokens_of, want_vocabulary};
 use sessions::{
     adopt, begins_with, create_now, leave_draft, list, open_now, read_along, superseded,
 };
-use settings::{keep_draft, kept_draft};
+use settings::{keep_draft, kept_draft, other_server};
 use show::{heard, show_all, show_head, show_window};
 use storage::measure;
 use talk::{can_send, send_waiting, talk};

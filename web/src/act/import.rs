@@ -7,7 +7,10 @@ use palimpsest_engine::{Config, NewSession};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
-use super::{Back, change, go, list, open_now, take_profiles, toast, usual_model, with_engine};
+use super::{
+    Back, change, go, list, open_now, other_server, survey, take_profiles, toast, usual_model,
+    with_engine,
+};
 use crate::import::{self, Imported};
 use crate::settings::Settings;
 use crate::state::Screen;
@@ -29,7 +32,11 @@ pub fn import(file: File, take_system: bool) {
                 back.state.say(text.clone());
                 toast(&back, text, None, false);
                 if let Some(settings) = read.settings {
+                    let other = other_server(back.state, &settings);
                     change(move |s| *s = settings.taken_in(s));
+                    if other {
+                        survey(back.state);
+                    }
                 }
             }
             Err(why) => toast(&back, fill(T::ImportFailed, &[&name, &why]), None, true),

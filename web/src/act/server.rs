@@ -116,6 +116,10 @@ pub fn add_place() {
 pub fn edit_place(at: usize, server: Server, address: String) {
     change(|s| {
         if let Some(place) = s.places.get_mut(at) {
+            // a key is for the server it was given for
+            if place.address != address {
+                place.key.clear();
+            }
             place.server = server;
             place.address = address;
         }

@@ -59,8 +59,18 @@ pub fn settings_elsewhere(name: Option<String>) {
     };
     let mut now = load_settings();
     now.session = state.settings.with_untracked(|s| s.session.clone());
+    other_server(state, &now);
     state.settings.change(now.clone());
     page::dress(&now);
+}
+
+/// Whether these settings name another server. The key that was typed for the one before is not for it.
+pub(super) fn other_server(state: AppState, now: &Settings) -> bool {
+    let other = state.settings.with_untracked(|s| s.address != now.address);
+    if other {
+        state.key.set(now.key.clone());
+    }
+    other
 }
 
 /// From light to dark and back.
