@@ -72,7 +72,9 @@ impl<'de, T: Choice> Visitor<'de> for Object<T> {
     fn visit_map<A: MapAccess<'de>>(self, mut rest: A) -> Result<T, A::Error> {
         match begin(T::TAG, &mut rest)? {
             Begun::Tag(tag) => T::choose(Variant { tag, rest }),
-            Begun::Text(text) => super::reader::whole(&text, false).map_err(A::Error::custom),
+            Begun::Text(text) => {
+                super::read(&text).map_err(|e| A::Error::custom(super::unplaced(e)))
+            }
         }
     }
 }

@@ -102,9 +102,13 @@ fn split_unit(text: &str) -> Option<(&str, Unit)> {
 fn decimal(text: &str) -> Option<f64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    (digits(whole) && digits(fraction))
-        .then(|| text.parse().ok())
-        .flatten()
+    if !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    // two whole numbers that a float holds exactly: the quotient is the nearest there is, and no reader of floats is needed
+    let all: u64 = [whole, fraction].concat().parse().ok()?;
+    let tenths = i32::try_from(fraction.len()).ok()?;
+    Some(all as f64 / 10_f64.powi(tenths))
 }
 
 fn plain(total: f64) -> Option<ModelSize> {

@@ -265,31 +265,45 @@ fn forms(
         if numbers.len() != now.len() {
             continue;
         }
-        let mut parts = now.into_owned();
         let mut changed = false;
-        for (part, number) in parts.iter_mut().zip(numbers) {
-            let Some(note) = notes.get(&(index, number)) else {
-                continue;
-            };
-            match part {
-                Part::ToolResult { text, .. } => {
-                    *text = note.text();
-                    changed = true;
-                }
-                Part::ToolCall { arguments, .. } if message.role == Role::Assistant => {
-                    if let Some(short) = outdated(arguments, &note.text(), options.floor) {
-                        *arguments = short;
-                        changed = true;
-                    }
-                }
-                _ => {}
-            }
-        }
+        let parts = now.iter().zip(numbers).map(|(part, number)| {
+            // what is not shown is not copied either
+            let short = notes
+                .get(&(index, number))
+                .and_then(|note| shorter(part, note, message.role, options));
+            changed |= short.is_some();
+            short.unwrap_or_else(|| part.clone())
+        });
+        let parts: Vec<Part> = parts.collect();
         if changed {
             edits.insert(index, Reduced::new(kind, message.role, parts, counter));
         }
     }
     edits
+}
+
+/// The part with a note in place of what stands again or newer elsewhere; `None` if it stays.
+fn shorter(part: &Part, note: &Note, role: Role, options: &DedupeOptions) -> Option<Part> {
+    match part {
+        Part::ToolResult {
+            call, name, error, ..
+        } => Some(Part::ToolResult {
+            call: call.clone(),
+            name: name.clone(),
+            text: note.text(),
+            error: *error,
+        }),
+        Part::ToolCall {
+            id,
+            name,
+            arguments,
+        } if role == Role::Assistant => Some(Part::ToolCall {
+            id: id.clone(),
+            name: name.clone(),
+            arguments: outdated(arguments, &note.text(), options.floor)?,
+        }),
+        _ => None,
+    }
 }
 
 /// The arguments with every long text replaced by the note; still a JSON object with the same keys. `None`
