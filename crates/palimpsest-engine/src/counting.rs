@@ -22,9 +22,16 @@ pub(crate) struct Counting {
     fallback: Rc<dyn TokenCounter>,
     calibrations: SortedMap<String, Calibration>,
     /// The one vocabulary that is held, and its model.
-    resident: Option<(String, Rc<Vocabulary>)>,
+    resident: Option<Resident>,
     /// Whose prompt was counted last: session and revision.
     last: (String, u32),
+}
+
+struct Resident {
+    model: String,
+    vocabulary: Rc<Vocabulary>,
+    /// The same as what counts: who never brings a vocabulary does without the code for it.
+    counter: Rc<dyn TokenCounter>,
 }
 
 impl Counting {
@@ -72,17 +79,21 @@ impl Counting {
     }
 
     fn vocabulary(&self, model: &str) -> Option<Rc<Vocabulary>> {
+        self.resident(model)
+            .map(|resident| Rc::clone(&resident.vocabulary))
+    }
+
+    fn resident(&self, model: &str) -> Option<&Resident> {
         self.resident
             .as_ref()
-            .filter(|(name, _)| name == model)
-            .map(|(_, vocabulary)| Rc::clone(vocabulary))
+            .filter(|resident| resident.model == model)
     }
 
     fn counter(&self, model: &str) -> Rc<dyn TokenCounter> {
         let calibration = self.calibrations.get(model);
         let refuted = calibration.is_some_and(Calibration::is_refuted);
-        if let Some(vocabulary) = self.vocabulary(model).filter(|_| !refuted) {
-            return vocabulary;
+        if let Some(resident) = self.resident(model).filter(|_| !refuted) {
+            return Rc::clone(&resident.counter);
         }
         if model.is_empty() || self.fallback.source() == Source::Exact {
             return Rc::clone(&self.fallback);
@@ -112,7 +123,7 @@ impl Engine {
     /// The model whose vocabulary is held.
     pub fn vocabulary_of(&self) -> Option<String> {
         let counting = self.counting.borrow();
-        counting.resident.as_ref().map(|(name, _)| name.clone())
+        counting.resident.as_ref().map(|r| r.model.clone())
     }
 
     /// Holds a model's vocabulary instead of the one before, or none. Open sessions of the models concerned count with it
@@ -120,10 +131,15 @@ impl Engine {
     pub fn set_vocabulary(&self, vocabulary: Option<(&str, Vocabulary)>) {
         {
             let mut counting = self.counting.borrow_mut();
-            counting.resident =
-                vocabulary.map(|(model, vocabulary)| (model.to_owned(), Rc::new(vocabulary)));
-            if let Some((model, vocabulary)) = counting.resident.clone() {
-                counting.calibration(&model).apply(&vocabulary);
+            counting.resident = None;
+            if let Some((model, vocabulary)) = vocabulary {
+                let vocabulary = Rc::new(vocabulary);
+                counting.resident = Some(Resident {
+                    model: model.to_owned(),
+                    counter: Rc::clone(&vocabulary) as Rc<dyn TokenCounter>,
+                    vocabulary: Rc::clone(&vocabulary),
+                });
+                counting.calibration(model).apply(&vocabulary);
             }
         }
         self.recount_open();

@@ -21,7 +21,7 @@ mod tools;
 mod trust;
 mod view;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use futures_util::lock::Mutex;
@@ -68,8 +68,10 @@ pub(crate) struct State {
     /// Which revision stored each shorter form.
     pub(crate) stored_forms: SortedMap<Seq, u32>,
     pub(crate) snapshots: Vec<Snapshot>,
-    /// The index over what is covered: it follows the layers; after opening it is made when it is first asked.
+    /// The index over what is covered: made when it is first asked, and following the layers from then on.
     pub(crate) covered_index: RefCell<recall::CoveredIndex>,
+    /// What lets it follow. Nothing before it is asked: who only opens a session does without its code.
+    pub(crate) follow_index: Cell<Option<fn(&State)>>,
     /// The compaction that runs now.
     pub(crate) compaction: Option<compact::Running>,
     /// A run that gave way to the user's message: it goes on where it stopped (P7).
@@ -144,6 +146,7 @@ impl Session {
                 stored_forms: SortedMap::new(),
                 snapshots: Vec::new(),
                 covered_index: RefCell::default(),
+                follow_index: Cell::default(),
                 compaction: None,
                 put_off: None,
                 layout: 0,
@@ -306,7 +309,9 @@ impl Session {
             let mut state = self.0.state.borrow_mut();
             state.head = change.head;
             done(&mut state, carry);
-            recall::follow(&state);
+            if let Some(follow) = state.follow_index.get() {
+                follow(&state);
+            }
         }
         drop(turn);
         let version = self.0.state.borrow().head.version;

@@ -112,6 +112,7 @@ impl Session {
             stored_forms,
             snapshots,
             covered_index: std::cell::RefCell::default(),
+            follow_index: std::cell::Cell::default(),
             compaction: None,
             put_off: None,
             layout: head_revision,

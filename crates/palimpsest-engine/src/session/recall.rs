@@ -29,7 +29,8 @@ pub(crate) struct CoveredIndex {
 }
 
 /// Brings the index up to date after the layers changed (R1). Where they did not, it costs a look at their numbers.
-pub(super) fn follow(state: &State) {
+fn follow(state: &State) {
+    state.follow_index.set(Some(follow));
     let context = &state.context;
     let view = context.view();
     if !context.setup().policy.recall {
@@ -118,7 +119,10 @@ pub(super) fn recall(state: &State, message: &Message) -> Option<Recalled> {
 impl Session {
     /// The covered messages that can be recalled now, oldest first.
     pub fn recallable(&self) -> Vec<Seq> {
-        self.0.state.borrow().covered_index.borrow().seqs.clone()
+        let state = self.0.state.borrow();
+        follow(&state);
+        let known = state.covered_index.borrow();
+        known.seqs.clone()
     }
 
     /// Takes one recalled quote out of the window, or all of them.
