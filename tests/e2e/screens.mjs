@@ -65,6 +65,23 @@ const dialog = (hash, act) => async (page) => {
 /** Clicks what may be hidden at this width. */
 const press = (selector) => (page) => page.$eval(selector, (element) => element.click());
 
+/** Alters what is stored of a message, or puts it back. */
+const altered = (page, on) => page.evaluate((on) => new Promise((done, fail) => {
+  const opening = indexedDB.open("palimpsest");
+  opening.onerror = () => fail(opening.error);
+  opening.onsuccess = () => {
+    const reading = opening.result.transaction("messages", "readwrite").objectStore("messages").openCursor();
+    reading.onsuccess = () => {
+      const row = reading.result;
+      if (on) globalThis.before = row.value;
+      row.update(on ? row.value.replaceAll("e", "3") : globalThis.before).onsuccess = () => {
+        opening.result.close();
+        done();
+      };
+    };
+  };
+}), on);
+
 /** Name and way of every state. A dialog is closed again by [`leave`]. */
 export const STATES = [
   ["chat", open("chat")],
@@ -85,6 +102,7 @@ export const STATES = [
   ["library-nothing", async (page) => { await open("library")(page); await page.$eval("#search-all", (f) => (f.value = "")); await page.type("#search-all", "zebra crossing"); await page.waitForSelector("#s-library .empty"); }],
   ["library-snapshots", async (page) => { await open("chat")(page); await open("library")(page); await page.$eval("#s-library .line-list .mine .link:nth-of-type(2)", (b) => { b.click(); b.scrollIntoView({ block: "center" }); }); await page.waitForSelector("#s-library .ask .btn.solid"); }],
   ["library-storage", async (page) => { await open("chat")(page); await open("library")(page); await press("#integrity")(page); await page.waitForSelector(".checked .okc"); await page.$eval(".store", (s) => s.scrollIntoView()); }],
+  ["library-damaged", async (page) => { await open("library")(page); await altered(page, true); await press("#integrity")(page); await page.waitForSelector(".checked .warnc"); await page.$eval(".checked", (s) => s.scrollIntoView({ block: "center" })); }, (page) => altered(page, false)],
   ["settings-connection", tab("connection")],
   ["settings-model", tab("model")],
   ["settings-model-own", async (page) => { await tab("connection")(page); await tab("model")(page); await page.$eval("#model-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.$eval("#own-share", (f) => { f.value = "2"; f.dispatchEvent(new Event("change", { bubbles: true })); }); await page.waitForSelector("#own-share[aria-invalid]"); }],

@@ -1,7 +1,7 @@
 // The shell without a network: everything in assets.json, one cache for each build.
 //
 // A page is served whole from one build. When a new one is found, it is fetched beside the old one and
-// takes its place with the next visit. What goes to a model server never passes through here.
+// takes its place with the next visit; the old one stays until then, for parts that its page loads later. What goes to a model server never passes through here.
 
 const NAME = "palimpsest-shell-";
 
@@ -26,7 +26,7 @@ async function renew() {
     await caches.delete(name);
     throw error;
   }
-  for (const other of before) await caches.delete(other);
+  for (const other of before.slice(0, -1)) await caches.delete(other);
 }
 
 addEventListener("install", (event) => event.waitUntil(renew().then(() => skipWaiting())));
@@ -39,6 +39,6 @@ addEventListener("fetch", (event) => {
   event.respondWith((async () => {
     const cache = await current();
     const kept = await cache?.match(request, { ignoreSearch: request.mode === "navigate" });
-    return kept ?? fetch(request);
+    return kept ?? (await caches.match(request)) ?? fetch(request);
   })());
 });

@@ -27,6 +27,7 @@ mod library;
 mod model;
 mod page;
 mod parameters;
+mod parts;
 mod profiles;
 mod records;
 mod reply;
@@ -39,50 +40,47 @@ mod talk;
 mod title;
 
 pub use begin::{end, start};
-pub use branch::{flip, last_said, regenerate, resend, words};
-pub use compaction::{cancel_compaction, compact, read_layer, undo};
-pub use figures::{load_log, replay, save_log, save_request, save_system};
-pub use hosted::{asked, changed_elsewhere, told};
-pub use import::import;
-pub use library::{
-    duplicate, erase, export_all, export_session, export_settings, found_line, pin_session, search,
+pub use branch::{last_said, words};
+pub use compaction::cancel_compaction;
+pub use hosted::changed_elsewhere;
+pub use library::found_line;
+pub use model::{for_model, sampling};
+pub use page::{drop_toast, go, look, note};
+pub(crate) use parts::{
+    add_milestone, add_place, ask_lift, asked, attach, bring, check_integrity, choose_model,
+    choose_policy, choose_reserve, choose_server, choose_window, compact, compact_at, compare,
+    connect, context_screen, copy, copy_window, decide_proposal, delete, delete_snapshot, desk,
+    dialog, drop_place, duplicate, edit_place, erase, export_all, export_session, export_settings,
+    flip, forget_quote, german, hosted_store, import, keep_key, learn_german, library_screen, lift,
+    load_log, log_screen, measure_sessions, measure_storage, memory_store, notes_inside, obey,
+    offline, open_at, persist, pin, pin_session, policy_for_model, preview, preview_new,
+    reach_goal, read_layer, reader, regenerate, remove_goal_item, remove_profile, rename, replay,
+    replay_screen, resend, restore, retry, roll_over, save_log, save_profile, save_request,
+    save_system, search, set_goal, set_key, set_system, settings_screen, skip_wait, small_store,
+    snapshot, survey, take_back, take_over, talk, told, try_model, try_policy, turn_goal_item,
+    undo, unpin, use_place, use_profile, write,
 };
-pub use model::{
-    choose_model, choose_policy, choose_reserve, choose_window, compact_at, for_model,
-    policy_for_model, preview_new, sampling, set_system,
-};
-pub use page::{copy, copy_window, drop_toast, go, look, note};
-pub use profiles::{remove_profile, save_profile, use_profile};
-pub use records::{
-    add_milestone, ask_lift, compare, decide_proposal, delete_snapshot, forget_quote, lift,
-    look_back, pin, preview, reach_goal, remove_goal_item, restore, roll_over, set_goal, skip_wait,
-    snapshot, try_policy, turn_goal_item, unpin,
-};
-pub use server::{
-    add_place, choose_server, connect, drop_place, edit_place, keep_key, set_key, survey,
-    try_model, use_place,
-};
-pub use sessions::{
-    delete, new_session, open, open_at, rename, show_message, take_back, take_over,
-};
+pub use records::look_back;
+pub use sessions::{new_session, open, show_message};
 pub use settings::{change, load_settings, settings_elsewhere, switch_theme};
-pub use storage::{check_integrity, measure_sessions, measure_storage, persist};
-pub use talk::{attach, detach, drafted, retry, send, stop, unqueue};
+pub use talk::{detach, drafted, send, stop, unqueue};
 
 use begin::note_of;
-use compaction::{compact_now, summariser, tend, undo_now, working};
+use compaction::{compact_now, summariser, working};
 use model::{give_model, thinks, usual_model};
 use page::toast;
-use profiles::{load_profiles, take_profiles};
+use parts::{
+    prose, reload_profiles, say, settle_in, tell, tended, undo_even_if_over, want_vocabulary,
+};
+use profiles::take_profiles;
 use reply::take_in;
-use server::{tokens_of, want_vocabulary};
+use server::tokens_of;
 use sessions::{
     adopt, begins_with, create_now, leave_draft, list, open_now, read_along, superseded,
 };
 use settings::{keep_draft, kept_draft, other_server};
 use show::{heard, show_all, show_head, show_window};
-use storage::measure;
-use talk::{can_send, send_waiting, talk};
+use talk::{can_send, send_waiting};
 
 thread_local! {
     static BACK: RefCell<Option<Rc<Back>>> = const { RefCell::new(None) };
@@ -96,6 +94,8 @@ struct Back {
     session: RefCell<Option<Session>>,
     /// The number of our listener on it.
     listener: Cell<u32>,
+    /// How often a session was asked for. Only the one that was asked for last is shown.
+    wish: Cell<u32>,
     /// Cards that are not part of the session's story: working, skipped, failed; by number, with
     /// the place they stand at.
     passing: RefCell<SortedMap<u32, (u32, Card)>>,
@@ -136,6 +136,17 @@ fn back() -> Option<Rc<Back>> {
 impl Back {
     fn session(&self) -> Option<Session> {
         self.session.borrow().clone()
+    }
+
+    /// Another session is asked for: those asked for before are not shown any more.
+    fn wish(&self) -> u32 {
+        self.wish.set(self.wish.get() + 1);
+        self.wish.get()
+    }
+
+    /// Whether none was asked for since.
+    fn wishes(&self, wish: u32) -> bool {
+        self.wish.get() == wish
     }
 
     /// The session that is shown, if this tab writes it; else the person is told who does.

@@ -13,6 +13,7 @@ use leptos::mount::mount_to;
 use palimpsest_browser::settings::{self, Entries};
 use palimpsest_browser::{HostStore, HostTransport, StorageHost, TransportHost};
 use palimpsest_engine::event::Event;
+use palimpsest_engine::ports::Store;
 use serde::Deserialize;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
@@ -127,13 +128,11 @@ pub fn root() -> Option<HtmlElement> {
 }
 
 /// The storage of the host, if it brings one.
-pub fn storage() -> Option<HostStore> {
+pub fn storage() -> Option<Rc<dyn Store>> {
     with(|mounted| {
         let host: &StorageHost = mounted.host.unchecked_ref();
-        mounted
-            .options
-            .storage
-            .then(|| HostStore::new(host.clone()))
+        let store: Rc<dyn Store> = Rc::new(HostStore::new(host.clone()));
+        mounted.options.storage.then_some(store)
     })?
 }
 
@@ -243,20 +242,22 @@ pub fn mount(root: HtmlElement, host: EmbedHost, options: &str) {
             settings.address = address;
         }
     });
-    let view = mount_to(root, move || {
-        effect(move || {
-            if state.ready.get() {
-                host.ready();
+    start::spoken(move || {
+        let view = mount_to(root, move || {
+            effect(move || {
+                if state.ready.get() {
+                    host.ready();
+                }
+            });
+            app::app()
+        });
+        MOUNTED.with(|mounted| {
+            if let Some(mounted) = mounted.borrow_mut().as_mut() {
+                mounted.view = Some(Box::new(view));
             }
         });
-        app::app()
+        act::start(state);
     });
-    MOUNTED.with(|mounted| {
-        if let Some(mounted) = mounted.borrow_mut().as_mut() {
-            mounted.view = Some(Box::new(view));
-        }
-    });
-    act::start(state);
 }
 
 /// Takes the app away: its elements, its listeners, its hold on the session.
@@ -325,13 +326,19 @@ pub fn changed(session: &str, taken: bool) {
 /// Something of the open session as JSON text: see [`act::told`].
 #[wasm_bindgen]
 pub fn look(what: &str, before: Option<u32>, limit: u32) -> Option<String> {
-    act::told(what, before, limit)
+    act::told(what.to_owned(), before, limit)?
 }
 
 /// Does something with the open session: see [`act::asked`].
 #[wasm_bindgen]
 pub fn ask(what: String, given: String) -> Promise {
-    future_to_promise(async move { Ok(act::asked(&what, given).await.into()) })
+    future_to_promise(async move {
+        act::talk().wait().await;
+        Ok(match act::asked(what, given) {
+            Some(answer) => answer.await.into(),
+            None => JsValue::NULL,
+        })
+    })
 }
 
 /// The host's colours have changed.

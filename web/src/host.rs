@@ -8,9 +8,9 @@ use palimpsest_browser::{
 use palimpsest_engine::MemoryStore;
 use palimpsest_engine::ports::Store;
 
-use crate::embed;
 use crate::text::{T, t};
 use crate::view::kept::Kept;
+use crate::{act, embed};
 
 /// The name of the database, of the tabs' channel and of the note.
 pub const NAME: &str = "palimpsest";
@@ -19,22 +19,33 @@ pub const NAME: &str = "palimpsest";
 const HOSTED: &str = "palimpsest-hosted";
 
 /// The host's store, if it brings one, else the best that this browser allows.
-pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> (Rc<dyn Store>, Kept) {
-    if let Some(store) = embed::storage() {
-        return (Rc::new(store), Kept::Whole);
+/// Nothing where it allows none and what would keep them in memory cannot be loaded.
+pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> Option<(Rc<dyn Store>, Kept)> {
+    if embed::keeps() {
+        act::talk().wait().await;
+        if let Some(store) = act::hosted_store().flatten() {
+            return Some((store, Kept::Whole));
+        }
     }
     let options = OpenOptions {
         name: NAME.into(),
         on_event: Rc::new(on_event),
         ..OpenOptions::default()
     };
-    match IndexedDbStore::open(options).await {
-        Ok(store) => (Rc::new(store), Kept::Whole),
-        Err(_) => match LocalStorageStore::open(NAME) {
-            Ok(store) => (Rc::new(store), Kept::Small),
-            Err(_) => (memory(), Kept::Memory),
-        },
+    if let Ok(store) = IndexedDbStore::open(options).await {
+        return Some((Rc::new(store), Kept::Whole));
     }
+    act::talk().wait().await;
+    match act::small_store().flatten() {
+        Some(store) => Some((store, Kept::Small)),
+        None => Some((act::memory_store()?, Kept::Memory)),
+    }
+}
+
+/// A store in `localStorage`, if the browser allows that.
+pub fn small() -> Option<Rc<dyn Store>> {
+    let store = LocalStorageStore::open(NAME).ok()?;
+    Some(Rc::new(store))
 }
 
 /// A store that is gone with the tab.
@@ -44,11 +55,7 @@ pub fn memory() -> Rc<dyn Store> {
 
 /// The channel to the other tabs.
 pub fn tabs() -> Tabs {
-    Tabs::new(if embed::storage().is_some() {
-        HOSTED
-    } else {
-        NAME
-    })
+    Tabs::new(if embed::keeps() { HOSTED } else { NAME })
 }
 
 /// What a storage event means for a person, if anything.

@@ -6,6 +6,7 @@
 //! | `markdown`, `text`, `settings`, `command`, `import` | texts in and out, without a page |
 //! | `state`, `act` | the signals, and everything a person can do |
 //! | `ui`, `el`, `icon` | components, elements, icons |
+//! | `later` | what is loaded when something needs it |
 //! | `host`, `server`, `page` | the browser: stores and ports, the model server, the document |
 //! | `start`, `embed` | the two beginnings: a page of our own, or an element of somebody else's |
 //!
@@ -43,6 +44,8 @@ pub mod embed;
 pub mod host;
 #[cfg(target_arch = "wasm32")]
 pub mod icon;
+#[cfg(target_arch = "wasm32")]
+pub mod later;
 #[cfg(target_arch = "wasm32")]
 pub mod page;
 #[cfg(target_arch = "wasm32")]

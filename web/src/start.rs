@@ -7,23 +7,37 @@ use crate::act;
 use crate::page;
 use crate::settings::Settings;
 use crate::state::AppState;
-use crate::text::{T, speak, t};
+use crate::text::{Language, T, language, speak, t};
 use crate::ui::app;
 
 /// Begins the page of our own, once the module is loaded. Who mounts the app in another page calls `embed::mount`.
 #[wasm_bindgen]
 pub fn run() {
     let state = begin(|_| {});
-    let Some(root) = page::find("#root") else {
-        return;
-    };
-    page::empty(&root);
-    mount_to(root, move || {
-        app::listen(state);
-        app::app()
-    })
-    .forget();
-    act::start(state);
+    spoken(move || {
+        let Some(root) = page::find("#root") else {
+            return;
+        };
+        page::empty(&root);
+        mount_to(root, move || {
+            app::listen(state);
+            app::app()
+        })
+        .forget();
+        act::start(state);
+    });
+}
+
+/// Goes on once the page's language is there.
+pub(crate) fn spoken(then: impl FnOnce() + 'static) {
+    match language() {
+        Language::English => then(),
+        // without its texts the page is English
+        Language::German => act::german().then(move |_| {
+            act::learn_german();
+            then();
+        }),
+    }
 }
 
 /// The state of a page, dressed in its settings, which are `edit`ed before.

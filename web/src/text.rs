@@ -3,6 +3,7 @@
 //! `{}` in a text is filled by [`fill`], in order. Words follow the table of words in
 //! ARCHITECTURE.md: a layer, a compaction, what was said, what the model sees.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::view::kept::Kept;
@@ -50,6 +51,23 @@ pub fn language() -> Language {
         Language::German
     } else {
         Language::English
+    }
+}
+
+/// Another language than English: its texts are not loaded with the page. Set once, before anything is shown.
+static OTHER: OnceLock<fn(T) -> &'static str> = OnceLock::new();
+
+/// Takes another language's texts.
+pub fn learn(texts: fn(T) -> &'static str) {
+    // seen through, it would be called directly, and be part of the page again
+    let _ = OTHER.set(std::hint::black_box(texts));
+}
+
+/// The text in the present language, or in English while that was not learned.
+pub fn t(text: T) -> &'static str {
+    match OTHER.get() {
+        Some(other) if language() == Language::German => other(text),
+        _ => english(text),
     }
 }
 
@@ -137,10 +155,13 @@ macro_rules! texts {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum T { $($name,)* }
 
-        /// The text in the present language.
-        pub fn t(text: T) -> &'static str {
-            let (en, de) = match text { $(T::$name => ($en, $de),)* };
-            if language() == Language::German { de } else { en }
+        fn english(text: T) -> &'static str {
+            match text { $(T::$name => $en,)* }
+        }
+
+        /// The text in German.
+        pub fn german(text: T) -> &'static str {
+            match text { $(T::$name => $de,)* }
         }
 
         /// What a person must know about where messages are kept; nothing when all is well.
@@ -997,6 +1018,7 @@ texts! {
     CureAtMost: "Choose at most {}." | "Wähle höchstens {}.",
 
     // failure
+    PartMissing: "A part of this page could not be loaded. Your data is safe. Try again, or reload the page." | "Ein Teil dieser Seite konnte nicht geladen werden. Deine Daten sind sicher. Versuch es noch einmal, oder lade die Seite neu.",
     Crashed: "Something in this page broke. Your data is safe: it is stored message by message as you go. Reload the page to continue." | "Etwas in dieser Seite ist kaputtgegangen. Deine Daten sind sicher: jede Nachricht wird sofort gespeichert. Lade die Seite neu, um weiterzumachen.",
 }
 

@@ -5,6 +5,7 @@
 //! (`npm/src/vocabulary-worker.ts`); where the page's rules allow none, the same is done here in slices.
 
 use std::cell::RefCell;
+use std::pin::Pin;
 
 use futures_util::future::{AbortHandle, abortable};
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
@@ -16,7 +17,7 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, Worker};
 
 use palimpsest_engine::Engine;
 
-use crate::embed;
+use crate::{act, embed};
 
 /// The worker's script.
 const SCRIPT: &str = "tokenizer.js";
@@ -114,7 +115,7 @@ fn as_guest(engine: &Engine, address: &str, key: &str, model: &str) -> Work {
     let (reading, end) = abortable(async move {
         let answer = match embed::vocabulary(&address, &key, &model).await {
             Some(answer) => answer,
-            None => bring(embed::transport(), &address, &key, &model).await,
+            None => brought(embed::transport(), address, key, model.clone()).await,
         };
         told(engine, model, answer).await;
     });
@@ -222,7 +223,7 @@ pub fn serve() -> bool {
         let (address, key, model) = (text(0), text(1), text(2));
         let scope = own.clone();
         spawn_local(async move {
-            let answer = bring(None, &address, &key, &model).await;
+            let answer = brought(None, address, key, model).await;
             let _ = scope.post_message(&answer);
         });
     });
@@ -242,16 +243,35 @@ pub fn vocabulary(
 ) -> Promise {
     future_to_promise(async move {
         let host = host.map(HostTransport::new);
-        Ok(bring(host, &address, &key, &model).await)
+        Ok(brought(host, address, key, model).await)
     })
 }
 
-/// The bytes of a snapshot, or the code of the reason why there is none.
-async fn bring(host: Option<HostTransport>, address: &str, key: &str, model: &str) -> JsValue {
-    match fetch(host, address, key, model).await {
-        Ok(bytes) => Uint8Array::from(bytes.as_slice()).into(),
-        Err(code) => JsValue::from(code),
+/// The same once the part that can is there.
+async fn brought(
+    host: Option<HostTransport>,
+    address: String,
+    key: String,
+    model: String,
+) -> JsValue {
+    act::reader().wait().await;
+    match act::bring(host, address, key, model) {
+        Some(brought) => brought.await,
+        None => JsValue::from("part_missing"),
     }
+}
+
+/// What is being brought.
+pub type Bringing = Pin<Box<dyn Future<Output = JsValue>>>;
+
+/// The bytes of a snapshot, or the code of the reason why there is none.
+pub fn bring(host: Option<HostTransport>, address: String, key: String, model: String) -> Bringing {
+    Box::pin(async move {
+        match fetch(host, &address, &key, &model).await {
+            Ok(bytes) => Uint8Array::from(bytes.as_slice()).into(),
+            Err(code) => JsValue::from(code),
+        }
+    })
 }
 
 async fn fetch(

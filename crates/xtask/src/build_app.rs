@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `index.html` | `web/index.html` |
 //! | `palimpsest_web.js`, `palimpsest_web_bg.wasm` | the crate `palimpsest-web` |
+//! | `parts/*.wasm`, `later.js` | what of it is loaded later, and what loads that |
 //! | everything else | `web/public/`, copied as it is |
 //! | `assets.json` | `{version, files}`: what an offline shell caches; a new build has a new version |
 //! | `*.br`, `*.gz` | made of each text and wasm file that gets smaller |
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::module::{self, Quality};
+use crate::module::{self, Later, Quality};
 use crate::places::digest;
 use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
@@ -32,7 +33,7 @@ pub(crate) fn build(machine: &Machine, quality: Quality) -> Result<PathBuf> {
     let folder = dist.join("app");
     let work = dist.join("app.new");
     fresh_folder(&work)?;
-    module::build(machine, "palimpsest-web", quality, &work)?;
+    module::build(machine, "palimpsest-web", quality, Later::Apart, &work)?;
     for types in ["palimpsest_web.d.ts", "palimpsest_web_bg.wasm.d.ts"] {
         // only programs that import the app would read them
         let _ = fs::remove_file(work.join(types));

@@ -28,22 +28,41 @@ impl Quality {
     }
 }
 
+/// Whether what a module names to be loaded later becomes modules of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Later {
+    /// It names nothing.
+    Nothing,
+    /// It does: in the folder [`PARTS`] beside it.
+    Apart,
+    /// All stays in one module.
+    Together,
+}
+
+/// The folder of what is loaded later.
+pub(crate) const PARTS: &str = "parts";
+
 /// Builds `package` and leaves `<name>.js`, `<name>_bg.wasm` and their types in `folder`, where `<name>` is the
 /// package's with underscores.
 pub(crate) fn build(
     machine: &Machine,
     package: &str,
     quality: Quality,
+    later: Later,
     folder: &Path,
 ) -> Result<()> {
     let name = package.replace('-', "_");
-    process::show(
-        machine
-            .cargo()
-            .args(["build", "--lib", "--target", "wasm32-unknown-unknown"])
-            .args(["--package", package, "--profile", quality.profile()])
-            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", remapping()),
-    )?;
+    let mut cargo = machine.cargo();
+    cargo
+        .args(["rustc", "--lib", "--crate-type", "cdylib"])
+        .args(["--target", "wasm32-unknown-unknown"])
+        .args(["--package", package, "--profile", quality.profile()])
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", remapping());
+    if later != Later::Nothing {
+        // which function leads to which, for `wasm-split`
+        cargo.args(["--", "-Clink-arg=--emit-relocs"]);
+    }
+    process::show(&mut cargo)?;
     let compiled = machine
         .places
         .target()
@@ -55,20 +74,116 @@ pub(crate) fn build(
         "{package} builds no wasm library: its [lib] needs crate-type \"cdylib\""
     );
     fs::create_dir_all(folder)?;
-    process::quiet(
-        machine
-            .command("wasm-bindgen")
-            .args(["--target", "web", "--out-name", &name, "--out-dir"])
-            .arg(folder)
-            // who loads the module says where it is; a second address would make bundlers emit it twice
-            .arg("--omit-default-module-path")
-            .arg(&compiled),
-    )?;
+    let parts = folder.join(PARTS);
+    let main = match later {
+        Later::Nothing => compiled,
+        Later::Apart => {
+            crate::setup::fresh_folder(&parts)?;
+            process::quiet(
+                machine
+                    .command("wasm-split")
+                    .arg("apart")
+                    .arg(&compiled)
+                    .arg(&parts)
+                    .arg(format!("{name}.js")),
+            )?;
+            parts.join("main.wasm")
+        }
+        Later::Together => {
+            let whole = folder.join("whole.wasm");
+            process::quiet(
+                machine
+                    .command("wasm-split")
+                    .arg("together")
+                    .arg(&compiled)
+                    .arg(&whole),
+            )?;
+            whole
+        }
+    };
+    let mut bindgen = machine.command("wasm-bindgen");
+    bindgen
+        .args(["--target", "web", "--out-name", &name, "--out-dir"])
+        .arg(folder)
+        // who loads the module says where it is; a second address would make bundlers emit it twice
+        .arg("--omit-default-module-path");
+    if later == Later::Apart {
+        // what the parts share with it
+        bindgen.arg("--keep-lld-exports");
+    }
+    process::quiet(bindgen.arg(&main))?;
+    if later != Later::Nothing {
+        fs::remove_file(&main)?;
+    }
     if quality == Quality::Release {
-        optimise(machine, &name, &folder.join(format!("{name}_bg.wasm")))?;
+        let module = folder.join(format!("{name}_bg.wasm"));
+        match later {
+            Later::Nothing => optimise(machine, &name, &OPTIMISING, &module)?,
+            // again and again until nothing gets smaller: this one everybody waits for
+            Later::Apart => optimise(
+                machine,
+                &format!("{name}-page"),
+                &[&OPTIMISING[..], &["--converge"]].concat(),
+                &module,
+            )?,
+            Later::Together => optimise(machine, &format!("{name}-whole"), &OPTIMISING, &module)?,
+        }
+    }
+    if later == Later::Apart {
+        name_parts(machine, &name, quality, folder)?;
     }
     Ok(())
 }
+
+/// Shrinks the parts and gives them names that say what is in them: a page that was loaded before a new version finds none
+/// of the new parts in place of its own. The script that loads them comes to stand beside the module.
+fn name_parts(machine: &Machine, name: &str, quality: Quality, folder: &Path) -> Result<()> {
+    let parts = folder.join(PARTS);
+    let mut script = fs::read_to_string(parts.join(LOADER))?;
+    for file in fs::read_dir(&parts)? {
+        let file = file?.path();
+        let Some(part) = file
+            .file_name()
+            .and_then(|name| name.to_str()?.strip_suffix(".wasm"))
+        else {
+            continue;
+        };
+        if quality == Quality::Release {
+            optimise(machine, &format!("{name}-{part}"), &OPTIMISING, &file)?;
+        }
+        let named = format!("{part}.{}.wasm", digest(&fs::read(&file)?));
+        let before = format!("\"./{part}.wasm\"");
+        ensure!(script.contains(&before), "{LOADER} does not load {part}");
+        script = script.replace(&before, &format!("\"./{PARTS}/{named}\""));
+        fs::rename(&file, parts.join(named))?;
+    }
+    ensure!(
+        script.contains(STREAMED),
+        "{LOADER} does not load by {STREAMED}"
+    );
+    let script = script.replace(STREAMED, "instantiate(src, imports)") + ANY_SERVER;
+    fs::remove_file(parts.join(LOADER))?;
+    fs::write(folder.join(LOADER), script)?;
+    Ok(())
+}
+
+/// How the script that is made instantiates a part.
+const STREAMED: &str = "WebAssembly.instantiateStreaming(src, imports)";
+
+/// What it does instead: any server of static files will do, as for the module itself.
+const ANY_SERVER: &str = "
+// A server that does not say that it is wasm is believed all the same.
+async function instantiate(source, imports) {
+    const answer = await source;
+    if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}`);
+    return answer.headers.get('content-type')?.startsWith('application/wasm')
+        ? WebAssembly.instantiateStreaming(answer, imports)
+        : WebAssembly.instantiate(await answer.arrayBuffer(), imports);
+}
+";
+
+/// The script that loads the parts; `wasm-split` names it so.
+const LOADER: &str = "later.js";
 
 /// Source paths of dependencies must not tell whose machine built them.
 fn remapping() -> String {
@@ -84,11 +199,11 @@ fn remapping() -> String {
 const OPTIMISING: [&str; 2] = ["-Oz", "--low-memory-unused"];
 
 /// Shrinks a module in place. The same input gives the same output, so the last result is kept.
-fn optimise(machine: &Machine, name: &str, module: &Path) -> Result<()> {
+fn optimise(machine: &Machine, name: &str, told: &[&str], module: &Path) -> Result<()> {
     let input = fs::read(module).with_context(|| format!("cannot read {}", module.display()))?;
     let folder = machine.places.cache.join("wasm-opt").join(name);
-    let told = OPTIMISING.join(" ").into_bytes();
-    let kept = folder.join(format!("{}.wasm", digest(&[told, input.clone()].concat())));
+    let how = told.join(" ").into_bytes();
+    let kept = folder.join(format!("{}.wasm", digest(&[how, input.clone()].concat())));
     if !kept.is_file() {
         say("wasm-opt", &format!("{name}, {} bytes", input.len()));
         crate::setup::fresh_folder(&folder)?;
@@ -96,7 +211,7 @@ fn optimise(machine: &Machine, name: &str, module: &Path) -> Result<()> {
         process::quiet(
             machine
                 .command("wasm-opt")
-                .args(OPTIMISING)
+                .args(told)
                 .arg(module)
                 .arg("-o")
                 .arg(&partial),

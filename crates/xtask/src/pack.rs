@@ -25,7 +25,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::build_app::copy_tree;
-use crate::module::{self, Quality};
+use crate::module::{self, Later, Quality};
 use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
 
@@ -49,7 +49,7 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
     let bound = source.join("src/wasm");
     fresh_folder(&bound)?;
     for (package, inline) in MODULES {
-        module::build(machine, package, quality, &bound)?;
+        module::build(machine, package, quality, Later::Nothing, &bound)?;
         write_inline(machine, &bound, package, inline)?;
     }
     let app = source.join("src/ui");
@@ -107,7 +107,7 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
 /// The chat app as `mount` needs it: its module, its styles, its icons.
 fn write_app(machine: &Machine, quality: Quality, folder: &Path) -> Result<()> {
     fresh_folder(folder)?;
-    module::build(machine, "palimpsest-web", quality, folder)?;
+    module::build(machine, "palimpsest-web", quality, Later::Together, folder)?;
     write_looks(&machine.places.root.join("web"), folder)
 }
 

@@ -9,24 +9,27 @@ use palimpsest_engine::{DEVICE, Engine};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 use super::{
-    BACK, Back, back, create_now, leave_draft, list, load_profiles, measure, note, open_now,
-    read_along, superseded, survey, title, toast,
+    BACK, Back, back, create_now, leave_draft, list, memory_store, note, open_now, parts, prose,
+    read_along, reload_profiles, superseded, survey, talk, title, toast,
 };
-use crate::host;
 use crate::state::{AppState, Notice};
 use crate::text::{T, t};
 use crate::tokenizer;
 use crate::view::kept::Kept;
+use crate::{host, page};
 
 /// Opens the store, the last session, and asks the model server.
 pub fn start(state: AppState) {
+    prose().load();
     spawn_local(async move {
         let tabs = host::tabs();
         let world = match palimpsest_browser::world(&tabs) {
             Ok(world) => world,
             Err(error) => return state.notice.set(Some(Notice::Saving(error.to_string()))),
         };
-        let (store, mut kept) = host::store(|event| storage_event(&event)).await;
+        let Some((store, mut kept)) = host::store(|event| storage_event(&event)).await else {
+            return page::crashed(t(T::PartMissing), "");
+        };
         let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
         let engine = match Engine::start(store, world.clone(), Rc::clone(&counter)).await {
             Ok(engine) => engine,
@@ -34,7 +37,11 @@ pub fn start(state: AppState) {
                 // The store opened and then failed: work from memory, and say so.
                 state.notice.set(Some(Notice::Saving(error.to_string())));
                 kept = Kept::Memory;
-                match Engine::start(host::memory(), world.clone(), counter).await {
+                talk().wait().await;
+                let Some(store) = memory_store() else {
+                    return;
+                };
+                match Engine::start(store, world.clone(), counter).await {
                     Ok(engine) => engine,
                     Err(_) => return,
                 }
@@ -50,6 +57,7 @@ pub fn start(state: AppState) {
             world,
             session: RefCell::default(),
             listener: Cell::new(0),
+            wish: Cell::new(0),
             passing: RefCell::default(),
             follower: Cell::new(false),
             manual: Cell::new(false),
@@ -64,17 +72,15 @@ pub fn start(state: AppState) {
         });
         BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
         list(&back).await;
-        load_profiles(&back).await;
+        reload_profiles(Rc::clone(&back));
         if kept == Kept::Whole && host::lost_since(note_of(state)) {
             toast(&back, t(T::StoreLost).to_owned(), None, true);
         }
         note_of(state).save(host::NAME);
         follow_tabs(&back, &tabs);
-        let own = Rc::clone(&back);
-        spawn_local(async move {
-            let presence = Presence::begin(host::NAME, own.world.ids.as_ref()).await;
-            own.presence.replace(presence);
-        });
+        parts::be_present(Rc::clone(&back));
+        // what a session says is written by it: it stands at once, and whole
+        prose().wait().await;
         let last = state.settings.with_untracked(|s| s.session.clone());
         let known = state.sessions.with_untracked(|all| {
             all.iter()
@@ -87,9 +93,17 @@ pub fn start(state: AppState) {
             None => create_now(&back).await,
         }
         state.ready.set(true);
-        measure(state).await;
+        parts::measure();
     });
-    survey(state);
+    survey();
+}
+
+/// Lets other pages count this one, in its own time.
+pub(super) fn be_present(back: Rc<Back>) {
+    spawn_local(async move {
+        let presence = Presence::begin(host::NAME, back.world.ids.as_ref()).await;
+        back.presence.replace(presence);
+    });
 }
 
 fn storage_event(event: &StorageEvent) {
@@ -123,7 +137,7 @@ fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
             let profiles = change.session == DEVICE;
             spawn_local(async move {
                 if profiles {
-                    load_profiles(&back).await;
+                    reload_profiles(Rc::clone(&back));
                 }
                 list(&back).await;
             });

@@ -1,12 +1,13 @@
 //! Saying something again: regenerate, edit and resend, go from branch to branch. Nothing is removed.
 
-use super::{failed, list, note, show_all, talk, with_engine};
+use super::talk::talk;
+use super::{failed, list, note, show_all, with_engine};
 use crate::text::{T, t};
 use crate::view::thread::{Block, Entry, Who};
 use crate::{bind, state::AppState};
 
 /// Has the last reply written again; the present one stays on its branch.
-pub fn regenerate() {
+pub(super) fn regenerate() {
     with_engine(|back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -25,7 +26,7 @@ pub fn regenerate() {
 }
 
 /// Says something else in place of the message with the number `place`. What followed stays on its branch.
-pub fn resend(place: u32, text: String) {
+pub(super) fn resend(place: u32, text: String) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -48,7 +49,7 @@ pub fn resend(place: u32, text: String) {
 }
 
 /// Shows the branch `by` steps beside that of the message with the number `place`.
-pub fn flip(place: u32, by: i32) {
+pub(super) fn flip(place: u32, by: i32) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;

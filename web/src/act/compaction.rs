@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use leptos::task::spawn_local;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{Signal, StoreError};
@@ -65,7 +66,7 @@ pub(super) fn working(back: &Back, stage: crate::view::card::Stage, progress: Op
 }
 
 /// Makes the window smaller because a person asked, with an eye on `focus`.
-pub fn compact(focus: String) {
+pub(super) fn compact(focus: String) {
     with_engine(|back| async move {
         // what became of it is on its card
         let _ = compact_now(&back, focus).await;
@@ -116,6 +117,11 @@ pub(super) async fn tend(back: &Rc<Back>, session: &Session) {
     };
     // what became of it is on its card
     let _ = run(back, session, options).await;
+}
+
+/// Does what is due after a reply or another limit, in its own time.
+pub(super) fn tended(back: Rc<Back>, session: Session) {
+    spawn_local(async move { tend(&back, &session).await });
 }
 
 /// Who writes layers, as the settings say: a model, or nobody if none answers.
@@ -239,11 +245,16 @@ pub fn cancel_compaction() {
 
 /// Takes the last compaction back. Where the window before does not fit, the note names the choices and
 /// offers to show it all the same.
-pub fn undo() {
+pub(super) fn undo() {
     with_engine(|back| async move { undo_now(&back, IfOver::Refuse).await });
 }
 
-pub(super) async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
+/// The same, although the window before is over its limit.
+pub(super) fn undo_even_if_over() {
+    with_engine(|back| async move { undo_now(&back, IfOver::Show).await });
+}
+
+async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
     let Some(session) = back.writer() else {
         return;
     };
@@ -265,7 +276,7 @@ pub(super) async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
 }
 
 /// Opens the text of a layer.
-pub fn read_layer(id: u32) {
+pub(super) fn read_layer(id: u32) {
     with_engine(|back| async move {
         let Some(session) = back.session() else {
             return;

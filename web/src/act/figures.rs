@@ -26,7 +26,7 @@ thread_local! {
 }
 
 /// Reads the log and the figures of the open session.
-pub fn load_log() {
+pub(super) fn load_log() {
     with_engine(|back| async move {
         let Some(session) = back.session() else {
             return back.state.figures.set(None);
@@ -42,7 +42,7 @@ pub fn load_log() {
 }
 
 /// Saves the log as Markdown.
-pub fn save_log() {
+pub(super) fn save_log() {
     with_engine(|back| async move {
         let Some(session) = back.session() else {
             return;
@@ -60,7 +60,7 @@ pub fn save_log() {
 }
 
 /// Saves the request that the next message would be sent with: the very body, as the chosen server gets it.
-pub fn save_request() {
+pub(super) fn save_request() {
     with_engine(|back| async move {
         let Some(session) = back.session() else {
             return;
@@ -79,7 +79,7 @@ pub fn save_request() {
 }
 
 /// Saves the system message as the model reads it.
-pub fn save_system() {
+pub(super) fn save_system() {
     with_engine(|back| async move {
         if let Some(session) = back.session() {
             let name = format!("{} system.md", title_of(&session));
@@ -105,7 +105,7 @@ fn title_of(session: &Session) -> String {
 
 /// Replays the open session under these policies, one after the other, in a window of `window` tokens. Nothing of
 /// the session changes, and no model is asked.
-pub fn replay(policies: Vec<String>, window: u32) {
+pub(super) fn replay(policies: Vec<String>, window: u32) {
     let turn = REPLAY.get() + 1;
     REPLAY.set(turn);
     with_engine(move |back| async move {

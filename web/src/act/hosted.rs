@@ -1,6 +1,9 @@
 //! What the page around a mounted app reads of the open session and asks to be done with it, and what it tells of its storage.
 //! What crosses is JSON text: the very forms that the package's sessions have.
 
+use std::pin::Pin;
+use std::rc::Rc;
+
 use palimpsest_browser::outline::{Info, Item};
 use palimpsest_core::run::RunReport;
 use palimpsest_engine::DEVICE;
@@ -11,14 +14,14 @@ use serde::Serialize;
 use wasm_bindgen_futures::spawn_local;
 
 use super::{
-    back, cancel_compaction, compact_now, list, load_profiles, read_along, show_all, superseded,
+    back, cancel_compaction, compact_now, list, read_along, reload_profiles, show_all, superseded,
 };
 
 /// Something of the open session: its `info`, its `budget`, or its `history`, the last `limit` messages before the one with
 /// the number `before`. Nothing if no session is open.
-pub fn told(what: &str, before: Option<u32>, limit: u32) -> Option<String> {
+pub(super) fn told(what: String, before: Option<u32>, limit: u32) -> Option<String> {
     let session = back()?.session()?;
-    match what {
+    match what.as_str() {
         "info" => text(&Info::of(&session)),
         "budget" => text(&session.budget()),
         "history" => {
@@ -36,7 +39,11 @@ fn text(value: &impl Serialize) -> Option<String> {
 
 /// Does something with the open session, as if a person had done it here: `compact` with a focus, `cancel` of that, `undo`
 /// (`show`: although the window before is over its limit). `{ "Ok": … }` or `{ "Err": { code, message, retryable } }`.
-pub async fn asked(what: &str, given: String) -> String {
+pub(super) fn asked(what: String, given: String) -> Answering {
+    Box::pin(async move { answer(&what, given).await })
+}
+
+async fn answer(what: &str, given: String) -> String {
     let answer = match done(what, given).await {
         Ok(done) => Answer::Ok(done),
         Err(error) => Answer::Err(Failed {
@@ -51,6 +58,9 @@ pub async fn asked(what: &str, given: String) -> String {
     };
     text(&answer).unwrap_or_default()
 }
+
+/// An answer that is worked out.
+pub(super) type Answering = Pin<Box<dyn Future<Output = String>>>;
 
 #[derive(Serialize)]
 enum Answer {
@@ -119,7 +129,7 @@ pub fn changed_elsewhere(session: &str, taken: bool) {
     let profiles = session == DEVICE;
     spawn_local(async move {
         if profiles {
-            load_profiles(&back).await;
+            reload_profiles(Rc::clone(&back));
         }
         list(&back).await;
     });

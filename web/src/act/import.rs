@@ -17,7 +17,7 @@ use crate::state::Screen;
 use crate::text::{T, bytes, fill, number, t};
 
 /// Reads a conversation from a file. The same file again opens the session it made.
-pub fn import(file: File, take_system: bool) {
+pub(super) fn import(file: File, take_system: bool) {
     with_engine(move |back| async move {
         let name = file.name();
         back.state.say(fill(T::ImportReading, &[&name]));
@@ -35,7 +35,7 @@ pub fn import(file: File, take_system: bool) {
                     let other = other_server(back.state, &settings);
                     change(move |s| *s = settings.taken_in(s));
                     if other {
-                        survey(back.state);
+                        survey();
                     }
                 }
             }

@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// Looks for words where [`AppState::scope`] says, in all sessions. What is found appears as it is found.
-pub fn search(words: String) {
+pub(super) fn search(words: String) {
     let turn = SEARCH.get() + 1;
     SEARCH.set(turn);
     let Some(state) = AppState::remembered() else {
@@ -112,7 +112,7 @@ fn composed(text: &str) -> Cow<'_, str> {
 }
 
 /// Puts a session first, or back.
-pub fn pin_session(id: String, pinned: bool) {
+pub(super) fn pin_session(id: String, pinned: bool) {
     with_engine(move |back| async move {
         if let Err(error) = back.engine.pin_session(&id, pinned).await {
             failed(&back, &error);
@@ -122,7 +122,7 @@ pub fn pin_session(id: String, pinned: bool) {
 }
 
 /// Makes a second session of what was said in one, with its records and its settings.
-pub fn duplicate(id: String) {
+pub(super) fn duplicate(id: String) {
     with_engine(move |back| async move {
         match copy_of(&back, &id).await {
             Ok(session) => {
@@ -167,7 +167,7 @@ async fn copy_of(back: &Rc<Back>, id: &str) -> Result<Session, String> {
 }
 
 /// Saves the open session as a file.
-pub fn export_session(format: Format) {
+pub(super) fn export_session(format: Format) {
     let Some(session) = super::back().and_then(|b| b.session()) else {
         return;
     };
@@ -198,7 +198,7 @@ pub fn export_session(format: Format) {
 }
 
 /// Saves all sessions as one file, and remembers when.
-pub fn export_all() {
+pub(super) fn export_all() {
     with_engine(|back| async move {
         let mut all = Vec::new();
         let mut unread = 0;
@@ -231,7 +231,7 @@ pub fn export_all() {
 }
 
 /// Saves the settings and the profiles as a file, without keys.
-pub fn export_settings() {
+pub(super) fn export_settings() {
     let Some(state) = AppState::remembered() else {
         return;
     };
@@ -247,7 +247,7 @@ pub fn export_settings() {
 }
 
 /// Removes every session for good.
-pub fn erase() {
+pub(super) fn erase() {
     with_engine(|back| async move {
         let listed = match (
             back.engine.sessions().await,

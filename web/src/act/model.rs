@@ -6,7 +6,7 @@ use palimpsest_core::message::Role;
 use palimpsest_engine::{Config, Sampling, Session};
 
 use super::{
-    Back, back, begins_with, change, failed, list, show_all, show_head, show_window, tend,
+    Back, back, begins_with, change, failed, list, show_all, show_head, show_window, tended,
     want_vocabulary, with_engine,
 };
 use crate::bind;
@@ -43,7 +43,7 @@ pub(super) fn thinks(state: AppState, model: &str) -> Option<bool> {
 }
 
 /// Another model.
-pub fn choose_model(name: String) {
+pub(super) fn choose_model(name: String) {
     remodel(move |s| s.model = name);
 }
 
@@ -69,7 +69,7 @@ pub fn for_model(edit: impl FnOnce(&mut ModelSettings) + 'static) {
 }
 
 /// Another window.
-pub fn choose_window(tokens: u32) {
+pub(super) fn choose_window(tokens: u32) {
     remodel(move |s| {
         let own = s
             .models
@@ -83,7 +83,7 @@ pub fn choose_window(tokens: u32) {
 }
 
 /// Another policy, by its name or as JSON; for a model that has one of its own, it gets this one.
-pub fn choose_policy(text: String) {
+pub(super) fn choose_policy(text: String) {
     remodel(move |s| {
         if let Some(own) = s.model_policies.get_mut(&s.model) {
             own.clone_from(&text);
@@ -93,7 +93,7 @@ pub fn choose_policy(text: String) {
 }
 
 /// Other tokens kept for the answer, in this session and in new ones; `None` as fits the window.
-pub fn choose_reserve(tokens: Option<u32>) {
+pub(super) fn choose_reserve(tokens: Option<u32>) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -105,12 +105,12 @@ pub fn choose_reserve(tokens: Option<u32>) {
             Err(error) => failed(&back, &error),
         }
         show_all(&back).await;
-        tend(&back, &session).await;
+        tended(back, session);
     });
 }
 
 /// Another share of its denominator at which the policy acts, in percent.
-pub fn compact_at(percent: u32) {
+pub(super) fn compact_at(percent: u32) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -131,7 +131,7 @@ pub fn compact_at(percent: u32) {
 }
 
 /// Works out what a new session would begin with.
-pub fn preview_new() {
+pub(super) fn preview_new() {
     with_engine(|back| async move {
         let budget = back.engine.budget_of(begins_with(&back)).await.ok();
         let usual = back.session().and_then(|s| usual_turn(&s));
@@ -158,7 +158,7 @@ fn usual_turn(session: &Session) -> Option<u32> {
 }
 
 /// Whether the policy of the open session goes with its model from now on.
-pub fn policy_for_model(on: bool) {
+pub(super) fn policy_for_model(on: bool) {
     let Some(head) = back().and_then(|b| b.session()).map(|s| s.head()) else {
         return;
     };
@@ -216,8 +216,8 @@ fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
         }
         show_all(&back).await;
         list(&back).await;
-        want_vocabulary(&back);
-        tend(&back, &session).await;
+        want_vocabulary(Rc::clone(&back));
+        tended(back, session);
     });
 }
 
@@ -228,7 +228,7 @@ pub fn sampling() -> Sampling {
 }
 
 /// Another system prompt, and another way to choose words.
-pub fn set_system(text: String, sampling: Sampling) {
+pub(super) fn set_system(text: String, sampling: Sampling) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -248,7 +248,8 @@ pub fn set_system(text: String, sampling: Sampling) {
 
 /// A session without a model takes the last chosen one, or the first there is. One that was made before the server told
 /// whether its model thinks learns it.
-pub(super) async fn give_model(back: &Rc<Back>, session: &Session) {
+/// Whether anything changed.
+pub(super) async fn give_model(back: &Rc<Back>, session: &Session) -> bool {
     let state = back.state;
     let head = session.head();
     let new = head.model.is_empty();
@@ -257,11 +258,11 @@ pub(super) async fn give_model(back: &Rc<Back>, session: &Session) {
     } else {
         Some(head.model)
     }) else {
-        return;
+        return false;
     };
     let thinking = thinks(state, &name).unwrap_or(head.thinking);
     if !new && (thinking == head.thinking || back.follower.get()) {
-        return;
+        return false;
     }
     let own = |s: &Settings| s.models.get(&name).and_then(|own| own.window);
     let own = state.settings.with_untracked(own).filter(|_| new);
@@ -273,7 +274,11 @@ pub(super) async fn give_model(back: &Rc<Back>, session: &Session) {
         Ok(()) => {
             show_head(back);
             show_window(back);
+            true
         }
-        Err(error) => failed(back, &error),
+        Err(error) => {
+            failed(back, &error);
+            false
+        }
     }
 }

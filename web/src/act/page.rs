@@ -12,7 +12,7 @@ use crate::text::{T, t};
 const NOTE_STAYS: i32 = 10_000;
 
 /// Copies a text.
-pub fn copy(text: String) {
+pub(super) fn copy(text: String) {
     spawn_local(async move {
         let done = page::copy(&text).await;
         if let Some(back) = back() {
@@ -26,7 +26,7 @@ pub fn copy(text: String) {
 }
 
 /// Copies the next window as the JSON it is sent as.
-pub fn copy_window() {
+pub(super) fn copy_window() {
     let Some(session) = back().and_then(|b| b.session()) else {
         return;
     };

@@ -3,10 +3,16 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use leptos::task::spawn_local;
 use palimpsest_engine::{EngineError, Profile};
 
-use super::{Back, change, failed, list, note, show_all, tend, with_engine};
+use super::{Back, change, failed, list, note, show_all, tended, with_engine};
 use crate::text::{T, fill};
+
+/// Reads every profile there is, in its own time.
+pub(super) fn reload_profiles(back: Rc<Back>) {
+    spawn_local(async move { load_profiles(&back).await });
+}
 
 /// Reads every profile there is.
 pub(super) async fn load_profiles(back: &Rc<Back>) {
@@ -41,12 +47,12 @@ pub(super) async fn take_profiles(
 }
 
 /// The open session, and new ones, take over the settings of a profile; without a name it keeps those it has.
-pub fn use_profile(name: Option<String>) {
+pub(super) fn use_profile(name: Option<String>) {
     with_engine(|back| async move { take(&back, name).await });
 }
 
 /// Keeps a profile under that name, and the open session takes it over.
-pub fn save_profile(name: String, profile: Profile) {
+pub(super) fn save_profile(name: String, profile: Profile) {
     with_engine(|back| async move {
         if back.writer().is_none() {
             return;
@@ -61,7 +67,7 @@ pub fn save_profile(name: String, profile: Profile) {
 }
 
 /// Forgets a profile. The sessions that used it keep their settings.
-pub fn remove_profile(name: String) {
+pub(super) fn remove_profile(name: String) {
     with_engine(|back| async move {
         if back.writer().is_none() {
             return;
@@ -84,5 +90,5 @@ async fn take(back: &Rc<Back>, name: Option<String>) {
     }
     show_all(back).await;
     list(back).await;
-    tend(back, &session).await;
+    tended(Rc::clone(back), session);
 }

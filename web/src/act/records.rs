@@ -54,7 +54,7 @@ pub(super) fn show(back: &Back) {
 }
 
 /// Sets what is to be reached; nothing takes the goal away.
-pub fn set_goal(text: String) {
+pub(super) fn set_goal(text: String) {
     with_engine(|back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -106,7 +106,7 @@ fn edit_goal(edit: impl FnOnce(f64) -> GoalEdit + 'static) {
 }
 
 /// Adds a milestone.
-pub fn add_milestone(text: String) {
+pub(super) fn add_milestone(text: String) {
     edit_goal(move |at| GoalEdit::AddMilestone {
         text,
         state: MilestoneState::Pending,
@@ -115,7 +115,7 @@ pub fn add_milestone(text: String) {
 }
 
 /// Moves a line of the goal on: a milestone from open to begun to done and back, a decision's lock.
-pub fn turn_goal_item(id: u32, kind: GoalKind) {
+pub(super) fn turn_goal_item(id: u32, kind: GoalKind) {
     edit_goal(move |at| match kind {
         GoalKind::Decision { locked } => GoalEdit::LockDecision {
             id,
@@ -134,12 +134,12 @@ pub fn turn_goal_item(id: u32, kind: GoalKind) {
 }
 
 /// Takes a line out of the goal.
-pub fn remove_goal_item(id: u32) {
+pub(super) fn remove_goal_item(id: u32) {
     edit_goal(move |_| GoalEdit::Remove { id });
 }
 
 /// The goal is reached, or not yet.
-pub fn reach_goal(reached: bool) {
+pub(super) fn reach_goal(reached: bool) {
     edit_goal(move |at| GoalEdit::SetStatus {
         status: if reached {
             GoalStatus::Completed
@@ -151,7 +151,7 @@ pub fn reach_goal(reached: bool) {
 }
 
 /// Keeps a line word for word; as a decision if `decided`.
-pub fn pin(text: String, decided: bool) {
+pub(super) fn pin(text: String, decided: bool) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -170,7 +170,7 @@ pub fn pin(text: String, decided: bool) {
 }
 
 /// Takes a line out of the records. It stays in what was said.
-pub fn unpin(id: u32) {
+pub(super) fn unpin(id: u32) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -183,7 +183,7 @@ pub fn unpin(id: u32) {
 }
 
 /// Takes a proposal over into the goal, or turns it down for good.
-pub fn decide_proposal(id: u32, accept: bool) {
+pub(super) fn decide_proposal(id: u32, accept: bool) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -201,7 +201,7 @@ pub fn decide_proposal(id: u32, accept: bool) {
 }
 
 /// Does not wait for the summary model any longer: the deterministic summary is taken.
-pub fn skip_wait() {
+pub(super) fn skip_wait() {
     with_engine(|back| async move {
         if let Some(session) = back.session() {
             session.skip_wait();
@@ -210,7 +210,7 @@ pub fn skip_wait() {
 }
 
 /// Goes on in a new session that starts from the layers and records of this one.
-pub fn roll_over() {
+pub(super) fn roll_over() {
     with_engine(|back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -226,7 +226,7 @@ pub fn roll_over() {
 }
 
 /// Remembers the present under a name, or without one.
-pub fn snapshot(name: String) {
+pub(super) fn snapshot(name: String) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -264,7 +264,7 @@ pub fn look_back(tip: u32) -> (u32, Vec<(u32, String)>) {
 
 /// Goes back to a snapshot. What was said since stays; the present is remembered first, under that name if it is not
 /// empty, so that the way back is one click.
-pub fn restore(n: u32, present: String) {
+pub(super) fn restore(n: u32, present: String) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -287,7 +287,7 @@ pub fn restore(n: u32, present: String) {
 }
 
 /// Removes a snapshot. Nothing that was said goes with it.
-pub fn delete_snapshot(n: u32) {
+pub(super) fn delete_snapshot(n: u32) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -300,7 +300,7 @@ pub fn delete_snapshot(n: u32) {
 }
 
 /// Takes a recalled quote out of the window.
-pub fn forget_quote(place: u32) {
+pub(super) fn forget_quote(place: u32) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -313,7 +313,7 @@ pub fn forget_quote(place: u32) {
 }
 
 /// Takes a layer off: what it covers is sent word for word again.
-pub fn lift(layer: u32, if_over: bool) {
+pub(super) fn lift(layer: u32, if_over: bool) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
@@ -345,7 +345,7 @@ pub fn lift(layer: u32, if_over: bool) {
 }
 
 /// Asks before a layer is lifted: `number` is the one people see.
-pub fn ask_lift(number: u32) {
+pub(super) fn ask_lift(number: u32) {
     let Some(state) = AppState::remembered() else {
         return;
     };
@@ -362,7 +362,7 @@ pub fn ask_lift(number: u32) {
 }
 
 /// Opens the text of a layer beside what it covers.
-pub fn compare(id: u32) {
+pub(super) fn compare(id: u32) {
     with_engine(move |back| async move {
         let Some(session) = back.session() else {
             return;
@@ -378,7 +378,7 @@ pub fn compare(id: u32) {
 }
 
 /// Says what a compaction would do now. Asks no model.
-pub fn preview(focus: String) {
+pub(super) fn preview(focus: String) {
     with_engine(move |back| async move {
         let Some(session) = back.session() else {
             return;
@@ -405,7 +405,7 @@ pub fn preview(focus: String) {
 }
 
 /// What the open session's window would be under another policy. The newest one asked for is shown.
-pub fn try_policy(text: String) {
+pub(super) fn try_policy(text: String) {
     with_engine(|back| async move {
         let tried = back.session().map(|s| s.preview_with(&text));
         back.state.tried.change(match tried {

@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_core::message::Role;
 use palimpsest_engine::Session;
 
-use super::{Back, back, change, give_model};
+use super::{Back, back, change, give_model, list, survey};
 use crate::settings::{Place, Server};
 use crate::state::AppState;
 use crate::view::model::Connection;
@@ -19,12 +20,14 @@ thread_local! {
 }
 
 /// Asks the model server what there is, and the doctor what is wrong.
-pub fn survey(state: AppState) {
-    ask(state, false);
+pub(super) fn survey_now() {
+    if let Some(state) = AppState::remembered() {
+        ask(state, false);
+    }
 }
 
 /// The same, with a question to the open session's model at the end: it is loaded with the session's window.
-pub fn try_model() {
+pub(super) fn try_model() {
     if let Some(state) = AppState::remembered() {
         ask(state, true);
     }
@@ -46,13 +49,26 @@ fn ask(state: AppState, try_model: bool) {
             && let Some(session) = back.session()
         {
             give_model(&back, &session).await;
-            want_vocabulary(&back);
+            want_vocabulary(back);
+        }
+    });
+}
+
+/// A session that was opened gets its model and that model's vocabulary.
+pub(super) fn settle_in(back: Rc<Back>, session: Session) {
+    spawn_local(async move {
+        // another one may have been opened while this part came
+        if back.shows(&session) {
+            if give_model(&back, &session).await {
+                list(&back).await;
+            }
+            want_vocabulary(back);
         }
     });
 }
 
 /// Asks for the vocabulary of the open session's model, where it is to be had.
-pub(super) fn want_vocabulary(back: &Back) {
+pub(super) fn want_vocabulary(back: Rc<Back>) {
     let state = back.state;
     let Some(session) = back.session() else {
         return;
@@ -80,15 +96,13 @@ pub(super) fn tokens_of(session: Option<&Session>, text: &str) -> u32 {
 }
 
 /// Another address.
-pub fn connect(address: String) {
+pub(super) fn connect(address: String) {
     change(move |s| s.address = address);
-    if let Some(state) = AppState::remembered() {
-        survey(state);
-    }
+    survey();
 }
 
 /// Another kind of server, at its usual address unless one was typed.
-pub fn choose_server(server: Server) {
+pub(super) fn choose_server(server: Server) {
     change(move |s| {
         if s.address.is_empty() || s.address == s.server.usual_address() {
             server.usual_address().clone_into(&mut s.address);
@@ -97,12 +111,12 @@ pub fn choose_server(server: Server) {
     });
     if let Some(state) = AppState::remembered() {
         state.checks.set(Vec::new());
-        survey(state);
+        survey();
     }
 }
 
 /// A place for one more server.
-pub fn add_place() {
+pub(super) fn add_place() {
     change(|s| {
         s.places.push(Place {
             server: Server::Ollama,
@@ -113,7 +127,7 @@ pub fn add_place() {
 }
 
 /// Another kind or address for one that is not in use; it is examined if it has an address.
-pub fn edit_place(at: usize, server: Server, address: String) {
+pub(super) fn edit_place(at: usize, server: Server, address: String) {
     change(|s| {
         if let Some(place) = s.places.get_mut(at) {
             // a key is for the server it was given for
@@ -146,7 +160,7 @@ pub fn edit_place(at: usize, server: Server, address: String) {
 }
 
 /// Another server is used from now on.
-pub fn use_place(at: usize) {
+pub(super) fn use_place(at: usize) {
     let Some(state) = AppState::remembered() else {
         return;
     };
@@ -166,11 +180,11 @@ pub fn use_place(at: usize) {
         kept
     });
     state.checks.set(Vec::new());
-    survey(state);
+    survey();
 }
 
 /// Forgets a server that is not in use.
-pub fn drop_place(at: usize) {
+pub(super) fn drop_place(at: usize) {
     change(|s| {
         if at < s.places.len() {
             s.places.remove(at);
@@ -179,7 +193,7 @@ pub fn drop_place(at: usize) {
 }
 
 /// Another key for this tab, and for the settings if it is kept there.
-pub fn set_key(key: String) {
+pub(super) fn set_key(key: String) {
     let Some(state) = AppState::remembered() else {
         return;
     };
@@ -190,7 +204,7 @@ pub fn set_key(key: String) {
 }
 
 /// Keeps the key in the settings, or takes it out of them.
-pub fn keep_key(keep: bool) {
+pub(super) fn keep_key(keep: bool) {
     let Some(state) = AppState::remembered() else {
         return;
     };

@@ -1,18 +1,21 @@
 //! The list of sessions: new ones, opening, reading along with another tab, titles, deletion.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::StoreError;
-use palimpsest_engine::session::IfOver;
 use palimpsest_engine::{Config, NewSession, Profile, Session};
 
 use super::{
-    Back, change, drop_toast, failed, figures, give_model, go, heard, keep_draft, kept_draft, lift,
-    look, note_of, restore, show_all, show_head, thinks, toast, tokens_of, undo_now, usual_model,
-    want_vocabulary, with_engine,
+    Back, change, drop_toast, failed, figures, go, heard, keep_draft, kept_draft, look, note_of,
+    parts,
+    profiles::load_profiles,
+    records::{lift, restore},
+    settle_in, show_all, show_head, talk, thinks, toast, tokens_of, undo_even_if_over, usual_model,
+    with_engine,
 };
 use crate::state::{AppState, Lens, Notice, Screen, Undo};
 use crate::text::{T, fill, t};
@@ -43,7 +46,9 @@ pub(super) async fn list(back: &Rc<Back>) {
 pub fn new_session() {
     with_engine(|back| async move {
         let fresh = back.session().is_some_and(|s| s.message_count() == 0);
-        if !fresh {
+        if fresh {
+            back.wish();
+        } else {
             create_now(&back).await;
         }
         go(Screen::Chat);
@@ -77,10 +82,36 @@ pub(super) fn begins_with(back: &Back) -> NewSession {
 }
 
 pub(super) async fn create_now(back: &Rc<Back>) {
+    talk().wait().await;
+    if let Some(creating) = parts::create(Rc::clone(back)) {
+        creating.await;
+    }
+}
+
+/// What goes on in its own time.
+pub(super) type Doing = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Makes a session and shows it, unless another is asked for before it is there.
+pub(super) fn create(back: Rc<Back>) -> Doing {
+    Box::pin(async move { make(&back).await })
+}
+
+async fn make(back: &Rc<Back>) {
+    if back
+        .state
+        .settings
+        .with_untracked(|s| !s.profile.is_empty())
+    {
+        // the page may have just begun
+        load_profiles(back).await;
+    }
+    let wish = back.wish();
     let new = begins_with(back);
     match back.engine.create(new).await {
         Ok(session) => {
-            adopt(back, session, false).await;
+            if back.wishes(wish) {
+                adopt(back, session, false).await;
+            }
             list(back).await;
         }
         Err(error) => failed(back, &error),
@@ -92,6 +123,7 @@ pub fn open(id: String) {
     with_engine(|back| async move {
         go(Screen::Chat);
         if back.session().is_some_and(|s| s.id() == id) {
+            back.wish();
             return;
         }
         open_now(&back, &id, false).await;
@@ -108,7 +140,7 @@ pub fn show_message(place: u32) {
 }
 
 /// Opens a session at a message or a layer.
-pub fn open_at(id: String, place: Place) {
+pub(super) fn open_at(id: String, place: Place) {
     with_engine(move |back| async move {
         go(Screen::Chat);
         if back.session().is_none_or(|s| s.id() != id) {
@@ -124,17 +156,24 @@ pub fn open_at(id: String, place: Place) {
     });
 }
 
+/// Opens a session, unless another is asked for before it is there.
 pub(super) async fn open_now(back: &Rc<Back>, id: &str, take_over: bool) {
-    match back.engine.open(id, take_over).await {
+    let wish = back.wish();
+    let opened = back.engine.open(id, take_over).await;
+    if !back.wishes(wish) {
+        return;
+    }
+    match opened {
         Ok(session) => adopt(back, session, false).await,
-        Err(EngineError::Store(StoreError::Busy)) => elsewhere(back, id).await,
+        Err(EngineError::Store(StoreError::Busy)) => elsewhere(back, id, wish).await,
         Err(error) => failed(back, &error),
     }
 }
 
 /// The session is written in another tab: it is shown as it stands, and read again when it changes.
-async fn elsewhere(back: &Rc<Back>, id: &str) {
+async fn elsewhere(back: &Rc<Back>, id: &str, wish: u32) {
     match back.engine.follow(id).await {
+        Ok(_) if !back.wishes(wish) => {}
         Ok(session) => adopt(back, session, true).await,
         Err(error) => failed(back, &error),
     }
@@ -177,7 +216,7 @@ pub(super) fn superseded(back: &Rc<Back>) {
 }
 
 /// Writes here from now on; the other tab reads along.
-pub fn take_over() {
+pub(super) fn take_over() {
     with_engine(|back| async move {
         if let Some(id) = back
             .state
@@ -235,8 +274,7 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     if let Some(session) = back.session()
         && !follower
     {
-        give_model(back, &session).await;
-        want_vocabulary(back);
+        settle_in(Rc::clone(back), session);
     }
 }
 
@@ -248,7 +286,7 @@ pub(super) fn leave_draft(back: &Back) {
 }
 
 /// Another title.
-pub fn rename(id: String, title: String) {
+pub(super) fn rename(id: String, title: String) {
     with_engine(|back| async move {
         if let Err(error) = back.engine.rename(&id, &title).await {
             failed(&back, &error);
@@ -259,8 +297,9 @@ pub fn rename(id: String, title: String) {
 }
 
 /// Deletes a session, until it is taken back.
-pub fn delete(id: String) {
+pub(super) fn delete(id: String) {
     with_engine(|back| async move {
+        let wish = back.wish.get();
         let title = back
             .state
             .sessions
@@ -278,6 +317,8 @@ pub fn delete(id: String) {
                 .sessions
                 .with_untracked(|all| all.first().map(|s| s.id.clone()));
             match next {
+                // the person has chosen another one meanwhile
+                _ if !back.wishes(wish) => {}
                 Some(next) => open_now(&back, &next, false).await,
                 None => create_now(&back).await,
             }
@@ -297,19 +338,22 @@ pub fn delete(id: String) {
 }
 
 /// Takes back what a toast told of.
-pub fn take_back(id: u32, undo: Undo) {
+pub(super) fn take_back(id: u32, undo: Undo) {
     drop_toast(id);
     with_engine(|back| async move {
         let (id, title) = match undo {
             Undo::Delete { id, title } => (id, title),
-            Undo::EvenIfOver => return undo_now(&back, IfOver::Show).await,
+            Undo::EvenIfOver => return undo_even_if_over(),
             Undo::LiftAll { layer } => return lift(layer, true),
             Undo::Restore { n } => return restore(n, String::new()),
         };
+        let wish = back.wish();
         match back.engine.undelete(&id).await {
             Ok(()) => {
                 list(&back).await;
-                open_now(&back, &id, false).await;
+                if back.wishes(wish) {
+                    open_now(&back, &id, false).await;
+                }
                 let shown = if title.is_empty() {
                     t(T::Untitled).to_owned()
                 } else {

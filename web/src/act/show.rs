@@ -8,7 +8,7 @@ use palimpsest_engine::Session;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::rows::RevisionRow;
 
-use super::{Back, note, records, working};
+use super::{Back, note, records, tell, working};
 use crate::state::{Lens, Open};
 use crate::text::{T, fill, number};
 use crate::view::card::Card;
@@ -111,7 +111,9 @@ fn show_thread(
 
 /// What the engine tells.
 pub(super) fn heard(back: &Rc<Back>, event: &Event) {
-    embed::tell(event);
+    if embed::is_guest() {
+        tell(event);
+    }
     match event {
         Event::BudgetChanged { .. } => show_window(back),
         Event::Compressing { stage, written, of } => working(

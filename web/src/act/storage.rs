@@ -15,7 +15,7 @@ use crate::text::{T, fill, number, t};
 use crate::view::stored::{Integrity, Sizes};
 
 /// How much is stored, and whether the browser promised to keep it.
-pub(super) async fn measure(state: AppState) {
+async fn measure(state: AppState) {
     if embed::keeps() {
         // what the browser stores for this page is not what the host keeps
         let used = embed::used().await;
@@ -45,8 +45,13 @@ pub(super) async fn measure(state: AppState) {
     }
 }
 
+/// Looks how much is stored, in its own time.
+pub(super) fn measure_now() {
+    with_engine(|back| async move { measure(back.state).await });
+}
+
 /// Asks the browser not to clear what is stored.
-pub fn persist() {
+pub(super) fn persist() {
     with_engine(|back| async move {
         if let Ok(promise) = window().navigator().storage().persist() {
             let _ = JsFuture::from(promise).await;
@@ -61,7 +66,7 @@ thread_local! {
 }
 
 /// Looks again at how much is stored, at the vocabularies, and at the other pages.
-pub fn measure_storage() {
+pub(super) fn measure_storage() {
     with_engine(|back| async move {
         let state = back.state;
         measure(state).await;
@@ -81,7 +86,7 @@ pub fn measure_storage() {
 }
 
 /// Measures one session after the other, as long as the library is shown. What was not written since is not read again.
-pub fn measure_sessions() {
+pub(super) fn measure_sessions() {
     with_engine(|back| async move {
         let state = back.state;
         let turn = TURN.get() + 1;
@@ -115,7 +120,7 @@ pub fn measure_sessions() {
 }
 
 /// Reads everything back, and says whether it is as it was written.
-pub fn check_integrity() {
+pub(super) fn check_integrity() {
     with_engine(|back| async move {
         let state = back.state;
         let busy = |i: &Integrity| i.of > 0 && !i.done;

@@ -11,9 +11,10 @@ use palimpsest_engine::session::{NewMessage, SendEvent};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
+use super::compaction::tend;
 use super::{
-    Back, Incoming, back, failed, give_model, keep_draft, list, note, open_now, parameters,
-    show_all, survey, take_in, tend, title, tokens_of, with_engine,
+    Back, Incoming, back, failed, give_model, keep_draft, list, note, open_now, parameters, say,
+    show_all, survey, take_in, title, tokens_of, with_engine,
 };
 use crate::state::{AppState, Notice, Reply};
 use crate::text::{T, bytes, fill, t};
@@ -46,7 +47,7 @@ pub fn send(text: String) -> bool {
     }
     keep_draft(session.id(), "");
     let message = with_files(state, text);
-    spawn_local(async move { talk(&back, &session, Some(message)).await });
+    say(back, session, Some(message));
     true
 }
 
@@ -62,7 +63,7 @@ pub(super) fn can_send(back: &Back) -> bool {
         return true;
     }
     note(t(T::NotSentNoModel).to_owned(), true);
-    survey(state);
+    survey();
     false
 }
 
@@ -95,13 +96,17 @@ pub(super) fn send_waiting(back: &Rc<Back>, session: &Session) {
     if let Some(text) = back.state.waiting.get_untracked() {
         back.state.waiting.set(None);
         let message = with_files(back.state, text);
-        let (back, session) = (Rc::clone(back), session.clone());
-        spawn_local(async move { talk(&back, &session, Some(message)).await });
+        say(Rc::clone(back), session.clone(), Some(message));
     }
 }
 
+/// Says something, or has the last question answered, in its own time.
+pub(super) fn say_now(back: Rc<Back>, session: Session, message: Option<NewMessage>) {
+    spawn_local(async move { talk(&back, &session, message).await });
+}
+
 /// Takes text files along with the next message.
-pub fn attach(file: File) {
+pub(super) fn attach(file: File) {
     with_engine(|back| async move {
         let name = file.name();
         let size = file.size();
@@ -137,7 +142,7 @@ pub fn detach(name: &str) {
 }
 
 /// Asks for the reply again after a failure.
-pub fn retry() {
+pub(super) fn retry() {
     with_engine(|back| async move {
         if let Some(session) = back.session()
             && !session.is_replying()

@@ -14,6 +14,14 @@ use super::highlight::{self, Kind};
 use super::{Align, Element, Image, ImageSource, Node};
 use crate::text::{T, fill, t};
 
+/// Writes a text into an element; its code is coloured if nothing more is coming.
+pub fn write(element: DomElement, text: String, whole: bool) {
+    append(&element, &super::parse(&text));
+    if whole {
+        colour(&element);
+    }
+}
+
 /// Appends `nodes` to `parent`.
 pub fn append(parent: &DomElement, nodes: &[Node]) {
     let Some(document) = parent.owner_document() else {

@@ -6,12 +6,12 @@ use wasm_bindgen::closure::Closure;
 use web_sys::{DragEvent, HashChangeEvent, KeyboardEvent, StorageEvent};
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live};
+use crate::el::{El, IntoChild, el, live, live_on, nothing};
 use crate::page;
 use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, language, t};
-use crate::ui::{chat, context, dialog, figures, library, settings, side, thread, toast};
+use crate::ui::{chat, side, thread, toast};
 
 /// The page. Mounted anew when the language changes.
 pub fn app() -> AnyView {
@@ -39,7 +39,7 @@ pub fn app() -> AnyView {
                 .child(main(state))
                 .child(side::bottom()),
         )
-        .child(dialog::dialogs())
+        .child(dialogs(state))
         .child(toast::status())
         .into_child()
 }
@@ -52,14 +52,22 @@ fn main(state: AppState) -> El {
         .attr("tabindex", "-1")
         .child(chat::chat())
         .child(live(move || match screen.get() {
-            Screen::Chat => crate::el::nothing(),
-            Screen::Context => context::context(),
-            Screen::Library => library::library(),
-            Screen::Settings => settings::settings(),
-            Screen::Log => figures::log(),
-            Screen::Replay => figures::replay(),
+            Screen::Chat => nothing(),
+            Screen::Context => act::context_screen(),
+            Screen::Library => act::library_screen(),
+            Screen::Settings => act::settings_screen(),
+            Screen::Log => act::log_screen(),
+            Screen::Replay => act::replay_screen(),
         }))
         .child(toast::toasts())
+}
+
+/// The open dialog, if any.
+fn dialogs(state: AppState) -> AnyView {
+    live_on(
+        move || state.dialog.get(),
+        |open| open.clone().map_or_else(nothing, act::dialog),
+    )
 }
 
 fn title(state: AppState) -> String {

@@ -94,7 +94,7 @@ pub fn start() -> AnyView {
             } else {
                 T::StartText
             })));
-        let block = block.child(failure.as_ref().map(|c| offline(state, c)));
+        let block = block.child(failure.clone().map(act::offline));
         let import = button(T::StartImport, move || {
             state.dialog.set(Some(Dialog::Import));
         });
@@ -111,13 +111,15 @@ pub fn start() -> AnyView {
 }
 
 /// What to do when no model answers.
-pub fn offline(state: AppState, connection: &Connection) -> El {
+pub fn offline(connection: Connection) -> AnyView {
+    let state = AppState::here();
     let address = state.settings.with_untracked(|s| s.address.clone());
     let block = el("div").class("offline").attr("role", "note");
-    if *connection == Connection::Empty {
+    if connection == Connection::Empty {
         return block
             .child(el("h3").child(t(T::NoModelInstalled)))
-            .child(el("p").child(fill(T::InstallModel, &["ollama pull llama3.2:3b"])));
+            .child(el("p").child(fill(T::InstallModel, &["ollama pull llama3.2:3b"])))
+            .view();
     }
     let fix = move || {
         state.checks.with(|all| {
@@ -148,4 +150,5 @@ pub fn offline(state: AppState, connection: &Connection) -> El {
         )
         .child(el("p").child(t(T::OfflineText)))
         .child(first_step)
+        .view()
 }

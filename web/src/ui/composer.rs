@@ -274,15 +274,34 @@ fn send_or_stop(state: AppState) -> El {
 /// Does what was typed. Whether the field is to be emptied.
 fn run(state: AppState, text: &str) -> bool {
     let files = state.attached.with_untracked(|all| !all.is_empty());
-    let command = match command::read(text) {
-        Input::Empty if files => return act::send(String::new()),
-        Input::Empty => return false,
-        Input::Message(text) => return act::send(text),
+    match command::read(text) {
+        Input::Empty if files => act::send(String::new()),
+        Input::Empty => false,
+        Input::Message(text) => act::send(text),
         Input::Unknown(name) => {
             act::note(fill(T::UnknownCommand, &[&name]), true);
-            return false;
+            false
         }
-        Input::Command(command) => command,
+        Input::Command(_) => {
+            let text = text.to_owned();
+            act::desk().then(move |desk| {
+                if desk.is_some() {
+                    act::obey(text);
+                } else if page::value("#msg").is_empty() {
+                    // its code did not come: what was typed comes back
+                    state.draft.set(text);
+                }
+            });
+            true
+        }
+    }
+}
+
+/// Does what a command says.
+pub fn obey(text: String) {
+    let state = AppState::here();
+    let Input::Command(command) = command::read(&text) else {
+        return;
     };
     let open = |dialog| state.dialog.set(Some(dialog));
     match command {
@@ -311,5 +330,4 @@ fn run(state: AppState, text: &str) -> bool {
         Command::Rollover => act::roll_over(),
         Command::Help => open(Dialog::Keys),
     }
-    true
 }

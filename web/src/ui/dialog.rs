@@ -8,7 +8,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{File, HtmlDialogElement, HtmlInputElement};
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live_on, nothing};
+use crate::el::{El, IntoChild, el, nothing};
 use crate::icon::icon;
 use crate::page::{self, next_frame};
 use crate::settings::{Server, seed_of, share_of, temperature_of};
@@ -25,30 +25,26 @@ use crate::view::record::Takes;
 use crate::view::thread::Entry;
 use crate::view::window::{NoWindow, profile, typed};
 
-/// The open dialog, if any.
-pub fn dialogs() -> AnyView {
+/// A dialog.
+pub fn dialog(dialog: Dialog) -> AnyView {
     let state = AppState::here();
-    live_on(
-        move || state.dialog.get(),
-        move |dialog| match dialog.clone() {
-            None => nothing(),
-            Some(Dialog::Rename { id, title }) => rename(state, id, title),
-            Some(Dialog::System) => system(state),
-            Some(Dialog::Import) => import(state),
-            Some(Dialog::Layer) => layer(state),
-            Some(Dialog::Window) => window_size(state),
-            Some(Dialog::Model) => model(state),
-            Some(Dialog::Goal) => goal(state),
-            Some(Dialog::Pin) => pin(state),
-            Some(Dialog::Edit { place, text }) => edit(state, place, text),
-            Some(Dialog::Lift) => lift(state),
-            Some(Dialog::Compare) => compare(state),
-            Some(Dialog::Preview) => preview(state),
-            Some(Dialog::Snapshots) => frame(state, t(T::Snapshots).to_owned(), timeline(state)),
-            Some(Dialog::Keys) => keys(state),
-            Some(Dialog::Erase) => erase(state),
-        },
-    )
+    match dialog {
+        Dialog::Rename { id, title } => rename(state, id, title),
+        Dialog::System => system(state),
+        Dialog::Import => import(state),
+        Dialog::Layer => layer(state),
+        Dialog::Window => window_size(state),
+        Dialog::Model => model(state),
+        Dialog::Goal => goal(state),
+        Dialog::Pin => pin(state),
+        Dialog::Edit { place, text } => edit(state, place, text),
+        Dialog::Lift => lift(state),
+        Dialog::Compare => compare(state),
+        Dialog::Preview => preview(state),
+        Dialog::Snapshots => frame(state, t(T::Snapshots).to_owned(), timeline(state)),
+        Dialog::Keys => keys(state),
+        Dialog::Erase => erase(state),
+    }
 }
 
 /// The frame: modal, closed by Escape and by its cross.
@@ -288,7 +284,7 @@ fn model(state: AppState) -> AnyView {
             .child(t(T::StartConnect))
             .on("click", move |_| state.dialog.set(None));
         let body = el("div")
-            .child(crate::ui::chat::offline(state, &connection))
+            .child(act::offline(connection))
             .child(el("p").class("acts").child(to_settings));
         return frame(state, t(T::ChooseModel).to_owned(), body);
     }

@@ -7,7 +7,6 @@ use leptos::prelude::AnyView;
 use crate::act;
 use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
 use crate::icon::icon;
-use crate::markdown;
 use crate::page::clock;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, decimal, fill, number, t};
@@ -213,13 +212,10 @@ fn block(block: &Block) -> AnyView {
 
 /// Markdown as DOM nodes.
 pub fn prose(text: &str) -> AnyView {
-    let nodes = markdown::parse(text);
+    let text = text.to_owned();
     el("div")
         .class("prose")
-        .made(move |element| {
-            markdown::dom::append(&element, &nodes);
-            markdown::dom::colour(&element);
-        })
+        .made(move |element| act::write(element, text, true))
         .into_child()
 }
 

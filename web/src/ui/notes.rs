@@ -37,6 +37,13 @@ pub fn notes() -> El {
                     page::focus(".notes-open");
                 }),
         )
+        .child(act::notes_inside())
+}
+
+/// What stands in them.
+pub fn inside() -> AnyView {
+    let state = AppState::here();
+    el("aside")
         .child(goal(state))
         .child(proposals(state))
         .child(pins(state))
@@ -45,6 +52,7 @@ pub fn notes() -> El {
         .child(quotes(state))
         .child(snapshots(state))
         .child(system(state))
+        .inside()
 }
 
 /// How far the session can be trusted: shape, word and number; unfolded, the arithmetic. It stays unfolded while its

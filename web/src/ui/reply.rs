@@ -3,6 +3,7 @@
 use leptos::prelude::AnyView;
 use web_sys::Element;
 
+use crate::act;
 use crate::el::{IntoChild, el, live_if, live_on, nothing};
 use crate::markdown::{self, Splitter};
 use crate::signal::effect;
@@ -84,12 +85,11 @@ fn write(state: AppState, element: &Element) {
         state.reply_text.with(|text| {
             let settled = splitter.settled(text);
             if settled > shown {
-                markdown::dom::append(&done, &markdown::parse(&text[shown..settled]));
-                markdown::dom::colour(&done);
+                act::write(done.clone(), text[shown..settled].to_owned(), true);
             }
             shown = settled;
             markdown::dom::clear(&tail);
-            markdown::dom::append(&tail, &markdown::parse(&text[settled..]));
+            act::write(tail.clone(), text[settled..].to_owned(), false);
         });
     });
 }

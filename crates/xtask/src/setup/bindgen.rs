@@ -1,4 +1,4 @@
-//! wasm-bindgen's command-line tools, built from `crates/wasm-bindgen-bins` into the cache.
+//! wasm-bindgen's command-line tools and `wasm-split`, built from `crates/wasm-bindgen-bins` into the cache.
 //!
 //! They must have exactly the version of the `wasm-bindgen` crate that the workspace links, so they are
 //! built from the same lock file, once per version, outside the checkout's target folder.
@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::{Machine, fresh_folder, lock, say};
+use crate::places::digest;
 use crate::process;
 
-const BINS: [&str; 2] = ["wasm-bindgen", "wasm-bindgen-test-runner"];
+const BINS: [&str; 3] = ["wasm-bindgen", "wasm-bindgen-test-runner", "wasm-split"];
 
 /// The version pinned in the bins' manifest.
 fn version(machine: &Machine) -> Result<String> {
@@ -30,12 +31,18 @@ fn version(machine: &Machine) -> Result<String> {
         .with_context(|| format!("{} pins no wasm-bindgen-cli", path.display()))
 }
 
+/// A folder of its own for each version of the tools, ours among them.
 fn folder(machine: &Machine, version: &str) -> PathBuf {
+    let package = machine.places.root.join("crates/wasm-bindgen-bins");
+    let own: Vec<u8> = ["Cargo.toml", "src/bin/wasm-split.rs"]
+        .into_iter()
+        .flat_map(|file| fs::read(package.join(file)).unwrap_or_default())
+        .collect();
     machine
         .places
         .cache
         .join("bin")
-        .join(format!("wasm-bindgen-{version}"))
+        .join(format!("wasm-bindgen-{version}-{}", digest(&own)))
 }
 
 pub(crate) fn find(machine: &mut Machine) -> Option<String> {
@@ -85,11 +92,7 @@ pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
             .arg(&work),
     )?;
     let folder = folder(machine, &version);
-    let partial = machine
-        .places
-        .cache
-        .join("bin")
-        .join(format!("wasm-bindgen-{version}.new"));
+    let partial = folder.with_extension("new");
     fresh_folder(&partial)?;
     for bin in BINS {
         let file = format!("{bin}{EXE_SUFFIX}");

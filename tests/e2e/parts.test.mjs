@@ -1,0 +1,94 @@
+// What is loaded later: when, and what the page says if it cannot be.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { click, messages, ready, until } from "./acts.mjs";
+
+test.afterEach(cleanUp);
+
+const SLOW = { timeout: 180_000 };
+const screens = /\/parts\/split_desk\.\w+\.wasm/;
+
+/// The page, a session and its replies do without the code of the other screens; that comes once, when one of them is
+/// looked at. German comes only to those who read it.
+test("screens are loaded when they are looked at, once", SLOW, async () => {
+  const world = await begin({ script: { replies: ["**Rye** it is."] } });
+  const { page } = world;
+  // the shell's worker fetches everything, for visits without a network: here the page's own wishes count
+  await page.setBypassServiceWorker(true);
+  const asked = [];
+  page.on("request", (request) => {
+    if (request.url().includes("/parts/")) asked.push(new URL(request.url()).pathname);
+  });
+  await page.reload();
+  await ready(page);
+  await say(page, "Which flour?");
+  await messages(page, 2);
+  assert.equal(await page.$eval(".msg .prose strong", (element) => element.textContent), "Rye");
+  assert.ok(asked.some((name) => /split_talk/.test(name)), asked.join(" "));
+  assert.deepEqual(asked.filter((name) => screens.test(name) || /german/.test(name)), []);
+  for (const screen of ["settings", "library", "context", "settings"]) {
+    await page.evaluate((screen) => (location.hash = screen), screen);
+    await page.waitForSelector(`#s-${screen}`);
+  }
+  assert.equal(asked.filter((name) => screens.test(name)).length, 1);
+  await page.evaluate(() => localStorage.setItem("palimpsest.settings", JSON.stringify({ ...JSON.parse(localStorage.getItem("palimpsest.settings")), language: "de" })));
+  await page.reload();
+  await ready(page);
+  assert.match(await page.$eval(".new", (element) => element.textContent), /Neue Sitzung/);
+  assert.ok(asked.some((name) => /german/.test(name)), asked.join(" "));
+  await world.end();
+});
+
+/// A part that does not come is no dead page: a sentence says so, the conversation goes on, and the next wish asks again.
+test("a part that cannot be loaded is told, and asked for again", SLOW, async () => {
+  const world = await begin({ script: { replies: ["Still here."] } });
+  const { page } = world;
+  await page.setBypassServiceWorker(true);
+  let gone = true;
+  await page.setRequestInterception(true);
+  page.on("request", (request) => (gone && screens.test(request.url()) ? request.abort() : request.continue()));
+  await page.reload();
+  await ready(page);
+  await click(page, "[aria-label='Rename session']");
+  await until(page, () => /could not be loaded/.test(document.querySelector(".toast")?.textContent));
+  // a command whose code does not come is given back
+  await say(page, "/goal Bake for a week");
+  await until(page, () => document.querySelector("#msg").value === "/goal Bake for a week");
+  await page.$eval("#msg", (field) => { field.value = ""; });
+  await say(page, "Are you there?");
+  await messages(page, 2);
+  gone = false;
+  await page.evaluate(() => (location.hash = "settings"));
+  await page.waitForSelector("#s-settings");
+  await until(page, () => document.querySelector("dialog[open] #new-title"));
+  await page.$eval("dialog [aria-label=Close]", (button) => button.click());
+  await page.evaluate(() => (location.hash = "chat"));
+  await page.waitForSelector("#s-chat", { visible: true });
+  await say(page, "/goal Bake for a week");
+  await until(page, () => document.querySelector(".notes .goal")?.textContent.includes("Bake for a week"));
+  await world.end({ tolerate: [/ERR_FAILED|Failed to fetch/] });
+});
+
+/// Who chooses a session while another is on its way sees the one that was chosen last, whichever is read sooner.
+test("of two sessions that are asked for the later one is shown", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await ready(page);
+  for (const title of ["Bread", "Cake"]) {
+    await importFile(page, transcript([{ role: "user", content: `About ${title}` }, { role: "assistant", content: "Yes." }], title));
+    await until(page, (title) => document.querySelector("#h-chat").textContent === title, title);
+  }
+  await click(page, "[aria-label='Delete session: Cake']");
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bread" && document.querySelector(".toast .btn"));
+  await page.evaluate(() => {
+    // both before either is done
+    document.querySelector(".toast .btn").click();
+    [...document.querySelectorAll("[data-session]")].find((row) => row.textContent.includes("Bread")).click();
+  });
+  await until(page, () => document.querySelectorAll("[data-session]").length >= 2 && [...document.querySelectorAll("[data-session]")].some((row) => row.textContent.includes("Cake")));
+  await new Promise((done) => setTimeout(done, 1000));
+  assert.equal(await page.$eval("#h-chat", (heading) => heading.textContent), "Bread");
+  await world.end();
+});

@@ -1,0 +1,275 @@
+//! What a person can do, by when its code is loaded: what is not named here is there from the beginning.
+//!
+//! Everybody calls these functions as they are re-exported by `act`; only a part's own functions call each other directly,
+//! since whoever names one of them takes its code along.
+
+use std::rc::Rc;
+
+use leptos::prelude::AnyView;
+use palimpsest_browser::HostTransport;
+use palimpsest_engine::event::Event;
+use palimpsest_engine::ports::Store;
+use palimpsest_engine::session::NewMessage;
+use palimpsest_engine::{Profile, Sampling, Session};
+use web_sys::{Element, File};
+
+use super::{
+    Back, begin, branch, compaction, figures, hosted, import as files, library, model, page,
+    profiles, records, server, sessions, storage, talk as saying,
+};
+use crate::export::Format;
+use crate::later::{Door, part};
+use crate::markdown::dom;
+use crate::settings::Server;
+use crate::state::{Dialog, Undo};
+use crate::text::{self, learn};
+use crate::view::hit::Place;
+use crate::view::model::Connection;
+use crate::view::record::GoalKind;
+use crate::{embed, host, tokenizer, ui};
+
+part! {
+    /// German.
+    german: German {
+        /// Takes its texts.
+        fn learn_german() = learn_german_now;
+    }
+}
+
+fn learn_german_now() {
+    learn(text::german);
+}
+
+part! {
+    /// Markdown. It is there before a session is shown.
+    prose: Prose {
+        /// Writes a text into an element; its code is coloured if nothing more is coming.
+        fn write(element: Element, text: String, whole: bool) = dom::write;
+    }
+}
+
+part! {
+    /// Reading a model's vocabulary, which a worker does.
+    reader: Reader {
+        answer {
+            /// Brings a model's vocabulary: see [`tokenizer::bring`].
+            fn bring(host: Option<HostTransport>, address: String, key: String, model: String) -> tokenizer::Bringing =
+                tokenizer::bring;
+        }
+    }
+}
+
+part! {
+    /// The conversation: the model server, replies, compactions. It is loaded once the page stands.
+    talk: Talk {
+        /// Asks the model server what there is, and the doctor what is wrong.
+        fn survey() = server::survey_now;
+        /// The same, with a question to the open session's model at the end: it is loaded with the session's window.
+        fn try_model() = server::try_model;
+        /// A session that was opened gets its model and that model's vocabulary.
+        fn settle_in(back: Rc<Back>, session: Session) = server::settle_in;
+        /// Asks for the vocabulary of the open session's model, where it is to be had.
+        fn want_vocabulary(back: Rc<Back>) = server::want_vocabulary;
+        /// Says something, or has the last question answered.
+        fn say(back: Rc<Back>, session: Session, message: Option<NewMessage>) = saying::say_now;
+        /// Does what is due after a reply or another limit.
+        fn tended(back: Rc<Back>, session: Session) = compaction::tended;
+        /// Copies a text.
+        fn copy(text: String) = page::copy;
+        /// Takes text files along with the next message.
+        fn attach(file: File) = saying::attach;
+        /// Asks for the reply again after a failure.
+        fn retry() = saying::retry;
+        /// Has the last reply written again; the present one stays on its branch.
+        fn regenerate() = branch::regenerate;
+        /// Says something else in place of the message with the number `place`. What followed stays on its branch.
+        fn resend(place: u32, text: String) = branch::resend;
+        /// Shows the branch `by` steps beside that of the message with the number `place`.
+        fn flip(place: u32, by: i32) = branch::flip;
+        /// Makes the window smaller because a person asked, with an eye on `focus`.
+        fn compact(focus: String) = compaction::compact;
+        /// Takes the last compaction back. Where the window before does not fit, the note names the choices and
+        /// offers to show it all the same.
+        fn undo() = compaction::undo;
+        /// The same, although the window before is over its limit.
+        fn undo_even_if_over() = compaction::undo_even_if_over;
+        /// Reads every profile there is.
+        fn reload_profiles(back: Rc<Back>) = profiles::reload_profiles;
+        /// Looks how much is stored.
+        fn measure() = storage::measure_now;
+        /// Lets other pages count this one.
+        fn be_present(back: Rc<Back>) = begin::be_present;
+        /// Writes here from now on; the other tab reads along.
+        fn take_over() = sessions::take_over;
+        answer {
+            /// The host hears of what happens to the open session.
+            fn tell(event: &Event) -> () = embed::tell;
+            /// Makes a session and shows it.
+            fn create(back: Rc<Back>) -> sessions::Doing = sessions::create;
+            /// Does something with the open session for a host: see [`hosted::asked`].
+            fn asked(what: String, given: String) -> hosted::Answering = hosted::asked;
+            /// The storage of a host, if it brings one.
+            fn hosted_store() -> Option<Rc<dyn Store>> = embed::storage;
+            /// A store that is gone with the tab.
+            fn memory_store() -> Rc<dyn Store> = host::memory;
+            /// A store for little, where the browser refuses the better one.
+            fn small_store() -> Option<Rc<dyn Store>> = host::small;
+        }
+        view {
+            /// What stands in the notes.
+            fn notes_inside() = ui::notes::inside;
+            /// What to do when no model answers.
+            fn offline(connection: Connection) = ui::chat::offline;
+        }
+    }
+}
+
+part! {
+    /// Everything beside the conversation: the screens, the dialogs, and what is done there.
+    desk: Desk {
+        /// Opens a session at a message or a layer.
+        fn open_at(id: String, place: Place) = sessions::open_at;
+        /// Does what a command says.
+        fn obey(text: String) = ui::composer::obey;
+        /// Another title.
+        fn rename(id: String, title: String) = sessions::rename;
+        /// Deletes a session, until it is taken back.
+        fn delete(id: String) = sessions::delete;
+        /// Takes back what a toast told of.
+        fn take_back(id: u32, undo: Undo) = sessions::take_back;
+        /// Sets what is to be reached; nothing takes the goal away.
+        fn set_goal(text: String) = records::set_goal;
+        /// Adds a milestone.
+        fn add_milestone(text: String) = records::add_milestone;
+        /// Moves a line of the goal on: a milestone from open to begun to done and back, a decision's lock.
+        fn turn_goal_item(id: u32, kind: GoalKind) = records::turn_goal_item;
+        /// Takes a line out of the goal.
+        fn remove_goal_item(id: u32) = records::remove_goal_item;
+        /// The goal is reached, or not yet.
+        fn reach_goal(reached: bool) = records::reach_goal;
+        /// Keeps a line word for word; as a decision if `decided`.
+        fn pin(text: String, decided: bool) = records::pin;
+        /// Takes a line out of the records. It stays in what was said.
+        fn unpin(id: u32) = records::unpin;
+        /// Takes a proposal over into the goal, or turns it down for good.
+        fn decide_proposal(id: u32, accept: bool) = records::decide_proposal;
+        /// Does not wait for the summary model any longer: the deterministic summary is taken.
+        fn skip_wait() = records::skip_wait;
+        /// Goes on in a new session that starts from the layers and records of this one.
+        fn roll_over() = records::roll_over;
+        /// Remembers the present under a name, or without one.
+        fn snapshot(name: String) = records::snapshot;
+        /// Goes back to a snapshot. What was said since stays; the present is remembered first, under that name if it is
+        /// not empty, so that the way back is one click.
+        fn restore(n: u32, present: String) = records::restore;
+        /// Removes a snapshot. Nothing that was said goes with it.
+        fn delete_snapshot(n: u32) = records::delete_snapshot;
+        /// Takes a recalled quote out of the window.
+        fn forget_quote(place: u32) = records::forget_quote;
+        /// Takes a layer off: what it covers is sent word for word again.
+        fn lift(layer: u32, if_over: bool) = records::lift;
+        /// Asks before a layer is lifted: `number` is the one people see.
+        fn ask_lift(number: u32) = records::ask_lift;
+        /// Opens the text of a layer beside what it covers.
+        fn compare(id: u32) = records::compare;
+        /// Opens the text of a layer.
+        fn read_layer(id: u32) = compaction::read_layer;
+        /// Says what a compaction would do now. Asks no model.
+        fn preview(focus: String) = records::preview;
+        /// What the open session's window would be under another policy. The newest one asked for is shown.
+        fn try_policy(text: String) = records::try_policy;
+        /// Takes a file in: a conversation, several, or settings.
+        fn import(file: File, take_system: bool) = files::import;
+        /// Looks for words in everything there is.
+        fn search(words: String) = library::search;
+        /// Keeps a session at the top of the lists, or not.
+        fn pin_session(id: String, pinned: bool) = library::pin_session;
+        /// Makes a copy of a session.
+        fn duplicate(id: String) = library::duplicate;
+        /// Saves the open session as a file.
+        fn export_session(format: Format) = library::export_session;
+        /// Saves everything as a file.
+        fn export_all() = library::export_all;
+        /// Saves settings and profiles as a file, without keys.
+        fn export_settings() = library::export_settings;
+        /// Deletes everything.
+        fn erase() = library::erase;
+        /// Reads the log and the figures of the open session.
+        fn load_log() = figures::load_log;
+        /// Saves the log as Markdown.
+        fn save_log() = figures::save_log;
+        /// Saves the request that the next message would be sent with.
+        fn save_request() = figures::save_request;
+        /// Saves the system message.
+        fn save_system() = figures::save_system;
+        /// Goes through the session again under other policies.
+        fn replay(policies: Vec<String>, window: u32) = figures::replay;
+        /// Copies the next window as the JSON it is sent as.
+        fn copy_window() = page::copy_window;
+        /// Another system prompt, and another way to choose words.
+        fn set_system(text: String, sampling: Sampling) = model::set_system;
+        /// Another model.
+        fn choose_model(name: String) = model::choose_model;
+        /// Another window.
+        fn choose_window(tokens: u32) = model::choose_window;
+        /// Another policy, by its name or as JSON; for a model that has one of its own, it gets this one.
+        fn choose_policy(text: String) = model::choose_policy;
+        /// Other tokens kept for the answer, in this session and in new ones; `None` as fits the window.
+        fn choose_reserve(tokens: Option<u32>) = model::choose_reserve;
+        /// Another share of its denominator at which the policy acts, in percent.
+        fn compact_at(percent: u32) = model::compact_at;
+        /// Works out what a new session would begin with.
+        fn preview_new() = model::preview_new;
+        /// Whether the policy of the open session goes with its model from now on.
+        fn policy_for_model(on: bool) = model::policy_for_model;
+        /// The open session, and new ones, take over the settings of a profile; without a name it keeps those it has.
+        fn use_profile(name: Option<String>) = profiles::use_profile;
+        /// Keeps a profile under that name, and the open session takes it over.
+        fn save_profile(name: String, profile: Profile) = profiles::save_profile;
+        /// Forgets a profile. The sessions that used it keep their settings.
+        fn remove_profile(name: String) = profiles::remove_profile;
+        /// Another address.
+        fn connect(address: String) = server::connect;
+        /// Another kind of server, at its usual address unless one was typed.
+        fn choose_server(server: Server) = server::choose_server;
+        /// A place for one more server.
+        fn add_place() = server::add_place;
+        /// Another kind or address for one that is not in use; it is examined if it has an address.
+        fn edit_place(at: usize, server: Server, address: String) = server::edit_place;
+        /// Another server is used from now on.
+        fn use_place(at: usize) = server::use_place;
+        /// Forgets a server that is not in use.
+        fn drop_place(at: usize) = server::drop_place;
+        /// Another key for this tab, and for the settings if it is kept there.
+        fn set_key(key: String) = server::set_key;
+        /// Keeps the key in the settings, or takes it out of them.
+        fn keep_key(keep: bool) = server::keep_key;
+        /// Asks the browser not to clear what is stored.
+        fn persist() = storage::persist;
+        /// Looks again at how much is stored, at the vocabularies, and at the other pages.
+        fn measure_storage() = storage::measure_storage;
+        /// Measures one session after the other, as long as the library is shown. What was not written since is not read
+        /// again.
+        fn measure_sessions() = storage::measure_sessions;
+        /// Reads everything back, and says whether it is as it was written.
+        fn check_integrity() = storage::check_integrity;
+        answer {
+            /// Something of the open session for a host: see [`hosted::told`].
+            fn told(what: String, before: Option<u32>, limit: u32) -> Option<String> = hosted::told;
+        }
+        view {
+            /// The screen of layers.
+            fn context_screen() = ui::context::context;
+            /// The screen of all sessions.
+            fn library_screen() = ui::library::library;
+            /// The screen of settings.
+            fn settings_screen() = ui::settings::settings;
+            /// The screen of the log.
+            fn log_screen() = ui::figures::log;
+            /// The screen of replays.
+            fn replay_screen() = ui::figures::replay;
+            /// A dialog.
+            fn dialog(dialog: Dialog) = ui::dialog::dialog;
+        }
+    }
+}
