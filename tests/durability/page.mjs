@@ -1,5 +1,6 @@
 // Builds the page, serves it, starts and kills browsers.
 
+import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
@@ -74,9 +75,19 @@ export async function launchFirefox(profile) {
   });
 }
 
-/** Opens the page and loads the module. */
+/** Opens the page and loads the module. `globalThis.emptied` will say why the browser emptied a database, if it did. */
 export async function open(browser, url) {
   const page = await browser.newPage();
+  await page.evaluateOnNewDocument(() => {
+    const open = IDBFactory.prototype.open;
+    IDBFactory.prototype.open = function (...given) {
+      const request = open.apply(this, given);
+      request.addEventListener("upgradeneeded", (event) => {
+        if (event.dataLoss === "total") globalThis.emptied = event.dataLossMessage;
+      });
+      return request;
+    };
+  });
   await page.goto(url);
   await page.evaluate(async () => {
     globalThis.module = await import("/durability.js");
@@ -88,9 +99,36 @@ export async function open(browser, url) {
 /** What is left in the database `name`. */
 export async function left(browser, url, name) {
   const page = await open(browser, url);
-  const text = await page.evaluate((name) => globalThis.module.check(name), name);
+  const [text, emptied] = await page.evaluate(async (name) => [await globalThis.module.check(name), globalThis.emptied], name);
   await page.close();
-  return JSON.parse(text);
+  return { ...JSON.parse(text), ...(emptied ? { emptied } : {}) };
+}
+
+/** Writes into a database of the page's own, without ours; says what was there, or why the browser emptied it. */
+export async function writePlainly(browser, url) {
+  const page = await open(browser, url);
+  const found = await page.evaluate(async () => {
+    const answer = (request) => new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+    const asked = indexedDB.open("plain", 1);
+    asked.onupgradeneeded = () => asked.result.createObjectStore("rows");
+    const rows = (await answer(asked)).transaction("rows", "readwrite").objectStore("rows");
+    const count = await answer(rows.count());
+    await answer(rows.put("x", count));
+    return globalThis.emptied ?? count;
+  });
+  await page.close();
+  return found;
+}
+
+/** Adds to the log of Chromium's databases what a kill between the two steps of a write leaves: an entry's head alone. */
+export function tear(databases) {
+  const logs = fs.readdirSync(databases, { recursive: true }).filter((name) => /\.leveldb\/\d+\.log$/.test(name));
+  assert.equal(logs.length, 1, `logs: ${logs}`);
+  // a checksum, the length of what should follow, and that it is an entry in one piece
+  fs.appendFileSync(path.join(databases, logs[0]), Buffer.from([1, 2, 3, 4, 80, 0, 1]));
 }
 
 /**

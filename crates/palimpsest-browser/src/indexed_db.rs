@@ -4,6 +4,7 @@ mod cause;
 mod connection;
 mod keys;
 mod schema;
+mod torn;
 mod transaction;
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use web_sys::{Event, IdbDatabase, IdbFactory, IdbOpenDbRequest, IdbVersionChange
 use super::StorageEvent;
 use super::cause::{cause, meaning};
 use super::schema::Migration;
+use super::torn::begin_new_log;
 use crate::global::{exception, global};
 use crate::timer::sleep;
 
@@ -52,7 +53,7 @@ impl Connection {
         on_event: &Rc<dyn Fn(StorageEvent)>,
     ) -> Result<Self, StoreError> {
         let version = migrations.len() as u32;
-        match request(name, Some(version), migrations, blocked_ms, on_event).await {
+        let opened = match request(name, Some(version), migrations, blocked_ms, on_event).await {
             Ok(database) => Ok(Self::new(database, false, on_event)),
             Err(StoreError::Newer) => {
                 let database = request(name, None, migrations, blocked_ms, on_event).await?;
@@ -68,7 +69,13 @@ impl Connection {
                 }
             }
             Err(error) => Err(error),
+        };
+        if opened.is_ok()
+            && let Some(factory) = factory()
+        {
+            begin_new_log(&factory, name);
         }
+        opened
     }
 
     fn new(database: IdbDatabase, is_newer: bool, on_event: &Rc<dyn Fn(StorageEvent)>) -> Self {
@@ -177,9 +184,8 @@ async fn request(
     blocked_ms: u32,
     on_event: &Rc<dyn Fn(StorageEvent)>,
 ) -> Answer {
-    let factory = global("indexedDB")
-        .ok_or_else(|| StoreError::Unavailable("there is no IndexedDB".into()))?
-        .unchecked_into::<IdbFactory>();
+    let factory =
+        factory().ok_or_else(|| StoreError::Unavailable("there is no IndexedDB".into()))?;
     let request = match version {
         Some(version) => factory.open_with_u32(name, version),
         None => factory.open(name),
@@ -293,6 +299,10 @@ async fn request(
         }
         Either::Right((why, _)) => Err(StoreError::Failed(why.into())),
     }
+}
+
+fn factory() -> Option<IdbFactory> {
+    global("indexedDB").map(JsCast::unchecked_into)
 }
 
 /// What an exception on opening means: except for the few that say otherwise, there is no storage here.
