@@ -71,6 +71,64 @@ test("a part that cannot be loaded is told, and asked for again", SLOW, async ()
   await world.end({ tolerate: [/ERR_FAILED|Failed to fetch/] });
 });
 
+/// A page that gets neither German nor Markdown speaks English, shows what was said as it was written, and says why.
+test("a page without its first parts shows what was said", SLOW, async () => {
+  const world = await begin({ script: { replies: ["**Rye**\n\nit is.", "**Spelt** then."] }, settings: { language: "de" } });
+  const { page } = world;
+  await ready(page);
+  await say(page, "Which flour?");
+  await messages(page, 2);
+  await page.setBypassServiceWorker(true);
+  let gone = true;
+  await page.setRequestInterception(true);
+  page.on("request", (request) => (gone && /split_(german|prose)/.test(request.url()) ? request.abort() : request.continue()));
+  await page.reload();
+  await ready(page);
+  await messages(page, 2);
+  assert.match(await page.$eval(".new", (element) => element.textContent), /New session/);
+  assert.equal(await page.$eval("html", (element) => element.lang), "en");
+  await until(page, () => /could not be loaded/.test(document.querySelector(".toast")?.textContent));
+  await until(page, () => document.querySelector("#s-chat").textContent.includes("**Rye**"));
+  assert.equal(await page.$(".msg .prose strong"), null);
+  gone = false;
+  await say(page, "And tomorrow?");
+  await messages(page, 4);
+  await until(page, () => document.querySelector(".msg .prose strong")?.textContent === "Spelt");
+  assert.match(await page.$eval(".new", (element) => element.textContent), /New session/);
+  await world.end({ tolerate: [/ERR_FAILED|Failed to fetch/] });
+});
+
+/// A new session that waits for the conversation's code is not shown, and not made, once another was chosen.
+test("a session that is chosen while a new one is on its way stays", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await ready(page);
+  for (const title of ["Bread", "Cake"]) {
+    await importFile(page, transcript([{ role: "user", content: `About ${title}` }, { role: "assistant", content: "Yes." }], title));
+    await until(page, (title) => document.querySelector("#h-chat").textContent === title, title);
+  }
+  await page.setBypassServiceWorker(true);
+  let release;
+  const held = new Promise((done) => { release = done; });
+  await page.setRequestInterception(true);
+  page.on("request", async (request) => {
+    if (/split_talk/.test(request.url())) await held;
+    await request.continue();
+  });
+  await page.reload();
+  await until(page, () => document.querySelector("#h-chat")?.textContent === "Cake");
+  const before = await page.$$eval("[data-session]", (rows) => rows.length);
+  await click(page, ".new");
+  await page.evaluate(() => [...document.querySelectorAll("[data-session]")].find((row) => row.textContent.includes("Bread")).click());
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bread");
+  release();
+  await until(page, () => performance.getEntriesByType("resource").some((entry) => /split_talk/.test(entry.name) && entry.responseEnd > 0));
+  await new Promise((done) => setTimeout(done, 1500));
+  assert.equal(await page.$eval("#h-chat", (heading) => heading.textContent), "Bread");
+  assert.equal(await page.$$eval("[data-session]", (rows) => rows.length), before);
+  await world.end();
+});
+
 /// Who chooses a session while another is on its way sees the one that was chosen last, whichever is read sooner.
 test("of two sessions that are asked for the later one is shown", SLOW, async () => {
   const world = await begin();

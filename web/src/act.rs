@@ -109,7 +109,6 @@ struct Back {
     costs: RefCell<SortedMap<u32, Stats>>,
     /// What has come in of a reply and is not shown yet.
     incoming: RefCell<Incoming>,
-    toasts: Cell<u32>,
     /// Sessions whose model was asked for a title in this visit.
     titled: RefCell<BTreeSet<String>>,
     /// Ends the asking for a title that goes on.

@@ -5,11 +5,10 @@
 //! that everything is done at once. In a build in one piece every part is there from the beginning.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
-use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use leptos::prelude::{AnyView, untrack};
+use palimpsest_engine::ports::LocalFuture;
 use wasm_bindgen_futures::spawn_local;
 use wasm_split_helpers::SplitLoaderError;
 
@@ -19,7 +18,7 @@ use crate::signal::Signal;
 use crate::text::{T, t};
 
 /// A part that is on its way.
-pub type Coming<P> = Pin<Box<dyn Future<Output = Result<&'static P, SplitLoaderError>>>>;
+pub type Coming<P> = LocalFuture<'static, Result<&'static P, SplitLoaderError>>;
 
 /// What is done with a part.
 pub type Wish<P> = Box<dyn FnOnce(&'static P)>;

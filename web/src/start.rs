@@ -32,9 +32,12 @@ pub fn run() {
 pub(crate) fn spoken(then: impl FnOnce() + 'static) {
     match language() {
         Language::English => then(),
-        // without its texts the page is English
-        Language::German => act::german().then(move |_| {
-            act::learn_german();
+        Language::German => act::german().then(move |part| {
+            match part {
+                Some(_) => act::learn_german(),
+                // without its texts the page is English, and stays so
+                None => speak(Language::English),
+            }
             then();
         }),
     }

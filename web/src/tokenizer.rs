@@ -5,7 +5,6 @@
 //! (`npm/src/vocabulary-worker.ts`); where the page's rules allow none, the same is done here in slices.
 
 use std::cell::RefCell;
-use std::pin::Pin;
 
 use futures_util::future::{AbortHandle, abortable};
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
@@ -16,6 +15,7 @@ use wasm_bindgen_futures::{future_to_promise, spawn_local};
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, Worker};
 
 use palimpsest_engine::Engine;
+use palimpsest_engine::ports::LocalFuture;
 
 use crate::{act, embed};
 
@@ -261,11 +261,13 @@ async fn brought(
     }
 }
 
-/// What is being brought.
-pub type Bringing = Pin<Box<dyn Future<Output = JsValue>>>;
-
 /// The bytes of a snapshot, or the code of the reason why there is none.
-pub fn bring(host: Option<HostTransport>, address: String, key: String, model: String) -> Bringing {
+pub fn bring(
+    host: Option<HostTransport>,
+    address: String,
+    key: String,
+    model: String,
+) -> LocalFuture<'static, JsValue> {
     Box::pin(async move {
         match fetch(host, &address, &key, &model).await {
             Ok(bytes) => Uint8Array::from(bytes.as_slice()).into(),

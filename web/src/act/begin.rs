@@ -64,7 +64,6 @@ pub fn start(state: AppState) {
             following: Cell::new(false),
             costs: RefCell::default(),
             incoming: RefCell::default(),
-            toasts: Cell::new(0),
             titled: RefCell::default(),
             titling: RefCell::default(),
             presence: RefCell::default(),

@@ -1,14 +1,13 @@
 //! What the page around a mounted app reads of the open session and asks to be done with it, and what it tells of its storage.
 //! What crosses is JSON text: the very forms that the package's sessions have.
 
-use std::pin::Pin;
 use std::rc::Rc;
 
 use palimpsest_browser::outline::{Info, Item};
 use palimpsest_core::run::RunReport;
 use palimpsest_engine::DEVICE;
 use palimpsest_engine::error::{EngineError, RoomChoice};
-use palimpsest_engine::ports::StoreError;
+use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::session::IfOver;
 use serde::Serialize;
 use wasm_bindgen_futures::spawn_local;
@@ -39,7 +38,7 @@ fn text(value: &impl Serialize) -> Option<String> {
 
 /// Does something with the open session, as if a person had done it here: `compact` with a focus, `cancel` of that, `undo`
 /// (`show`: although the window before is over its limit). `{ "Ok": … }` or `{ "Err": { code, message, retryable } }`.
-pub(super) fn asked(what: String, given: String) -> Answering {
+pub(super) fn asked(what: String, given: String) -> LocalFuture<'static, String> {
     Box::pin(async move { answer(&what, given).await })
 }
 
@@ -58,9 +57,6 @@ async fn answer(what: &str, given: String) -> String {
     };
     text(&answer).unwrap_or_default()
 }
-
-/// An answer that is worked out.
-pub(super) type Answering = Pin<Box<dyn Future<Output = String>>>;
 
 #[derive(Serialize)]
 enum Answer {

@@ -1,5 +1,7 @@
 //! Screens, lenses, short notes, the clipboard.
 
+use std::cell::Cell;
+
 use leptos::task::spawn_local;
 use palimpsest_core::dialect::{self, Dialect};
 
@@ -51,18 +53,25 @@ pub fn look(lens: Lens) {
     show_window(&back);
 }
 
-/// Says something short at the foot of the page.
+/// Says something short at the foot of the page, also while the page only begins.
 pub fn note(text: String, bad: bool) {
-    if let Some(back) = back() {
-        back.state.say(text.clone());
-        toast(&back, text, None, bad);
+    if let Some(state) = AppState::remembered() {
+        state.say(text.clone());
+        put_toast(state, text, None, bad);
     }
 }
 
 pub(super) fn toast(back: &Back, text: String, undo: Option<Undo>, bad: bool) {
-    let id = back.toasts.get() + 1;
-    back.toasts.set(id);
-    back.state.toasts.update(|all| {
+    put_toast(back.state, text, undo, bad);
+}
+
+fn put_toast(state: AppState, text: String, undo: Option<Undo>, bad: bool) {
+    thread_local! {
+        static LAST: Cell<u32> = const { Cell::new(0) };
+    }
+    let id = LAST.get() + 1;
+    LAST.set(id);
+    state.toasts.update(|all| {
         // The same sentence twice says no more than once.
         all.retain(|toast| toast.text != text);
         all.push(Toast {
@@ -80,8 +89,8 @@ pub(super) fn toast(back: &Back, text: String, undo: Option<Undo>, bad: bool) {
 
 /// Takes a note away.
 pub fn drop_toast(id: u32) {
-    if let Some(back) = back() {
-        back.state
+    if let Some(state) = AppState::remembered() {
+        state
             .toasts
             .update(|all| all.retain(|toast| toast.id != id));
     }

@@ -8,9 +8,10 @@ use std::rc::Rc;
 use leptos::prelude::AnyView;
 use palimpsest_browser::HostTransport;
 use palimpsest_engine::event::Event;
-use palimpsest_engine::ports::Store;
+use palimpsest_engine::ports::{LocalFuture, Store};
 use palimpsest_engine::session::NewMessage;
 use palimpsest_engine::{Profile, Sampling, Session};
+use wasm_bindgen::JsValue;
 use web_sys::{Element, File};
 
 use super::{
@@ -43,9 +44,22 @@ fn learn_german_now() {
 part! {
     /// Markdown. It is there before a session is shown.
     prose: Prose {
-        /// Writes a text into an element; its code is coloured if nothing more is coming.
-        fn write(element: Element, text: String, whole: bool) = dom::write;
+        answer {
+            /// Writes a text into an element; its code is coloured if nothing more is coming.
+            fn mark_up(element: Element, text: String, whole: bool) -> () = dom::write;
+        }
     }
+}
+
+/// Writes a text into an element; its code is coloured if nothing more is coming. Where the part cannot be loaded, as it
+/// stands: nothing that was said is hidden.
+pub(crate) fn write(element: Element, text: String, whole: bool) {
+    prose().then(move |_| {
+        if mark_up(element.clone(), text.clone(), whole).is_none() {
+            let _ = element.class_list().add_1("verbatim");
+            let _ = element.append_with_str_1(&text);
+        }
+    });
 }
 
 part! {
@@ -53,7 +67,7 @@ part! {
     reader: Reader {
         answer {
             /// Brings a model's vocabulary: see [`tokenizer::bring`].
-            fn bring(host: Option<HostTransport>, address: String, key: String, model: String) -> tokenizer::Bringing =
+            fn bring(host: Option<HostTransport>, address: String, key: String, model: String) -> LocalFuture<'static, JsValue> =
                 tokenizer::bring;
         }
     }
@@ -104,10 +118,10 @@ part! {
         answer {
             /// The host hears of what happens to the open session.
             fn tell(event: &Event) -> () = embed::tell;
-            /// Makes a session and shows it.
-            fn create(back: Rc<Back>) -> sessions::Doing = sessions::create;
+            /// Makes a session and shows it, if it is still the last wish.
+            fn create(back: Rc<Back>, wish: u32) -> LocalFuture<'static, ()> = sessions::create;
             /// Does something with the open session for a host: see [`hosted::asked`].
-            fn asked(what: String, given: String) -> hosted::Answering = hosted::asked;
+            fn asked(what: String, given: String) -> LocalFuture<'static, String> = hosted::asked;
             /// The storage of a host, if it brings one.
             fn hosted_store() -> Option<Rc<dyn Store>> = embed::storage;
             /// A store that is gone with the tab.

@@ -1,12 +1,11 @@
 //! The list of sessions: new ones, opening, reading along with another tab, titles, deletion.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_engine::error::EngineError;
-use palimpsest_engine::ports::StoreError;
+use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, NewSession, Profile, Session};
 
 use super::{
@@ -82,21 +81,19 @@ pub(super) fn begins_with(back: &Back) -> NewSession {
 }
 
 pub(super) async fn create_now(back: &Rc<Back>) {
+    let wish = back.wish();
     talk().wait().await;
-    if let Some(creating) = parts::create(Rc::clone(back)) {
+    if let Some(creating) = parts::create(Rc::clone(back), wish) {
         creating.await;
     }
 }
 
-/// What goes on in its own time.
-pub(super) type Doing = Pin<Box<dyn Future<Output = ()>>>;
-
 /// Makes a session and shows it, unless another is asked for before it is there.
-pub(super) fn create(back: Rc<Back>) -> Doing {
-    Box::pin(async move { make(&back).await })
+pub(super) fn create(back: Rc<Back>, wish: u32) -> LocalFuture<'static, ()> {
+    Box::pin(async move { make(&back, wish).await })
 }
 
-async fn make(back: &Rc<Back>) {
+async fn make(back: &Rc<Back>, wish: u32) {
     if back
         .state
         .settings
@@ -105,7 +102,9 @@ async fn make(back: &Rc<Back>) {
         // the page may have just begun
         load_profiles(back).await;
     }
-    let wish = back.wish();
+    if !back.wishes(wish) {
+        return;
+    }
     let new = begins_with(back);
     match back.engine.create(new).await {
         Ok(session) => {

@@ -12,7 +12,7 @@
 
 use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
-use web_sys::{Event, IdbDatabase, IdbFactory};
+use web_sys::{IdbDatabase, IdbFactory};
 
 use crate::global::{global, property};
 
@@ -21,12 +21,12 @@ pub(super) fn begin_new_log(factory: &IdbFactory, name: &str) {
     if !is_chromium() {
         return;
     }
-    let name = format!("{name}-log");
+    let name = [name, "-log"].concat();
     let Ok(request) = factory.open(&name) else {
         return;
     };
     let (made, factory) = (request.clone(), factory.clone());
-    let delete = Closure::once_into_js(move |_: Event| {
+    let delete = Closure::once_into_js(move || {
         if let Ok(database) = made.result() {
             database.unchecked_into::<IdbDatabase>().close();
             let _ = factory.delete_database(&name);
