@@ -276,6 +276,84 @@ for (const engine of ENGINES) test(`sessions are pinned, doubled, exported, eras
   await world.end();
 });
 
+/// S3, S4, S7: a backup brings a session back as it was, with its layers, branches and snapshots; once.
+test("a backup brings a session back as it was", SLOW, async () => {
+  const world = await begin({ script: { replies: ["Rye at 220.", "Rye at 230."] }, settings: { summary_model: "-" } });
+  const { page } = world;
+  await ready(page);
+  const saved = await world.downloads();
+  await importFile(page, transcript(bakery(9), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await click(page, "#compact");
+  await page.waitForSelector(".card.done");
+  await say(page, "/snapshot rye asked");
+  await say(page, "And rye?");
+  await messages(page, 20);
+  await page.hover(".msg:last-of-type");
+  await click(page, "#again");
+  await until(page, () => document.querySelector(".flip > span")?.textContent === "2 / 2" && !document.querySelector(".replying"));
+  const state = async () => {
+    await page.evaluate(() => (location.hash = "chat"));
+    await until(page, () => document.querySelector(".flip > span")?.textContent === "2 / 2" && document.querySelector(".thread").textContent.includes("Rye at 230."));
+    const budget = await page.$eval("#s-chat .budget .sum strong", (sum) => sum.textContent);
+    await library(page);
+    await page.waitForSelector(".line-list .mine");
+    const lines = await page.$$eval("#s-library .line-list > li", (all) => all.map((li) => li.querySelector("div").textContent));
+    const row = await page.$eval(".rows tbody tr", (row) => [...row.cells].slice(0, 6).map((cell) => cell.textContent));
+    return { budget, lines, row };
+  };
+  const before = await state();
+  assert.match(before.lines[0], /20 messages, 1 layer/);
+  await click(page, "#export-all");
+  const vault = await saved(".json");
+  await click(page, "#erase");
+  await click(page, "dialog[open] #erase-now");
+  await until(page, () => !document.querySelector(".lists").textContent.includes("Bakery"));
+  for (let n = 0; n < 2; n += 1) {
+    await importFile(page, vault);
+    await until(page, () => document.querySelector("#h-chat").textContent === "Bakery" && /imported/.test(document.querySelector(".toasts").textContent));
+    assert.deepEqual(await state(), before);
+    assert.equal((await page.$$(".rows tbody tr")).length, 2);
+    await page.$$eval(".toast .quiet", (all) => all.forEach((button) => button.click()));
+    await until(page, () => !document.querySelector(".toast"));
+  }
+  await click(page, "#integrity");
+  await page.waitForSelector(".checked .okc");
+  // without consent it is what was said and nothing else
+  await click(page, "#erase");
+  await click(page, "dialog[open] #erase-now");
+  await until(page, () => !document.querySelector(".lists").textContent.includes("Bakery"));
+  await click(page, "#s-library .acts .btn:nth-child(2)");
+  await click(page, "dialog #take-system");
+  await (await page.waitForSelector("dialog #file")).uploadFile(vault);
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await messages(page, 20);
+  assert.equal(await page.$(".flip"), null);
+  await world.end();
+});
+
+/// S6: a library of many sessions shows the first hundred, more when they are wanted, and what is found wherever it is. An import of
+/// many says how far it is.
+test("many sessions are shown a hundred at a time", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await ready(page);
+  const many = Array.from({ length: 130 }, (_, i) => ({ uuid: `u${i}`, name: `Talk ${i}`, chat_messages: [{ sender: "human", text: i === 3 ? "The quincunx" : "Hi", created_at: new Date(Date.UTC(2024, 0, 1, 0, i)).toISOString() }] }));
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-many-")), "many.json");
+  fs.writeFileSync(file, JSON.stringify(many));
+  await importFile(page, file);
+  await until(page, () => /“many.json”: \d+ of 130 conversations/.test(document.querySelector(".toasts").textContent));
+  await until(page, () => /many.json imported/.test(document.querySelector(".toasts").textContent));
+  await library(page);
+  await until(page, () => document.querySelectorAll(".rows tbody tr").length === 100);
+  assert.equal(await text(page, ".more-rows"), "Show 31 more of 31");
+  await click(page, ".more-rows");
+  await until(page, () => document.querySelectorAll(".rows tbody tr").length === 131 && !document.querySelector(".more-rows"));
+  await page.type("#search-all", "quincunx");
+  await until(page, () => [...document.querySelectorAll(".rows tbody tr th > a")].map((a) => a.textContent).join() === "Talk 3");
+  await world.end();
+});
+
 /// S7: what Open WebUI, ChatGPT and Claude export is read: every conversation, its active branch first.
 test("exports of other chat apps are imported", SLOW, async () => {
   const world = await begin();
@@ -284,7 +362,7 @@ test("exports of other chat apps are imported", SLOW, async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-other-"));
   const file = (name, value) => (fs.writeFileSync(path.join(folder, name), JSON.stringify(value)), path.join(folder, name));
   const node = (id, parent, role, words) => [id, { id, parent, children: [], message: { author: { role }, create_time: 1700000000, content: { content_type: "text", parts: [words] } } }];
-  const chatgpt = [{ title: "From ChatGPT", current_node: "d", mapping: Object.fromEntries([["root", { id: "root", parent: null, children: ["a"], message: null }], node("a", "root", "user", "How high is it?"), node("b", "a", "assistant", "The other branch."), node("d", "a", "assistant", "8,849 metres.")]) }];
+  const chatgpt = [{ id: "g1", title: "From ChatGPT", current_node: "d", mapping: Object.fromEntries([["root", { id: "root", parent: null, children: ["a"], message: null }], node("a", "root", "user", "How high is it?"), node("b", "a", "assistant", "The other branch."), node("d", "a", "assistant", "8,849 metres.")]) }];
   const claude = [{ uuid: "u1", name: "From Claude", chat_messages: [{ sender: "human", text: "Name a river", created_at: "2025-01-01T00:00:00Z" }, { sender: "assistant", text: "The Nile.", created_at: "2025-01-01T00:00:05Z" }] }, { uuid: "u2", name: "Second", chat_messages: [{ sender: "human", text: "Hi", created_at: "2025-01-02T00:00:00Z" }] }];
   const webui = [{ id: "w", title: "From Open WebUI", chat: { title: "From Open WebUI", history: { currentId: "2", messages: { 1: { id: "1", parentId: null, role: "user", content: "Ping" }, 2: { id: "2", parentId: "1", role: "assistant", content: "Pong" }, 3: { id: "3", parentId: "1", role: "assistant", content: "Not this" } } } } }];
   const check = async (name, value, title, count, expected, absent) => {
@@ -300,5 +378,21 @@ test("exports of other chat apps are imported", SLOW, async () => {
   await check("claude.json", claude, "From Claude", 2, /Name a river[\s\S]*The Nile\./, "Hi there");
   assert.ok(await page.$eval(".lists", (l) => l.textContent.includes("Second")));
   await check("webui.json", webui, "From Open WebUI", 2, /Ping[\s\S]*Pong/, "Not this");
+  // they are as old as what was said in them
+  await library(page);
+  const used = () => page.$$eval(".rows tbody tr", (all) => Object.fromEntries(all.map((row) => [row.cells[0].textContent, row.cells[5].textContent])));
+  const days = await used();
+  assert.match(days["From ChatGPT"], /14 Nov|15 Nov/);
+  assert.match(days["From Claude"], /1 Jan|31 Dec/);
+  // exported again with more in it, it is the same conversation; one that went another way stands beside it
+  const count = Object.keys(days).length;
+  Object.assign(chatgpt[0].mapping, Object.fromEntries([node("e", "d", "user", "And K2?")]));
+  chatgpt[0].current_node = "e";
+  await check("chatgpt-2.json", chatgpt, "From ChatGPT", 3, /8,849 metres\.[\s\S]*And K2\?/, "The other branch");
+  await check("chatgpt.json", chatgpt, "From ChatGPT", 3, /And K2\?/, "The other branch");
+  chatgpt[0].current_node = "b";
+  await check("chatgpt-3.json", chatgpt, "From ChatGPT", 2, /The other branch\./, "8,849");
+  await library(page);
+  await until(page, (n) => document.querySelectorAll(".rows tbody tr").length === n + 1, count);
   await world.end();
 });

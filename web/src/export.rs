@@ -3,8 +3,8 @@
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::message::{Part, Role};
 use palimpsest_core::request::RequestMessage;
-use palimpsest_engine::Session;
 use palimpsest_engine::session::NewMessage;
+use palimpsest_engine::{Archive, Session};
 use serde_json::{Value, json};
 
 /// Version of the vault's format.
@@ -39,8 +39,9 @@ pub fn messages(session: &Session) -> Vec<NewMessage> {
         .collect()
 }
 
-/// The session as OpenAI messages, with what else it has.
-pub fn json(session: &Session) -> Value {
+/// The session as OpenAI messages, with what else it has; and with every row of it, if they could be read: then it comes back
+/// as it was, and the messages are for other programs.
+pub fn json(session: &Session, archive: Option<&Archive>) -> Value {
     let head = session.head();
     let records = session.records();
     let mut messages: Vec<RequestMessage> = Vec::new();
@@ -79,6 +80,7 @@ pub fn json(session: &Session) -> Value {
         "pins": records.pins,
         "layers": layers,
         "messages": dialect::to_values(&messages, Dialect::OpenAi),
+        "archive": archive,
     })
 }
 

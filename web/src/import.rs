@@ -4,25 +4,60 @@ use std::collections::BTreeMap;
 
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::goal::Goal;
-use palimpsest_core::message::{Origin, Part, Role};
+use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::record::{Pin, Records};
 use palimpsest_core::retention::constraints;
-use palimpsest_engine::Profile;
 use palimpsest_engine::rows::content_hash;
 use palimpsest_engine::session::NewMessage;
+use palimpsest_engine::transfer::from_iso;
+use palimpsest_engine::{Archive, Profile};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::settings::Settings;
 
 /// The largest file that is read, in bytes.
-pub const LARGEST: u32 = 32_000_000;
+pub const LARGEST: u32 = 128_000_000;
+
+/// What stands before a system line that was not taken.
+const QUOTED: &str = "[System line of the imported conversation]\n";
+
+/// How the conversation of a file stands to the one that is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meeting {
+    /// All of it is here.
+    Here,
+    /// It goes on: what comes from this number on is new.
+    More(usize),
+    /// They went different ways.
+    Apart,
+}
+
+/// Compares what is here with what a file has. A quoted system line is part of neither.
+pub fn meet<'a>(here: impl Iterator<Item = &'a Message>, file: &[NewMessage]) -> Meeting {
+    let is_quoted = |parts: &[Part]| parts.first().is_some_and(|p| p.words().starts_with(QUOTED));
+    let mut here = here.peekable();
+    if here.peek().is_some_and(|m| is_quoted(&m.parts)) {
+        here.next();
+    }
+    let skipped = usize::from(file.first().is_some_and(|m| is_quoted(&m.parts)));
+    for (n, new) in file.iter().enumerate().skip(skipped) {
+        match here.next() {
+            None => return Meeting::More(n),
+            Some(old) if old.role == new.role && old.parts == new.parts => {}
+            Some(_) => return Meeting::Apart,
+        }
+    }
+    Meeting::Here
+}
 
 /// A conversation that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// The same for the same file.
+    /// The same for the same conversation.
     pub id: String,
+    /// The same for the same content only: where the conversation went another way than the one that is here.
+    pub other: String,
     /// Its title.
     pub title: String,
     /// The system lines it begins with. They count only if the person accepts them (S7).
@@ -33,12 +68,15 @@ pub struct Imported {
     pub goal: Option<Goal>,
     /// Its pins, in a file of ours; else the demands in the user's words. They count only if the person accepts them.
     pub pins: Vec<Pin>,
+    /// Everything that was stored of it, in a file of ours. Counts only if the person accepts it.
+    pub archive: Option<Archive>,
 }
 
 impl Imported {
     /// The person does not take the system lines: they become the first message, as quoted text (S7).
     pub fn decline_system(&mut self) {
         self.goal = None;
+        self.archive = None;
         self.pins.clear();
         let system = std::mem::take(&mut self.system);
         if system.trim().is_empty() {
@@ -46,9 +84,8 @@ impl Imported {
         }
         let quoted = NewMessage {
             origin: Origin::Import,
-            ..NewMessage::user(format!(
-                "[System line of the imported conversation]\n{system}"
-            ))
+            at: self.messages.first().map_or(0.0, |m| m.at),
+            ..NewMessage::user(format!("{QUOTED}{system}"))
         };
         self.messages.insert(0, quoted);
     }
@@ -192,8 +229,15 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
         .collect();
     let demands = demands(&messages);
     let own = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
+    let archive: Option<Archive> = palimpsest_core::json::read_value(&own("archive")).ok();
+    let id = own_id(value);
     Ok(Imported {
-        id: own_id(value).unwrap_or(hash),
+        // only with everything else is it a session of ours
+        archive: archive.filter(|archive| id.as_ref() == Some(&archive.id)),
+        id: id
+            .or_else(|| foreign_id(value))
+            .unwrap_or_else(|| hash.clone()),
+        other: hash,
         title,
         system,
         messages,
@@ -224,9 +268,34 @@ fn own_id(value: &Value) -> Option<String> {
     (own && plain && !id.is_empty()).then(|| id.to_owned())
 }
 
-/// A message as OpenAI's servers take it.
-fn said(role: &str, text: &str) -> Value {
-    serde_json::json!({ "role": role, "content": text })
+/// The identifier of a conversation of another app: exported again, it is no second one. It cannot be that of a session of
+/// ours.
+fn foreign_id(value: &Value) -> Option<String> {
+    let app = ["mapping", "chat_messages", "chat"]
+        .into_iter()
+        .find(|key| value.get(key).is_some())?;
+    let id = ["conversation_id", "uuid", "id"]
+        .iter()
+        .find_map(|key| value.get(*key)?.as_str())?;
+    Some(content_hash(format!("{app}\n{id}").as_bytes()))
+}
+
+/// A message as OpenAI's servers take it; `at` in milliseconds since 1970, 0 if nobody knows.
+fn said(role: &str, text: &str, at: f64) -> Value {
+    serde_json::json!({ "role": role, "content": text, "timestamp": at })
+}
+
+/// Milliseconds of a time in seconds, in milliseconds, or as a date in words of ISO 8601.
+fn time(value: Option<&Value>) -> f64 {
+    match value {
+        Some(Value::String(text)) => from_iso(text),
+        Some(value) => {
+            let n = value.as_f64().unwrap_or_default();
+            // no conversation with a model is older than 1973
+            if n < 1e11 { n * 1000.0 } else { n }
+        }
+        None => 0.0,
+    }
 }
 
 /// The path from `last` back to the beginning, oldest first. `step` gives a node's parent and its message.
@@ -261,7 +330,8 @@ fn chatgpt(value: &Value) -> Option<Vec<Value>> {
             let texts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
             let text = texts.join("\n");
             let plain = matches!(role, "user" | "assistant" | "system");
-            (plain && !text.trim().is_empty()).then(|| said(role, &text))
+            let at = time(m.get("create_time"));
+            (plain && !text.trim().is_empty()).then(|| said(role, &text, at))
         });
         Some((node.get("parent").and_then(Value::as_str), message))
     };
@@ -290,7 +360,8 @@ fn claude(value: &Value) -> Option<Vec<Value>> {
                 },
                 str::to_owned,
             );
-        (!text.trim().is_empty()).then(|| said(role, &text))
+        let at = time(message.get("created_at"));
+        (!text.trim().is_empty()).then(|| said(role, &text, at))
     };
     Some(list.iter().filter_map(one).collect())
 }
@@ -309,7 +380,7 @@ fn open_webui(value: &Value) -> Option<Vec<Value>> {
             .filter(|(role, text)| {
                 matches!(*role, "user" | "assistant" | "system") && !text.trim().is_empty()
             })
-            .map(|(role, text)| said(role, text));
+            .map(|(role, text)| said(role, text, time(message.get("timestamp"))));
         Some((message.get("parentId").and_then(Value::as_str), plain))
     };
     Some(path(last, messages.len(), step))
@@ -336,6 +407,85 @@ mod tests {
         let read_in = one(text, "conversations.json");
         assert_eq!(read_in.title, "Round");
         assert!(read_in.messages.len() <= 3);
+    }
+
+    /// S3, S7: other apps' conversations keep their times and their identity: exported again with more in it, it is the same
+    /// conversation; another one's is another.
+    #[test]
+    fn other_apps_keep_times_and_identity() {
+        let check = |text: &str, longer: &str, times: &[f64]| {
+            let (a, b) = (one(text, "a.json"), one(longer, "b.json"));
+            let at: Vec<f64> = a.messages.iter().map(|m| m.at).collect();
+            assert_eq!(at, times, "{text}");
+            assert_eq!(a.id, b.id);
+            assert_ne!(a.other, b.other);
+            assert_ne!(a.id, a.other);
+            let here: Vec<Message> = a.messages.iter().map(stored).collect();
+            assert_eq!(meet(here.iter(), &b.messages), Meeting::More(1));
+        };
+        check(
+            r#"[{"uuid":"u1","name":"N","chat_messages":[{"sender":"human","text":"A","created_at":"2023-11-14T22:13:20.5Z"}]}]"#,
+            r#"[{"uuid":"u1","name":"N","chat_messages":[{"sender":"human","text":"A","created_at":"2023-11-14T22:13:20.500000+00:00"},{"sender":"assistant","text":"B"}]}]"#,
+            &[1_700_000_000_500.0],
+        );
+        check(
+            r#"[{"conversation_id":"c","id":"c","current_node":"a","mapping":{"a":{"parent":null,"message":{"author":{"role":"user"},"create_time":1700000000.25,"content":{"parts":["A"]}}}}}]"#,
+            r#"[{"conversation_id":"c","id":"c","current_node":"b","mapping":{"a":{"parent":null,"message":{"author":{"role":"user"},"content":{"parts":["A"]}}},"b":{"parent":"a","message":{"author":{"role":"assistant"},"content":{"parts":["B"]}}}}}]"#,
+            &[1_700_000_000_250.0],
+        );
+        check(
+            r#"[{"id":"w","chat":{"history":{"currentId":"1","messages":{"1":{"parentId":null,"role":"user","content":"A","timestamp":1700000000}}}}}]"#,
+            r#"[{"id":"w","chat":{"history":{"currentId":"2","messages":{"1":{"parentId":null,"role":"user","content":"A"},"2":{"parentId":"1","role":"assistant","content":"B"}}}}}]"#,
+            &[1_700_000_000_000.0],
+        );
+    }
+
+    fn stored(new: &NewMessage) -> Message {
+        Message {
+            seq: 0,
+            parent: None,
+            role: new.role,
+            origin: new.origin,
+            parts: new.parts.clone(),
+            at: new.at,
+        }
+    }
+
+    /// S7, F 88: what is here already, what goes on, and what went another way; a quoted system line is no difference.
+    #[test]
+    fn conversations_meet() {
+        let said = |texts: &[&str]| -> Vec<NewMessage> {
+            texts.iter().map(|text| NewMessage::user(*text)).collect()
+        };
+        let check = |here: &[&str], file: &[&str], expected: Meeting| {
+            let here: Vec<Message> = said(here).iter().map(stored).collect();
+            assert_eq!(meet(here.iter(), &said(file)), expected, "{file:?}");
+        };
+        let quoted = format!("{QUOTED}Be brief.");
+        check(&["a", "b"], &["a", "b"], Meeting::Here);
+        check(&["a", "b", "c"], &["a", "b"], Meeting::Here);
+        check(&["a"], &["a", "b"], Meeting::More(1));
+        check(&["a", "x"], &["a", "b"], Meeting::Apart);
+        check(&[&quoted, "a"], &["a"], Meeting::Here);
+        check(&["a"], &[&quoted, "a"], Meeting::Here);
+        check(&["a"], &[&quoted, "a", "b"], Meeting::More(2));
+        check(&[], &["a"], Meeting::More(0));
+    }
+
+    /// S7: what was stored of a session counts only for that session, and only where the person accepts it.
+    #[test]
+    fn an_archive_belongs_to_its_session() {
+        let file = |id: &str| {
+            format!(
+                r#"{{"id":"abc123","title":"T","layers":[],"pins":[],"messages":[{{"role":"user","content":"Hi"}}],
+                "archive":{{"id":"{id}","head":"{{}}","rows":[["messages",[0],"x"]],"texts":[]}}}}"#
+            )
+        };
+        let mut own = one(&file("abc123"), "x.json");
+        assert_eq!(own.archive.as_ref().unwrap().rows.len(), 1);
+        own.decline_system();
+        assert_eq!(own.archive, None);
+        assert_eq!(one(&file("other"), "x.json").archive, None);
     }
 
     /// S7: a session of ours keeps its identity, so that importing it again adds nothing.

@@ -392,6 +392,8 @@ texts! {
     ImportDrop: "or drop it anywhere on the page" | "oder irgendwo auf die Seite ziehen",
     ImportSystem: "Take system line, goal and pins over; otherwise a system line is quoted" | "Systemzeile, Ziel und Gepinntes übernehmen; sonst wird eine Systemzeile zitiert",
     ImportFailed: "“{}” was not imported: {}" | "„{}“ wurde nicht importiert: {}",
+    RowsMore: "Show {} more of {}" | "{} weitere von {} zeigen",
+    ImportAt: "“{}”: {} of {} conversations" | "„{}“: {} von {} Unterhaltungen",
     ImportDone: "{} imported, {} messages." | "{} importiert, {} Nachrichten.",
     ImportSettings: "{} imported: settings, {} new profiles." | "{} importiert: Einstellungen, {} neue Profile.",
     ImportTooLarge: "it is {}; files up to {} are read" | "sie hat {}; gelesen werden Dateien bis {}",

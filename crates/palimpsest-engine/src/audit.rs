@@ -140,7 +140,7 @@ impl Engine {
 }
 
 /// The head's text, which differs after every write.
-async fn version(store: &dyn Store, id: &str) -> Result<Option<String>, StoreError> {
+pub(crate) async fn version(store: &dyn Store, id: &str) -> Result<Option<String>, StoreError> {
     let query = Query::Get {
         table: Table::Heads,
         key: session_key(id),

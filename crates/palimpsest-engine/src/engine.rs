@@ -99,7 +99,7 @@ pub struct Engine {
     /// What providers say about the sizes of their models.
     pub(crate) sizes: Rc<RefCell<SortedMap<String, String>>>,
     secret: [u8; 16],
-    open: Rc<RefCell<SortedMap<String, Weak<Inner>>>>,
+    pub(crate) open: Rc<RefCell<SortedMap<String, Weak<Inner>>>>,
 }
 
 impl std::fmt::Debug for Engine {

@@ -4,6 +4,7 @@
 //! of [`ports`]; [`MemoryStore`] is the store that documents the contract.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod audit;
 mod blobs;
 pub mod config;
@@ -22,6 +23,7 @@ pub mod session;
 pub mod testing;
 pub mod transfer;
 
+pub use archive::{Archive, Restored};
 pub use audit::{Audit, Depth, Fault, Taken};
 pub use config::{Config, ConfigError, Sampling};
 pub use engine::{DEVICE, Engine, NewSession, Purged};

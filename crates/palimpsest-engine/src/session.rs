@@ -281,7 +281,10 @@ impl Session {
             let (mut change, carry) = plan(&state)?;
             change.head.version = state.head.version + 1;
             change.head.epoch = self.0.lease.epoch;
-            change.head.updated = self.now();
+            // what comes from elsewhere says itself how old it is
+            if change.head.updated.to_bits() == state.head.updated.to_bits() {
+                change.head.updated = self.now();
+            }
             (
                 change,
                 carry,

@@ -12,6 +12,8 @@ mod markdown;
 mod session_json;
 mod time;
 
+pub use time::from_iso;
+
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::note::Note;
@@ -521,6 +523,9 @@ async fn restore(session: &Session, transfer: Transfer) -> Result<(), EngineErro
                 head.tokens = transfer.facts.tokens;
                 if transfer.facts.created > 0.0 {
                     head.created = transfer.facts.created;
+                }
+                if transfer.facts.updated > 0.0 {
+                    head.updated = transfer.facts.updated;
                 }
                 Ok((Change { ops, head }, ()))
             },

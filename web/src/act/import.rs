@@ -1,20 +1,25 @@
 //! Conversations from files.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use palimpsest_engine::error::EngineError;
-use palimpsest_engine::{Config, NewSession};
+use palimpsest_engine::ports::StoreError;
+use palimpsest_engine::{Config, Engine, NewSession, SessionInfo};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use super::{
-    Back, change, go, list, open_now, other_server, survey, take_profiles, toast, usual_model,
-    with_engine,
+    Back, change, drop_toast, go, list, open_now, other_server, put_toast, survey, take_profiles,
+    toast, usual_model, with_engine,
 };
-use crate::import::{self, Imported};
+use crate::import::{self, Imported, Meeting, meet};
 use crate::settings::Settings;
 use crate::state::Screen;
 use crate::text::{T, bytes, fill, number, t};
+
+/// So many conversations of a file after each other are told.
+const TOLD_EACH: u32 = 20;
 
 /// Reads a conversation from a file. The same file again opens the session it made.
 pub(super) fn import(file: File, take_system: bool) {
@@ -74,14 +79,24 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
     let profiles = take_profiles(back, beside.profiles)
         .await
         .map_err(|e| e.to_string())?;
-    for mut imported in conversations {
+    let say = |e: EngineError| e.to_string();
+    let mut known = Known::of(&back.engine).await.map_err(say)?;
+    let all = conversations.len() as u32;
+    let mut told = None;
+    for (n, mut imported) in (0..).zip(conversations) {
+        if n > 0 && n % TOLD_EACH == 0 {
+            told.take().into_iter().for_each(drop_toast);
+            let said = fill(T::ImportAt, &[&file.name(), &number(n), &number(all)]);
+            told = Some(put_toast(back.state, said, None, false));
+        }
         if !take_system {
             imported.decline_system();
         }
         count += imported.messages.len() as u32;
-        let id = merge(back, imported).await?;
+        let id = merge(back, &mut known, imported).await.map_err(say)?;
         first.get_or_insert(id);
     }
+    told.into_iter().for_each(drop_toast);
     list(back).await;
     let sessions = first.is_some();
     if let Some(id) = first {
@@ -95,29 +110,70 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
     })
 }
 
+/// The sessions that are here, with the deleted ones that can be brought back.
+struct Known {
+    here: BTreeSet<String>,
+    deleted: BTreeSet<String>,
+}
+
+impl Known {
+    async fn of(engine: &Engine) -> Result<Self, EngineError> {
+        let ids = |all: Vec<SessionInfo>| all.into_iter().map(|s| s.id).collect();
+        Ok(Self {
+            here: ids(engine.sessions().await?),
+            deleted: ids(engine.deleted_sessions().await?),
+        })
+    }
+}
+
 /// Makes a session of what was read, unless it is there already. Its identifier.
-async fn merge(back: &Rc<Back>, imported: Imported) -> Result<String, String> {
-    let say = |e: EngineError| e.to_string();
-    let id = imported.id;
-    let is = |all: Vec<palimpsest_engine::SessionInfo>| all.iter().any(|s| s.id == id);
-    if is(back.engine.sessions().await.map_err(say)?) {
-        // what the file has more is added, if the rest is the same
-        let session = back.engine.open(&id, false).await.map_err(say)?;
-        let there = session.history(None, usize::MAX);
-        let same = there.iter().zip(&imported.messages);
-        let same = same
-            .take_while(|(a, b)| a.message.role == b.role && a.message.parts == b.parts)
-            .count();
-        if same == there.len() && same < imported.messages.len() {
-            let more = imported.messages[same..].to_vec();
-            session.append_all(more).await.map_err(say)?;
+async fn merge(
+    back: &Rc<Back>,
+    known: &mut Known,
+    imported: Imported,
+) -> Result<String, EngineError> {
+    if let Some(archive) = &imported.archive {
+        match back.engine.restore(archive).await {
+            Ok((id, _)) => return Ok(id),
+            // what cannot be read as it was stored is still there as what was said
+            Err(EngineError::Store(StoreError::Newer | StoreError::Corrupt(_))) => {}
+            Err(error) => return Err(error),
         }
-        return Ok(id);
     }
-    if is(back.engine.deleted_sessions().await.map_err(say)?) {
-        back.engine.undelete(&id).await.map_err(say)?;
-        return Ok(id);
+    let mut id = imported.id.clone();
+    if known.deleted.remove(&id) {
+        back.engine.undelete(&id).await?;
+        known.here.insert(id.clone());
     }
+    if known.here.contains(&id) {
+        let session = back.engine.follow(&id).await?;
+        let here = session.history(None, usize::MAX);
+        let here = here.iter().map(|item| item.message.as_ref());
+        match meet(here, &imported.messages) {
+            Meeting::Here => return Ok(id),
+            Meeting::More(from) => {
+                let session = back.engine.open(&id, false).await?;
+                session
+                    .append_all(imported.messages[from..].to_vec())
+                    .await?;
+                return Ok(id);
+            }
+            // nothing is mixed in, and nothing left out
+            Meeting::Apart => id.clone_from(&imported.other),
+        }
+        if known.deleted.remove(&id) {
+            back.engine.undelete(&id).await?;
+        }
+        if !known.here.insert(id.clone()) {
+            return Ok(id);
+        }
+    }
+    make(back, &id, imported).await?;
+    known.here.insert(id.clone());
+    Ok(id)
+}
+
+async fn make(back: &Rc<Back>, id: &str, imported: Imported) -> Result<(), EngineError> {
     let chosen = back.state.settings.get_untracked();
     let new = NewSession {
         title: imported.title,
@@ -131,12 +187,7 @@ async fn merge(back: &Rc<Back>, imported: Imported) -> Result<String, String> {
         system: imported.system,
         ..NewSession::default()
     };
-    let session = back.engine.create_with_id(&id, new).await.map_err(say)?;
-    if let Err(error) = session.append_all(imported.messages).await {
-        // An empty session would only stand in the way of another attempt.
-        let _ = back.engine.purge(&id).await;
-        return Err(error.to_string());
-    }
+    let session = back.engine.create_with_id(id, new).await?;
     // What does not fit into the records stays in what was said.
     if imported.goal.is_some() {
         let _ = session.set_goal(imported.goal).await;
@@ -144,5 +195,10 @@ async fn merge(back: &Rc<Back>, imported: Imported) -> Result<String, String> {
     for pin in imported.pins {
         let _ = session.pin(pin.kind, &pin.text).await;
     }
-    Ok(id)
+    if let Err(error) = session.append_all(imported.messages).await {
+        // An empty session would only stand in the way of another attempt.
+        let _ = back.engine.purge(id).await;
+        return Err(error);
+    }
+    Ok(())
 }

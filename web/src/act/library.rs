@@ -5,10 +5,12 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use futures_util::future::join_all;
 use js_sys::JsString;
 
 use palimpsest_core::json::value_of;
-use palimpsest_engine::{NewSession, Session};
+use palimpsest_engine::{Archive, NewSession, Session};
+use serde_json::Value;
 
 use super::{Back, adopt, failed, go, list, note, with_engine};
 use crate::bind;
@@ -17,6 +19,12 @@ use crate::page;
 use crate::state::{AppState, Screen};
 use crate::text::{T, count, fill, number, t};
 use crate::view::hit::{Found, Hits, Place, Scope, find};
+
+/// Bytes of a file of sessions, unless one session alone is larger.
+const FILE: usize = 32_000_000;
+
+/// Sessions that are read side by side.
+const AT_ONCE: usize = 8;
 
 /// Sessions with places that are shown.
 const HITS: usize = 200;
@@ -44,43 +52,39 @@ pub(super) fn search(words: String) {
     }));
     let Scope([titles, messages, layers]) = state.scope.get_untracked();
     with_engine(move |back| async move {
-        for entry in state.sessions.get_untracked() {
-            let mut found = Found {
-                title: titles && find(&composed(&entry.title), &needle).is_some(),
-                ..Found::default()
-            };
-            if (messages || layers)
-                && let Ok(session) = back.engine.follow(&entry.id).await
-            {
-                if messages {
-                    for item in session.history(None, usize::MAX).iter().rev() {
-                        if let Some(words) = find(&composed(&item.message.words()), &needle) {
-                            found.add(Place::Message(bind::place(item.message.seq)), words);
-                        }
-                    }
+        let reads = messages || layers;
+        'all: for some in state.sessions.get_untracked().chunks(AT_ONCE) {
+            let reading = some.iter().map(|entry| async {
+                if reads {
+                    back.engine.follow(&entry.id).await.ok()
+                } else {
+                    None
                 }
-                if layers {
-                    for layer in session.layers() {
-                        if let Some(words) = find(&composed(&layer.summary), &needle) {
-                            found.add(Place::Layer(layer.number), words);
-                        }
-                    }
-                }
-            }
+            });
+            let read = join_all(reading).await;
             if SEARCH.get() != turn {
                 return;
             }
-            if found.places() > 0 {
+            for (entry, session) in some.iter().zip(read) {
+                let mut found = Found {
+                    title: titles && find(&composed(&entry.title), &needle).is_some(),
+                    ..Found::default()
+                };
+                if let Some(session) = session {
+                    found_in(&session, &needle, messages, layers, &mut found);
+                }
+                if found.places() == 0 {
+                    continue;
+                }
+                let mut many = 0;
                 state.hits.update(|hits| {
                     if let Some(hits) = hits {
-                        hits.by.insert(entry.id, found);
+                        hits.by.insert(entry.id.clone(), found);
+                        many = hits.by.len();
                     }
                 });
-                if state
-                    .hits
-                    .with_untracked(|h| h.as_ref().is_some_and(|h| h.by.len() >= HITS))
-                {
-                    break;
+                if many >= HITS {
+                    break 'all;
                 }
             }
         }
@@ -90,7 +94,27 @@ pub(super) fn search(words: String) {
                 state.say(found_line(hits));
             }
         });
+        // it gave way
+        super::measure_sessions();
     });
+}
+
+/// Adds the places in a session.
+fn found_in(session: &Session, needle: &str, messages: bool, layers: bool, found: &mut Found) {
+    if messages {
+        for item in session.history(None, usize::MAX).iter().rev() {
+            if let Some(words) = find(&composed(&item.message.words()), needle) {
+                found.add(Place::Message(bind::place(item.message.seq)), words);
+            }
+        }
+    }
+    if layers {
+        for layer in session.layers() {
+            if let Some(words) = find(&composed(&layer.summary), needle) {
+                found.add(Place::Layer(layer.number), words);
+            }
+        }
+    }
 }
 
 /// How much was found: sessions and places.
@@ -168,9 +192,19 @@ async fn copy_of(back: &Rc<Back>, id: &str) -> Result<Session, String> {
 
 /// Saves the open session as a file.
 pub(super) fn export_session(format: Format) {
-    let Some(session) = super::back().and_then(|b| b.session()) else {
-        return;
-    };
+    with_engine(move |back| async move {
+        if let Some(session) = back.session() {
+            // one that cannot be read whole is still saved as what was said
+            let archive = match format {
+                Format::Json => back.engine.archive(session.id()).await.ok(),
+                _ => None,
+            };
+            save_session(&session, format, archive);
+        }
+    });
+}
+
+fn save_session(session: &Session, format: Format, archive: Option<Archive>) {
     let title = session.head().title;
     let name = if title.is_empty() {
         "session"
@@ -184,12 +218,12 @@ pub(super) fn export_session(format: Format) {
         Format::Json => page::save(
             &format!("{name}.json"),
             "application/json",
-            &format!("{:#}", export::json(&session)),
+            &format!("{:#}", export::json(session, archive.as_ref())),
         ),
         Format::Markdown => page::save(
             &format!("{name}.md"),
             "text/markdown",
-            &export::markdown(&session),
+            &export::markdown(session),
         ),
     };
     if done.is_none() {
@@ -197,30 +231,26 @@ pub(super) fn export_session(format: Format) {
     }
 }
 
-/// Saves all sessions as one file, and remembers when.
+/// Saves all sessions, and remembers when: as one file, or as several that this page can read again.
 pub(super) fn export_all() {
     with_engine(|back| async move {
-        let mut all = Vec::new();
+        let now = back.world.clock.now();
+        let profiles = value_of(&back.state.profiles.get_untracked()).unwrap_or_default();
+        let mut file = Vault::new(page::date(now), profiles);
         let mut unread = 0;
         for entry in back.state.sessions.get_untracked() {
             // one that is damaged does not keep the others from being saved
             match back.engine.follow(&entry.id).await {
-                Ok(session) => all.push(export::json(&session)),
+                Ok(session) => {
+                    let archive = back.engine.archive(&entry.id).await.ok();
+                    file.add(&export::json(&session, archive.as_ref()).to_string());
+                }
                 Err(_) => unread += 1,
             }
         }
-        let count = all.len() as u32;
-        let profiles = back.state.profiles.get_untracked();
-        let vault = serde_json::json!({
-            "palimpsest": export::VERSION,
-            "sessions": all,
-            "profiles": value_of(&profiles).unwrap_or_default(),
-        });
-        let now = back.world.clock.now();
-        let name = format!("palimpsest-{}.json", page::date(now));
-        if page::save(&name, "application/json", &vault.to_string()).is_none() {
+        let Some(count) = file.end() else {
             return note(t(T::SaveFailed).to_owned(), true);
-        }
+        };
         super::change(move |s| s.exported = now);
         let mut said = fill(T::ExportedAll, &[&number(count)]);
         if unread > 0 {
@@ -228,6 +258,63 @@ pub(super) fn export_all() {
         }
         note(said, unread > 0);
     });
+}
+
+/// A file of sessions that is being written.
+struct Vault {
+    date: String,
+    profiles: Value,
+    text: String,
+    sessions: u32,
+    files: u32,
+    failed: bool,
+}
+
+impl Vault {
+    const fn new(date: String, profiles: Value) -> Self {
+        Self {
+            date,
+            profiles,
+            text: String::new(),
+            sessions: 0,
+            files: 0,
+            failed: false,
+        }
+    }
+
+    /// Adds a session. A file that is long enough is saved.
+    fn add(&mut self, session: &str) {
+        if !self.text.is_empty() && self.text.len() + session.len() > FILE {
+            self.save();
+        }
+        if !self.text.is_empty() {
+            self.text.push(',');
+        }
+        self.text.push_str(session);
+        self.sessions += 1;
+    }
+
+    fn save(&mut self) {
+        let (version, profiles) = (export::VERSION, &self.profiles);
+        let sessions = std::mem::take(&mut self.text);
+        let text = format!(
+            "{{\"palimpsest\":{version},\"profiles\":{profiles},\"sessions\":[{sessions}]}}"
+        );
+        self.files += 1;
+        let name = match self.files {
+            1 => format!("palimpsest-{}.json", self.date),
+            n => format!("palimpsest-{}-{n}.json", self.date),
+        };
+        self.failed |= page::save(&name, "application/json", &text).is_none();
+    }
+
+    /// Saves what is left. How many sessions were saved, if all were.
+    fn end(mut self) -> Option<u32> {
+        if !self.text.is_empty() || self.files == 0 {
+            self.save();
+        }
+        (!self.failed).then_some(self.sessions)
+    }
 }
 
 /// Saves the settings and the profiles as a file, without keys.

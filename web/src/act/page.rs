@@ -61,11 +61,13 @@ pub fn note(text: String, bad: bool) {
     }
 }
 
+/// The same, with a way back.
 pub(super) fn toast(back: &Back, text: String, undo: Option<Undo>, bad: bool) {
     put_toast(back.state, text, undo, bad);
 }
 
-fn put_toast(state: AppState, text: String, undo: Option<Undo>, bad: bool) {
+/// The same. Its number, by which it can be taken away.
+pub(super) fn put_toast(state: AppState, text: String, undo: Option<Undo>, bad: bool) -> u32 {
     thread_local! {
         static LAST: Cell<u32> = const { Cell::new(0) };
     }
@@ -85,6 +87,7 @@ fn put_toast(state: AppState, text: String, undo: Option<Undo>, bad: bool) {
         }
     });
     page::after(NOTE_STAYS, move || drop_toast(id));
+    id
 }
 
 /// Takes a note away.

@@ -12,6 +12,7 @@ use super::with_engine;
 use crate::embed;
 use crate::state::{AppState, Screen};
 use crate::text::{T, fill, number, t};
+use crate::view::hit::Hits;
 use crate::view::stored::{Integrity, Sizes};
 
 /// How much is stored, and whether the browser promised to keep it.
@@ -102,7 +103,11 @@ pub(super) fn measure_sessions() {
             s.of.retain(|id, _| all.iter().any(|info| info.id == *id));
         });
         for info in all {
-            if TURN.get() != turn || state.screen.get_untracked() != Screen::Library {
+            let searching = |hits: &Option<Hits>| hits.as_ref().is_some_and(|h| !h.done);
+            if TURN.get() != turn
+                || state.screen.get_untracked() != Screen::Library
+                || state.hits.with_untracked(searching)
+            {
                 return;
             }
             let version = info.head.version;

@@ -7,7 +7,7 @@ use crate::el::{El, IntoChild, each, el, key_of, live_on, nothing};
 use crate::embed;
 use crate::icon::{icon, icon_named};
 use crate::page;
-use crate::signal::{Shown, effect, kept};
+use crate::signal::{Shown, Signal, effect, kept};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, bytes, count, fill, language, number, t};
 use crate::ui::bar::mini;
@@ -222,7 +222,15 @@ fn places(id: &str, here: &Here) -> AnyView {
         .view()
 }
 
+/// Rows that are made at first, and with each wish for more: a thousand at once take more than a second.
+const ROWS: usize = 100;
+
 fn rows(state: AppState) -> AnyView {
+    let most = Signal::new(ROWS);
+    let there = move || {
+        let found = state.hits.with(|h| h.as_ref().map(|h| h.by.len()));
+        found.unwrap_or_else(|| state.sessions.with(Vec::len))
+    };
     let sorted = move || {
         let mut sessions = state.sessions.get();
         state.hits.with(|hits| {
@@ -236,7 +244,23 @@ fn rows(state: AppState) -> AnyView {
                 .then_with(|| b.at.total_cmp(&a.at))
                 .then_with(|| a.id.cmp(&b.id))
         });
+        sessions.truncate(most.get());
         sessions
+    };
+    let left = move || there().saturating_sub(most.get()) as u32;
+    let more = move || {
+        live_on(left, move |left| {
+            if *left == 0 {
+                return nothing();
+            }
+            let next = (*left).min(ROWS as u32);
+            el("button")
+                .class("btn more-rows")
+                .attr("type", "button")
+                .child(fill(T::RowsMore, &[&number(next), &number(*left)]))
+                .click(move || most.update(|n| *n += ROWS))
+                .into_child()
+        })
     };
     let instead = move || {
         let nothing = |h: &Option<Hits>| h.as_ref().is_some_and(|h| h.done && h.by.is_empty());
@@ -266,15 +290,15 @@ fn rows(state: AppState) -> AnyView {
             .child(column(T::ColumnUsed, ""))
             .child(column(T::ColumnSize, "n"))
             .child(el("th").child(el("span").class("vh").child(t(T::Actions))));
-        el("table")
+        let table = el("table")
             .class("rows")
             .child(el("thead").child(head))
             .child(el("tbody").child(each(
                 sorted,
                 |s| key_of(&(&s.id, &s.title, &s.model, s.pinned)),
                 move |s| row(state, s).view(),
-            )))
-            .into_child()
+            )));
+        el("div").child(table).child(more()).into_child()
     })
 }
 

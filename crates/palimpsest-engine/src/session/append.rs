@@ -10,7 +10,7 @@ use palimpsest_core::rendition::verbatim_tokens;
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::glance::Glance;
-use crate::head::title_of;
+use crate::head::{Head, title_of};
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{RenditionRow, key, message_ops, revision_row, seal, session_key};
 
@@ -86,6 +86,7 @@ impl Session {
                 let counter = Rc::clone(state.context.counter());
                 let mut ops = Vec::new();
                 let mut stored = Vec::new();
+                dated(&mut head, &new);
                 for new in new {
                     let seq = head.last_seq.map_or(0, |s| s + 1);
                     let at = if new.at > 0.0 { new.at } else { now };
@@ -212,6 +213,20 @@ impl Session {
         self.emit_budget();
         Ok(added)
     }
+}
+
+/// A session that is made of an import is as old as what it says.
+fn dated(head: &mut Head, new: &[NewMessage]) {
+    let imported = |m: &NewMessage| m.origin == Origin::Import && m.at > 0.0;
+    if new.is_empty() || !new.iter().all(imported) {
+        return;
+    }
+    let times = || new.iter().map(|m| m.at);
+    if head.last_seq.is_none() {
+        head.created = times().fold(head.created, f64::min);
+        head.updated = 0.0;
+    }
+    head.updated = times().fold(head.updated, f64::max);
 }
 
 /// Whether the conversation passes the share of the available room at which a snapshot is made (S4).

@@ -32,8 +32,9 @@ pub(super) fn to_iso(ms: f64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{milli:03}Z")
 }
 
-/// Reads what [`to_iso`] writes, and the same without milliseconds. 0 for anything else.
-pub(super) fn from_iso(text: &str) -> f64 {
+/// Milliseconds since 1970 of a time as `2026-01-26T10:00:00.000Z`, with more or fewer digits after the point, or none;
+/// in UTC. 0 for anything else.
+pub fn from_iso(text: &str) -> f64 {
     parse(text).unwrap_or(0.0)
 }
 
@@ -47,11 +48,14 @@ fn parse(text: &str) -> Option<f64> {
     };
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (h, m, s) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let milli = if text.get(19..20) == Some(".") {
-        number(20, 23)?
-    } else {
-        0
-    };
+    // as many digits as there are
+    let fraction = text.get(19..).unwrap_or_default();
+    let digits = fraction.strip_prefix('.').unwrap_or_default();
+    let digits = digits.bytes().take_while(u8::is_ascii_digit).take(3);
+    let milli = digits.fold((0, 100), |(sum, unit), digit| {
+        (sum + i64::from(digit - b'0') * unit, unit / 10)
+    });
+    let milli = milli.0;
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || h > 23 || m > 59 || s > 60 {
         return None;
     }

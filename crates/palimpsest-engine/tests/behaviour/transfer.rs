@@ -14,7 +14,7 @@ use palimpsest_engine::{Accept, Engine, Format, MemoryStore, NewSession, Session
 use palimpsest_tokens::Estimator;
 use proptest::prelude::*;
 
-async fn engine() -> Engine {
+pub(super) async fn engine() -> Engine {
     Engine::start(
         Rc::new(MemoryStore::new()),
         world(),
@@ -36,7 +36,7 @@ const AWKWARD: [&str; 8] = [
     "日本語 🏳️‍🌈 \u{0} \u{202e}",
 ];
 
-async fn full(engine: &Engine) -> Session {
+pub(super) async fn full(engine: &Engine) -> Session {
     let s = engine
         .create(NewSession {
             title: "Awkward -- talk -->".into(),

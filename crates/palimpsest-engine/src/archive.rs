@@ -1,0 +1,231 @@
+//! A session as it is stored, for a backup: what comes back is what there was, row for row (S3, S7). A
+//! [`Transfer`](crate::Transfer) is for other programs; this holds the branches, snapshots, undone compactions and the log
+//! as well.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::audit::version;
+use crate::engine::{Engine, head_json};
+use crate::error::EngineError;
+use crate::head::{Head, SCHEMA};
+use crate::ports::{Durability, Expect, Key, KeyPart, Op, Query, StoreError, Table};
+use crate::rows::{MessageRow, content_hash, session_key, unseal};
+
+/// The tables whose rows are kept; a reply that was under way when the backup was made is none of it.
+const KEPT: [Table; 8] = [
+    Table::Messages,
+    Table::Revisions,
+    Table::Renditions,
+    Table::Layers,
+    Table::Notes,
+    Table::Records,
+    Table::Snapshots,
+    Table::Log,
+];
+
+/// What tells whether one session continues another: what was said, kept and summarised is only ever added to.
+const TELLING: [Table; 3] = [Table::Messages, Table::Records, Table::Layers];
+
+/// Every row of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archive {
+    /// The session's identifier.
+    pub id: String,
+    /// Its head, as JSON text.
+    pub head: String,
+    /// Its other rows: the table, the key without the session, the JSON text.
+    pub rows: Vec<(Table, Key, String)>,
+    /// Its large texts: the key, the JSON text.
+    pub texts: Vec<(Key, String)>,
+}
+
+/// What became of an archive that was brought back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// There was no such session: it is there again.
+    Made,
+    /// The session that is there is as far, or further.
+    There,
+    /// The archive goes on where the session that is there stopped: that one has all of it now.
+    Continued,
+    /// The session that is there went another way: the archive is another session.
+    Beside,
+}
+
+impl Archive {
+    /// The head, if this version can read it.
+    fn readable_head(&self) -> Result<Head, StoreError> {
+        let head: Head = palimpsest_core::json::read(&self.head)
+            .map_err(|e| StoreError::Corrupt(format!("the head of {}: {e}", self.id)))?;
+        if head.schema > SCHEMA {
+            return Err(StoreError::Newer);
+        }
+        Ok(head)
+    }
+
+    /// The chunks of the large texts that are what their names say: no file may change a text that others name.
+    fn sound_texts(&self) -> impl Iterator<Item = &(Key, String)> {
+        let mut whole: BTreeMap<&KeyPart, Option<String>> = BTreeMap::new();
+        for (key, value) in &self.texts {
+            let Some(hash) = key.first() else {
+                continue;
+            };
+            let text = whole.entry(hash).or_insert_with(|| Some(String::new()));
+            match unseal::<String>("a large text", value) {
+                Ok(chunk) => text.iter_mut().for_each(|t| t.push_str(&chunk)),
+                Err(_) => *text = None,
+            }
+        }
+        let is_sound = move |hash: &KeyPart| match (hash, whole.get(hash)) {
+            (KeyPart::Text(name), Some(Some(text))) => content_hash(text.as_bytes()) == *name,
+            _ => false,
+        };
+        let chunks = self.texts.iter();
+        chunks.filter(move |(key, _)| key.first().is_some_and(&is_sound))
+    }
+
+    fn of(&self, table: Table) -> impl Iterator<Item = &(Table, Key, String)> {
+        self.rows.iter().filter(move |row| row.0 == table)
+    }
+
+    /// Whether everything that was said, kept and summarised in `other` is in this one, unchanged.
+    fn holds(&self, other: &Self) -> bool {
+        TELLING.into_iter().all(|table| {
+            let own: BTreeMap<&Key, &String> = self.of(table).map(|(_, k, v)| (k, v)).collect();
+            other
+                .of(table)
+                .all(|(_, key, value)| own.get(key) == Some(&value))
+        })
+    }
+}
+
+impl Engine {
+    /// Reads every row of a session. A session that is written meanwhile is read again;
+    /// [`StoreError::Busy`] if that does not end.
+    pub async fn archive(&self, id: &str) -> Result<Archive, EngineError> {
+        for _ in 0..5 {
+            let Some(head) = version(self.store.as_ref(), id).await? else {
+                return Err(EngineError::NoSession(id.to_owned()));
+            };
+            let archive = self.rows_of(id, head).await?;
+            if version(self.store.as_ref(), id).await?.as_ref() == Some(&archive.head) {
+                return Ok(archive);
+            }
+        }
+        Err(StoreError::Busy.into())
+    }
+
+    async fn rows_of(&self, id: &str, head: String) -> Result<Archive, StoreError> {
+        let mut archive = Archive {
+            id: id.to_owned(),
+            head,
+            ..Archive::default()
+        };
+        for table in KEPT {
+            let rows = self.store.read(Query::all(table, session_key(id))).await?;
+            for row in rows {
+                let key = row.key.into_iter().skip(1).collect();
+                archive.rows.push((table, key, row.value));
+            }
+        }
+        let mut hashes: Vec<String> = Vec::new();
+        for (_, _, value) in archive.of(Table::Messages) {
+            // one that cannot be read names nothing that is known
+            if let Ok(row) = unseal::<MessageRow>("a message", value) {
+                hashes.extend(row.blobs.into_iter().map(|b| b.hash));
+            }
+        }
+        hashes.sort();
+        hashes.dedup();
+        for hash in hashes {
+            let chunks = Query::all(Table::Blobs, vec![KeyPart::Text(hash)]);
+            let rows = self.store.read(chunks).await?;
+            archive
+                .texts
+                .extend(rows.into_iter().map(|row| (row.key, row.value)));
+        }
+        Ok(archive)
+    }
+
+    /// Brings a session back as it was, in one transaction; the identifier it has now, and what became of it. Nothing that
+    /// is there is lost: a session that went another way stays, and the archive becomes another one. The same archive
+    /// again changes nothing. The caller answers for the archive: what it holds counts as the user's own (S7).
+    ///
+    /// [`StoreError::Corrupt`] if its head cannot be read, [`StoreError::Newer`] if a newer version wrote it.
+    pub async fn restore(&self, archive: &Archive) -> Result<(String, Restored), EngineError> {
+        let head = archive.readable_head()?;
+        let id = archive.id.clone();
+        let Some(there) = version(self.store.as_ref(), &id).await? else {
+            self.put_back(&id, archive, head, None).await?;
+            return Ok((id, Restored::Made));
+        };
+        let there = self.rows_of(&id, there).await?;
+        if there.holds(archive) {
+            let deleted = there.readable_head().is_ok_and(|h| h.deleted_at.is_some());
+            if deleted {
+                self.undelete(&id).await?;
+            }
+            return Ok((id, Restored::There));
+        }
+        if archive.holds(&there) {
+            let version = there.readable_head()?.version;
+            self.put_back(&id, archive, head, Some(version)).await?;
+            return Ok((id, Restored::Continued));
+        }
+        let beside = content_hash(format!("{id}{}", archive.head).as_bytes());
+        if version(self.store.as_ref(), &beside).await?.is_some() {
+            return Ok((beside, Restored::There));
+        }
+        self.put_back(&beside, archive, head, None).await?;
+        Ok((beside, Restored::Beside))
+    }
+
+    async fn put_back(
+        &self,
+        id: &str,
+        archive: &Archive,
+        mut head: Head,
+        there: Option<u32>,
+    ) -> Result<(), EngineError> {
+        // whoever has it open reads it anew
+        self.open.borrow_mut().remove(id);
+        let lease = self.store.claim(id, there.is_some()).await?;
+        head.epoch = lease.epoch;
+        head.version = head.version.max(there.unwrap_or(0)) + 1;
+        head.deleted_at = None;
+        let own = |key: &Key| [session_key(id), key.clone()].concat();
+        let clear = KEPT.into_iter().chain([Table::Partials, Table::Jobs]);
+        let clear = clear.map(|table| Op::DeletePrefix {
+            table,
+            prefix: session_key(id),
+        });
+        let rows = archive
+            .rows
+            .iter()
+            .filter(|(table, ..)| KEPT.contains(table))
+            .map(|(table, key, value)| Op::Put {
+                table: *table,
+                key: own(key),
+                value: value.clone(),
+            });
+        let texts = archive.sound_texts().map(|(key, value)| Op::Put {
+            table: Table::Blobs,
+            key: key.clone(),
+            value: value.clone(),
+        });
+        let head_op = Op::Put {
+            table: Table::Heads,
+            key: session_key(id),
+            value: head_json(&head)?,
+        };
+        let ops = clear.chain(rows).chain(texts).chain([head_op]).collect();
+        let expect = Expect { version: there };
+        self.store
+            .apply(&lease, Some(expect), ops, Durability::Strict)
+            .await?;
+        self.world.notify.changed(id, head.version);
+        Ok(())
+    }
+}

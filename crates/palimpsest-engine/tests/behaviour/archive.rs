@@ -1,0 +1,185 @@
+//! Sessions as a backup: what comes back is what there was.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use futures_executor::block_on;
+use palimpsest_core::message::{Part, Role};
+use palimpsest_engine::session::{IfOver, NewMessage};
+use palimpsest_engine::{Archive, Depth, Engine, EngineError, Restored, Session};
+
+use super::transfer::{engine, full};
+
+/// A session with everything that one can have; the large text of its last message lies in blobs.
+async fn rich(engine: &Engine) -> Session {
+    let s = full(engine).await;
+    let tip = s.head().tip.unwrap();
+    s.rewind_before(2).await.unwrap();
+    s.append(NewMessage::user("Another branch.")).await.unwrap();
+    s.switch_to(tip).await.unwrap();
+    s.snapshot("before the move").await.unwrap();
+    let log = "a line of a long log, and another one\n".repeat(5_000);
+    s.append(NewMessage::assistant(vec![Part::text(log)]))
+        .await
+        .unwrap();
+    s
+}
+
+/// As a file has it.
+async fn archive(engine: &Engine, id: &str) -> Archive {
+    let text = serde_json::to_string(&engine.archive(id).await.unwrap()).unwrap();
+    palimpsest_core::json::read(&text).unwrap()
+}
+
+async fn whole(engine: &Engine, id: &str) {
+    let audit = engine.audit(id, Depth::Texts).await.unwrap();
+    assert_eq!(audit.faults, []);
+}
+
+/// S3, S4, S7, I2: a session that is brought back is the same one: window byte for byte, branches, layers, snapshots, records,
+/// times; and it goes on, is undone and restored like any other. Once more changes nothing.
+#[test]
+fn what_comes_back_is_what_there_was() {
+    block_on(async {
+        let here = engine().await;
+        let s = rich(&here).await;
+        let kept = archive(&here, s.id()).await;
+        assert!(!kept.texts.is_empty());
+        let there = engine().await;
+        assert_eq!(
+            there.restore(&kept).await.unwrap(),
+            (s.id().to_owned(), Restored::Made)
+        );
+        whole(&there, s.id()).await;
+        let t = there.open(s.id(), false).await.unwrap();
+        assert_eq!(t.window(), s.window());
+        assert_eq!(t.layers(), s.layers());
+        assert_eq!(t.snapshots(), s.snapshots());
+        assert_eq!(t.records(), s.records());
+        assert_eq!(t.siblings(2).len(), s.siblings(2).len());
+        assert_eq!(t.head().updated, s.head().updated);
+        let (a, b) = (t.history(None, 999), s.history(None, 999));
+        assert!(a.iter().zip(&b).all(|(a, b)| a.message == b.message));
+        assert_eq!(a.len(), b.len());
+
+        assert_eq!(there.restore(&kept).await.unwrap().1, Restored::There);
+        t.undo_with(IfOver::Show).await.unwrap();
+        t.append(NewMessage::user("And now?")).await.unwrap();
+        let named = t.snapshots().iter().find(|n| !n.name.is_empty()).unwrap().n;
+        t.restore(named).await.unwrap();
+        assert_eq!(there.restore(&kept).await.unwrap().1, Restored::There);
+        assert_eq!(there.sessions().await.unwrap().len(), 1);
+        whole(&there, s.id()).await;
+    });
+}
+
+/// S7, I1: a backup that goes on where the session here stopped continues it; one that is behind changes nothing; one that
+/// went another way stands beside it, once. A deleted session comes back.
+#[test]
+fn backups_meet_what_is_there() {
+    block_on(async {
+        let here = engine().await;
+        let s = rich(&here).await;
+        let id = s.id().to_owned();
+        let first = archive(&here, &id).await;
+        s.append(NewMessage::user("One more.")).await.unwrap();
+        let second = archive(&here, &id).await;
+
+        let there = engine().await;
+        there.restore(&first).await.unwrap();
+        let open = there.open(&id, false).await.unwrap();
+        assert_eq!(
+            there.restore(&second).await.unwrap(),
+            (id.clone(), Restored::Continued)
+        );
+        let t = there.open(&id, false).await.unwrap();
+        assert_eq!(t.message_count(), s.message_count());
+        // who had it open before is refused, and has lost nothing
+        let late = open.append(NewMessage::user("Late.")).await.unwrap_err();
+        assert_eq!(late.code(), "superseded");
+        assert_eq!(there.restore(&first).await.unwrap().1, Restored::There);
+
+        there.delete(&id).await.unwrap();
+        assert_eq!(there.sessions().await.unwrap().len(), 0);
+        assert_eq!(there.restore(&first).await.unwrap().1, Restored::There);
+        assert_eq!(there.sessions().await.unwrap().len(), 1);
+
+        // another way from the same beginning
+        let other = engine().await;
+        other.restore(&first).await.unwrap();
+        let o = other.open(&id, false).await.unwrap();
+        o.append(NewMessage::user("Quite another thing."))
+            .await
+            .unwrap();
+        let (beside, what) = other.restore(&second).await.unwrap();
+        assert_eq!(what, Restored::Beside);
+        assert_ne!(beside, id);
+        assert_eq!(
+            other.restore(&second).await.unwrap(),
+            (beside.clone(), Restored::There)
+        );
+        whole(&other, &id).await;
+        whole(&other, &beside).await;
+        let b = other.open(&beside, false).await.unwrap();
+        assert_eq!(b.window(), s.window());
+        assert_eq!(o.message_count(), b.message_count());
+        assert_eq!(other.sessions().await.unwrap().len(), 2);
+    });
+}
+
+/// I6, I10, O4: a backup that cannot be read or that a newer version made is refused with a sentence and nothing is written; one
+/// that says another text under a text's name does not change that text; what is damaged in it is found and hides nothing else.
+#[test]
+fn bad_backups_do_no_harm() {
+    block_on(async {
+        let here = engine().await;
+        let s = rich(&here).await;
+        let id = s.id().to_owned();
+        let good = archive(&here, &id).await;
+        let there = engine().await;
+        let check = async |archive: Archive, code: &str| {
+            let error = there.restore(&archive).await.unwrap_err();
+            assert_eq!(error.code(), code);
+            assert_eq!(there.stored_sessions().await.unwrap(), Vec::<String>::new());
+        };
+        let with_head = |head: String| Archive {
+            head,
+            ..good.clone()
+        };
+        check(with_head("{".into()), "storage_corrupt").await;
+        check(
+            with_head(good.head.replace("\"schema\":1", "\"schema\":999")),
+            "storage_newer",
+        )
+        .await;
+        let unknown = there.archive("nobody").await.unwrap_err();
+        assert!(matches!(unknown, EngineError::NoSession(_)));
+
+        // a text under the name of another one
+        there.restore(&good).await.unwrap();
+        let mut forged = good.clone();
+        forged.id = "forged".into();
+        let text = palimpsest_engine::rows::seal(&"something else").unwrap();
+        forged.texts[0].1 = text;
+        there.restore(&forged).await.unwrap();
+        whole(&there, &id).await;
+
+        // a damaged row is told, the others are there
+        let mut hurt = good.clone();
+        hurt.id = "hurt".into();
+        let (_, _, value) = hurt
+            .rows
+            .iter_mut()
+            .find(|r| r.0.name() == "messages")
+            .unwrap();
+        *value = value.replace("plain", "plane");
+        there.restore(&hurt).await.unwrap();
+        let audit = there.audit("hurt", Depth::Texts).await.unwrap();
+        assert!(!audit.faults.is_empty());
+        let h = there.open("hurt", false).await.unwrap();
+        assert!(
+            h.history(None, 999)
+                .iter()
+                .any(|i| i.message.role == Role::Tool)
+        );
+    });
+}
