@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
-import { ENGINES, begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { ENGINES, begin, budget, cleanUp, importFile, say, transcript } from "./harness.mjs";
 import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
 const SLOW = { timeout: 240_000 };
@@ -295,15 +295,16 @@ test("a backup brings a session back as it was", SLOW, async () => {
   const state = async () => {
     await page.evaluate(() => (location.hash = "chat"));
     await until(page, () => document.querySelector(".flip > span")?.textContent === "2 / 2" && document.querySelector(".thread").textContent.includes("Rye at 230."));
-    const budget = await page.$eval("#s-chat .budget .sum strong", (sum) => sum.textContent);
+    const used = (await budget(page)).used;
     await library(page);
     await page.waitForSelector(".line-list .mine");
     const lines = await page.$$eval("#s-library .line-list > li", (all) => all.map((li) => li.querySelector("div").textContent));
-    const row = await page.$eval(".rows tbody tr", (row) => [...row.cells].slice(0, 6).map((cell) => cell.textContent));
-    return { budget, lines, row };
+    const row = await page.$$eval(".rows tbody tr", (all) => [...all.find((row) => row.textContent.includes("Bakery")).cells].slice(0, 6).map((cell) => cell.textContent));
+    // what was learned about the model's tokens is the device's: the estimate may differ by a few
+    return { used, now: lines[0].replace(/[\d,]+ tokens/, ""), lines: lines.slice(1), row };
   };
   const before = await state();
-  assert.match(before.lines[0], /20 messages, 1 layer/);
+  assert.match(before.now, /20 messages, 1 layer/);
   await click(page, "#export-all");
   const vault = await saved(".json");
   await click(page, "#erase");
@@ -312,7 +313,9 @@ test("a backup brings a session back as it was", SLOW, async () => {
   for (let n = 0; n < 2; n += 1) {
     await importFile(page, vault);
     await until(page, () => document.querySelector("#h-chat").textContent === "Bakery" && /imported/.test(document.querySelector(".toasts").textContent));
-    assert.deepEqual(await state(), before);
+    const after = await state();
+    assert.ok(Math.abs(after.used - before.used) < before.used * 0.01, JSON.stringify({ before, after }));
+    assert.deepEqual({ ...after, used: before.used }, before);
     assert.equal((await page.$$(".rows tbody tr")).length, 2);
     await page.$$eval(".toast .quiet", (all) => all.forEach((button) => button.click()));
     await until(page, () => !document.querySelector(".toast"));
@@ -382,8 +385,8 @@ test("exports of other chat apps are imported", SLOW, async () => {
   await library(page);
   const used = () => page.$$eval(".rows tbody tr", (all) => Object.fromEntries(all.map((row) => [row.cells[0].textContent, row.cells[5].textContent])));
   const days = await used();
-  assert.match(days["From ChatGPT"], /14 Nov|15 Nov/);
-  assert.match(days["From Claude"], /1 Jan|31 Dec/);
+  assert.match(days["From ChatGPT"], /1[45] Nov|Nov 1[45]/);
+  assert.match(days["From Claude"], /\b1 Jan|Jan 1\b|31 Dec|Dec 31/);
   // exported again with more in it, it is the same conversation; one that went another way stands beside it
   const count = Object.keys(days).length;
   Object.assign(chatgpt[0].mapping, Object.fromEntries([node("e", "d", "user", "And K2?")]));

@@ -2,8 +2,7 @@
 //! [`Transfer`](crate::Transfer) is for other programs; this holds the branches, snapshots, undone compactions and the log
 //! as well.
 
-use std::collections::BTreeMap;
-
+use palimpsest_core::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::version;
@@ -67,38 +66,35 @@ impl Archive {
 
     /// The chunks of the large texts that are what their names say: no file may change a text that others name.
     fn sound_texts(&self) -> impl Iterator<Item = &(Key, String)> {
-        let mut whole: BTreeMap<&KeyPart, Option<String>> = BTreeMap::new();
-        for (key, value) in &self.texts {
-            let Some(hash) = key.first() else {
-                continue;
-            };
-            let text = whole.entry(hash).or_insert_with(|| Some(String::new()));
-            match unseal::<String>("a large text", value) {
-                Ok(chunk) => text.iter_mut().for_each(|t| t.push_str(&chunk)),
-                Err(_) => *text = None,
-            }
-        }
-        let is_sound = move |hash: &KeyPart| match (hash, whole.get(hash)) {
-            (KeyPart::Text(name), Some(Some(text))) => content_hash(text.as_bytes()) == *name,
-            _ => false,
-        };
-        let chunks = self.texts.iter();
-        chunks.filter(move |(key, _)| key.first().is_some_and(&is_sound))
+        let texts = self.texts.chunk_by(|a, b| a.0.first() == b.0.first());
+        texts.filter(|chunks| is_sound(chunks)).flatten()
     }
 
     fn of(&self, table: Table) -> impl Iterator<Item = &(Table, Key, String)> {
         self.rows.iter().filter(move |row| row.0 == table)
     }
 
-    /// Whether everything that was said, kept and summarised in `other` is in this one, unchanged.
+    /// Whether everything that was said, kept and summarised in `other` is in this one, unchanged. Both are in the order of
+    /// their keys, as a store reads them.
     fn holds(&self, other: &Self) -> bool {
         TELLING.into_iter().all(|table| {
-            let own: BTreeMap<&Key, &String> = self.of(table).map(|(_, k, v)| (k, v)).collect();
-            other
-                .of(table)
-                .all(|(_, key, value)| own.get(key) == Some(&value))
+            let mut own = self.of(table);
+            other.of(table).all(|row| own.any(|there| there == row))
         })
     }
+}
+
+/// Whether the chunks of a text make up what their name is the hash of.
+fn is_sound(chunks: &[(Key, String)]) -> bool {
+    let mut text = String::new();
+    for (_, value) in chunks {
+        match unseal::<String>("a large text", value) {
+            Ok(chunk) => text.push_str(&chunk),
+            Err(_) => return false,
+        }
+    }
+    let name = chunks.first().and_then(|(key, _)| key.first());
+    name == Some(&KeyPart::Text(content_hash(text.as_bytes())))
 }
 
 impl Engine {
@@ -130,15 +126,15 @@ impl Engine {
                 archive.rows.push((table, key, row.value));
             }
         }
-        let mut hashes: Vec<String> = Vec::new();
+        let mut hashes: SortedSet<String> = SortedSet::default();
         for (_, _, value) in archive.of(Table::Messages) {
             // one that cannot be read names nothing that is known
             if let Ok(row) = unseal::<MessageRow>("a message", value) {
-                hashes.extend(row.blobs.into_iter().map(|b| b.hash));
+                for blob in row.blobs {
+                    hashes.insert(blob.hash);
+                }
             }
         }
-        hashes.sort();
-        hashes.dedup();
         for hash in hashes {
             let chunks = Query::all(Table::Blobs, vec![KeyPart::Text(hash)]);
             let rows = self.store.read(chunks).await?;

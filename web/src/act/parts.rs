@@ -51,15 +51,13 @@ part! {
     }
 }
 
-/// Writes a text into an element; its code is coloured if nothing more is coming. Where the part cannot be loaded, as it
+/// Writes a text into an element; its code is coloured if nothing more is coming. Where the part could not be loaded, as it
 /// stands: nothing that was said is hidden.
 pub(crate) fn write(element: Element, text: String, whole: bool) {
-    prose().then(move |_| {
-        if mark_up(element.clone(), text.clone(), whole).is_none() {
-            let _ = element.class_list().add_1("verbatim");
-            let _ = element.append_with_str_1(&text);
-        }
-    });
+    if mark_up(element.clone(), text.clone(), whole).is_none() {
+        let _ = element.class_list().add_1("verbatim");
+        let _ = element.append_with_str_1(&text);
+    }
 }
 
 part! {

@@ -6,6 +6,7 @@ use futures_executor::block_on;
 use palimpsest_core::message::{Part, Role};
 use palimpsest_engine::session::{IfOver, NewMessage};
 use palimpsest_engine::{Archive, Depth, Engine, EngineError, Restored, Session};
+use proptest::prelude::*;
 
 use super::transfer::{engine, full};
 
@@ -56,7 +57,7 @@ fn what_comes_back_is_what_there_was() {
         assert_eq!(t.snapshots(), s.snapshots());
         assert_eq!(t.records(), s.records());
         assert_eq!(t.siblings(2).len(), s.siblings(2).len());
-        assert_eq!(t.head().updated, s.head().updated);
+        assert_eq!(t.head().updated.to_bits(), s.head().updated.to_bits());
         let (a, b) = (t.history(None, 999), s.history(None, 999));
         assert!(a.iter().zip(&b).all(|(a, b)| a.message == b.message));
         assert_eq!(a.len(), b.len());
@@ -182,4 +183,36 @@ fn bad_backups_do_no_harm() {
                 .any(|i| i.message.role == Role::Tool)
         );
     });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// I10, I1: whatever a file has in place of a backup's rows, nothing panics, nothing half-done is left, and the sessions that
+    /// are there stay as they were.
+    #[test]
+    fn no_backup_breaks_it(row in 0usize..200, n in 0u32..60, table in 0usize..14, value in ".{0,60}", drop in any::<bool>()) {
+        block_on(async {
+            let here = engine().await;
+            let s = rich(&here).await;
+            let id = s.id().to_owned();
+            let mut bad = archive(&here, &id).await;
+            let at = row % bad.rows.len();
+            if drop {
+                bad.rows.remove(at);
+            } else {
+                bad.rows[at] = (palimpsest_engine::ports::Table::ALL[table], vec![n.into()], value);
+            }
+            let before = s.window();
+            let came = here.restore(&bad).await.unwrap();
+            assert!(matches!(came.1, Restored::There | Restored::Beside));
+            whole(&here, &id).await;
+            let same = here.open(&id, false).await.unwrap();
+            assert_eq!(same.window(), before);
+            // what came of it opens, or says why not
+            if let Err(error) = here.open(&came.0, false).await {
+                assert_eq!(error.code(), "storage_corrupt");
+            }
+        });
+    }
 }
