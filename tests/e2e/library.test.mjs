@@ -345,11 +345,11 @@ test("many sessions are shown a hundred at a time", SLOW, async () => {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-many-")), "many.json");
   fs.writeFileSync(file, JSON.stringify(many));
   await importFile(page, file);
-  await until(page, () => /“many.json”: \d+ of 130 conversations/.test(document.querySelector(".toasts").textContent));
+  await until(page, () => /many.json: \d+ of 130 conversations/.test(document.querySelector(".toasts").textContent));
   await until(page, () => /many.json imported/.test(document.querySelector(".toasts").textContent));
   await library(page);
   await until(page, () => document.querySelectorAll(".rows tbody tr").length === 100);
-  assert.equal(await text(page, ".more-rows"), "Show 31 more of 31");
+  assert.equal(await text(page, ".more-rows"), "100 of 131 shown – show more");
   await click(page, ".more-rows");
   await until(page, () => document.querySelectorAll(".rows tbody tr").length === 131 && !document.querySelector(".more-rows"));
   await page.type("#search-all", "quincunx");

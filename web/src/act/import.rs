@@ -10,16 +10,13 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use super::{
-    Back, change, drop_toast, go, list, open_now, other_server, put_toast, survey, take_profiles,
-    toast, usual_model, with_engine,
+    Back, Progress, change, go, list, open_now, other_server, survey, take_profiles, toast,
+    usual_model, with_engine,
 };
 use crate::import::{self, Imported, Meeting, meet};
 use crate::settings::Settings;
 use crate::state::Screen;
 use crate::text::{T, bytes, fill, number, t};
-
-/// So many conversations of a file after each other are told.
-const TOLD_EACH: u32 = 20;
 
 /// Reads a conversation from a file. The same file again opens the session it made.
 pub(super) fn import(file: File, take_system: bool) {
@@ -81,14 +78,9 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
         .map_err(|e| e.to_string())?;
     let say = |e: EngineError| e.to_string();
     let mut known = Known::of(&back.engine).await.map_err(say)?;
-    let all = conversations.len() as u32;
-    let mut told = None;
-    for (n, mut imported) in (0..).zip(conversations) {
-        if n > 0 && n % TOLD_EACH == 0 {
-            told.take().into_iter().for_each(drop_toast);
-            let said = fill(T::ImportAt, &[&file.name(), &number(n), &number(all)]);
-            told = Some(put_toast(back.state, said, None, false));
-        }
+    let mut progress = Progress::of(file.name(), conversations.len());
+    for mut imported in conversations {
+        progress.step(back.state);
         if !take_system {
             imported.decline_system();
         }
@@ -96,7 +88,7 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
         let id = merge(back, &mut known, imported).await.map_err(say)?;
         first.get_or_insert(id);
     }
-    told.into_iter().for_each(drop_toast);
+    drop(progress);
     list(back).await;
     let sessions = first.is_some();
     if let Some(id) = first {

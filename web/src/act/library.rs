@@ -12,7 +12,7 @@ use palimpsest_core::json::value_of;
 use palimpsest_engine::{Archive, NewSession, Session};
 use serde_json::Value;
 
-use super::{Back, adopt, failed, go, list, note, with_engine};
+use super::{Back, Progress, adopt, failed, go, list, note, with_engine};
 use crate::bind;
 use crate::export::{self, Format};
 use crate::page;
@@ -237,8 +237,11 @@ pub(super) fn export_all() {
         let now = back.world.clock.now();
         let profiles = value_of(&back.state.profiles.get_untracked()).unwrap_or_default();
         let mut file = Vault::new(page::date(now), profiles);
+        let sessions = back.state.sessions.get_untracked();
+        let mut progress = Progress::of(t(T::ExportAll).to_owned(), sessions.len());
         let mut unread = 0;
-        for entry in back.state.sessions.get_untracked() {
+        for entry in sessions {
+            progress.step(back.state);
             // one that is damaged does not keep the others from being saved
             match back.engine.follow(&entry.id).await {
                 Ok(session) => {
@@ -248,6 +251,7 @@ pub(super) fn export_all() {
                 Err(_) => unread += 1,
             }
         }
+        drop(progress);
         let Some(count) = file.end() else {
             return note(t(T::SaveFailed).to_owned(), true);
         };

@@ -8,7 +8,7 @@ use palimpsest_core::dialect::{self, Dialect};
 use super::{Back, back, show_window};
 use crate::page;
 use crate::state::{AppState, Lens, Screen, Toast, Undo};
-use crate::text::{T, t};
+use crate::text::{T, fill, number, t};
 
 /// Milliseconds a note stays.
 const NOTE_STAYS: i32 = 10_000;
@@ -67,7 +67,7 @@ pub(super) fn toast(back: &Back, text: String, undo: Option<Undo>, bad: bool) {
 }
 
 /// The same. Its number, by which it can be taken away.
-pub(super) fn put_toast(state: AppState, text: String, undo: Option<Undo>, bad: bool) -> u32 {
+fn put_toast(state: AppState, text: String, undo: Option<Undo>, bad: bool) -> u32 {
     thread_local! {
         static LAST: Cell<u32> = const { Cell::new(0) };
     }
@@ -88,6 +88,43 @@ pub(super) fn put_toast(state: AppState, text: String, undo: Option<Undo>, bad: 
     });
     page::after(NOTE_STAYS, move || drop_toast(id));
     id
+}
+
+/// How far something with many conversations is: told every so many, one note after the other.
+pub(super) struct Progress {
+    name: String,
+    all: u32,
+    done: u32,
+    note: Option<u32>,
+}
+
+impl Progress {
+    const EACH: u32 = 20;
+
+    pub(super) const fn of(name: String, all: usize) -> Self {
+        Self {
+            name,
+            all: all as u32,
+            done: 0,
+            note: None,
+        }
+    }
+
+    /// The next one begins.
+    pub(super) fn step(&mut self, state: AppState) {
+        if self.done > 0 && self.done.is_multiple_of(Self::EACH) {
+            let said = [self.name.as_str(), &number(self.done), &number(self.all)];
+            let note = put_toast(state, fill(T::FileAt, &said), None, false);
+            self.note.replace(note).into_iter().for_each(drop_toast);
+        }
+        self.done += 1;
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.note.into_iter().for_each(drop_toast);
+    }
 }
 
 /// Takes a note away.

@@ -247,17 +247,16 @@ fn rows(state: AppState) -> AnyView {
         sessions.truncate(most.get());
         sessions
     };
-    let left = move || there().saturating_sub(most.get()) as u32;
+    let shown = move || (most.get() as u32, there() as u32);
     let more = move || {
-        live_on(left, move |left| {
-            if *left == 0 {
+        live_on(shown, move |&(shown, all)| {
+            if shown >= all {
                 return nothing();
             }
-            let next = (*left).min(ROWS as u32);
             el("button")
                 .class("btn more-rows")
                 .attr("type", "button")
-                .child(fill(T::RowsMore, &[&number(next), &number(*left)]))
+                .child(fill(T::RowsMore, &[&number(shown), &number(all)]))
                 .click(move || most.update(|n| *n += ROWS))
                 .into_child()
         })
