@@ -10,7 +10,8 @@ use crate::engine::{Engine, head_json};
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA};
 use crate::ports::{Durability, Expect, Key, KeyPart, Op, Query, StoreError, Table};
-use crate::rows::{MessageRow, content_hash, session_key, unseal};
+use crate::rows::{MessageRow, content_hash, is_sealed, session_key, unseal};
+use crate::session::Snapshot;
 
 /// The tables whose rows are kept; a reply that was under way when the backup was made is none of it.
 const KEPT: [Table; 8] = [
@@ -74,13 +75,52 @@ impl Archive {
         self.rows.iter().filter(move |row| row.0 == table)
     }
 
-    /// Whether everything that was said, kept and summarised in `other` is in this one, unchanged. Both are in the order of
-    /// their keys, as a store reads them.
+    /// Whether everything that was said, kept and summarised in `other` is in this one, unchanged.
     fn holds(&self, other: &Self) -> bool {
-        TELLING.into_iter().all(|table| {
-            let mut own = self.of(table);
-            other.of(table).all(|row| own.any(|there| there == row))
-        })
+        TELLING
+            .into_iter()
+            .all(|table| self.has(table, other.of(table)))
+    }
+
+    /// Whether every row is as it was written, once, and what the head names is there. Nothing that is stored is given up for less.
+    fn is_whole(&self, head: &Head) -> bool {
+        let in_order = |table: Table| {
+            let keys = || self.of(table).map(|row| &row.1);
+            keys().zip(keys().skip(1)).all(|(a, b)| a < b)
+        };
+        let numbered = |(n, (_, key, value)): (u32, &(Table, Key, String))| {
+            let message = unseal::<MessageRow>("a message", value);
+            message.is_ok_and(|row| row.message.seq == n) && *key == [KeyPart::Number(n)]
+        };
+        let there = |table: Table, n: u32| self.of(table).any(|row| row.1 == [KeyPart::Number(n)]);
+        let messages = head.last_seq.map_or(0, |seq| seq + 1);
+        KEPT.into_iter().all(in_order)
+            && self.rows.iter().all(|row| is_sealed(&row.2))
+            && self.of(Table::Messages).count() == messages as usize
+            && (0..).zip(self.of(Table::Messages)).all(numbered)
+            && head.tip.is_none_or(|tip| tip < messages)
+            && there(Table::Records, head.records)
+            && (head.revision == 0 || there(Table::Revisions, head.revision))
+    }
+
+    /// Whether this one can take the place of `other`: it also has its windows and the snapshots that a person named.
+    fn replaces(&self, other: &Self) -> bool {
+        let named = |row: &&(Table, Key, String)| {
+            unseal::<Snapshot>("a snapshot", &row.2).is_ok_and(|s| !s.name.is_empty())
+        };
+        self.holds(other)
+            && self.has(Table::Revisions, other.of(Table::Revisions))
+            && self.has(Table::Snapshots, other.of(Table::Snapshots).filter(named))
+    }
+
+    /// Whether these rows are in the table, in this order: that of their keys, as a store reads them.
+    fn has<'a>(
+        &self,
+        table: Table,
+        mut rows: impl Iterator<Item = &'a (Table, Key, String)>,
+    ) -> bool {
+        let mut own = self.of(table);
+        rows.all(|row| own.any(|there| there == row))
     }
 }
 
@@ -165,7 +205,7 @@ impl Engine {
             }
             return Ok((id, Restored::There));
         }
-        if archive.holds(&there) {
+        if archive.replaces(&there) && archive.is_whole(&head) {
             let version = there.readable_head()?.version;
             self.put_back(&id, archive, head, Some(version)).await?;
             return Ok((id, Restored::Continued));

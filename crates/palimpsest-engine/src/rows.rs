@@ -45,6 +45,11 @@ pub fn unseal<T: DeserializeOwned>(what: &str, value: &str) -> Result<T, StoreEr
     json::read(row).map_err(|e| damaged(e.to_string()))
 }
 
+/// Whether a row is as [`seal`] wrote it.
+pub fn is_sealed(value: &str) -> bool {
+    opened(value).is_some_and(|(crc, row)| crc32c(row.as_bytes()) == crc)
+}
+
 /// The checksum and the JSON that [`seal`] put together.
 fn opened(value: &str) -> Option<(u32, &str)> {
     let inside = value.strip_prefix("{\"crc\":")?.strip_suffix('}')?;

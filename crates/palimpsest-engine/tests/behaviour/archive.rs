@@ -92,8 +92,8 @@ fn backups_meet_what_is_there() {
             there.restore(&second).await.unwrap(),
             (id.clone(), Restored::Continued)
         );
-        let t = there.open(&id, false).await.unwrap();
-        assert_eq!(t.message_count(), s.message_count());
+        let again = there.open(&id, false).await.unwrap();
+        assert_eq!(again.message_count(), s.message_count());
         // who had it open before is refused, and has lost nothing
         let late = open.append(NewMessage::user("Late.")).await.unwrap_err();
         assert_eq!(late.code(), "superseded");
@@ -103,6 +103,15 @@ fn backups_meet_what_is_there() {
         assert_eq!(there.sessions().await.unwrap().len(), 0);
         assert_eq!(there.restore(&first).await.unwrap().1, Restored::There);
         assert_eq!(there.sessions().await.unwrap().len(), 1);
+
+        // a snapshot that was named here only is kept: the longer backup stands beside it
+        let third = engine().await;
+        third.restore(&first).await.unwrap();
+        let named = third.open(&id, false).await.unwrap();
+        named.snapshot("mine alone").await.unwrap();
+        assert_eq!(third.restore(&second).await.unwrap().1, Restored::Beside);
+        assert!(named.snapshots().iter().any(|it| it.name == "mine alone"));
+        whole(&third, &id).await;
 
         // another way from the same beginning
         let other = engine().await;
@@ -186,7 +195,7 @@ fn bad_backups_do_no_harm() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     /// I10, I1: whatever a file has in place of a backup's rows, nothing panics, nothing half-done is left, and the sessions that
     /// are there stay as they were.
