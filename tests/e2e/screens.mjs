@@ -63,7 +63,8 @@ const dialog = (hash, act) => async (page) => {
 };
 
 /** Clicks what may be hidden at this width. */
-const press = (selector) => (page) => page.$eval(selector, (element) => element.click());
+/** Clicks what stands there at that moment: found and clicked in one step, since a list may be made anew between two. */
+const press = (selector) => (page) => page.evaluate((selector) => document.querySelector(selector).click(), selector);
 
 /** Alters what is stored of a message, or puts it back. */
 const altered = (page, on) => page.evaluate((on) => new Promise((done, fail) => {
