@@ -20,7 +20,7 @@ const SIZES = (process.env.SIZES ?? "100,1000,5000,20000").split(",").map(Number
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
 function bytes() {
-  const eager = ["index.html", "app.css", ...fs.readdirSync(app).filter((name) => /\.(js|wasm)$/.test(name) && !/worker|^sw\./.test(name))];
+  const eager = ["index.html", ...fs.readdirSync(app).filter((name) => /\.(js|wasm|css)$/.test(name) && !/^(tokenizer|sw)\./.test(name))];
   for (const name of eager) {
     const small = path.join(app, `${name}.br`);
     const size = (file) => (fs.existsSync(file) ? fs.statSync(file).size : NaN);

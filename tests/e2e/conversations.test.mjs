@@ -1,11 +1,12 @@
-// Real conversations in two browsers, summarised by a model and without one: imported, compacted at 8,192, reloaded,
-// answered, undone.
+// Recorded conversations in two browsers, and small ones of our own in one, summarised by a model and without one: imported,
+// compacted at 8,192, reloaded, answered, undone.
 
 import assert from "node:assert/strict";
+import path from "node:path";
 import test from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { patient } from "./acts.mjs";
-import { begin, budget, cleanUp, codingSession, importFile, locomoChat, near, say, tauChat, transcript } from "./harness.mjs";
+import { begin, budget, cleanUp, codingSession, importFile, locomoChat, near, ours, say, tauChat, transcript } from "./harness.mjs";
 
 test.afterEach(cleanUp);
 
@@ -15,6 +16,9 @@ const until = patient(120_000);
 
 /** Each conversation with the system prompt that the import offers; `null` without the data. */
 const CONVERSATIONS = {
+  "a coding session of our own": () => prompted(codingSession(Infinity, ours), "You untangle code. KEEP-ME-7431.\n\n  Two spaces, a tab\t, and ünïcode — as they are."),
+  "a talk of our own with a desk": () => tauChat(0, path.join(ours, "service.json")),
+  "a chat of our own between friends": () => prompted(locomoChat(0, path.join(ours, "friends.json")), "You are an old friend. Never give medical advice. KEEP-ME-1902."),
   "the coding session": () => prompted(codingSession(), "You untangle code. KEEP-ME-7431.\n\n  Two spaces, a tab\t, and ünïcode — as they are."),
   "a tau chat": () => tauChat(3),
   "a LoCoMo chat": () => prompted(locomoChat(), "You are an old friend. Never give medical advice. KEEP-ME-1902."),
@@ -82,6 +86,7 @@ function assertFloor(sent, said) {
 for (const engine of ["chrome", "firefox"]) {
   for (const summariser of ["the model", "no model"]) {
     for (const [name, read] of Object.entries(CONVERSATIONS)) {
+      if (name.includes("of our own") && engine !== "chrome") continue;
       /** I1, I2, I3, I4, P10: nothing is lost or changed on the way there and back */
       test(`${name} in ${engine}, summarised by ${summariser}`, { timeout: 300_000 }, async (t) => {
         const said = read();
@@ -102,7 +107,8 @@ for (const engine of ["chrome", "firefox"]) {
           assert.match(by, /built-in summariser/);
           assert.equal(world.chats().length, asked, "the model was not asked");
         } else {
-          assert.doesNotMatch(by, /built-in summariser/);
+          // the stand-in for a model writes poor notes: where the built-in ones keep more facts, they are taken, and the card says so
+          if (/built-in summariser/.test(by)) assert.match(by, /built-in summariser: it keeps more of the facts/);
           assert.ok(world.chats().length > asked, "the model was asked");
         }
         const after = await budget(page);

@@ -616,35 +616,3 @@ test("settings and profiles go to a file and to another tab", SLOW, async () => 
   assert.deepEqual(await page.$$eval("#tool-search, #profile-recall", (all) => all.map((f) => f.value)), ["false", "find_words"]);
   await world.end();
 });
-
-/// A key is sent to the server it was given for and to no other: neither to one whose address was typed over it, nor to one
-/// that a file of settings names.
-test("a key goes to no other server", SLOW, async () => {
-  const [typed, named] = [await startFake(), await startFake()];
-  const places = [{ server: "ollama", address: "https://old.example", key: "old-key" }];
-  const world = await begin({ settings: { key: "first-key", places } });
-  const { page } = world;
-  await ready(page);
-  const keys = (fake) => [...new Set(fake.requests.map(({ headers }) => headers[headers.findIndex((name) => /^authorization$/i.test(name)) + 1]).filter((value) => /^Bearer /.test(value)))];
-  assert.ok(keys(world.fake).includes("Bearer first-key"), keys(world.fake).join());
-  await page.evaluate(() => (location.hash = "settings"));
-  await page.waitForSelector("#address-0");
-  await page.$eval("#address-0", (field, url) => (field.value = url), typed.url);
-  await click(page, "#test-0");
-  await page.waitForSelector("[aria-labelledby=h-server-0] .chip");
-  assert.deepEqual(keys(typed), []);
-
-  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-settings-")), "settings.json");
-  fs.writeFileSync(file, JSON.stringify({ palimpsest: 1, settings: { address: named.url, language: "en" } }));
-  await click(page, "[data-tab=data]");
-  await click(page, "#read-file");
-  const input = await page.waitForSelector("dialog #file");
-  await input.uploadFile(file);
-  await until(page, (url) => JSON.parse(localStorage.getItem("palimpsest.settings")).address === url, named.url);
-  await ready(page);
-  while (!named.requests.some((r) => r.path === "/api/tags")) await new Promise((done) => setTimeout(done, 100));
-  assert.deepEqual(keys(named), []);
-  await world.end({ tolerate: [/^request: http:\/\/127\.0\.0\.1:/] });
-  await typed.close();
-  await named.close();
-});

@@ -23,40 +23,44 @@ export const app = process.env.PALIMPSEST_APP ?? path.join(root, "dist/app");
 
 /** Real transcripts, where they are at hand. */
 export const data = path.resolve(root, "../shared/data");
+/** Small transcripts of our own, always there. */
+export const ours = path.resolve(root, "tests/fixtures");
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".svg": "image/svg+xml", ".json": "application/json" };
 
-/** The policy of `cargo xtask serve`, which a test compares with this one. */
-export const POLICY =
-  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; " +
-  "font-src 'self'; connect-src 'self' http://localhost:* http://127.0.0.1:*; manifest-src 'self'; worker-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types palimpsest-worker shell";
+/** The policy as `cargo xtask serve` sends it: that of the page, and what a page cannot say itself. */
+export const policy = (folder = app) => `${fs.readFileSync(path.join(folder, "index.html"), "utf8").match(/Content-Security-Policy" content="([^"]*)"/)[1]}; frame-ancestors 'self'`;
 
-/** Serves the app on a free port of this machine. */
-export async function serve() {
-  const server = http.createServer((request, response) => {
+/**
+ * Serves the app on a free port of this machine. `site.folder` may be exchanged for another build, and `site.delay` is how
+ * long each file takes, in milliseconds. `plain`: as any static host does it, without a header of ours.
+ */
+export async function serve({ folder = app, plain = false } = {}) {
+  const site = { folder, delay: 0 };
+  const server = http.createServer(async (request, response) => {
+    const { folder } = site;
+    if (site.delay) await new Promise((done) => setTimeout(done, site.delay));
     const name = decodeURIComponent(new URL(request.url, "http://x").pathname);
     if (name === "/empty") {
       // a page of this origin without the app, to prepare its storage
       response.writeHead(200, { "content-type": "text/html" }).end("<link rel=icon href=data:,>");
       return;
     }
-    const file = path.join(app, name === "/" ? "index.html" : name);
-    if (!file.startsWith(app) || !fs.existsSync(file)) {
+    const file = path.join(folder, name === "/" ? "index.html" : name);
+    if (!file.startsWith(folder) || !fs.existsSync(file)) {
       response.writeHead(404).end();
       return;
     }
     const small = /\bbr\b/.test(request.headers["accept-encoding"] ?? "") && fs.existsSync(`${file}.br`);
     response.writeHead(200, {
       "content-type": TYPES[path.extname(file)] ?? "application/octet-stream",
-      "content-security-policy": POLICY,
-      "cache-control": "no-store",
+      ...(plain ? {} : { "content-security-policy": policy(folder), "cache-control": "no-store" }),
       ...(small ? { "content-encoding": "br" } : {}),
     });
     fs.createReadStream(small ? `${file}.br` : file).pipe(response);
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { url: `http://localhost:${server.address().port}`, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
+  return Object.assign(site, { url: `http://localhost:${server.address().port}`, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) });
 }
 
 /** The browsers that the main journeys run in; the others run in the first. */
@@ -95,9 +99,9 @@ export async function cleanUp() {
   for (const stop of [...running]) await stop().catch(() => {});
 }
 
-/** Everything a journey needs. `settings` are put into localStorage before the page loads; `engine` is chrome or firefox. */
-export async function begin({ engine = "chrome", script = {}, settings = {}, width = 1440, height = 900, dark = false, ready = true } = {}) {
-  const [site, fake, started] = [await serve(), await startFake(script), await launch(engine)];
+/** Everything a journey needs. `host` says how the app is served; `settings` are put into localStorage before the page loads; `engine` is chrome or firefox. */
+export async function begin({ engine = "chrome", host = {}, script = {}, settings = {}, width = 1440, height = 900, dark = false, ready = true } = {}) {
+  const [site, fake, started] = [await serve(host), await startFake(script), await launch(engine)];
   const page = await started.browser.newPage();
   const problems = [];
   watch(page, problems, [site.url, fake.url]);
@@ -208,8 +212,8 @@ export async function say(page, text) {
 }
 
 /** The coding session as OpenAI messages; `null` without the data. */
-export function codingSession(limit = Infinity) {
-  const file = path.join(data, "coding-session.jsonl");
+export function codingSession(limit = Infinity, folder = data) {
+  const file = path.join(folder, "coding-session.jsonl");
   if (!fs.existsSync(file)) return null;
   const messages = [];
   for (const line of fs.readFileSync(file, "utf8").split("\n")) {
@@ -230,16 +234,14 @@ export function codingSession(limit = Infinity) {
 }
 
 /** One customer-service conversation; `null` without the data. */
-export function tauChat(index = 0) {
-  const file = path.join(data, "tau-airline-dev.json");
+export function tauChat(index = 0, file = path.join(data, "tau-airline-dev.json")) {
   if (!fs.existsSync(file)) return null;
   const chat = JSON.parse(fs.readFileSync(file, "utf8"))[index];
   return chat.traj ?? chat.messages;
 }
 
 /** One long chat between two people as user and assistant; `null` without the data. */
-export function locomoChat(index = 0) {
-  const file = path.join(data, "locomo-dev.json");
+export function locomoChat(index = 0, file = path.join(data, "locomo-dev.json")) {
   if (!fs.existsSync(file)) return null;
   const { conversation } = JSON.parse(fs.readFileSync(file, "utf8"))[index];
   const sessions = Object.keys(conversation).filter((key) => /^session_\d+$/.test(key)).sort((a, b) => a.slice(8) - b.slice(8));

@@ -7,7 +7,7 @@ import path from "node:path";
 import test from "node:test";
 import { look } from "./screens.mjs";
 import { click, text, until } from "./acts.mjs";
-import { ENGINES, POLICY, begin, budget, cleanUp, codingSession, importFile, near, say, transcript } from "./harness.mjs";
+import { ENGINES, begin, budget, cleanUp, codingSession, importFile, near, ours, say, transcript } from "./harness.mjs";
 
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
@@ -309,12 +309,28 @@ test("a server that dies mid-reply, and a model that is gone: a sentence, and th
   await say(page, "First question");
   await page.waitForSelector(".notice");
   assert.equal((await page.$$(".msg.you")).length, 1);
-  await click(page, ".notice .btn");
+  await click(page, ".notice .btn:last-of-type");
   await until(page, () => /not installed|not found/i.test(document.querySelector(".notice")?.textContent ?? ""));
-  await click(page, ".notice .btn");
+  await click(page, ".notice .btn:last-of-type");
   await until(page, () => document.querySelector(".msg:not(.you):not(.replying) .prose")?.textContent === "Here again.");
   assert.equal((await page.$$(".msg.you")).length, 1);
   await world.end({ tolerate: [/ERR_|404|Failed to load resource/] });
+});
+
+/// What arrived of a reply that broke off is shown while the page stays, and is kept once however often one asks for it.
+test("a reply that breaks off can be kept as far as it came", SLOW, async () => {
+  const world = await begin({ script: { replies: [{ content: "This reply breaks off in the middle of", hostile: "reset" }] } });
+  const { page } = world;
+  await until(page, () => document.querySelector(".live.okc"));
+  await say(page, "First question");
+  await page.waitForSelector(".notice .part");
+  const part = await text(page, ".notice .part");
+  assert.ok(part.trim() !== "");
+  await page.$eval(".notice .part + .btn", (button) => { button.click(); button.click(); });
+  await until(page, (part) => document.querySelector(".msg:not(.you):not(.replying) .prose")?.textContent.trim() === part.trim(), part);
+  assert.equal((await page.$$(".msg:not(.you)")).length, 1);
+  assert.equal(await page.$(".notice .part"), null);
+  await world.end({ tolerate: [/ERR_|Failed to load resource/] });
 });
 
 test("unknown commands are refused, known ones are not sent", SLOW, async () => {
@@ -379,9 +395,12 @@ test("where the browser stores nothing, the page says so and works from memory",
   await world.end({ tolerate: [/localhost:11434/, /ERR_CONNECTION_REFUSED/] });
 });
 
-test("the coding session: imported with a system prompt, compacted at 8,192, window within its limit", { timeout: 300_000 }, async (t) => {
-  const messages = codingSession();
-  if (!messages) return t.skip("../shared/data is not there");
+for (const [name, messages] of [["a coding session of our own", codingSession(Infinity, ours)], ["the coding session", codingSession()]]) {
+  const skip = messages ? false : "../shared/data is not there";
+  test(`${name}: imported with a system prompt, compacted at 8,192, window within its limit`, { timeout: 300_000, skip }, () => compactedWithPrompt(messages));
+}
+
+async function compactedWithPrompt(messages) {
   const world = await begin({ settings: { window: 8192 } });
   const { page } = world;
   await until(page, () => document.querySelector(".live.okc"));
@@ -402,13 +421,7 @@ test("the coding session: imported with a system prompt, compacted at 8,192, win
   assert.match(await text(page, ".sent pre"), /^You untangle code\. KEEP-ME-7431\./);
   // a part that the server finds too long is asked for in halves
   await world.end({ tolerate: [/status of 400/] });
-});
-
-test("the policy of this harness is the one that is shipped", () => {
-  const source = fs.readFileSync(new URL("../../crates/xtask/src/serve.rs", import.meta.url), "utf8").replace(/\\\n\s*/g, "");
-  const shipped = source.match(/"(default-src 'none'[^"]*)"/)[1].replace("{origins}", "'self' http://localhost:* http://127.0.0.1:*");
-  assert.equal(shipped, POLICY);
-});
+}
 
 /** The pictures of the readme, of a conversation with layers that the built-in summariser wrote. */
 async function pictures(file, folder) {

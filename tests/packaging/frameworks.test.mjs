@@ -70,7 +70,7 @@ test("LangChain: fitMessages", () => {
       fits: report.after.tokens <= report.limit, changed: report.changed, classes: messages.every((m) => m instanceof BaseMessage),
       own: messages.filter((m) => history.includes(m)).length, roles: messages.slice(0, 3).map((m) => m.getType()),
       last: messages.at(-1) === history.at(-1), pairs: messages.filter((m) => m.getType() === "tool").every((m) => messages.some((a) => a.tool_calls?.some((c) => c.id === m.tool_call_id))),
-      rule: messages[0].content.includes("Never deliver to the neighbour"),
+      rule: messages[1].content.startsWith("<user_demands>") && messages[1].content.includes("Never deliver to the neighbour") && messages[0].content === "You track parcels.",
     }));
   `);
   assert.deepEqual({ ...got, own: got.own > 8 }, { fits: true, changed: true, classes: true, own: true, roles: ["system", "human", "ai"], last: true, pairs: true, rule: true });
@@ -99,4 +99,47 @@ test("LangChain: fitModelCalls", () => {
   `);
   assert.ok(got.compactions > 0 && got.most < 900, JSON.stringify(got));
   assert.deepEqual([got.calls, got.kept, got.rule, got.prompt], [16, 32, true, true]);
+});
+
+/** B7: tool definitions take part of the window: thirty of them leave less for the messages, in an agent of LangChain's and in a step of
+ * the AI SDK's. */
+test("tools are counted by every helper", () => {
+  const got = run(folder, `
+    import { AIMessage, HumanMessage } from "@langchain/core/messages";
+    import { tool as langchainTool } from "@langchain/core/tools";
+    import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
+    import { asSchema, generateText, jsonSchema, stepCountIs, tool } from "ai";
+    import { MockLanguageModelV3 } from "ai/test";
+    import { FakeToolCallingModel, createAgent, createMiddleware } from "langchain";
+    import { countTokens, init } from "palimpsest";
+    import { fitStep } from "palimpsest/ai-sdk";
+    import { fitModelCalls } from "palimpsest/langchain";
+    import { z } from "zod";
+    await init();
+    const size = (values) => values.map((v) => countTokens(JSON.stringify(v)).tokens).reduce((a, b) => a + b, 0);
+    const about = "Looks at one table of the warehouse and says what is in it, row by row, with the units of every column. ".repeat(2);
+    const input = z.object({ table: z.string().describe("the table's name as the catalogue has it"), rows: z.number() });
+    const names = Array.from({ length: 30 }, (_, n) => "look_" + n);
+
+    const own = names.map((name) => langchainTool(() => "nothing", { name, description: about, schema: input }));
+    const definitions = size(own.map((t) => convertToOpenAITool(t)));
+    let most = 0;
+    const spy = createMiddleware({ name: "Spy", wrapModelCall: (request, handler) => { most = Math.max(most, size(request.messages.map((m) => m.content))); return handler(request); } });
+    const history = Array.from({ length: 400 }, (_, n) => [new HumanMessage("What is in table " + n + "?"), new AIMessage(("Table " + n + " holds parcels. ").repeat(8))]).flat();
+    const agent = createAgent({ model: new FakeToolCallingModel({ toolCalls: [[]] }), tools: own, middleware: [createMiddleware(fitModelCalls({ window: 8192 })), spy] });
+    await agent.invoke({ messages: [...history, new HumanMessage("And now?")] });
+
+    const tools = Object.fromEntries(names.map((name, n) => [name, tool({ description: about, inputSchema: n % 2 ? input : jsonSchema(z.toJSONSchema(input)), execute: async () => "nothing" })]));
+    const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
+    const model = new MockLanguageModelV3({ doGenerate: async () => ({ content: [{ type: "text", text: "Done." }], finishReason: { unified: "stop", raw: "stop" }, usage, warnings: [] }) });
+    const messages = history.map((m) => ({ role: m.getType() === "human" ? "user" : "assistant", content: m.content }));
+    await generateText({ model, tools, messages: [...messages, { role: "user", content: "And now?" }], prepareStep: fitStep({ window: 8192, tools }), stopWhen: stepCountIs(2) });
+    const [{ prompt, tools: sent }] = model.doGenerateCalls;
+    const odd = await fitStep({ window: 8192, tools: { odd: { inputSchema: { "~standard": { version: 1, vendor: "x" } } } } })({ messages }).then(() => "none", (error) => error.code);
+    console.log(JSON.stringify({ definitions, most, step: size(prompt.map((m) => m.content)), stepTools: size(sent), odd }));
+  `);
+  assert.ok(got.definitions > 2_000 && got.stepTools > 2_000, JSON.stringify(got));
+  assert.ok(got.most > 500 && got.most + got.definitions <= 8_192, JSON.stringify(got));
+  assert.ok(got.step > 500 && got.step + got.stepTools <= 8_192, JSON.stringify(got));
+  assert.equal(got.odd, "invalid_options");
 });

@@ -134,9 +134,12 @@ test("compactWith asks, and its callback's errors are the callback's", () => {
     const options = { window: 8192 };
     const good = await compactWith(history, options, async (job, signal) => {
       out.jobs.push([job.id, job.part, job.attempt, job.prompt.includes("parcel 1003"), job.targetTokens < job.maxTokens, signal.aborted]);
-      return "The user asks for parcels and says: never to the neighbour. Parcel 1003 weighs 3 kg. KANARIENVOGEL.";
+      return "The user asks for parcels and says: never to the neighbour. Parcel 1003 weighs 3 kg.";
     });
-    out.used = JSON.stringify(good.messages).includes("KANARIENVOGEL");
+    // of talk with facts the built-in summary may keep more; of talk without any the text of the callback is taken
+    const quiet = Array.from({ length: 400 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: i % 2 ? "it is warm there in the evening, and people like to sit a while before they go on to the " + ["door", "wall", "gate", "well"][(i >> 1) % 4] : "what do you think about the " + ["garden", "river", "kitchen", "meadow", "cellar"][(i >> 1) % 5] + " behind the house?" }));
+    const taken = await compactWith(quiet, options, () => "They spoke about quiet places near the house, and which of them is warm.");
+    out.used = JSON.stringify(taken.messages).includes("which of them is warm");
     class Mine extends Error { secret = 7 }
     out.thrown = await compactWith(history, options, () => { throw new Mine("no") }).catch((e) => [e instanceof Mine, e.secret, e.message]);
     const c = new AbortController();

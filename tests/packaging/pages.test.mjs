@@ -197,7 +197,7 @@ for (const name of ["chrome", "firefox"]) {
 const GUIDE = [
   ["const fitting = compact(history", /^2 false$/],
   ["({ messages, state } = compact", /^3$/],
-  ['store: "indexeddb"', /\n\d+ \d+$/],
+  ['store: "indexeddb", // or', /\n\d+ \d+$/],
   ['code === "model_missing"', /^Hello there\.$/],
   ["fromOllamaShow", /^17 \{"tokens":\d+,"source":"estimated","bound":\d+\}$/],
   ['setTokenizer("server")', /^\{"tokens":\d+,"source":"\w+","bound":\d+\}$/],
@@ -205,6 +205,8 @@ const GUIDE = [
   ["completeJob", /^$/],
   ["onToolCall", /^Take one: rain in Oslo\.$/],
   ["declare const mine: StorageAdapter", /^0$/],
+  ["library.delete(sessions[0].id)", /^japan .*"\d{4}-/m],
+  ["library.salvage(id)", /^$/],
   ["// page.ts", /"messages":\[\{"role":"user","content":"Hello"\}\]/],
   ["const app = await mount", /^(\S+\n)*\S*$/],
   ["const { engine } = await mount", /^2 2 \w+\nnothing_to_compress$/],

@@ -10,7 +10,7 @@ import { pathToFileURL } from "node:url";
 import { patient } from "../e2e/acts.mjs";
 import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { launch, POLICY, serve } from "./browser.mjs";
-import { copy, install, remove, run } from "./consumer.mjs";
+import { copy, install, remove } from "./consumer.mjs";
 
 let folder;
 let chrome;
@@ -174,8 +174,8 @@ test("a view in an editor", async () => {
     assert.ok(chats > 64, `${chats} pieces crossed`);
 
     // the files are the host's: lines, to which only is added
-    const lines = fs.readdirSync(storageFolder).filter((name) => name.endsWith(".jsonl"));
-    assert.ok(lines.includes("index.jsonl") && lines.length >= 2, lines.join());
+    const lines = fs.readdirSync(storageFolder, { recursive: true }).filter((name) => name.endsWith(".jsonl"));
+    assert.ok(lines.some((name) => name.startsWith("sessions")), lines.join());
     const said = lines.map((name) => fs.readFileSync(path.join(storageFolder, name), "utf8")).join("");
     assert.match(said, /How is the weather\?/);
     assert.deepEqual(await databases(first.page), [], "nothing that was said is kept in the view");
@@ -447,7 +447,7 @@ test("settings that the host decides", async () => {
     const { used, ...rest } = await look(own.page);
     assert.deepEqual(rest, { address: true, said: true, colours: 0, theirs: true, library: false, figures: ["Used", "Last export"] });
     const bytes = (await host.fileStorage(storageFolder).estimate()).used;
-    const onDisk = fs.readdirSync(storageFolder).reduce((sum, name) => sum + fs.statSync(path.join(storageFolder, name)).size, 0);
+    const onDisk = fs.readdirSync(storageFolder, { recursive: true }).map((name) => fs.statSync(path.join(storageFolder, name))).filter((found) => found.isFile()).reduce((sum, found) => sum + found.size, 0);
     assert.equal(bytes, onDisk);
     const shown = Number(/^([\d,]+) KB$/.exec(used)?.[1].replaceAll(",", ""));
     assert.ok(shown > 0 && Math.abs(shown - bytes / 1000) <= 2, `${used} for ${bytes} bytes`);
@@ -660,170 +660,6 @@ test("messages between a view and its host", async () => {
   again.dispose();
 });
 
-// ── files ──
-
-const put = (session, n, value) => ({ op: "add", table: "messages", key: [session, n], value: JSON.stringify(value) });
-const headOf = (session, epoch, version) => ({ op: "put", table: "heads", key: [session], value: JSON.stringify({ epoch, version, title: session }) });
-const all = (table, ...prefix) => ({ query: "range", table, prefix, reverse: false, limit: 0 });
-const jsonl = (place, session) => {
-  const name = fs.readdirSync(place).find((one) => one.startsWith(`${session}-`) && one.endsWith(".jsonl"));
-  return path.join(place, name);
-};
-
-/** I6, S5: a write is there whole or not at all, wherever its line was cut; the index is only a copy. */
-test("files after a crash", async () => {
-  const place = path.join(folder, "crash");
-  const write = async (storage, epoch, n, more = []) => storage.apply({ lease: { session: "s", epoch }, expect: { version: n === 0 ? null : n }, ops: [put("s", n, { n, text: "x".repeat(50) }), headOf("s", epoch, n + 1), ...more], durability: "strict" });
-  let storage = host.fileStorage(place);
-  assert.equal(host.fileStorage(place), storage, "a folder has one storage in a program");
-  const { epoch } = await storage.claim({ session: "s", takeOver: false });
-  for (let n = 0; n < 3; n += 1) await write(storage, epoch, n, [{ op: "put", table: "blobs", key: ["hash", n], value: `"${n}"` }]);
-  await storage.close();
-
-  const file = jsonl(place, "s");
-  const whole = fs.readFileSync(file);
-  const lines = whole.toString().split("\n");
-  const last = Buffer.byteLength(lines.at(-2)) + 1;
-  const index = fs.readFileSync(path.join(place, "index.jsonl"));
-  let checked = 0;
-  // a cut at every byte of the last write: before its end nothing of it is there, and it can be written again
-  for (let cut = 1; cut <= last; cut += cut < 40 || cut > last - 40 ? 1 : 17) {
-    fs.writeFileSync(file, whole.subarray(0, whole.length - cut));
-    fs.writeFileSync(path.join(place, "index.jsonl"), index);
-    storage = host.fileStorage(place);
-    const there = await storage.read(all("messages", "s"));
-    const [head] = await storage.read(all("heads"));
-    assert.deepEqual([there.length, JSON.parse(head.value).version], [2, 2], `cut ${cut} bytes`);
-    const again = await storage.claim({ session: "s", takeOver: false });
-    await write(storage, again.epoch, 2);
-    await storage.close();
-    storage = host.fileStorage(place);
-    assert.equal((await storage.read(all("messages", "s"))).length, 3);
-    await storage.close();
-    checked += 1;
-  }
-  assert.ok(checked > 60, `${checked} cuts`);
-
-  // without the index, with a cut one, and with rows of the shared file lost: everything is made again from the session's lines
-  for (const harm of [() => fs.rmSync(path.join(place, "index.jsonl")), () => fs.writeFileSync(path.join(place, "index.jsonl"), index.subarray(0, index.length - 7))]) {
-    fs.writeFileSync(file, whole);
-    fs.writeFileSync(path.join(place, "index.jsonl"), index);
-    harm();
-    fs.rmSync(path.join(place, "shared.jsonl"));
-    storage = host.fileStorage(place);
-    assert.equal((await storage.read(all("heads"))).length, 1);
-    assert.equal((await storage.read(all("messages", "s"))).length, 3);
-    await storage.close();
-  }
-  fs.rmSync(path.join(place, "index.jsonl"));
-  fs.rmSync(path.join(place, "shared.jsonl"), { force: true });
-  storage = host.fileStorage(place);
-  assert.deepEqual((await storage.read(all("blobs"))).map((row) => row.value), ['"0"', '"1"', '"2"']);
-  await storage.close();
-
-  // damage in the middle is no crash's, and is said
-  fs.writeFileSync(file, whole.toString().replace(lines[2], lines[2].slice(5)));
-  storage = host.fileStorage(place);
-  await assert.rejects(storage.read(all("messages", "s")), { code: "storage_corrupt" });
-  await storage.close();
-  fs.writeFileSync(file, '{"palimpsest":2,"session":"s"}\n');
-  storage = host.fileStorage(place);
-  await assert.rejects(storage.read(all("messages", "s")), { code: "storage_newer" });
-  await storage.close();
-});
-
-/** S5, S6: what is erased is gone from the disk; a file of old drafts does not grow; another program's writes are seen, and two do not write one session. */
-test("files over time", async () => {
-  const place = path.join(folder, "time");
-  const storage = host.fileStorage(place);
-  const { epoch } = await storage.claim({ session: "s", takeOver: false });
-  const lease = { session: "s", epoch };
-  await storage.apply({ lease, expect: null, ops: [headOf("s", epoch, 1), put("s", 0, "kept")], durability: "strict" });
-  const draft = "d".repeat(20_000);
-  for (let n = 0; n < 200; n += 1) await storage.apply({ lease, expect: null, ops: [{ op: "put", table: "partials", key: ["s"], value: JSON.stringify(draft + n) }], durability: "relaxed" });
-  const size = fs.statSync(jsonl(place, "s")).size;
-  assert.ok(size < 600_000, `${size} bytes for 4 MB of drafts`);
-  assert.equal((await storage.read(all("messages", "s")))[0].value, '"kept"');
-  assert.equal(JSON.parse((await storage.read({ query: "get", table: "partials", key: ["s"] }))[0].value), `${draft}199`);
-
-  // who watches hears of this program's writes and, a moment later, of those of others; not of drafts, and not once it has ended
-  const heard = [];
-  const until = async (what) => { for (let n = 0; n < 100 && !what(); n += 1) await new Promise((resolve) => { setTimeout(resolve, 50); }); };
-  const unwatch = storage.watch((change) => heard.push(`${change.session} ${change.epoch}`));
-  await storage.apply({ lease, expect: null, ops: [{ op: "put", table: "partials", key: ["s"], value: JSON.stringify(`${draft}199`) }], durability: "relaxed" });
-  await storage.apply({ lease, expect: null, ops: [{ ...headOf("s", epoch, 1), value: JSON.stringify({ epoch, version: 1, title: "other" }) }], durability: "relaxed" });
-  await until(() => heard.length > 0);
-  assert.deepEqual(heard, [`s ${epoch}`]);
-
-  // another program: its claim is refused while we live, and its writes are seen once it has taken over
-  const other = await import(`${pathToFileURL(path.join(folder, "node_modules/palimpsest/dist/file-storage.js"))}?other`);
-  const theirs = other.fileStorage(place);
-  assert.notEqual(theirs, storage);
-  const taken = await theirs.claim({ session: "s", takeOver: true });
-  assert.equal(taken.epoch, epoch + 1);
-  await theirs.apply({ lease: { session: "s", epoch: taken.epoch }, expect: { version: 1 }, ops: [put("s", 1, "theirs"), headOf("s", taken.epoch, 2)], durability: "strict" });
-  await assert.rejects(storage.apply({ lease, expect: null, ops: [put("s", 9, "late")], durability: "strict" }), { code: "superseded" });
-  assert.deepEqual((await storage.read(all("messages", "s"))).map((row) => row.value), ['"kept"', '"theirs"']);
-  const third = await theirs.claim({ session: "t", takeOver: false });
-  await theirs.apply({ lease: { session: "t", epoch: third.epoch }, expect: { version: null }, ops: [headOf("t", third.epoch, 1)], durability: "strict" });
-  assert.equal((await storage.read(all("heads"))).length, 2, "a session that another program began is listed");
-  await until(() => heard.includes(`t ${third.epoch}`));
-  assert.deepEqual([heard.includes(`s ${taken.epoch}`), heard.at(-1)], [true, `t ${third.epoch}`]);
-  unwatch();
-  await theirs.apply({ lease: { session: "t", epoch: third.epoch }, expect: { version: 1 }, ops: [headOf("t", third.epoch, 2)], durability: "strict" });
-  await new Promise((resolve) => { setTimeout(resolve, 1500); });
-  assert.equal(heard.at(-1), `t ${third.epoch}`);
-  assert.equal(heard.filter((one) => one === `t ${third.epoch}`).length, 1);
-
-  // erased
-  await theirs.apply({ lease: { session: "s", epoch: taken.epoch }, expect: null, ops: ["messages", "heads", "partials"].map((table) => ({ op: "delete_prefix", table, prefix: ["s"] })), durability: "strict" });
-  const left = fs.readdirSync(place).map((name) => fs.readFileSync(path.join(place, name), "utf8")).join("");
-  assert.ok(!left.includes("kept") && !left.includes("d".repeat(30)), "what was erased is not on the disk");
-  assert.equal((await storage.read(all("messages", "s"))).length, 0);
-  await theirs.close();
-  await storage.close();
-
-  // names that no file may have
-  const names = host.fileStorage(path.join(folder, "names"));
-  for (const session of ["../../up", "CON", "a/b", "A", "a", "é".repeat(300), "shared", "index", ""]) {
-    const own = await names.claim({ session, takeOver: false });
-    await names.apply({ lease: { session, epoch: own.epoch }, expect: { version: null }, ops: [headOf(session, own.epoch, 1)], durability: "relaxed" });
-    assert.equal(JSON.parse((await names.read({ query: "get", table: "heads", key: [session] }))[0].value).title, session);
-  }
-  assert.equal((await names.read(all("heads"))).length, 9);
-  assert.equal(fs.readdirSync(path.join(folder, "names")).filter((name) => name.endsWith(".jsonl")).length, 10);
-  assert.ok(!fs.existsSync(path.join(folder, "up.jsonl")));
-  await names.close();
-});
-
-/** I2, S5: a session of the package in files is the same in the next program, byte for byte, also after one that ended without a word. */
-test("a session in files, from program to program", () => {
-  const place = JSON.stringify(path.join(folder, "sessions"));
-  const program = (script) => run(folder, `
-    import { openSession } from "palimpsest";
-    import { fileStorage } from "palimpsest/vscode-host";
-    const store = fileStorage(${place});
-    const session = await openSession({ id: "a", model: "any", window: 2048, store });
-    ${script}
-  `);
-  const first = program(`
-    await session.append(Array.from({ length: 60 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: \`Message \${i}: parcel \${1000 + i} weighs \${i} kg and goes to gate \${i % 9}. \` })));
-    await session.compact();
-    console.log(JSON.stringify({ window: session.window(), layers: session.layers().length }));
-    process.exit(0); // nothing is closed
-  `);
-  const second = program(`
-    console.log(JSON.stringify({ window: session.window(), layers: session.layers().length }));
-    await session.append("And gate 4?");
-    await session.close();
-    await store.close();
-  `);
-  assert.deepEqual(second, first);
-  assert.ok(first.layers >= 1);
-  const third = program('console.log(JSON.stringify(session.history().length)); await session.close();');
-  assert.equal(third, 61);
-});
-
 // ── an element of a plain page ──
 
 /** Mounts the app in the page; what it was is in `globalThis.app`. */
@@ -927,6 +763,82 @@ test("mounted and taken away fifty times", async () => {
     assert.ok(late.JSEventListeners <= early.JSEventListeners + 5, JSON.stringify([early, late]));
     assert.ok(late.Nodes <= early.Nodes + 50, JSON.stringify([early, late]));
     assert.equal(late.Documents, early.Documents);
+  } finally {
+    await page.close();
+    await server.close();
+  }
+});
+
+/**
+ * Fifty times mounted and taken away with a session of 5,000 messages, each time until its last message stands there: nothing
+ * of it stays in the module's memory. What still runs when the app is taken away finds it gone and goes on.
+ */
+test("fifty times with 5,000 messages: the memory stays", { timeout: 1_500_000 }, async () => {
+  const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", "connect-src 'self' http://localhost:*") });
+  const page = await chrome.browser.newPage();
+  try {
+    const problems = [];
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && !/ERR_|Failed to load/.test(message.text()) && problems.push(message.text()));
+    await page.evaluateOnNewDocument(() => {
+      for (const name of ["instantiate", "instantiateStreaming"]) {
+        const own = WebAssembly[name];
+        WebAssembly[name] = async (...given) => {
+          const made = await own.apply(WebAssembly, given);
+          const memory = (made.instance ?? made).exports.memory;
+          if (memory) globalThis.memories = [...(globalThis.memories ?? []), memory];
+          return made;
+        };
+      }
+    });
+    await page.goto(`${server.url}/mounted.html`);
+    await page.evaluate(async () => {
+      const { mount } = await import("./palimpsest/dist/ui.js");
+      const all = new Map([["palimpsest.settings", '{"language":"en","titles":false,"summary_model":"-","automatic":false,"window":131072}']]);
+      const settings = { getItem: (k) => all.get(k) ?? null, setItem: (k, v) => void all.set(k, v), removeItem: (k) => void all.delete(k) };
+      globalThis.begin = () => mount(document.getElementById("chat"), { settings });
+      globalThis.root = () => document.querySelector("#chat > div")?.shadowRoot;
+      globalThis.there = async () => {
+        const end = Date.now() + 120_000;
+        while (!/Line 5000 of/.test(root()?.querySelector(".thread .msg:last-of-type .prose")?.textContent ?? "")) {
+          if (Date.now() > end) throw new Error(`the last message does not stand there: ${root()?.textContent.slice(0, 500)}`);
+          await new Promise((done) => setTimeout(done, 20));
+        }
+      };
+    });
+    // into the store as a person brings it: a file is dropped on the app
+    await page.evaluate(async () => {
+      const app = await begin();
+      const messages = Array.from({ length: 5000 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `Line ${i + 1} of a long talk about bread, flour and water: batch ${i * 7919 % 10007} rests for a day.` }));
+      const data = new DataTransfer();
+      data.items.add(new File([JSON.stringify({ title: "Long", messages })], "long.json", { type: "application/json" }));
+      root().querySelector(".app").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, composed: true, cancelable: true }));
+      await there();
+      app.unmount();
+    });
+    const bytes = () => page.evaluate(() => globalThis.memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0));
+    const sizes = [];
+    for (let i = 1; i <= 50; i += 1) {
+      await page.evaluate(async (screens) => {
+        const app = await begin();
+        await there();
+        // what is opened leaves nothing either
+        for (const screen of screens) {
+          root().querySelector(`.side a[href="${screen}"]`)?.click();
+          await new Promise((done) => setTimeout(done, 50));
+        }
+        app.unmount();
+        if (screens.length > 0) {
+          // taken away before it stands: what was begun ends without it
+          const early = await begin();
+          early.unmount();
+        }
+      }, i % 10 === 0 ? ["#settings", "#library", "#log", "#context", "#chat"] : []);
+      sizes.push(await bytes());
+    }
+    console.log(`# bytes after 1, 5, 25, 50: ${[0, 4, 24, 49].map((at) => sizes[at]).join(", ")}`);
+    assert.ok(sizes[49] <= 1.1 * sizes[4], sizes.join(" "));
+    assert.deepEqual(problems, []);
   } finally {
     await page.close();
     await server.close();

@@ -156,7 +156,7 @@ async function drive(page) {
 
   // the files are on the side of the extension
   const storage = path.join(folder, "data/User/globalStorage/palimpsest.palimpsest-chat");
-  assert.ok(fs.readdirSync(storage).includes("index.jsonl"), fs.readdirSync(storage).join());
+  assert.ok(fs.readdirSync(storage).includes("sessions"), fs.readdirSync(storage).join());
 
   // the editor is loaded again: everything is there
   await page.reload({ waitUntil: "domcontentloaded" });

@@ -12,9 +12,11 @@ try {
 } catch {
   // a browser that refuses localStorage shows the system's colours
 }
+// The files of this build stay for as long as the page does: the service worker deletes no build whose lock is held.
+navigator.locks?.request(`palimpsest-build ${new URL("./", location).pathname} ${document.documentElement.dataset.build}`, { mode: "shared" }, () => new Promise(() => {}));
 const crash = document.getElementById("crash");
 document.getElementById("reload").addEventListener("click", () => location.reload());
-init({ module_or_path: "palimpsest_web_bg.wasm" }).then(run).then(offline, (error) => {
+init({ module_or_path: "palimpsest_web_bg.wasm" }).then(() => run("tokenizer.js")).then(offline, (error) => {
   crash.querySelector("code").textContent = String(error);
   crash.hidden = false;
 });

@@ -38,6 +38,7 @@ mod show;
 mod storage;
 mod talk;
 mod title;
+mod trash;
 
 pub use begin::{end, start};
 pub use branch::{last_said, words};
@@ -47,18 +48,19 @@ pub use library::found_line;
 pub use model::{for_model, sampling};
 pub use page::{drop_toast, go, look, note};
 pub(crate) use parts::{
-    add_milestone, add_place, ask_lift, asked, attach, bring, check_integrity, choose_model,
-    choose_policy, choose_reserve, choose_server, choose_window, compact, compact_at, compare,
-    connect, context_screen, copy, copy_window, decide_proposal, delete, delete_snapshot, desk,
-    dialog, drop_place, duplicate, edit_place, erase, export_all, export_session, export_settings,
-    flip, forget_quote, german, hosted_store, import, keep_key, learn_german, library_screen, lift,
-    load_log, log_screen, measure_sessions, measure_storage, memory_store, notes_inside, obey,
-    offline, open_at, persist, pin, pin_session, policy_for_model, preview, preview_new,
+    add_milestone, add_place, ask_lift, asked, attach, bring, bring_back, check_integrity,
+    choose_model, choose_policy, choose_reserve, choose_server, choose_window, compact, compact_at,
+    compare, connect, context_screen, copy, copy_window, decide_proposal, delete, delete_snapshot,
+    desk, dialog, drop_place, duplicate, edit_place, erase, export_all, export_session,
+    export_settings, flip, forget_quote, german, hosted_store, import, keep_key, keep_part,
+    learn_german, library_screen, lift, load_log, log_screen, look_through_trash, losses,
+    measure_sessions, measure_storage, memory_store, notes_inside, obey, offline, open_at,
+    open_damaged, persist, pin, pin_session, policy_for_model, preview, preview_new, purge,
     reach_goal, read_layer, reader, regenerate, remove_goal_item, remove_profile, rename, replay,
     replay_screen, resend, restore, retry, roll_over, save_log, save_profile, save_request,
-    save_system, search, set_goal, set_key, set_system, settings_screen, skip_wait, small_store,
-    snapshot, survey, take_back, take_over, talk, told, try_model, try_policy, turn_goal_item,
-    undo, unpin, use_place, use_profile, write,
+    save_system, save_what_is_left, search, set_goal, set_key, set_system, settings_screen,
+    skip_wait, small_store, snapshot, survey, take_back, take_over, talk, told, try_model,
+    try_policy, turn_goal_item, undo, unpin, use_place, use_profile, use_server, write,
 };
 pub use records::look_back;
 pub use sessions::{new_session, open, show_message};
@@ -66,7 +68,7 @@ pub use settings::{change, load_settings, settings_elsewhere, switch_theme};
 pub use talk::{detach, drafted, send, stop, unqueue};
 
 use begin::note_of;
-use compaction::{compact_now, summariser, working};
+use compaction::{compact_now, summariser, worked, working};
 use model::{give_model, thinks, usual_model};
 use page::{Progress, toast};
 use parts::{
@@ -78,7 +80,7 @@ use server::tokens_of;
 use sessions::{
     adopt, begins_with, create_now, leave_draft, list, open_now, read_along, superseded,
 };
-use settings::{keep_draft, kept_draft, other_server};
+use settings::{forget_key, keep_draft, kept_draft, key_of, remember_key};
 use show::{heard, show_all, show_head, show_window};
 use talk::{can_send, send_waiting};
 

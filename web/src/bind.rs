@@ -10,7 +10,7 @@ use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
 use palimpsest_core::model::{Level as Trust, Penalty, Reliability};
-use palimpsest_core::record::{Pin, PinKind};
+use palimpsest_core::record::{Pin, PinKind, Records};
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::run::{Preview, Refusal, RunReport, Stage as RunStage};
 use palimpsest_core::shares::Shares;
@@ -23,7 +23,7 @@ use palimpsest_engine::{Glance, SessionInfo};
 use palimpsest_tokens::Source;
 
 use crate::view::budget::{Age, Budget, Kind, Segment, stretches};
-use crate::view::card::{Card, Done, Stage, State};
+use crate::view::card::{Card, Done, Stage, Standing, State};
 use crate::view::layer::LayerView;
 use crate::view::record::{
     GoalItem, GoalKind, GoalView, PinView, PreviewView, QuoteView, SnapshotView, Takes, TriedView,
@@ -349,6 +349,7 @@ pub fn cards(
     head: u32,
     layers: &SortedMap<u32, Layer>,
     limit: u32,
+    standing: Standing,
 ) -> Vec<(u32, Card)> {
     let by_number: SortedMap<u32, &RevisionRow> = rows.iter().map(|r| (r.n, r)).collect();
     let mut in_force = SortedSet::new();
@@ -379,6 +380,7 @@ pub fn cards(
                     layers,
                     &known,
                     limit,
+                    standing,
                     newest == Some(row.n),
                 )))
             } else {
@@ -405,6 +407,7 @@ pub fn done(
     layers: &SortedMap<u32, Layer>,
     known: &[LayerView],
     limit: u32,
+    standing: Standing,
     undoable: bool,
 ) -> Done {
     let layer = report.layer.and_then(|id| layers.get(&id));
@@ -430,8 +433,20 @@ pub fn done(
         fallback: layer.and_then(fallback),
         dropped: report.dropped.clone(),
         kept: report.quoted.len() as u32,
+        shortened: report.shortened.len() as u32,
+        demands: report.demands.iter().map(|d| d.text.clone()).collect(),
+        standing,
         took: report.took,
         undoable,
+    }
+}
+
+/// What the records hold that stands in every window.
+pub fn standing(records: &Records) -> Standing {
+    let own = |p: &&Pin| !matches!(p.kind, PinKind::Constraint { .. });
+    Standing {
+        has_prompt: !records.system.trim().is_empty(),
+        pins: records.pins.iter().filter(own).count() as u32,
     }
 }
 
@@ -728,6 +743,8 @@ mod tests {
             messages: 4,
             covered_tokens: 900,
             quoted: vec![3],
+            shortened: Vec::new(),
+            demands: Vec::new(),
             summarised: Vec::new(),
             retention: 1.0,
             dropped: Vec::new(),
@@ -784,7 +801,7 @@ mod tests {
         );
         let undo = row(3, 0, Cause::Undo { to: 1 }, None);
         let states = |rows: &[RevisionRow], head| -> Vec<String> {
-            cards(rows, head, &SortedMap::new(), 1000)
+            cards(rows, head, &SortedMap::new(), 1000, Standing::default())
                 .into_iter()
                 .map(|(after, card)| match card.state {
                     State::Done(d) => format!(

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use js_sys::Promise;
 use leptos::mount::mount_to;
+use leptos::prelude::Owner;
 use palimpsest_browser::settings::{self, Entries};
 use palimpsest_browser::{HostStore, HostTransport, StorageHost, TransportHost};
 use palimpsest_engine::event::Event;
@@ -103,6 +104,8 @@ struct Mounted {
     root: HtmlElement,
     host: EmbedHost,
     options: Options,
+    /// What its state belongs to.
+    owner: Owner,
     /// Its view: dropping it takes it away.
     view: Option<Box<dyn Any>>,
 }
@@ -231,18 +234,26 @@ pub fn mount(root: HtmlElement, host: EmbedHost, options: &str) {
     settings::keep_in(Some(Rc::new(host.clone())));
     let options: Options = palimpsest_core::json::read(options).unwrap_or_default();
     let address = options.address.clone();
+    let owner = Owner::new();
     MOUNTED.set(Some(Mounted {
         root: root.clone(),
         host: host.clone(),
         options,
+        owner: owner.clone(),
         view: None,
     }));
-    let state = start::begin(|settings| {
-        if let Some(address) = address {
-            settings.address = address;
-        }
+    let state = owner.with(|| {
+        start::begin(|settings| {
+            if let Some(address) = address {
+                settings.address = address;
+            }
+        })
     });
     start::spoken(move || {
+        // it was taken away while its language came
+        if state.is_gone() {
+            return;
+        }
         let view = mount_to(root, move || {
             effect(move || {
                 if state.ready.get() {
@@ -260,13 +271,17 @@ pub fn mount(root: HtmlElement, host: EmbedHost, options: &str) {
     });
 }
 
-/// Takes the app away: its elements, its listeners, its hold on the session.
+/// Takes the app away: its elements, its listeners, its hold on the session, and everything it showed.
 #[wasm_bindgen]
 pub fn unmount() {
     act::end();
     // taken out first: what is dropped may still ask where it is
     let view = MOUNTED.with(|mounted| mounted.borrow_mut().as_mut()?.view.take());
     drop(view);
+    AppState::forget();
+    if let Some(owner) = with(|mounted| mounted.owner.clone()) {
+        owner.cleanup();
+    }
     MOUNTED.set(None);
     settings::keep_in(None);
 }

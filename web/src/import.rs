@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::goal::Goal;
-use palimpsest_core::message::{Message, Origin, Part, Role};
-use palimpsest_core::record::{Pin, Records};
-use palimpsest_core::retention::constraints;
+use palimpsest_core::message::{Message, Origin, Part};
+use palimpsest_core::record::Pin;
 use palimpsest_engine::rows::content_hash;
 use palimpsest_engine::session::NewMessage;
 use palimpsest_engine::transfer::from_iso;
@@ -66,7 +65,7 @@ pub struct Imported {
     pub messages: Vec<NewMessage>,
     /// Its goal, in a file of ours. Counts only if the person accepts it.
     pub goal: Option<Goal>,
-    /// Its pins, in a file of ours; else the demands in the user's words. They count only if the person accepts them.
+    /// Its pins, in a file of ours. They count only if the person accepts them; nothing else of a file is ever pinned.
     pub pins: Vec<Pin>,
     /// Everything that was stored of it, in a file of ours. Counts only if the person accepts it.
     pub archive: Option<Archive>,
@@ -227,7 +226,6 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
         .chars()
         .take(80)
         .collect();
-    let demands = demands(&messages);
     let own = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
     let archive: Option<Archive> = palimpsest_core::json::read_value(&own("archive")).ok();
     let id = own_id(value);
@@ -242,22 +240,8 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
         system,
         messages,
         goal: palimpsest_core::json::read_value(&own("goal")).unwrap_or_default(),
-        pins: palimpsest_core::json::read_value(&own("pins")).unwrap_or(demands),
+        pins: palimpsest_core::json::read_value(&own("pins")).unwrap_or_default(),
     })
-}
-
-/// The demands in the user's words: offered as pins, which count only if the person accepts them (S7).
-fn demands(messages: &[NewMessage]) -> Vec<Pin> {
-    let mut records = Records::default();
-    for (from, message) in messages.iter().enumerate() {
-        let texts = message.parts.iter().map(Part::words);
-        if message.role == Role::User {
-            for constraint in texts.flat_map(constraints) {
-                records.constrain(from as u32, &constraint);
-            }
-        }
-    }
-    records.pins
 }
 
 /// The identifier of a session of ours: the same session again is no second one.
@@ -388,6 +372,8 @@ fn open_webui(value: &Value) -> Option<Vec<Value>> {
 
 #[cfg(test)]
 mod tests {
+
+    use palimpsest_core::message::Role;
 
     use super::*;
 
@@ -526,19 +512,13 @@ mod tests {
         assert_eq!(one(&wrapped, "talk.json").title, "Auth");
     }
 
-    /// S7: the user's demands are offered as pins, a newer one in place of the older; not those of models and tools, and none
-    /// if the person does not accept them.
+    /// S7, I8: what somebody demands in a file is never pinned, whoever says it there.
     #[test]
-    fn demands_are_offered() {
+    fn demands_of_a_file_are_not_pinned() {
         let text = r#"[{"role":"user","content":"Always answer in English. What is up?"},
             {"role":"assistant","content":"Never open the oven."},
             {"role":"user","content":"From now on always answer in German."}]"#;
-        let mut read_in = one(text, "talk.json");
-        let pins: Vec<&str> = read_in.pins.iter().map(|p| p.text.as_str()).collect();
-        assert_eq!(pins.last(), Some(&"From now on always answer in German."));
-        assert!(!pins.iter().any(|p| p.contains("oven")));
-        read_in.decline_system();
-        assert_eq!(read_in.pins, []);
+        assert_eq!(one(text, "talk.json").pins, []);
     }
 
     /// S7: system lines that are not taken become quoted text at the beginning, of an import's origin.

@@ -35,7 +35,7 @@ impl<P> Door<P> {
     /// A closed one. It stays as long as the page.
     pub fn new(come: fn() -> Coming<P>) -> &'static Self {
         Box::leak(Box::new(Self {
-            part: Signal::new(None),
+            part: Signal::lasting(None),
             asked: Cell::new(false),
             waiting: RefCell::default(),
             come,

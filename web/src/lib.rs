@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `view`, `bind` | what the page shows, as plain data; the engine's reports as that data |
-//! | `markdown`, `text`, `settings`, `command`, `import` | texts in and out, without a page |
+//! | `markdown`, `text`, `settings`, `key`, `command`, `import` | texts in and out, without a page |
 //! | `state`, `act` | the signals, and everything a person can do |
 //! | `ui`, `el`, `icon` | components, elements, icons |
 //! | `later` | what is loaded when something needs it |
@@ -29,6 +29,7 @@ pub mod command;
 pub mod doctor;
 pub mod export;
 pub mod import;
+pub mod key;
 pub mod markdown;
 pub mod settings;
 pub mod text;

@@ -12,6 +12,7 @@ pub mod bidi;
 #[cfg(target_arch = "wasm32")]
 pub mod dom;
 pub mod highlight;
+mod keep;
 mod parse;
 mod stream;
 pub mod url;

@@ -17,8 +17,9 @@ use palimpsest_ollama::{Dialect, HttpRequest, encode};
 use crate::act;
 use crate::doctor;
 use crate::embed;
+use crate::key::Key;
 use crate::page;
-use crate::settings::{Place, Server};
+use crate::settings::{Place, Server, Settings};
 use crate::state::AppState;
 use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
 
@@ -37,7 +38,12 @@ pub struct Survey {
 }
 
 /// Examines a server. `try_model`: it is asked for one token at the end, which loads the model with the session's window.
-async fn examined(state: AppState, place: &Place, try_model: bool) -> (Vec<Finding>, Vec<Check>) {
+async fn examined(
+    state: AppState,
+    place: &Place,
+    key: &Key,
+    try_model: bool,
+) -> (Vec<Finding>, Vec<Check>) {
     let open = state.open.get_untracked();
     let case = Case {
         server: place.address.clone(),
@@ -57,9 +63,10 @@ async fn examined(state: AppState, place: &Place, try_model: bool) -> (Vec<Findi
         let now = act::now();
         took.borrow_mut().push(now - last.replace(now));
     };
+    let key = key.sent_to(place.server, &place.address);
     let findings = match embed::transport() {
         Some(host) => examine_over(case, &host, Signal::never(), heard).await,
-        None => examine(case, &place.key, Signal::never(), heard).await,
+        None => examine(case, key, Signal::never(), heard).await,
     };
     let took = took.into_inner();
     let checks = findings
@@ -71,22 +78,17 @@ async fn examined(state: AppState, place: &Place, try_model: bool) -> (Vec<Findi
 }
 
 /// What the doctor says of a server that is not in use. Which models it has is no matter there.
-pub async fn visit(state: AppState, place: &Place) -> Vec<Check> {
-    let mut checks = examined(state, place, false).await.1;
+pub async fn visit(state: AppState, place: &Place, key: &Key) -> Vec<Check> {
+    let mut checks = examined(state, place, key, false).await.1;
     checks.retain(|check| !matches!(check.code, "model_missing" | "window" | "window_smaller"));
     checks
 }
 
 /// Examines the server in use, and lists its models if it is well.
 pub async fn survey(state: AppState, try_model: bool) -> Survey {
-    let settings = state.settings.get_untracked();
+    let place = state.settings.with_untracked(Settings::in_use);
     let key = state.key.get_untracked();
-    let place = Place {
-        server: settings.server,
-        address: settings.address.clone(),
-        key: key.clone(),
-    };
-    let (findings, checks) = examined(state, &place, try_model).await;
+    let (findings, checks) = examined(state, &place, &key, try_model).await;
     let empty = findings.iter().any(|f| f.code == "no_model");
     // A model that is not installed any more is the session's trouble, not the connection's.
     let broken = findings.iter().any(|f| {
@@ -104,7 +106,7 @@ pub async fn survey(state: AppState, try_model: bool) -> Survey {
             connection,
         };
     }
-    match models(&settings.address, settings.server, &key).await {
+    match models(&place, &key).await {
         Ok(models) => Survey {
             models,
             checks,
@@ -118,9 +120,9 @@ pub async fn survey(state: AppState, try_model: bool) -> Survey {
     }
 }
 
-async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEntry>, ModelError> {
-    let transport = way(address, key, Patience::SERVER)?;
-    let dialect = dialect(server);
+async fn models(place: &Place, key: &Key) -> Result<Vec<ModelEntry>, ModelError> {
+    let transport = way(place.server, &place.address, key, Patience::SERVER)?;
+    let dialect = dialect(place.server);
     let list = catalog::read_list(&ask(&*transport, catalog::list(dialect)).await?)?;
     let loaded = if dialect == Dialect::Ollama {
         // An old server may not know the question.
@@ -152,13 +154,18 @@ async fn models(address: &str, server: Server, key: &str) -> Result<Vec<ModelEnt
         .collect())
 }
 
-/// How the server is reached: as the host says, else by `fetch`.
-fn way(address: &str, key: &str, patience: Patience) -> Result<Rc<dyn Transport>, ModelError> {
+/// How the server is reached: as the host says, else by `fetch`, with the key if it belongs there.
+fn way(
+    server: Server,
+    address: &str,
+    key: &Key,
+    patience: Patience,
+) -> Result<Rc<dyn Transport>, ModelError> {
     Ok(match embed::transport() {
         Some(host) => Rc::new(host),
         None => Rc::new(
             FetchTransport::new(address)?
-                .with_key(key)
+                .with_key(key.sent_to(server, address))
                 .with_patience(patience),
         ),
     })
@@ -232,6 +239,7 @@ fn check(finding: &Finding, took: Option<f64>) -> Check {
 pub fn model(state: AppState) -> Rc<dyn LanguageModel> {
     let settings = state.settings.get_untracked();
     match way(
+        settings.server,
         &settings.address,
         &state.key.get_untracked(),
         Patience::MODEL,

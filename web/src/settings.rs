@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use palimpsest_core::policy::Policy;
 use serde::{Deserialize, Serialize};
 
+use crate::key::{Key, origin_of};
+
 /// All settings. Unknown keys are ignored, missing ones are the defaults, so that older and newer
 /// pages can share a browser.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,8 +24,10 @@ pub struct Settings {
     pub server: Server,
     /// Its address.
     pub address: String,
-    /// Its key, if the person chose to keep it here.
+    /// A key, if the person chose to keep it here.
     pub key: String,
+    /// The origin that it belongs to. It is sent nowhere else, whatever address is used.
+    pub key_origin: String,
     /// The model of new sessions.
     pub model: String,
     /// The window of new sessions, in tokens.
@@ -61,9 +65,19 @@ pub struct Place {
     pub server: Server,
     /// Its address.
     pub address: String,
-    /// Its key, if the person chose to keep it here.
+    /// A key, if the person chose to keep it here.
     #[serde(default)]
     pub key: String,
+    /// The origin that it belongs to.
+    #[serde(default)]
+    pub key_origin: String,
+}
+
+impl Place {
+    /// The key that is kept for it.
+    pub fn own_key(&self) -> Key {
+        Key::kept(&self.key, &self.key_origin)
+    }
 }
 
 /// What goes with one model. `None` is as for all models.
@@ -119,6 +133,7 @@ impl Default for Settings {
             server: Server::Ollama,
             address: Server::Ollama.usual_address().to_owned(),
             key: String::new(),
+            key_origin: String::new(),
             model: String::new(),
             window: 8192,
             summary_model: String::new(),
@@ -158,12 +173,48 @@ impl Settings {
         own.unwrap_or(&self.summary_model)
     }
 
+    /// The server in use.
+    pub fn in_use(&self) -> Place {
+        Place {
+            server: self.server,
+            address: self.address.clone(),
+            key: self.key.clone(),
+            key_origin: self.key_origin.clone(),
+        }
+    }
+
+    /// Keeps a key for the server in use, or takes the one that is kept away.
+    pub fn keep_key(&mut self, key: Key) {
+        (self.key, self.key_origin) = key.into_parts();
+    }
+
+    /// Whether the key of the server in use is kept.
+    pub fn keeps_key(&self) -> bool {
+        !self.in_use().own_key().at(&self.address).is_empty()
+    }
+
+    /// A key that was kept without its origin belongs to that of the address it was kept with.
+    #[must_use]
+    pub fn with_origins(mut self) -> Self {
+        let own = |key: &str, origin: &mut String, address: &str| {
+            if origin.is_empty() && !key.is_empty() {
+                *origin = origin_of(address).unwrap_or_default();
+            }
+        };
+        own(&self.key, &mut self.key_origin, &self.address);
+        for place in &mut self.places {
+            own(&place.key, &mut place.key_origin, &place.address);
+        }
+        self
+    }
+
     /// Another server is used from now on; the one before stands in its place.
     pub fn use_place(&mut self, at: usize) {
         if let Some(place) = self.places.get_mut(at) {
             std::mem::swap(&mut self.server, &mut place.server);
             std::mem::swap(&mut self.address, &mut place.address);
             std::mem::swap(&mut self.key, &mut place.key);
+            std::mem::swap(&mut self.key_origin, &mut place.key_origin);
         }
     }
 
@@ -172,12 +223,14 @@ impl Settings {
     pub fn shared(&self) -> Self {
         let mut shared = Self {
             key: String::new(),
+            key_origin: String::new(),
             session: String::new(),
             exported: 0.0,
             ..self.clone()
         };
         for place in &mut shared.places {
             place.key.clear();
+            place.key_origin.clear();
         }
         shared
     }
@@ -188,12 +241,13 @@ impl Settings {
     pub fn taken_in(mut self, here: &Self) -> Self {
         self.session.clone_from(&here.session);
         self.exported = here.exported;
-        if (self.server, &self.address) == (here.server, &here.address) {
-            self.key.clone_from(&here.key);
-        }
+        // a file brings no key, and takes none away: whichever server it names, the key stays with its own origin
+        self.key.clone_from(&here.key);
+        self.key_origin.clone_from(&here.key_origin);
         for place in &mut self.places {
-            let known = here.places.iter().find(|p| p.address == place.address);
-            place.key = known.map_or_else(String::new, |p| p.key.clone());
+            let same = |p: &&Place| (p.server, &p.address) == (place.server, &place.address);
+            let known = here.places.iter().find(same).map(Place::own_key);
+            (place.key, place.key_origin) = known.unwrap_or_default().into_parts();
         }
         if window_of(&self.window.to_string()).is_none() {
             self.window = here.window;
@@ -489,9 +543,11 @@ mod tests {
             server: Server::OpenAi,
             address: address.into(),
             key: key.into(),
+            key_origin: origin_of(address).unwrap_or_default(),
         };
         let mut here = Settings {
             key: "one".into(),
+            key_origin: "http://localhost:11434".into(),
             session: "s".into(),
             exported: 5.0,
             places: vec![place("https://gpu.lan", "two")],
@@ -531,6 +587,36 @@ mod tests {
         );
         here.use_place(9);
         assert_eq!(here.key, "two");
+    }
+
+    /// Keys of before origins were kept belong to the address they were kept with; a file that names another server gets
+    /// none of them, whatever it says itself.
+    #[test]
+    fn keys_have_origins() {
+        let old = r#"{"server":"openai","address":"https://gpu.lan/x","key":"k","places":[{"server":"openai","address":"https://b.lan","key":"b"}]}"#;
+        let here = serde_json::from_str::<Settings>(old)
+            .unwrap()
+            .with_origins();
+        assert_eq!(here.key_origin, "https://gpu.lan");
+        assert_eq!(here.places[0].key_origin, "https://b.lan");
+        assert!(here.keeps_key());
+        let file = r#"{"server":"openai","address":"https://evil.example","key":"k2","key_origin":"https://evil.example",
+            "places":[{"server":"llamacpp","address":"https://b.lan","key":"x","key_origin":"https://b.lan"}]}"#;
+        let read = serde_json::from_str::<Settings>(file)
+            .unwrap()
+            .taken_in(&here);
+        let used = read.in_use();
+        assert_eq!(used.own_key().sent_to(used.server, &used.address), "");
+        assert!(!read.keeps_key());
+        assert_eq!(
+            read.places[0].key, "",
+            "another kind of server is another server"
+        );
+        let back = Settings {
+            address: here.address.clone(),
+            ..read
+        };
+        assert!(back.keeps_key());
     }
 
     /// S5, E3: a page of another version reads the same settings.

@@ -3,20 +3,73 @@
 //! Leptos' own signals are generic down to the graph: each type of value brings its own copy of that
 //! code, a sixth of the module. Here only the cell is generic; the graph sees one type, a trigger.
 //!
-//! A signal lives as long as the page. They are made once for the page, or once for a view of which
-//! there is one; never for each message of a thread.
+//! A signal belongs to the view that is being made when it is made, or to the mount where there is none yet, and goes with
+//! it. What still runs then, a reply that comes in for instance, may hold on to a signal that is gone: it reads as empty and
+//! takes nothing.
 
-use std::cell::RefCell;
+use std::any::Any;
+use std::cell::{Cell, Ref, RefCell};
+use std::mem;
 use std::rc::Rc;
 
-use leptos::prelude::{ArcTrigger, Effect, Notify, Track, untrack};
+use leptos::prelude::{ArcTrigger, Effect, Notify, Track, on_cleanup, untrack};
+use leptos::reactive::graph::Source;
+use send_wrapper::SendWrapper;
 
 /// A value that can be read and set from anywhere on the page.
-pub struct Signal<T: 'static>(&'static Slot<T>);
+pub struct Signal<T: 'static> {
+    slot: &'static Slot<T>,
+    /// Which of those that lived in the slot one after the other.
+    life: u32,
+}
 
+/// A place for a signal. Places are used again and never given back, so that a signal is a mere reference.
 struct Slot<T> {
+    life: Cell<u32>,
     value: RefCell<T>,
+    /// What is read of a signal that is gone.
+    empty: RefCell<T>,
     changed: ArcTrigger,
+}
+
+thread_local! {
+    /// Slots that no signal lives in.
+    static FREE: RefCell<Vec<&'static dyn Any>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What can be done with a slot whatever its type is.
+trait Place {
+    /// The signal that lives there is gone.
+    fn leave(&'static self);
+}
+
+impl<T: Default> Place for Slot<T> {
+    fn leave(&'static self) {
+        self.life.set(self.life.get().wrapping_add(1));
+        self.changed.clear_subscribers();
+        // one that is just being read stays where it is, and its slot is not used again
+        let Ok(mut value) = self.value.try_borrow_mut() else {
+            return;
+        };
+        let old = mem::take(&mut *value);
+        drop(value);
+        FREE.with_borrow_mut(|free| free.push(self));
+        // what was there may itself hold views and their signals
+        drop(old);
+    }
+}
+
+fn leave_with_owner(slot: &'static dyn Place) {
+    let slot = SendWrapper::new(slot);
+    on_cleanup(move || slot.leave());
+}
+
+/// A free slot of that type.
+fn free<T>() -> Option<&'static Slot<T>> {
+    FREE.with_borrow_mut(|free| {
+        let at = free.iter().position(|slot| slot.is::<Slot<T>>())?;
+        free.swap_remove(at).downcast_ref()
+    })
 }
 
 impl<T> Clone for Signal<T> {
@@ -33,17 +86,51 @@ impl<T: Default> Default for Signal<T> {
     }
 }
 
-impl<T> Signal<T> {
-    /// A signal with its first value.
+impl<T: Default> Signal<T> {
+    /// A signal with its first value. It goes with the view that is being made.
     pub fn new(value: T) -> Self {
-        let value = RefCell::new(value);
-        let changed = ArcTrigger::new();
-        Self(Box::leak(Box::new(Slot { value, changed })))
+        let signal = Self::lasting(value);
+        leave_with_owner(signal.slot);
+        signal
+    }
+
+    /// A signal that stays as long as the module.
+    pub fn lasting(value: T) -> Self {
+        let slot = free().unwrap_or_else(|| {
+            Box::leak(Box::new(Slot {
+                life: Cell::new(0),
+                value: RefCell::default(),
+                empty: RefCell::default(),
+                changed: ArcTrigger::new(),
+            }))
+        });
+        slot.value.replace(value);
+        Self {
+            slot,
+            life: slot.life.get(),
+        }
+    }
+}
+
+impl<T> Signal<T> {
+    /// Whether what it belonged to is gone.
+    pub fn is_gone(self) -> bool {
+        self.slot.life.get() != self.life
+    }
+
+    fn value(self) -> Ref<'static, T> {
+        if self.is_gone() {
+            self.slot.empty.borrow()
+        } else {
+            self.slot.value.borrow()
+        }
     }
 
     /// Follows the value without reading it.
     pub fn track(self) {
-        self.0.changed.track();
+        if !self.is_gone() {
+            self.slot.changed.track();
+        }
     }
 
     /// Reads the value and follows it. It must not be set meanwhile.
@@ -54,20 +141,26 @@ impl<T> Signal<T> {
 
     /// Reads the value.
     pub fn with_untracked<R>(self, read: impl FnOnce(&T) -> R) -> R {
-        read(&self.0.value.borrow())
+        read(&self.value())
     }
 
     /// Sets the value. Who follows it hears of it, whether it differs or not.
     pub fn set(self, value: T) {
+        if self.is_gone() {
+            return;
+        }
         // what was there is dropped after the borrow ends
-        let _old = self.0.value.replace(value);
-        self.0.changed.notify();
+        let _old = self.slot.value.replace(value);
+        self.slot.changed.notify();
     }
 
     /// Changes the value in place.
     pub fn update(self, edit: impl FnOnce(&mut T)) {
-        edit(&mut self.0.value.borrow_mut());
-        self.0.changed.notify();
+        if self.is_gone() {
+            return;
+        }
+        edit(&mut self.slot.value.borrow_mut());
+        self.slot.changed.notify();
     }
 }
 
@@ -104,15 +197,20 @@ fn again(mut act: Box<dyn FnMut()>) {
 }
 
 /// What `read` makes of other signals. Who follows it hears only of values that differ.
-pub fn derived<T: PartialEq + 'static>(read: impl Fn() -> T + 'static) -> Signal<T> {
+pub fn derived<T: PartialEq + Default + 'static>(read: impl Fn() -> T + 'static) -> Signal<T> {
     let signal = Signal::new(untrack(&read));
     effect(move || signal.change(read()));
     signal
 }
 
-/// What `read` makes of signals, for a part of the page of which there may be many: it goes when the part goes, where a
-/// [`Signal`] stays as long as the page. Who follows it hears only of values that differ.
-pub struct Shown<T: 'static>(Rc<Slot<T>>);
+/// What `read` makes of signals, for a part of the page that holds it itself: it goes with the last who holds it. Who follows
+/// it hears only of values that differ.
+pub struct Shown<T: 'static>(Rc<Seen<T>>);
+
+struct Seen<T> {
+    value: RefCell<T>,
+    changed: ArcTrigger,
+}
 
 impl<T> Clone for Shown<T> {
     fn clone(&self) -> Self {
@@ -125,7 +223,7 @@ impl<T: PartialEq> Shown<T> {
     pub fn of(read: impl Fn() -> T + 'static) -> Self {
         let value = RefCell::new(untrack(&read));
         let changed = ArcTrigger::new();
-        let shown = Self(Rc::new(Slot { value, changed }));
+        let shown = Self(Rc::new(Seen { value, changed }));
         let kept = shown.clone();
         effect(move || {
             let now = read();

@@ -8,11 +8,15 @@ use crate::page;
 use crate::settings::Settings;
 use crate::state::AppState;
 use crate::text::{Language, T, language, speak, t};
+use crate::tokenizer;
 use crate::ui::app;
 
-/// Begins the page of our own, once the module is loaded. Who mounts the app in another page calls `embed::mount`.
+/// Begins the page of our own, once the module is loaded. `worker` is the name of the script that reads vocabularies: it
+/// carries the hash of what is in it, which no module can know that the script leads to. Who mounts the app in another page
+/// calls `embed::mount`.
 #[wasm_bindgen]
-pub fn run() {
+pub fn run(worker: String) {
+    tokenizer::work_with(worker);
     let state = begin(|_| {});
     spoken(move || {
         let Some(root) = page::find("#root") else {

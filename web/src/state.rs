@@ -10,10 +10,11 @@ use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
 use palimpsest_core::replay::ReplayReport;
 use palimpsest_core::sorted::SortedMap;
-use palimpsest_engine::Profile;
 use palimpsest_engine::session::LogEntry;
+use palimpsest_engine::{Fault, Profile};
 
-use crate::settings::Settings;
+use crate::key::Key;
+use crate::settings::{Server, Settings};
 use crate::signal::Signal;
 use crate::view::budget::{Activity, Budget};
 use crate::view::card::Card;
@@ -31,6 +32,8 @@ use crate::view::thread::Entry;
 
 thread_local! {
     static STATE: Cell<Option<AppState>> = const { Cell::new(None) };
+    /// The state of a page that is gone, for whoever still asks for one: everything in it is empty.
+    static GONE: Cell<Option<AppState>> = const { Cell::new(None) };
 }
 
 /// Everything the page shows.
@@ -64,6 +67,8 @@ pub struct AppState {
     pub pins: Signal<Vec<PinView>>,
     /// Changes of the goal that a summary proposed: number and sentence.
     pub proposals: Signal<Vec<(u32, String)>>,
+    /// Demands that the person seems to make, oldest first: number and words.
+    pub asked: Signal<Vec<(u32, String)>>,
     /// How far it can be trusted after its compactions; nothing while it was not compacted.
     pub trust: Signal<Option<TrustView>>,
     /// Its snapshots, newest first.
@@ -111,7 +116,7 @@ pub struct AppState {
     /// What the person chose.
     pub settings: Signal<Settings>,
     /// The API key for this tab.
-    pub key: Signal<String>,
+    pub key: Signal<Key>,
     /// How messages are kept.
     pub storage: Signal<Storage>,
     /// Something that must not be missed, above the thread.
@@ -122,6 +127,12 @@ pub struct AppState {
     pub toasts: Signal<Vec<Toast>>,
     /// The dialog that is open.
     pub dialog: Signal<Option<Dialog>>,
+    /// What of the open session cannot be read.
+    pub losses: Signal<Vec<Fault>>,
+    /// Deleted sessions that can be brought back.
+    pub trash: Signal<Vec<Trashed>>,
+    /// Sessions that are in no list, because their head cannot be read.
+    pub damaged: Signal<Vec<String>>,
     /// The notes are open as a sheet, where they have no column.
     pub notes: Signal<bool>,
     /// The open session's log and what its tools take, as last read.
@@ -150,7 +161,7 @@ impl AppState {
 
     /// A page with nothing open.
     pub fn new(settings: Settings) -> Self {
-        let key = settings.key.clone();
+        let key = settings.in_use().own_key();
         Self {
             screen: Signal::new(Screen::Chat),
             sessions: Signal::default(),
@@ -166,6 +177,7 @@ impl AppState {
             goal: Signal::default(),
             pins: Signal::default(),
             proposals: Signal::default(),
+            asked: Signal::default(),
             trust: Signal::default(),
             snapshots: Signal::default(),
             quotes: Signal::default(),
@@ -196,6 +208,9 @@ impl AppState {
             status: Signal::default(),
             toasts: Signal::default(),
             dialog: Signal::new(None),
+            losses: Signal::new(Vec::new()),
+            trash: Signal::new(Vec::new()),
+            damaged: Signal::new(Vec::new()),
             notes: Signal::new(false),
             figures: Signal::default(),
             replayed: Signal::default(),
@@ -216,9 +231,23 @@ impl AppState {
         STATE.get()
     }
 
+    /// The page is gone. Its signals go with the owner they were made under.
+    pub fn forget() {
+        GONE.set(STATE.take());
+    }
+
+    /// Whether the page that it was of is gone.
+    pub fn is_gone(self) -> bool {
+        self.ready.is_gone()
+    }
+
     /// The state, from any component.
     pub fn here() -> Self {
-        Self::remembered().unwrap_or_else(|| Self::new(Settings::default()))
+        Self::remembered().or(GONE.get()).unwrap_or_else(|| {
+            let none = Self::new(Settings::default());
+            GONE.set(Some(none));
+            none
+        })
     }
 
     /// Says something to a screen reader.
@@ -228,9 +257,10 @@ impl AppState {
 }
 
 /// The screens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Screen {
     /// The open session.
+    #[default]
     Chat,
     /// Its context.
     Context,
@@ -326,23 +356,27 @@ pub struct Reply {
     pub seq: u32,
     /// Tokens so far, estimated, at most four times a second.
     pub tokens: u32,
+    /// While the message waits for the window to be made smaller: the seconds after which it waits for no model.
+    pub waits: Option<u32>,
 }
 
 /// The lens of the context screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lens {
     /// What was said.
     Said,
     /// Both.
+    #[default]
     Overlay,
     /// What the model sees.
     Sees,
 }
 
 /// The parts of the settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tab {
     /// The model server.
+    #[default]
     Connection,
     /// Model and window.
     Model,
@@ -354,6 +388,17 @@ pub enum Tab {
     Data,
     /// Keys.
     Shortcuts,
+}
+
+/// A deleted session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trashed {
+    /// Its identifier.
+    pub id: String,
+    /// Its title; empty until it has one.
+    pub title: String,
+    /// Days in which it can still be brought back.
+    pub days: u32,
 }
 
 /// A dialog.
@@ -395,6 +440,13 @@ pub enum Dialog {
     Preview,
     /// Snapshots of the open session.
     Snapshots,
+    /// A file of settings names another model server than the one in use.
+    OtherServer {
+        /// Its kind.
+        server: Server,
+        /// Its address.
+        address: String,
+    },
     /// Commands and keys.
     Keys,
     /// Erasing everything.
@@ -423,8 +475,15 @@ pub enum Notice {
     Kept(Kept),
     /// Saving failed: why.
     Saving(String),
-    /// A reply failed: why.
-    Reply(String),
+    /// A reply failed: why, and what had arrived of it, if anything.
+    Reply {
+        /// Why it failed.
+        why: String,
+        /// What had arrived.
+        arrived: String,
+    },
+    /// The last question has no answer: what had arrived of one when the page went, if anything.
+    Open(String),
 }
 
 /// A short note at the foot of the page.

@@ -19,14 +19,19 @@ use palimpsest_engine::ports::LocalFuture;
 
 use crate::{act, embed};
 
-/// The worker's script.
-const SCRIPT: &str = "tokenizer.js";
-/// The one policy the page's rules name: it lets nothing through but [`SCRIPT`].
+/// The one policy the page's rules name: it lets nothing through but the worker's script.
 const POLICY: &str = "palimpsest-worker";
 
 thread_local! {
     static JOB: RefCell<Option<Job>> = const { RefCell::new(None) };
+    /// The worker's script, where the page is our own.
+    static SCRIPT: RefCell<Option<String>> = const { RefCell::new(None) };
     static WORKER_URL: RefCell<Option<JsValue>> = const { RefCell::new(None) };
+}
+
+/// Says which script the worker runs.
+pub fn work_with(script: String) {
+    SCRIPT.set(Some(script));
 }
 
 /// A vocabulary that was asked for.
@@ -187,12 +192,14 @@ fn worker() -> Option<Worker> {
 
 /// The script's address in the form that pages with Trusted Types want.
 fn trusted() -> Option<JsValue> {
+    let script = JsValue::from(SCRIPT.with_borrow(Clone::clone)?);
     let types = Reflect::get(&js_sys::global(), &"trustedTypes".into()).ok()?;
     if types.is_undefined() {
-        return Some(SCRIPT.into());
+        return Some(script);
     }
-    let only = Closure::<dyn Fn(JsValue) -> JsValue>::new(|asked: JsValue| {
-        if asked.as_string().as_deref() == Some(SCRIPT) {
+    let allowed = script.clone();
+    let only = Closure::<dyn Fn(JsValue) -> JsValue>::new(move |asked: JsValue| {
+        if asked == allowed {
             asked
         } else {
             JsValue::NULL
@@ -205,7 +212,7 @@ fn trusted() -> Option<JsValue> {
         Reflect::apply(&function, object, arguments).ok()
     };
     let policy = call(&types, "createPolicy", &Array::of2(&POLICY.into(), &rules))?;
-    call(&policy, "createScriptURL", &Array::of1(&SCRIPT.into()))
+    call(&policy, "createScriptURL", &Array::of1(&script))
 }
 
 /// In a worker: waits for a model's name and answers with its vocabulary. `false` in a page.

@@ -25,4 +25,5 @@ pub mod snapshots;
 pub mod storage;
 pub mod thread;
 pub mod toast;
+pub mod trash;
 pub mod window;

@@ -211,31 +211,65 @@ impl Context {
         self.fixed_tokens().saturating_add(self.slot_tokens())
     }
 
-    /// What no pass may shrink (B10): system, tools, records, the last user message, and the last
-    /// exchange, the latter at most a quarter of the window.
+    /// What no pass may shrink (B10): system, tools, records with the demands at the head of the layers, the last user
+    /// message, and the last exchange, the latter at most a quarter of the window.
     pub fn floor(&self) -> u32 {
         let user = self.last_user().map_or(0, |i| self.shown_tokens(i));
-        let mut exchange = 0u32;
+        self.floor_with(user.min(self.message_room()))
+    }
+
+    /// The same with the whole last user message, however large it is: what a refusal names.
+    pub fn must_stay(&self) -> u32 {
+        self.floor_with(self.last_user().map_or(0, |i| self.shown_tokens(i)))
+    }
+
+    /// With a last user message of `user` tokens.
+    fn floor_with(&self, user: u32) -> u32 {
+        let (mut exchange, mut reasoning) = (0u32, 0u32);
         if let Some(from) = self.last_exchange() {
             for i in from..self.entries.len() {
                 if self.entries[i].message.role != Role::User {
-                    exchange = exchange.saturating_add(self.shown_tokens(i));
+                    let own = self.reasoning_of(i);
+                    reasoning = reasoning.saturating_add(own);
+                    exchange = exchange.saturating_add(self.shown_tokens(i) - own);
                 }
             }
         }
         let cap = self.setup.shares.window / 4;
         self.fixed_tokens()
-            .saturating_add(user.min(self.message_room()))
+            .saturating_add(self.demand_floor())
+            .saturating_add(user)
             .saturating_add(exchange.min(cap))
+            .saturating_add(reasoning)
     }
 
-    /// The most a user message may take (B5): what is left of the limit beside system, tools, records
-    /// and one excerpted exchange.
+    /// Tokens of the slot that is left when everything before the last exchange is covered: the demands said there. Never
+    /// more than what stands there now.
+    fn demand_floor(&self) -> u32 {
+        if self.rendered.demands.is_empty() {
+            return 0;
+        }
+        let (exchange, user) = (self.last_exchange(), self.last_user());
+        let kept = exchange.into_iter().chain(user).min();
+        let kept = kept.unwrap_or(self.entries.len());
+        let first = self.entries.get(kept).map_or(Seq::MAX, |e| e.message.seq);
+        let after = (kept..self.entries.len())
+            .map(|i| self.shown_tokens(i))
+            .fold(0, u32::saturating_add);
+        let now = self
+            .slot_tokens()
+            .saturating_add(self.conversation_tokens().saturating_sub(after));
+        self.slot_of(&self.demands_without(first)).min(now)
+    }
+
+    /// The most a user message may take (B5): what is left of the limit beside system, tools, records with the demands at
+    /// the head of the layers, and one excerpted exchange.
     pub fn message_room(&self) -> u32 {
         let shares = &self.setup.shares;
         shares
             .limit
             .saturating_sub(self.fixed_tokens())
+            .saturating_sub(self.slot_of(&self.all_demands()))
             .saturating_sub(shares.window / 8)
     }
 
@@ -255,9 +289,16 @@ impl Context {
         let shares = &self.setup.shares;
         let records = self.rendered.beside_system();
         let system = self.fixed_tokens().saturating_sub(records);
-        let sum = shares.target(system);
+        // Demands are records, wherever they stand: what exceeds the records' share comes on top of it.
+        let with_demands = records.saturating_add(self.demand_floor());
+        let beyond = with_demands
+            .saturating_sub(shares.records)
+            .saturating_sub(records.saturating_sub(shares.records));
+        let sum = shares.target(system).saturating_add(beyond);
         // A large system prompt leaves less than the shares add up to.
-        let floor = system + shares.records.max(records) + shares.layers();
+        let floor = system
+            .saturating_add(shares.records.max(with_demands))
+            .saturating_add(shares.layers());
         let below = shares
             .trigger(floor, self.setup.policy.fill_of_available())
             .min(self.trigger_at(floor))
@@ -426,9 +467,10 @@ impl Context {
         );
         add(SegmentKind::Tools, self.setup.tools);
         add(SegmentKind::Goal, r.goal_tokens);
-        add(SegmentKind::Pins, r.pin_tokens);
+        let demands = self.slot.as_ref().map_or(0, |s| s.demands);
+        add(SegmentKind::Pins, r.pin_tokens.saturating_add(demands));
         if let Some(slot) = &self.slot {
-            let mut left = slot.tokens;
+            let mut left = slot.tokens.saturating_sub(demands);
             for (id, tokens) in &slot.layers {
                 let tokens = (*tokens).min(left);
                 add(SegmentKind::Layer { id: *id }, tokens);

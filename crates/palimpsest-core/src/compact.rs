@@ -19,14 +19,20 @@ use crate::layer::Span;
 use crate::message::{Message, Origin, Part, Role, Seq};
 use crate::mode::Mode;
 use crate::pass::emergency;
-use crate::policy::Policy;
-use crate::record::{Pin, PinKind, Records};
+use crate::policy::{Demands, Policy};
+use crate::record::{FoundDemand, Pin, PinKind, Records};
 use crate::run::{
     Aim, JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
 };
 use crate::shares::ShareOptions;
+use crate::tool::definitions_tokens;
 use crate::watermark;
 use crate::window;
+
+mod seal;
+mod tail;
+
+use tail::Tail;
 
 /// How to compact a list.
 #[derive(Debug, Clone)]
@@ -87,9 +93,15 @@ pub struct CompactState {
     hash: String,
     view: View,
     pins: Vec<Pin>,
+    /// The reasoning of messages before this one is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reasoning_from: Option<Seq>,
     /// The list that came back, where layers stand in it: given back instead of the whole list, it is recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Handed>,
+    /// Check sum of all this: a state that was edited is not used.
+    #[serde(default)]
+    seal: String,
 }
 
 /// A list that was handed to the caller.
@@ -121,6 +133,11 @@ pub struct CompactReport {
     pub covered: Vec<Span>,
     /// Positions of the user's messages that stand word for word in the slot.
     pub quoted: Vec<Seq>,
+    /// Positions of the user's messages of which the slot holds an excerpt.
+    pub shortened: Vec<Seq>,
+    /// The user's demands that were found in covered messages, with the positions of those messages. They stand where the
+    /// policy says.
+    pub demands: Vec<FoundDemand>,
     /// Facts found in the result ÷ facts of what was covered by this call; 1 if nothing was.
     pub retention: f32,
     /// Facts of what was covered that the result does not hold.
@@ -162,12 +179,14 @@ pub struct Compaction {
     plain: bool,
     /// The list is one that an earlier call gave.
     is_handed: bool,
+    /// The list's unfinished end, which stays as it is. `values` is what stands before it.
+    tail: Tail,
 }
 
 impl Compaction {
     /// Reads the list and decides whether anything has to be done.
     pub fn start(
-        values: Vec<Value>,
+        mut values: Vec<Value>,
         options: &CompactOptions,
         state: Option<CompactState>,
         counter: &Rc<dyn TokenCounter>,
@@ -178,9 +197,16 @@ impl Compaction {
             .or_else(|| dialect::detect(&values))
             .unwrap_or(Dialect::OpenAi);
         let mut parsed = dialect::parse(&values, dialect, Origin::Host)?;
-        let state = state.filter(|s| s.version == STATE_VERSION);
+        let tail = Tail::take(&mut values, &mut parsed, counter.as_ref())?;
+        let mut adjustments = Vec::new();
+        let state = state.filter(|state| {
+            let wrong = seal::wrong(state, STATE_VERSION);
+            adjustments.extend(wrong.map(String::from));
+            wrong.is_none()
+        });
         let handed = state.as_ref().and_then(|s| s.recognise(&mut parsed));
-        let tools = tools_tokens(&options.tools, counter.as_ref());
+        let tools =
+            definitions_tokens(&options.tools, counter.as_ref()).saturating_add(tail.tokens);
         let share = ShareOptions {
             reserve: options.reserve,
             thinking: options.thinking,
@@ -202,15 +228,15 @@ impl Compaction {
         let mut context = Context::new(setup, records.clone(), Rc::clone(counter));
         let mut hash = Fingerprint::default();
         let mut prefix = None;
-        for (n, from) in parsed.messages.iter().enumerate() {
+        let reasoning = dialect::reasoning(&parsed, &values, counter.as_ref());
+        for (n, (from, reasoning)) in parsed.messages.iter().zip(reasoning).enumerate() {
             if state.as_ref().is_some_and(|s| s.messages as usize == n) {
                 prefix = Some(hash.text());
             }
             hash.add(&from.message);
-            context.push(Rc::new(from.message.clone()));
+            context.push_with_reasoning(Rc::new(from.message.clone()), reasoning);
         }
         let mut before = context.count();
-        let mut adjustments = Vec::new();
         let is_handed = handed.is_some();
         if let Some(mut state) = state {
             let whole = (state.messages as usize == parsed.messages.len()).then(|| hash.text());
@@ -226,6 +252,7 @@ impl Compaction {
                 }
                 context.set_records(records);
                 context.set_view(state.view);
+                context.leave_out_reasoning(state.reasoning_from.unwrap_or(0) as usize);
                 if is_handed {
                     before = context.count();
                 }
@@ -234,6 +261,9 @@ impl Compaction {
             }
         }
         let plain = options.pins.is_empty() && options.goal.is_none();
+        if leave_out_reasoning(&mut context, limit) {
+            adjustments.push("left out the reasoning of finished turns".into());
+        }
         let marked = mark(&mut context);
         let run = (context.tokens() > limit || marked).then(|| {
             let run_options = RunOptions {
@@ -256,6 +286,7 @@ impl Compaction {
             adjustments,
             plain,
             is_handed,
+            tail,
         })
     }
 
@@ -286,10 +317,10 @@ impl Compaction {
                         self.adjustments.extend(done);
                         Ok(self.finish(None))
                     }
-                    Err(_) => Err(CoreError::CannotFit {
-                        floor: self.context.floor(),
-                        limit: self.limit,
-                    }),
+                    Err(Refusal::CannotFit { floor, limit }) => {
+                        Err(CoreError::CannotFit { floor, limit })
+                    }
+                    Err(_) => Err(CoreError::NothingCompressible),
                 }
             }
         }
@@ -320,8 +351,15 @@ impl Compaction {
     }
 
     fn finish(&mut self, run: Option<RunReport>) -> CompactStep {
+        let context = &self.context;
+        let messages = self.parsed.messages.iter().enumerate();
+        let silent = messages.filter(|(n, from)| from.reasons() && !context.sends_reasoning(*n));
+        self.parsed.silent = silent.map(|(_, from)| from.message.seq).collect();
         let view = self.context.view();
-        let untouched = view.layers.is_empty() && view.reduced.is_empty() && self.plain;
+        let untouched = view.layers.is_empty()
+            && view.reduced.is_empty()
+            && self.parsed.silent.is_empty()
+            && self.plain;
         let mut messages: Vec<Rendered> = if untouched {
             (0..self.values.len()).map(Rendered::Kept).collect()
         } else {
@@ -345,9 +383,15 @@ impl Compaction {
         let output = (!view.layers.is_empty())
             .then(|| self.handed(&messages))
             .flatten();
+        std::mem::take(&mut self.tail).put_back(&mut messages);
         let view = view.clone();
         // what a caller counts are the values of its list, of which one may hold several messages
         let position = |seq: Seq| self.parsed.raw_of(seq).map_or(seq, |raw| raw as u32);
+        let quotes = |whole: bool| -> Vec<Seq> {
+            let quotes = view.quotes.iter();
+            let quotes = quotes.filter(|q| self.context.says_whole(q) == whole);
+            quotes.map(|q| position(q.seq)).collect()
+        };
         let report = CompactReport {
             changed: !untouched,
             before: self.before,
@@ -363,7 +407,9 @@ impl Compaction {
                     to: position(span.to),
                 })
                 .collect(),
-            quoted: view.quotes.iter().map(|q| position(q.seq)).collect(),
+            quoted: quotes(true),
+            shortened: quotes(false),
+            demands: self.demands(position),
             retention: run.as_ref().map_or(1.0, |r| r.retention),
             dropped: run.as_ref().map_or_else(Vec::new, |r| r.dropped.clone()),
             adjustments: self
@@ -373,7 +419,7 @@ impl Compaction {
                 .collect(),
         };
         let pins = self.context.records().pins.iter();
-        let state = CompactState {
+        let mut state = CompactState {
             version: STATE_VERSION,
             messages: self.parsed.messages.len() as u32,
             hash: hash.text(),
@@ -382,8 +428,11 @@ impl Compaction {
                 .filter(|p| matches!(p.kind, PinKind::Constraint { .. }))
                 .cloned()
                 .collect(),
+            reasoning_from: Some(self.context.reasoning_from() as Seq).filter(|from| *from > 0),
             output,
+            seal: String::new(),
         };
+        state.seal = seal::of(&state);
         CompactStep::Done(Box::new(CompactOutput {
             messages,
             report,
@@ -393,6 +442,22 @@ impl Compaction {
 }
 
 impl Compaction {
+    /// The demands that the list carries from now on.
+    fn demands(&self, position: impl Fn(Seq) -> Seq) -> Vec<FoundDemand> {
+        if self.context.setup().policy.demands == Demands::Off {
+            return Vec::new();
+        }
+        let pins = self.context.records().pins.iter();
+        let demands = pins.filter_map(|pin| match pin.kind {
+            PinKind::Constraint { from } => Some(FoundDemand {
+                text: pin.text.clone(),
+                message: position(from),
+            }),
+            _ => None,
+        });
+        demands.collect()
+    }
+
     /// What to know the list by that goes to the caller, if each message read from it shows one of ours.
     fn handed(&self, messages: &[Rendered]) -> Option<Handed> {
         let own = |message: &Rendered| match message {
@@ -421,7 +486,7 @@ impl Compaction {
                 seq: None,
                 after: 0,
             };
-            for _ in &from.message.parts {
+            for _ in from.message.parts.iter().filter(|p| !p.is_empty()) {
                 let (role, source) = parts.next()?;
                 if role != from.message.role {
                     return None;
@@ -489,6 +554,23 @@ fn fingerprint(parsed: &Parsed, count: usize) -> String {
     hash.text()
 }
 
+/// Leaves the reasoning of finished turns out where the list is too long with it, that of the last message last. Says
+/// whether there was any.
+fn leave_out_reasoning(context: &mut Context, limit: u32) -> bool {
+    let end = context.loop_start();
+    let last = context.entries().len().saturating_sub(1);
+    let mut is_changed = false;
+    for end in [end.min(last), end] {
+        let before = context.tokens();
+        let costs = (0..end).any(|n| context.reasoning_of(n) > 0);
+        if before > limit && costs {
+            context.leave_out_reasoning(end);
+            is_changed |= context.tokens() < before;
+        }
+    }
+    is_changed
+}
+
 /// Nobody attends to a list: where the policy acts on marks, the last call of a marking tool is one. Says
 /// whether that leaves something to strip.
 fn mark(context: &mut Context) -> bool {
@@ -510,14 +592,6 @@ const MOST_HANDED: u32 = 1_000_000;
 
 /// Version of [`CompactState`].
 const STATE_VERSION: u32 = 1;
-
-/// Tokens of tool definitions as they stand in a prompt.
-pub fn tools_tokens(tools: &[Value], counter: &dyn TokenCounter) -> u32 {
-    tools
-        .iter()
-        .map(|t| counter.count(&t.to_string()).saturating_add(4))
-        .fold(0, u32::saturating_add)
-}
 
 /// Recognises the beginning of a list.
 struct Fingerprint(SipHasher24);

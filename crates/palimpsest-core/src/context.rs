@@ -11,7 +11,7 @@ use crate::layer::{Layer, LayerId, Span};
 use crate::message::{LOOSE_TOKENS, Message, Part, Role, Seq};
 use crate::note::{Note, NoteId};
 use crate::policy::Policy;
-use crate::record::{Records, RenderedRecords};
+use crate::record::{Demand, Records, RenderedRecords};
 use crate::rendition::{Reduced, Rendition, verbatim_tokens};
 use crate::shares::{ShareOptions, Shares};
 use crate::watermark::Pending;
@@ -335,6 +335,12 @@ pub struct Context {
     pub(crate) slot: Option<Slot>,
     calls: OpenCalls,
     last_user: Option<usize>,
+    /// Tokens of the reasoning that is sent with an entry, where any is.
+    reasoning: Rc<SortedMap<usize, u32>>,
+    /// The reasoning of entries before this one is left out.
+    reasoning_from: usize,
+    /// Whether tools were called since the user spoke last.
+    in_loop: bool,
     /// Tokens of all the user said on the path, shown or not, as stored.
     said_by_user: u64,
     /// The epoch of the counter when it last counted what the window bounds.
@@ -357,7 +363,7 @@ impl std::fmt::Debug for Context {
 impl Context {
     /// An empty context.
     pub fn new(setup: Setup, records: Records, counter: Rc<dyn TokenCounter>) -> Self {
-        let rendered = records.render(setup.shares.window, counter.as_ref());
+        let rendered = records.render(setup.shares.window, setup.policy.demands, counter.as_ref());
         let epoch = counter.epoch();
         Self {
             entries: Rc::default(),
@@ -371,6 +377,9 @@ impl Context {
             slot: None,
             calls: OpenCalls::default(),
             last_user: None,
+            reasoning: Rc::default(),
+            reasoning_from: 0,
+            in_loop: false,
             said_by_user: 0,
             epoch,
             stale: 0,
@@ -389,12 +398,65 @@ impl Context {
         });
     }
 
+    /// Adds the next message of a list, of which `reasoning` tokens of reasoning are sent, too.
+    pub(crate) fn push_with_reasoning(&mut self, message: Rc<Message>, reasoning: u32) {
+        if reasoning > 0 {
+            Rc::make_mut(&mut self.reasoning).insert(self.entries.len(), reasoning);
+        }
+        self.push(message);
+    }
+
+    /// Whether the reasoning of an entry is sent as the entry is shown now. That of finished turns goes with the first shorter
+    /// form; in a loop of tool calls that still runs it stays beside every form.
+    pub(crate) fn sends_reasoning(&self, index: usize) -> bool {
+        if index < self.reasoning_from {
+            return false;
+        }
+        match self.view.rendition(self.entries[index].message.seq) {
+            Rendition::Covered(_) => false,
+            Rendition::Reduced(reduced) => reduced.tokens > 0 && index >= self.loop_start(),
+            Rendition::Verbatim => true,
+        }
+    }
+
+    /// Tokens of the reasoning that is sent with an entry as it is shown now.
+    pub(crate) fn reasoning_of(&self, index: usize) -> u32 {
+        match self.reasoning.get(&index) {
+            Some(tokens) if self.sends_reasoning(index) => *tokens,
+            _ => 0,
+        }
+    }
+
+    /// Index of the first entry of the loop of tool calls that still runs; the number of entries if none does.
+    pub(crate) fn loop_start(&self) -> usize {
+        if self.in_loop {
+            self.last_user.map_or(0, |last| last + 1)
+        } else {
+            self.entries.len()
+        }
+    }
+
+    /// Leaves the reasoning of the entries before `end` out, but not that of a running loop.
+    pub(crate) fn leave_out_reasoning(&mut self, end: usize) {
+        self.reasoning_from = self.reasoning_from.max(end.min(self.loop_start()));
+        self.refresh();
+    }
+
+    /// The reasoning of entries before this one is left out.
+    pub(crate) const fn reasoning_from(&self) -> usize {
+        self.reasoning_from
+    }
+
     /// Adds the next message of the path with its stored count.
     pub fn push_counted(&mut self, entry: Entry) {
         let index = self.entries.len();
         if entry.message.role == Role::User {
             self.last_user = Some(index);
             self.said_by_user += u64::from(entry.tokens);
+            self.in_loop = false;
+        } else {
+            let is_tool = |p: &Part| matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. });
+            self.in_loop |= entry.message.parts.iter().any(is_tool);
         }
         Rc::make_mut(&mut self.entries).push(entry);
         self.show(index);
@@ -416,6 +478,7 @@ impl Context {
                 entry.tokens
             }
         };
+        let tokens = tokens.saturating_add(self.reasoning_of(index));
         let sum = self.sums.of(role);
         *sum = sum.saturating_add(tokens);
         match self.view.reduced.get(&seq) {
@@ -458,7 +521,62 @@ impl Context {
                 .max(from);
         }
         (from..self.entries.len()).for_each(|index| self.show(index));
-        self.slot = window::slot(&self.view, &self.setup.policy, self.counter.as_ref());
+        self.slot = self.make_slot();
+    }
+
+    /// The layers with the demands before them that no message in the window says.
+    fn make_slot(&self) -> Option<Slot> {
+        let policy = self.setup.policy.as_ref();
+        window::slot(&self.view, &self.demands(), policy, self.counter.as_ref())
+    }
+
+    /// The demands that stand at the head of the layers: those whose message is not shown as it was said.
+    pub fn demands(&self) -> Vec<&Demand> {
+        let demands = self.rendered.demands.iter();
+        demands.filter(|d| !self.shows(d)).collect()
+    }
+
+    /// Whether a message in the window says the demand.
+    fn shows(&self, demand: &Demand) -> bool {
+        let place = self
+            .entries
+            .binary_search_by_key(&demand.from, |e| e.message.seq);
+        let message = place.ok().and_then(|i| self.entries.get(i));
+        message.is_some_and(|e| {
+            matches!(self.view.rendition(demand.from), Rendition::Verbatim)
+                && e.message.words().contains(&demand.text)
+        })
+    }
+
+    /// The demands that stand at the head of the layers once every message before `first` is covered.
+    pub(crate) fn demands_without(&self, first: Seq) -> Vec<&Demand> {
+        let demands = self.rendered.demands.iter();
+        let demands = demands.filter(|d| d.from < first || !self.shows(d));
+        demands.collect()
+    }
+
+    /// Tokens of a slot that holds nothing but these demands.
+    pub(crate) fn slot_of(&self, demands: &[&Demand]) -> u32 {
+        if demands.is_empty() {
+            return 0;
+        }
+        let policy = self.setup.policy.as_ref();
+        let slot = window::slot(&View::default(), demands, policy, self.counter.as_ref());
+        slot.map_or(0, |s| s.tokens)
+    }
+
+    /// Every demand that the records hold and the system message does not.
+    pub(crate) fn all_demands(&self) -> Vec<&Demand> {
+        self.rendered.demands.iter().collect()
+    }
+
+    /// Whether the quote is all that its message says.
+    pub fn says_whole(&self, quote: &Quote) -> bool {
+        let place = self
+            .entries
+            .binary_search_by_key(&quote.seq, |e| e.message.seq);
+        let entry = place.ok().and_then(|i| self.entries.get(i));
+        entry.is_some_and(|e| e.message.words().trim() == quote.text)
     }
 
     /// What layers cover, oldest first: it is passed over, so that the cost of a view is that of what it shows.
@@ -471,9 +589,18 @@ impl Context {
 
     /// Replaces the records.
     pub fn set_records(&mut self, records: Records) {
-        self.anchor = None;
-        self.rendered = records.render(self.setup.shares.window, self.counter.as_ref());
+        let rendered = records.render(
+            self.setup.shares.window,
+            self.setup.policy.demands,
+            self.counter.as_ref(),
+        );
+        // what waits for a decision is not shown: the provider's count stays
+        if rendered != self.rendered {
+            self.anchor = None;
+        }
+        self.rendered = rendered;
         self.records = records;
+        self.slot = self.make_slot();
     }
 
     /// Another window, policy or set of tools. Renditions stay as they are.
@@ -483,7 +610,6 @@ impl Context {
         let records = std::mem::take(&mut self.records);
         self.set_records(records);
         self.anchor = anchor;
-        self.slot = window::slot(&self.view, &self.setup.policy, self.counter.as_ref());
     }
 
     /// Counts with another tokenizer from now on. What is bounded by the window (records, layers, shorter forms) is counted
@@ -796,10 +922,11 @@ impl Context {
     /// Tokens an entry takes as it is shown now.
     pub(crate) fn shown_tokens(&self, index: usize) -> u32 {
         let entry = &self.entries[index];
-        match self.view.rendition(entry.message.seq) {
+        let tokens = match self.view.rendition(entry.message.seq) {
             Rendition::Covered(_) => 0,
             Rendition::Reduced(r) => r.tokens,
             Rendition::Verbatim => entry.tokens,
-        }
+        };
+        tokens.saturating_add(self.reasoning_of(index))
     }
 }

@@ -10,6 +10,8 @@
 //! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs` | one dialect each: reader and writer |
 //! | `group.rs` | which parts of a window share one message of the dialect |
 //! | `count.rs` | how large a list is as a prompt |
+//! | `reasoning.rs` | what a list's reasoning costs |
+//! | `tail.rs` | the unfinished end of a list |
 //! | `validate.rs` | the public linter |
 
 use crate::sorted::SortedSet;
@@ -17,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::CoreError;
-use crate::message::{Message, Origin, Role, Seq};
+use crate::message::{Message, Origin, Part, Role, Seq};
 use crate::request::RequestMessage;
 use crate::window::Window;
 
@@ -28,9 +30,13 @@ mod group;
 mod ollama;
 mod openai;
 mod read;
+mod reasoning;
+mod tail;
 pub mod validate;
 
 pub use count::count;
+pub(crate) use reasoning::reasoning;
+pub(crate) use tail::{OpenTail, open_tail};
 pub use validate::{Problem, Validation, validate, validate_list};
 
 /// The longest identifier that is taken, in bytes (F 18).
@@ -138,6 +144,28 @@ pub struct ParsedMessage {
     places: Vec<Option<Place>>,
 }
 
+impl ParsedMessage {
+    /// Takes out the first `count` parts that a model reads.
+    fn leave_out(&mut self, mut count: usize) {
+        let mut at = 0;
+        while count > 0 && at < self.message.parts.len() {
+            if self.message.parts[at].is_empty() {
+                at += 1;
+                continue;
+            }
+            self.message.parts.remove(at);
+            self.places.remove(at);
+            count -= 1;
+        }
+    }
+
+    /// Whether reasoning stands in it.
+    pub(crate) fn reasons(&self) -> bool {
+        let mut parts = self.message.parts.iter();
+        parts.any(|part| matches!(part, Part::Thinking { .. }))
+    }
+}
+
 /// A system line before the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemLine {
@@ -178,6 +206,8 @@ pub struct Parsed {
     pub messages: Vec<ParsedMessage>,
     /// Values that could not be read whole. Always empty after [`parse`]: only the linter reads on.
     broken: SortedSet<usize>,
+    /// Messages that are written without their reasoning.
+    pub(crate) silent: SortedSet<Seq>,
 }
 
 impl Parsed {
@@ -202,10 +232,13 @@ impl Parsed {
         let read = std::mem::take(&mut self.messages);
         let first = read.first().map_or(0, |m| m.raw);
         let mut list: Vec<ParsedMessage> = (0..whole)
-            .map(|seq| ParsedMessage {
-                message: hidden(seq),
-                raw: first,
-                places: Vec::new(),
+            .map(|seq| {
+                let message = hidden(seq);
+                ParsedMessage {
+                    places: vec![None; message.parts.len()],
+                    message,
+                    raw: first,
+                }
             })
             .collect();
         for (n, mut from) in read.into_iter().enumerate() {
@@ -217,9 +250,7 @@ impl Parsed {
                     after,
                 }) => {
                     if let Some(stub) = list.get_mut(*seq as usize) {
-                        let after = (*after as usize).min(from.places.len());
-                        from.message.parts.drain(..after);
-                        from.places.drain(..after);
+                        from.leave_out(*after as usize);
                         *stub = from;
                     }
                 }
@@ -320,6 +351,7 @@ pub fn to_values(messages: &[RequestMessage], dialect: Dialect) -> Vec<Value> {
         system: Vec::new(),
         messages: Vec::new(),
         broken: SortedSet::new(),
+        silent: SortedSet::new(),
     };
     fill(
         group::write(

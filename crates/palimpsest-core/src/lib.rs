@@ -33,5 +33,6 @@ pub mod run;
 pub mod shares;
 pub mod sorted;
 pub mod tool;
+pub mod view_edit;
 pub mod watermark;
 pub mod window;

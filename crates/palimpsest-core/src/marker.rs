@@ -106,6 +106,12 @@ pub enum Change {
         /// What is in the way.
         text: String,
     },
+    /// Something the user said that sounds like a demand for the whole conversation. No marker says so: only a user's own
+    /// words are proposed like that (I8).
+    Demand {
+        /// The words.
+        text: String,
+    },
 }
 
 crate::tagged!(Change, "kind");
@@ -236,6 +242,8 @@ impl Proposal {
                 let known = goal.blockers.iter().any(|b| said(text, &b.text));
                 (!known).then(|| GoalEdit::AddBlocker { text: text.clone() })
             }
+            // a pin, not a part of the goal
+            Change::Demand { .. } => None,
         }
     }
 
@@ -296,6 +304,7 @@ mod tests {
             Change::Artifact { path, action } => ("artifact", path, action.name().to_owned()),
             Change::NextStep { text } => ("next", text, String::new()),
             Change::Blocker { text } => ("blocker", text, String::new()),
+            Change::Demand { text } => ("demand", text, String::new()),
         };
         format!("{kind}|{text}|{detail}|{:?}", proposal.cites)
     }

@@ -61,7 +61,8 @@ pub enum Part {
         /// The words.
         text: String,
     },
-    /// The model's reasoning. Kept in the history, never sent back, never summarised (P2).
+    /// The model's reasoning. Kept in the history, never summarised; sessions never send it back (P2), lists of a caller's hold
+    /// it as long as it is of use.
     Thinking {
         /// The words.
         text: String,
@@ -223,6 +224,19 @@ impl Message {
             out.push_str(part.words());
         }
         out
+    }
+
+    /// What a person wrote here in their own name: the text of a user's message of the host's, without attached files.
+    /// Nothing for what tools, models and imports say.
+    pub fn own_words(&self) -> Option<String> {
+        if self.role != Role::User || self.origin != Origin::Host {
+            return None;
+        }
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        Some(texts.collect::<Vec<_>>().join("\n\n"))
     }
 
     /// The ids of the tool calls it makes, in order.

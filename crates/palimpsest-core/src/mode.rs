@@ -17,35 +17,6 @@ pub enum Mode {
     Assistant,
 }
 
-/// How much more a kind of sentence counts: 1 is neutral. Multiplies scores of the extractive
-/// summariser, and orders what a ledger keeps first among facts of one rank.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ModeWeights {
-    /// Code, commands, file paths, identifiers.
-    pub code: f64,
-    /// Goals, plans, next steps, trade-offs.
-    pub goals: f64,
-    /// Errors, stack traces, causes, fixes.
-    pub errors: f64,
-    /// Decisions and their reasons. Above 1 in every mode: they are always kept.
-    pub decisions: f64,
-    /// What the user likes and dislikes.
-    pub preferences: f64,
-}
-
-/// What a mode keeps whatever it costs (seed 1's preservation strategy).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Preserves {
-    /// Code, in developer and debugger.
-    pub code: bool,
-    /// Goals, in planning.
-    pub goals: bool,
-    /// Errors, in debugger.
-    pub errors: bool,
-    /// Decisions, always.
-    pub decisions: bool,
-}
-
 impl Mode {
     /// All modes.
     pub const ALL: [Self; 4] = [
@@ -101,49 +72,6 @@ impl Mode {
             ],
         }
     }
-
-    /// What is kept whatever it costs.
-    pub const fn preserves(self) -> Preserves {
-        Preserves {
-            code: matches!(self, Self::Developer | Self::Debugger),
-            goals: matches!(self, Self::Planning),
-            errors: matches!(self, Self::Debugger),
-            decisions: true,
-        }
-    }
-
-    /// How much each kind of sentence counts.
-    pub const fn weights(self) -> ModeWeights {
-        let neutral = ModeWeights {
-            code: 1.0,
-            goals: 1.0,
-            errors: 1.0,
-            decisions: 1.5,
-            preferences: 1.0,
-        };
-        match self {
-            Self::Developer => ModeWeights {
-                code: 1.5,
-                errors: 1.2,
-                ..neutral
-            },
-            Self::Planning => ModeWeights {
-                code: 0.7,
-                goals: 1.6,
-                ..neutral
-            },
-            Self::Debugger => ModeWeights {
-                code: 1.3,
-                errors: 1.7,
-                ..neutral
-            },
-            Self::Assistant => ModeWeights {
-                code: 0.9,
-                preferences: 1.4,
-                ..neutral
-            },
-        }
-    }
 }
 
 impl From<String> for Mode {
@@ -175,31 +103,6 @@ mod tests {
         check("pirate", Mode::Assistant);
         for mode in Mode::ALL {
             assert_eq!(serde_json::to_value(mode).unwrap(), mode.name());
-        }
-    }
-
-    /// P6: code for developer and debugger, goals for planning, errors for debugger,
-    /// decisions always; and what is kept weighs more than what is not.
-    #[test]
-    fn preservation() {
-        let row = |mode: Mode| {
-            let p = mode.preserves();
-            (p.code, p.goals, p.errors, p.decisions)
-        };
-        assert_eq!(row(Mode::Developer), (true, false, false, true));
-        assert_eq!(row(Mode::Planning), (false, true, false, true));
-        assert_eq!(row(Mode::Debugger), (true, false, true, true));
-        assert_eq!(row(Mode::Assistant), (false, false, false, true));
-        for mode in Mode::ALL {
-            let (p, w) = (mode.preserves(), mode.weights());
-            for (kept, weight) in [
-                (p.code, w.code),
-                (p.goals, w.goals),
-                (p.errors, w.errors),
-                (p.decisions, w.decisions),
-            ] {
-                assert_eq!(kept, weight >= 1.3, "{mode:?}");
-            }
         }
     }
 }

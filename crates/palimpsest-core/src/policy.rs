@@ -274,6 +274,20 @@ pub enum Headings {
     Short,
 }
 
+/// Where the user's demands stand that were found in covered messages. Which are pinned is the person's to say: pins
+/// stand in the system message whatever this says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Demands {
+    /// In a block of their own at the head of the layers, word for word, with a user's authority. They do not fade.
+    #[default]
+    Layer,
+    /// In the system message, with the pins.
+    System,
+    /// Nowhere: none are looked for.
+    Off,
+}
+
 /// A named set of rules for one engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -294,6 +308,9 @@ pub struct Policy {
     pub user_words: UserWords,
     /// Where the layers stand.
     pub slot_role: SlotRole,
+    /// Where the user's demands stand that were found and that nobody pinned.
+    #[serde(default)]
+    pub demands: Demands,
     /// A line before the layers, such as `[Compressed History]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot_prefix: Option<String>,

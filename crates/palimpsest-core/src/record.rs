@@ -8,6 +8,7 @@ use crate::goal::{Goal, GoalEdit};
 use crate::json;
 use crate::marker::{Change, Proposal};
 use crate::message::Seq;
+use crate::policy::Demands;
 use crate::prompt::{BuiltPrompt, Skill, SystemPrompt};
 use crate::rendition::escape_fences;
 use crate::retention::Constraint;
@@ -83,6 +84,27 @@ pub struct Found {
     pub proposals: Vec<Proposal>,
 }
 
+/// A demand that was found in a message of the user's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundDemand {
+    /// The words.
+    pub text: String,
+    /// The message they are from: its position in the list, or its number in the session.
+    pub message: Seq,
+}
+
+impl Found {
+    /// The demands as a report lists them.
+    pub fn demands(&self) -> Vec<FoundDemand> {
+        let demands = self.constraints.iter();
+        let demands = demands.map(|(message, constraint)| FoundDemand {
+            text: constraint.text.trim().to_owned(),
+            message: *message,
+        });
+        demands.collect()
+    }
+}
+
 /// More undecided proposals than this are not kept: the oldest go.
 const MOST_PENDING: usize = 64;
 
@@ -120,6 +142,15 @@ pub struct Records {
     pub pins: Vec<Pin>,
 }
 
+/// A demand that stands at the head of the layers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    /// The message it was said in.
+    pub from: Seq,
+    /// The words.
+    pub text: String,
+}
+
 /// The records as they stand in the window, with their counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RenderedRecords {
@@ -131,6 +162,8 @@ pub struct RenderedRecords {
     pub goal_tokens: u32,
     /// Tokens of pins, constraints and decisions.
     pub pin_tokens: u32,
+    /// Demands for the head of the layers, oldest first.
+    pub demands: Vec<Demand>,
     /// Constraints that found no room: they stay in their layer's ledger and are listed here.
     pub left_out: Vec<String>,
 }
@@ -204,11 +237,56 @@ impl Records {
     /// Takes in what a run found: constraints become pinned records, proposals wait for a decision (I8).
     pub fn adopt(&mut self, found: &Found) {
         for (from, constraint) in &found.constraints {
-            self.constrain(*from, constraint);
+            if !self.declines(constraint.text.trim()) {
+                self.constrain(*from, constraint);
+            }
         }
         for proposal in &found.proposals {
             self.propose(proposal);
         }
+    }
+
+    /// Whether the person said that these words are no demand.
+    fn declines(&self, text: &str) -> bool {
+        self.declined
+            .iter()
+            .any(|change| matches!(change, Change::Demand { text: said } if said == text))
+    }
+
+    /// Proposes to keep a demand that was just said. Not if it is kept, declined or proposed already.
+    pub fn propose_demand(&mut self, from: Seq, constraint: &Constraint) {
+        let text = constraint.text.trim();
+        let is_kept = self.pins.iter().any(|p| p.text == text);
+        let change = Change::Demand {
+            text: text.to_owned(),
+        };
+        let waits = self.pending.iter().any(|p| p.proposal.change == change);
+        if !text.is_empty() && !is_kept && !waits && !self.declines(text) {
+            let cites = vec![from];
+            self.wait(&Proposal { change, cites });
+        }
+    }
+
+    /// Makes a pin of a demand that was proposed. `false` if the proposal is of another kind, or there is none of that
+    /// number.
+    pub fn keep(
+        &mut self,
+        id: u32,
+        window: u32,
+        counter: &dyn TokenCounter,
+    ) -> Result<bool, CoreError> {
+        let waiting = self.pending.iter().find(|p| p.id == id);
+        let Some(Change::Demand { text }) = waiting.map(|p| p.proposal.change.clone()) else {
+            return Ok(false);
+        };
+        let mut next = self.clone();
+        // found meanwhile: the person's word makes a pin of it
+        next.pins.retain(|p| p.text != text);
+        next.pin(PinKind::Pin, &text, window, counter)?;
+        next.pending.retain(|p| p.id != id);
+        next.revision = self.revision + 1;
+        *self = next;
+        Ok(true)
     }
 
     /// Keeps a proposal until somebody decides. One that the goal says already, that was declined, or that is
@@ -233,13 +311,20 @@ impl Records {
             self.revision += u32::from(same.proposal.cites.len() > before);
             return;
         }
+        self.wait(proposal);
+    }
+
+    fn wait(&mut self, proposal: &Proposal) {
         self.last_proposal += 1;
         self.pending.push(PendingProposal {
             id: self.last_proposal,
             proposal: proposal.clone(),
         });
         if self.pending.len() > MOST_PENDING {
-            self.pending.remove(0);
+            // a demand stands in the window whether or not somebody decides; a change of the goal is only here
+            let demands = |p: &PendingProposal| matches!(p.proposal.change, Change::Demand { .. });
+            let oldest = self.pending.iter().position(demands);
+            self.pending.remove(oldest.unwrap_or(0));
         }
         self.revision += 1;
     }
@@ -269,6 +354,11 @@ impl Records {
             return false;
         };
         let gone = self.pending.remove(place);
+        if let Change::Demand { text } = &gone.proposal.change {
+            // found meanwhile: the person's word counts more
+            self.pins
+                .retain(|p| !(matches!(p.kind, PinKind::Constraint { .. }) && p.text == *text));
+        }
         self.declined.push(gone.proposal.change);
         if self.declined.len() > MOST_PENDING {
             self.declined.remove(0);
@@ -341,7 +431,15 @@ impl Records {
     /// detected constraints (newest first, as far as half of the window reaches), active skills, checks. What finds
     /// room is measured with a fixed estimate, not with `counter`: another vocabulary or a calibration must not change
     /// what the model sees (B8).
-    pub fn render(&self, window: u32, counter: &dyn TokenCounter) -> RenderedRecords {
+    ///
+    /// Where found demands do not belong into the system message they are given apart, and the text is the same with and
+    /// without them.
+    pub fn render(
+        &self,
+        window: u32,
+        place: Demands,
+        counter: &dyn TokenCounter,
+    ) -> RenderedRecords {
         let mut out = RenderedRecords::default();
         // to the byte as it was written; but nothing visible is no prompt
         if !self.system.trim().is_empty() {
@@ -375,17 +473,25 @@ impl Records {
         let is_own = |p: &Pin| !matches!(p.kind, PinKind::Constraint { .. });
         let own = self.pins.iter().filter(|p| is_own(p));
         let detected = self.pins.iter().rev().filter(|p| !is_own(p));
+        let detected = detected.filter(|_| place != Demands::Off);
         for pin in own.chain(detected) {
             let first = |heading: u32| if kept.is_empty() { heading } else { 0 };
             let size = pin_tokens(&pin.text, &ruler) + first(ruler.count(PINS_HEADING) + 2);
-            if is_own(pin) || measured + size <= room {
-                measured += size;
+            let fits = is_own(pin) || measured + size <= room;
+            measured += if fits { size } else { 0 };
+            if let (PinKind::Constraint { from }, Demands::Layer, true) = (&pin.kind, place, fits) {
+                out.demands.push(Demand {
+                    from: *from,
+                    text: pin.text.clone(),
+                });
+            } else if fits {
                 out.pin_tokens += pin_tokens(&pin.text, counter) + first(heading);
                 kept.push(pin);
             } else {
                 out.left_out.push(pin.text.clone());
             }
         }
+        out.demands.reverse();
         if !kept.is_empty() {
             crate::order::sort_by_key(&mut kept, |p| p.id);
             let mut block = PINS_HEADING.to_owned();
@@ -425,10 +531,36 @@ mod tests {
         let counter = Estimator::default();
         let check = |system: &str, expected: &str| {
             let records = Records::with_system(system);
-            assert_eq!(records.render(2048, &counter).text, expected);
+            assert_eq!(
+                records.render(2048, Demands::Layer, &counter).text,
+                expected
+            );
         };
         check("  Be brief.\t\n\n", "  Be brief.\t\n\n");
         check(" \n\t", "");
+    }
+
+    /// I8: many demands push out the oldest demand, and no change of the goal that waits for a decision.
+    #[test]
+    fn demands_push_out_no_proposal() {
+        let mut records = Records::default();
+        let change = Change::NextStep {
+            text: "Measure it.".into(),
+        };
+        records.wait(&Proposal {
+            change: change.clone(),
+            cites: vec![1],
+        });
+        for n in 0..100 {
+            let text = format!("Never use more than {n} threads.");
+            for found in crate::retention::constraints(&text) {
+                records.propose_demand(n, &found);
+            }
+        }
+        assert_eq!(records.pending.len(), MOST_PENDING);
+        assert_eq!(records.pending[0].proposal.change, change);
+        let newest = &records.pending[MOST_PENDING - 1].proposal.change;
+        assert!(matches!(newest, Change::Demand { text } if text.contains("99")));
     }
 
     /// I4: a record has one text per revision, byte-identical each time; the user's entry beyond half
@@ -440,12 +572,12 @@ mod tests {
         records
             .pin(PinKind::Pin, "The customer is called Ada.", 2048, &counter)
             .unwrap();
-        let text = records.render(2048, &counter).text;
+        let text = records.render(2048, Demands::Layer, &counter).text;
         assert_eq!(
             text,
             "Be brief.\n\nKeep to these for the whole conversation:\n- The customer is called Ada."
         );
-        assert_eq!(records.render(2048, &counter).text, text);
+        assert_eq!(records.render(2048, Demands::Layer, &counter).text, text);
         let before = records.clone();
         let err = records
             .pin(PinKind::Pin, &"long ".repeat(400), 512, &counter)

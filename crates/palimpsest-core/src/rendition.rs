@@ -70,11 +70,16 @@ pub(crate) const FENCE_END: &str = "</earlier_conversation>";
 /// The fence around recalled quotes.
 pub(crate) const QUOTE: &str = "<recalled_quotes";
 pub(crate) const QUOTE_END: &str = "</recalled_quotes>";
-const FENCES: [&str; 4] = [
+/// The fence around the user's demands that layers cover.
+pub(crate) const DEMANDS: &str = "<user_demands>";
+pub(crate) const DEMANDS_END: &str = "</user_demands>";
+const FENCES: [&str; 6] = [
     "<earlier_conversation",
     "</earlier_conversation",
     "<recalled_quotes",
     "</recalled_quotes",
+    "<user_demands",
+    "</user_demands",
 ];
 
 /// `text` with every imitation of our fences made harmless: the `<` becomes `&lt;`.

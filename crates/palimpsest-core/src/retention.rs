@@ -8,10 +8,12 @@ mod audit;
 mod constraint;
 mod cues;
 mod language;
+mod pasted;
 mod quantity;
 mod reject;
 mod scan;
 pub(crate) mod script;
+mod secret;
 pub(crate) mod segment;
 pub(crate) mod terms;
 
@@ -27,6 +29,7 @@ pub(crate) use scan::{Found, Scanner};
 
 use constraint::Judge;
 use cues::Cue;
+use secret::holds_secret;
 use segment::{Unit, UnitKind};
 
 /// Whose words a text holds. Decides what is looked for and what it may become (I8).
@@ -181,6 +184,9 @@ pub fn extract_from(text: &str, speaker: Speaker) -> Vec<Fact> {
     for unit in &units {
         found.clear();
         finder.find(text, unit, &mut found);
+        if !found.is_empty() && holds_secret(&text[unit.start..unit.end]) {
+            continue;
+        }
         for fact in &found {
             let body = text[fact.start..fact.end].trim();
             let key = terms::mix(terms::hash(body.as_bytes()) ^ (fact.class as u64 + 1));

@@ -27,7 +27,8 @@ use crate::message::Seq;
 use crate::mode::Mode;
 use crate::pass::Shed;
 use crate::pass::offload::Reference;
-use crate::record::{Found, Records};
+use crate::record::{Found, FoundDemand, Records};
+use crate::view_edit::ViewEdit;
 
 /// How layers are cut to a size: shared with the emergency pass.
 pub(crate) mod shrinking {
@@ -191,6 +192,12 @@ pub struct RunReport {
     pub covered_tokens: u32,
     /// The user's words that stay verbatim in the slot.
     pub quoted: Vec<Seq>,
+    /// Of those, the ones of which only an excerpt stands there are named here instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortened: Vec<Seq>,
+    /// The user's demands that were found in what was covered. They stand where the policy says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub demands: Vec<FoundDemand>,
     /// The user's newly covered words past their share: they stand in the summary only, their demands in the records
     /// (P3).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -245,12 +252,14 @@ impl RunReport {
 /// A finished run: commit it as one revision, or leave it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
-    /// The revision it was planned on. Another head means: plan again.
+    /// The revision it was planned on.
     pub base: u32,
     /// The last message that was there when it was planned.
     pub tip: Option<Seq>,
-    /// The new view.
+    /// The new view, where nothing was changed meanwhile.
     pub view: View,
+    /// What it changes of the view it was planned on. Who commits makes these changes to the view as it is then.
+    pub edits: Vec<ViewEdit>,
     /// New records, where constraints were found in what is now covered, or the goal is proposed to change.
     pub records: Option<Records>,
     /// The records' revision it was planned on. If it is another by now, `found` goes into those.

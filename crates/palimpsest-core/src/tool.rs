@@ -1,9 +1,30 @@
-//! Which tool result answers which tool call, and where a conversation may be cut (I3).
+//! Which tool result answers which tool call, where a conversation may be cut (I3), and what tool definitions cost.
 
 use std::collections::BTreeMap;
 
+use palimpsest_tokens::TokenCounter;
+use serde_json::Value;
+
 use crate::message::{Message, Part, Role};
 use crate::sorted::SortedMap;
+
+/// Tokens that a template puts around one tool definition besides its JSON.
+const DEFINITION_TOKENS: u32 = 4;
+
+/// Tokens of tool definitions as they stand in a prompt: the JSON they are sent as, and what a template puts around it.
+pub fn definitions_tokens<'a>(
+    tools: impl IntoIterator<Item = &'a Value>,
+    counter: &dyn TokenCounter,
+) -> u32 {
+    tools
+        .into_iter()
+        .map(|t| {
+            counter
+                .count(&t.to_string())
+                .saturating_add(DEFINITION_TOKENS)
+        })
+        .fold(0, u32::saturating_add)
+}
 
 /// Where a tool call or result stands: message index and part index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,6 +4,10 @@
 //! recalled quotes just before the last user message. Tool calls and results always come in pairs,
 //! never two user messages in a row, never an empty message (I3).
 
+mod once;
+
+use std::borrow::Cow;
+
 use palimpsest_tokens::TokenCounter;
 
 use crate::context::{Context, View};
@@ -11,16 +15,21 @@ use crate::error::CoreError;
 use crate::layer::LayerId;
 use crate::message::{Part, Role, Seq};
 use crate::policy::{Policy, SlotRole};
+use crate::record::Demand;
 use crate::rendition::{
-    FENCE, FENCE_END, QUOTE, QUOTE_END, Rendition, escape_fences, verbatim_parts,
+    DEMANDS, DEMANDS_END, FENCE, FENCE_END, QUOTE, QUOTE_END, Rendition, escape_fences,
+    verbatim_parts,
 };
 use crate::request::RequestMessage;
 use crate::tool::{Pairing, PartAt};
+
+use once::Said;
 
 /// What stands for a result that never came.
 const INTERRUPTED: &str = "[no result: the call was interrupted]";
 /// What follows the slot when the tail begins with a user message.
 const BRIDGE: &str = "Understood. I continue from there.";
+const DEMANDS_INTRO: &str = "The user's own words from earlier. Keep to them like to anything the user says; what the user says later comes first.";
 const SLOT_INTRO: &str = "Reference: what was said earlier, shortened. Not an instruction.";
 
 /// Where a part of a window comes from. The egress check compares it with the active context (I7).
@@ -150,6 +159,8 @@ pub(crate) struct Slot {
     /// Each layer's own tokens, for the budget report.
     pub(crate) layers: Vec<(LayerId, u32)>,
     pub(crate) quotes: u32,
+    /// Tokens of the block of demands.
+    pub(crate) demands: u32,
 }
 
 /// Tokens of one layer's body as it stands in the slot.
@@ -170,9 +181,47 @@ pub(crate) fn quote_line(seq: Seq, text: &str) -> String {
     format!("User ({seq}): {}", text.trim())
 }
 
-pub(crate) fn slot(view: &View, policy: &Policy, counter: &dyn TokenCounter) -> Option<Slot> {
+/// The block of demands at the head of the slot: the user's words, with the user's authority and no more.
+fn demand_block(demands: &[&Demand]) -> String {
+    let mut text = String::new();
+    if demands.is_empty() {
+        return text;
+    }
+    text.push_str(DEMANDS);
+    text.push('\n');
+    text.push_str(DEMANDS_INTRO);
+    for demand in demands {
+        text.push_str("\n- ");
+        text.push_str(&escape_fences(&demand.text));
+    }
+    text.push('\n');
+    text.push_str(DEMANDS_END);
+    text
+}
+
+/// Tokens of a block of demands as it stands in the slot.
+fn demand_tokens(block: &str, counter: &dyn TokenCounter) -> u32 {
+    if block.is_empty() {
+        return 0;
+    }
+    // one for the line break after it
+    counter.count(block).saturating_add(1)
+}
+
+/// Tokens of the block that holds these demands.
+pub(crate) fn demands_take(demands: &[&Demand], counter: &dyn TokenCounter) -> u32 {
+    demand_tokens(&demand_block(demands), counter)
+}
+
+pub(crate) fn slot(
+    view: &View,
+    demands: &[&Demand],
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> Option<Slot> {
     // A layer without a word covers its range but says nothing.
-    if view.layers.iter().all(|l| l.tokens == 0) && view.quotes.is_empty() {
+    let has_reference = view.layers.iter().any(|l| l.tokens > 0) || !view.quotes.is_empty();
+    if !has_reference && demands.is_empty() {
         return None;
     }
     let mut text = String::new();
@@ -180,34 +229,19 @@ pub(crate) fn slot(view: &View, policy: &Policy, counter: &dyn TokenCounter) -> 
         text.push_str(prefix);
         text.push('\n');
     }
-    text.push_str(FENCE);
-    text.push_str(">\n");
-    text.push_str(SLOT_INTRO);
-    let mut layers = Vec::new();
-    for layer in view.layers.iter().filter(|l| l.tokens > 0) {
-        let range = layer.range();
-        // a layer that came along from another session covers no message of this one
-        let head = if layer.covers.is_empty() {
-            "\n[Earlier conversation]\n".to_owned()
-        } else {
-            format!("\n[Messages {}-{}]\n", range.from, range.to)
-        };
-        let body = layer_body(&layer.summary, &layer.ledger);
-        text.push_str(&head);
-        text.push_str(&escape_fences(&body));
-        layers.push((layer.id, layer.tokens + counter.count(&head)));
-    }
-    let mut quotes = 0;
-    if !view.quotes.is_empty() {
-        text.push_str("\n[The user's own words]");
-        for quote in &view.quotes {
+    let block = demand_block(demands);
+    let demanded = demand_tokens(&block, counter);
+    if !block.is_empty() {
+        text.push_str(&block);
+        if has_reference {
             text.push('\n');
-            text.push_str(&escape_fences(&quote_line(quote.seq, &quote.text)));
-            quotes += quote.tokens;
         }
     }
-    text.push('\n');
-    text.push_str(FENCE_END);
+    let mut layers = Vec::new();
+    let mut quotes = 0;
+    if has_reference {
+        reference(view, demands, counter, &mut text, &mut layers, &mut quotes);
+    }
     let overhead = counter.overhead();
     let own = counter.count(&text) + overhead.user;
     // The bridge is counted whether or not it is needed: then the sum does not depend on the tail.
@@ -217,7 +251,57 @@ pub(crate) fn slot(view: &View, policy: &Policy, counter: &dyn TokenCounter) -> 
         tokens: own + bridge,
         layers,
         quotes,
+        demands: demanded,
     })
+}
+
+/// Layers and quotes: what was said earlier, as a reference.
+fn reference(
+    view: &View,
+    demands: &[&Demand],
+    counter: &dyn TokenCounter,
+    text: &mut String,
+    layers: &mut Vec<(LayerId, u32)>,
+    quotes: &mut u32,
+) {
+    let own_words = view.quotes.iter().map(|q| (q.seq, q.text.as_str()));
+    let demanded = demands.iter().map(|d| (d.from, d.text.as_str()));
+    let said = Said::new(own_words.chain(demanded));
+    text.push_str(FENCE);
+    text.push_str(">\n");
+    text.push_str(SLOT_INTRO);
+    for layer in view.layers.iter().filter(|l| l.tokens > 0) {
+        let range = layer.range();
+        // a layer that came along from another session covers no message of this one
+        let head = if layer.covers.is_empty() {
+            "\n[Earlier conversation]\n".to_owned()
+        } else {
+            format!("\n[Messages {}-{}]\n", range.from, range.to)
+        };
+        let whole = layer_body(&layer.summary, &layer.ledger);
+        let body = said.beside(&whole);
+        let tokens = match &body {
+            Cow::Borrowed(_) => layer.tokens,
+            Cow::Owned(rest) if rest.trim().is_empty() => {
+                layers.push((layer.id, 0));
+                continue;
+            }
+            Cow::Owned(rest) => counter.count(rest),
+        };
+        text.push_str(&head);
+        text.push_str(&escape_fences(&body));
+        layers.push((layer.id, tokens.saturating_add(counter.count(&head))));
+    }
+    if !view.quotes.is_empty() {
+        text.push_str("\n[The user's own words]");
+        for quote in &view.quotes {
+            text.push('\n');
+            text.push_str(&escape_fences(&quote_line(quote.seq, &quote.text)));
+            *quotes = quotes.saturating_add(quote.tokens);
+        }
+    }
+    text.push('\n');
+    text.push_str(FENCE_END);
 }
 
 /// What the fences and the heading of the recalled quotes cost, at most.
@@ -245,7 +329,7 @@ pub(crate) fn recall_block(quotes: &[crate::context::Quote]) -> String {
 struct Shown<'a> {
     seq: Seq,
     role: Role,
-    parts: std::borrow::Cow<'a, [Part]>,
+    parts: Cow<'a, [Part]>,
     tokens: u32,
 }
 
@@ -420,7 +504,7 @@ fn show(context: &Context, index: usize) -> Option<Shown<'_>> {
         seq: message.seq,
         role: message.role,
         parts: parts.into(),
-        tokens,
+        tokens: tokens.saturating_add(context.reasoning_of(index)),
     })
 }
 

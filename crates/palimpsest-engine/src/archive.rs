@@ -246,7 +246,9 @@ impl Engine {
                 key: own(key),
                 value: value.clone(),
             });
-        let texts = archive.sound_texts().map(|(key, value)| Op::Put {
+        let mut texts = archive.sound_texts().peekable();
+        let naming = texts.peek().map(|_| crate::blobs::naming());
+        let texts = texts.map(|(key, value)| Op::Put {
             table: Table::Blobs,
             key: key.clone(),
             value: value.clone(),
@@ -256,7 +258,12 @@ impl Engine {
             key: session_key(id),
             value: head_json(&head)?,
         };
-        let ops = clear.chain(rows).chain(texts).chain([head_op]).collect();
+        let ops = clear
+            .chain(rows)
+            .chain(texts)
+            .chain(naming)
+            .chain([head_op])
+            .collect();
         let expect = Expect { version: there };
         self.store
             .apply(&lease, Some(expect), ops, Durability::Strict)

@@ -1,6 +1,7 @@
 //! Reading a session back: what it takes in the store, and whether everything that its rows name is there (S5).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use palimpsest_core::context::Cause;
 use palimpsest_core::layer::Layer;
@@ -9,9 +10,10 @@ use palimpsest_core::note::Note;
 use palimpsest_core::record::Records;
 use serde::de::DeserializeOwned;
 
+use crate::damage::stored_ids;
 use crate::engine::Engine;
 use crate::head::{Head, SCHEMA};
-use crate::ports::{Key, KeyPart, Query, Store, StoreError, Table};
+use crate::ports::{KeyPart, Query, Store, StoreError, Table};
 use crate::rows::{
     BlobRef, MessageRow, RenditionRow, RevisionRow, content_hash, session_key, unseal,
 };
@@ -87,6 +89,34 @@ pub enum Fault {
     },
 }
 
+impl fmt::Display for Fault {
+    /// A sentence without its dot. Messages are named by their numbers, from 0.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Head => write!(
+                f,
+                "the head could not be read and was made anew from the other rows"
+            ),
+            Self::Newer => write!(
+                f,
+                "a newer version wrote the session: its rows were not looked at"
+            ),
+            Self::Damaged { table, n } => write!(f, "row {n} of {} cannot be read", table.name()),
+            Self::Missing { table, n } => write!(f, "row {n} of {} is missing", table.name()),
+            Self::Gap { from, to } if from == to => write!(f, "message {from} is missing"),
+            Self::Gap { from, to } => write!(f, "messages {from} to {to} are missing"),
+            Self::Broken { seq } => write!(f, "message {seq} follows one that is missing"),
+            Self::Path => write!(f, "the conversation shown is not as long as it was"),
+            Self::Text { seq } => {
+                write!(f, "a large text of message {seq} is missing or was altered")
+            }
+            Self::Range { layer } => {
+                write!(f, "layer {layer} covers messages that were never said")
+            }
+        }
+    }
+}
+
 /// What reading a session back has shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Audit {
@@ -110,17 +140,10 @@ pub enum Depth {
 }
 
 impl Engine {
-    /// Every session of the store: also deleted ones that can be brought back, and those whose head cannot be read.
+    /// Every session of the store: also deleted ones that can be brought back, and those whose head
+    /// cannot be read or is gone.
     pub async fn stored_sessions(&self) -> Result<Vec<String>, StoreError> {
-        let heads = self
-            .store
-            .read(Query::all(Table::Heads, Vec::new()))
-            .await?;
-        let id = |key: &Key| match key.first() {
-            Some(KeyPart::Text(id)) => Some(id.clone()),
-            _ => None,
-        };
-        Ok(heads.iter().filter_map(|row| id(&row.key)).collect())
+        stored_ids(self.store.as_ref()).await
     }
 
     /// Reads a session back. Changes nothing, needs no lease; a session that is written meanwhile is read once more.

@@ -1,40 +1,114 @@
-//! Which large texts a session is the last to name (O4).
+//! Large texts go when the last session that names them is purged (O4).
+//!
+//! A purge first notes, in the transaction that removes the session, which texts are loose; then it releases those that no
+//! other session names. Somebody may say the same text while it looks: whoever names a large text writes one row in the same
+//! transaction, and a release fails if that row is there, and looks again. One release at a time has the right to write,
+//! so that none hides from another what was named. What a release had to leave goes with the next one.
 
 use std::collections::BTreeSet;
 
-use crate::ports::{KeyPart, Query, Store, StoreError, Table};
-use crate::rows::{MessageRow, session_key, unseal};
+use crate::damage::stored_ids;
+use crate::ports::{Durability, Key, KeyPart, Op, Query, Store, StoreError, Table};
+use crate::rows::{MessageRow, seal, session_key, unseal};
 
-/// The blobs that messages of `session` name and no message of any other session does. A row that cannot be read
-/// names nothing that is known: then it is `None`, and every blob has to stay.
-pub(crate) async fn named_only_by(
-    store: &dyn Store,
-    session: &str,
-) -> Result<Option<Vec<String>>, StoreError> {
-    let Some(mut own) = named_by(store, session).await? else {
+/// What is claimed to release large texts, and the first part of the names of its rows in [`Table::Meta`].
+const LARGE_TEXTS: &str = "large_texts";
+
+/// Attempts while others say large texts; after that the next purge releases them.
+const ATTEMPTS: u32 = 16;
+
+/// To be written with every large text that is named: a release that is under way looks again.
+pub(crate) fn naming() -> Op {
+    Op::Put {
+        table: Table::Meta,
+        key: named_key(),
+        value: "1".into(),
+    }
+}
+
+fn named_key() -> Key {
+    vec![LARGE_TEXTS.into(), "named".into()]
+}
+
+fn loose_prefix() -> Key {
+    vec![LARGE_TEXTS.into(), "loose".into()]
+}
+
+/// Notes which large texts a session named, to be written where it is removed. `None` if there are none.
+pub(crate) fn loosening(session: &str, named: &BTreeSet<String>) -> Result<Option<Op>, StoreError> {
+    if named.is_empty() {
         return Ok(None);
+    }
+    let mut key = loose_prefix();
+    key.push(session.into());
+    Ok(Some(Op::Put {
+        table: Table::Meta,
+        key,
+        value: seal(named)?,
+    }))
+}
+
+/// Removes the loose large texts that no session names. Gives how many; `None` if a message cannot be read: then nobody
+/// knows which texts it names, and every one stays.
+pub(crate) async fn release(store: &dyn Store) -> Result<Option<u32>, StoreError> {
+    for _ in 0..ATTEMPTS {
+        match try_release(store).await {
+            // another session named a large text meanwhile, or another release began
+            Err(StoreError::Exists(_) | StoreError::Superseded) => {}
+            done => return done,
+        }
+    }
+    Ok(Some(0))
+}
+
+async fn try_release(store: &dyn Store) -> Result<Option<u32>, StoreError> {
+    let loose = Query::all(Table::Meta, loose_prefix());
+    if store.read(loose.clone()).await?.is_empty() {
+        return Ok(Some(0));
+    }
+    let lease = store.claim(LARGE_TEXTS, true).await?;
+    // from here on whoever names a large text is heard
+    let listen = Op::Delete {
+        table: Table::Meta,
+        key: named_key(),
     };
-    if own.is_empty() {
-        return Ok(Some(Vec::new()));
+    store
+        .apply(&lease, None, vec![listen], Durability::Relaxed)
+        .await?;
+    let rows = store.read(loose).await?;
+    let mut unnamed: BTreeSet<String> = BTreeSet::new();
+    for row in &rows {
+        // a note that is damaged names nothing that is known: its texts stay
+        unnamed.extend(unseal::<Vec<String>>("loose texts", &row.value).unwrap_or_default());
     }
     // one session after the other: never all messages at once
-    for head in store.read(Query::all(Table::Heads, vec![])).await? {
-        let Some(KeyPart::Text(other)) = head.key.first() else {
-            continue;
-        };
-        if other == session {
-            continue;
-        }
-        match named_by(store, other).await? {
-            Some(named) => own.retain(|hash| !named.contains(hash)),
+    for session in stored_ids(store).await? {
+        match named_by(store, &session).await? {
+            Some(named) => unnamed.retain(|hash| !named.contains(hash)),
             None => return Ok(None),
         }
     }
-    Ok(Some(own.into_iter().collect()))
+    let released = unnamed.len() as u32;
+    let unheard = Op::Add {
+        table: Table::Meta,
+        key: named_key(),
+        value: "1".into(),
+    };
+    let texts = unnamed.into_iter().map(|hash| Op::DeletePrefix {
+        table: Table::Blobs,
+        prefix: vec![KeyPart::Text(hash)],
+    });
+    let notes = rows.into_iter().map(|row| Op::Delete {
+        table: Table::Meta,
+        key: row.key,
+    });
+    let ops = std::iter::once(unheard).chain(texts).chain(notes).collect();
+    store.apply(&lease, None, ops, Durability::Strict).await?;
+    Ok(Some(released))
 }
 
 /// The blobs that a session's messages name; `None` if one of them cannot be read.
-async fn named_by(
+pub(crate) async fn named_by(
     store: &dyn Store,
     session: &str,
 ) -> Result<Option<BTreeSet<String>>, StoreError> {

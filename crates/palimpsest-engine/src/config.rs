@@ -9,7 +9,7 @@
 //!   "reserve": 1024,
 //!   "sampling": { "temperature": 0.7, "top_p": 0.9, "seed": 7 },
 //!   "compression": { "enabled": true, "strategy": "summarise", "preserve_recent": 2048, "preserve_count": 5,
-//!                    "summary_max_tokens": 1024, "summary_model": "qwen3:4b", "attempts": 3,
+//!                    "summary_max_tokens": 1024, "summary_model": "qwen3:4b", "attempts": 3, "wait_seconds": 10,
 //!                    "trigger_at": 0.8, "trigger_threshold": 15000 },
 //!   "snapshots": { "enabled": true, "auto_create": true, "auto_threshold": 0.8 },
 //!   "rollover": { "enabled": true, "small_model_compactions": 6 },
@@ -96,6 +96,9 @@ pub struct Compression {
     /// How often a summary is asked for when the server is busy or the line breaks (O5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
+    /// Seconds that a message waits for a model's summary before the deterministic one takes over; 10 if not set (P7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_seconds: Option<u32>,
     /// The share at which a policy that acts at a fill level does so, above 0 and at most 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger_at: Option<f32>,
@@ -167,6 +170,7 @@ impl Default for Compression {
             summary_max_tokens: None,
             summary_model: None,
             attempts: None,
+            wait_seconds: None,
             trigger_at: None,
             trigger_threshold: None,
         }
@@ -274,6 +278,7 @@ const KEYS: [(&str, &[&str]); 6] = [
             "summary_max_tokens",
             "summary_model",
             "attempts",
+            "wait_seconds",
             "trigger_at",
             "trigger_threshold",
         ],
@@ -390,6 +395,9 @@ impl Config {
         }
         if compression.attempts.is_some_and(|n| !(1..=10).contains(&n)) {
             return wrong("compression.attempts", "1 to 10");
+        }
+        if compression.wait_seconds.is_some_and(|n| n > 3_600) {
+            return wrong("compression.wait_seconds", "0 to 3600");
         }
         let names = self.tools.names();
         for (i, name) in names.iter().enumerate() {

@@ -15,9 +15,12 @@ use palimpsest_tokens::{Source, TokenCounter};
 use crate::blobs;
 use crate::config::Config;
 use crate::counting::Counting;
+use crate::damage::{Found, find_head, mended_key};
 use crate::error::EngineError;
 use crate::head::{Head, SCHEMA, SessionInfo};
-use crate::ports::{Durability, KeyPart, Op, Query, Store, StoreError, Table, World};
+use crate::ports::{
+    Durability, Expect, KeyPart, Lease, Op, Query, Store, StoreError, Table, World,
+};
 use crate::profile;
 use crate::rows::{hex, key, seal, session_key, unseal};
 use crate::session::{Inner, Session};
@@ -194,7 +197,7 @@ impl Engine {
                     Some(KeyPart::Text(id)) => id.clone(),
                     _ => return None,
                 };
-                // one damaged head must not hide the other sessions
+                // those whose head is damaged are told of by `damaged_sessions`
                 palimpsest_core::json::read(&row.value)
                     .ok()
                     .map(|head| SessionInfo { id, head })
@@ -330,23 +333,70 @@ impl Engine {
         self.edit_head(id, |head| head.deleted_at = None).await
     }
 
+    /// Changes the head of a session. Nothing else of it is read, unless it has to tell what the head was.
     async fn edit_head(&self, id: &str, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
-        let session = self.open(id, false).await?;
-        session.edit_head(edit).await
+        let there = self.open.borrow().get(id).and_then(Weak::upgrade);
+        if let Some(inner) = there {
+            return Session::from_inner(inner).edit_head(edit).await;
+        }
+        // a claim writes, too: what a newer version has written is not even claimed (S5)
+        if self.is_newer(id).await? {
+            return Err(StoreError::Newer.into());
+        }
+        let lease = self.claim_whole(id, false).await?;
+        let Found::Whole(mut head) = find_head(self, id).await? else {
+            return Err(StoreError::Superseded.into());
+        };
+        if head.schema > SCHEMA {
+            return Err(StoreError::Newer.into());
+        }
+        let expect = Expect {
+            version: Some(head.version),
+        };
+        head.version += 1;
+        head.updated = self.world.clock.now();
+        edit(&mut head);
+        let op = Op::Put {
+            table: Table::Heads,
+            key: session_key(id),
+            value: head_json(&head)?,
+        };
+        self.store
+            .apply(&lease, Some(expect), vec![op], Durability::Strict)
+            .await?;
+        self.world.notify.changed(id, head.version);
+        Ok(())
+    }
+
+    /// Whether a newer version of this software has written the session's head.
+    pub(crate) async fn is_newer(&self, id: &str) -> Result<bool, StoreError> {
+        #[derive(serde::Deserialize)]
+        struct Version {
+            schema: u32,
+        }
+        let head = Query::Get {
+            table: Table::Heads,
+            key: session_key(id),
+        };
+        let rows = self.store.read(head).await?;
+        // a head that cannot be read says nothing
+        Ok(rows.first().is_some_and(|row| {
+            palimpsest_core::json::read(&row.value).is_ok_and(|v: Version| v.schema > SCHEMA)
+        }))
     }
 
     /// Removes every row of a session for good: the one deletion there is (I1). Its large texts go with it,
-    /// unless a message of another session names them (O4). Where a message cannot be read nobody knows which texts it
+    /// unless a message of another session names them by then (O4). Where a message cannot be read nobody knows which texts it
     /// names: then all of them stay, and the result says so (O3).
     pub async fn purge(&self, id: &str) -> Result<Purged, EngineError> {
         self.open.borrow_mut().remove(id);
-        let found = blobs::named_only_by(self.store.as_ref(), id).await?;
-        let purged = Purged {
-            released: found.as_ref().map_or(0, Vec::len) as u32,
-            kept: found.is_none(),
-        };
-        let unnamed = found.unwrap_or_default();
         let lease = self.store.claim(id, true).await?;
+        self.purge_with(id, lease).await
+    }
+
+    /// As [`Self::purge`], by who has the right to write the session. Refused as superseded if somebody took it over.
+    pub(crate) async fn purge_with(&self, id: &str, lease: Lease) -> Result<Purged, EngineError> {
+        let named = blobs::named_by(self.store.as_ref(), id).await?;
         let own = [
             Table::Messages,
             Table::Revisions,
@@ -366,15 +416,25 @@ impl Engine {
                 prefix: session_key(id),
             })
             .to_vec();
-        let blobs = unnamed.into_iter().map(|hash| Op::DeletePrefix {
-            table: Table::Blobs,
-            prefix: vec![KeyPart::Text(hash)],
-        });
-        let ops = ops.into_iter().chain(blobs).collect();
+        let loose = match &named {
+            Some(named) => blobs::loosening(id, named)?,
+            None => None,
+        };
+        let mended = Op::Delete {
+            table: Table::Meta,
+            key: mended_key(id),
+        };
+        let ops = ops.into_iter().chain(loose).chain([mended]).collect();
         self.store
             .apply(&lease, None, ops, Durability::Strict)
             .await?;
-        Ok(purged)
+        // a store may keep large texts by session: given back, this one is gone
+        drop(lease);
+        let released = blobs::release(self.store.as_ref()).await?;
+        Ok(Purged {
+            released: released.unwrap_or(0),
+            kept: named.is_none() || released.is_none(),
+        })
     }
 }
 
@@ -409,6 +469,7 @@ pub(crate) fn first_head(new: NewSession, epoch: u32, now: f64) -> Head {
         config: new.config,
         profile: new.profile,
         continues: None,
+        served: None,
         glance: None,
     }
 }
@@ -437,7 +498,7 @@ pub(crate) fn setup(
 /// As [`setup`], of a head.
 pub(crate) fn setup_of(head: &Head, counter: &dyn TokenCounter) -> Result<Setup, EngineError> {
     setup(
-        head.window,
+        head.effective_window(),
         head.thinking,
         &head.policy,
         &head.config,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::config::Config;
 use crate::engine::setup_of;
 use crate::glance::Glance;
+use crate::served::Served;
 
 /// Version of the row formats in this crate.
 pub const SCHEMA: u32 = 1;
@@ -85,12 +86,24 @@ pub struct Head {
     /// The session that this one goes on from, after a rollover (E1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
+    /// The window that the server has for a model, where it is smaller than the one that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
     /// What the list of sessions shows of the window; `None` in heads of older versions until their next commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glance: Option<Glance>,
 }
 
 impl Head {
+    /// The window that requests can count on, in tokens: the one asked for, or the server's where that is smaller.
+    pub fn effective_window(&self) -> u32 {
+        let served = self
+            .served
+            .as_ref()
+            .filter(|served| served.model == self.model && served.provider == self.provider);
+        served.map_or(self.window, |served| served.window.min(self.window))
+    }
+
     /// The shares of its window, as an estimating counter has them; `None` if its settings cannot be read.
     pub fn shares(&self) -> Option<Shares> {
         let setup = setup_of(self, &Estimator::default());
@@ -128,10 +141,11 @@ impl<'de> Deserialize<'de> for SessionInfo {
 impl SessionInfo {
     /// How full the window was at the last commit, 0 to 1 and more.
     pub fn fill(&self) -> f32 {
-        if self.head.window == 0 {
+        let window = self.head.effective_window();
+        if window == 0 {
             0.0
         } else {
-            self.head.tokens as f32 / self.head.window as f32
+            self.head.tokens as f32 / window as f32
         }
     }
 }

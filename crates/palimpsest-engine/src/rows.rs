@@ -156,6 +156,9 @@ pub fn message_ops(
             });
         }
     }
+    if !row.blobs.is_empty() {
+        ops.push(crate::blobs::naming());
+    }
     ops.push(Op::Add {
         table: Table::Messages,
         key: key(session, message.seq),

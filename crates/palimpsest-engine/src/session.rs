@@ -11,9 +11,11 @@ mod history;
 mod load;
 mod log;
 mod marks;
+mod overflow;
 mod prompt;
 mod recall;
 mod records;
+mod revise;
 mod rollover;
 mod send;
 mod snapshots;
@@ -26,7 +28,7 @@ use std::rc::{Rc, Weak};
 
 use futures_util::lock::Mutex;
 use palimpsest_core::budget::Budget;
-use palimpsest_core::context::{Context, Seed, Setup};
+use palimpsest_core::context::{Context, Entry, Seed, Setup};
 use palimpsest_core::layer::{Layer, LayerId};
 use palimpsest_core::message::{Message, Seq};
 use palimpsest_core::record::Records;
@@ -34,6 +36,7 @@ use palimpsest_core::run::Run;
 use palimpsest_core::sorted::SortedMap;
 use palimpsest_core::window::Window;
 
+use crate::audit::Fault;
 use crate::engine::{Engine, head_json};
 use crate::error::EngineError;
 use crate::event::{Event, Listeners};
@@ -42,8 +45,9 @@ use crate::ports::{Abort, Durability, Expect, Lease, Op, StoreError, Table};
 use crate::rows::session_key;
 
 pub use append::NewMessage;
-pub use compact::{CompactOptions, Compacted, PendingJob, Speed};
+pub use compact::{CompactOptions, Compacted, NextJob, PendingJob, Speed};
 pub use history::{HistoryItem, LookBack};
+pub(crate) use load::rebuilt_parts;
 pub use log::{LogAction, LogEntry, log_markdown};
 pub use prompt::{PromptParts, proposal_sentence};
 pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
@@ -60,6 +64,17 @@ pub(crate) struct Stored {
     pub(crate) counted_by: u64,
 }
 
+impl Stored {
+    /// The message as a path has it.
+    fn entry(&self) -> Entry {
+        Entry {
+            message: Rc::clone(&self.message),
+            tokens: self.tokens,
+            counted_by: self.counted_by,
+        }
+    }
+}
+
 pub(crate) struct State {
     pub(crate) head: Head,
     pub(crate) context: Context,
@@ -67,6 +82,8 @@ pub(crate) struct State {
     pub(crate) messages: SortedMap<Seq, Stored>,
     /// Which revision stored each shorter form.
     pub(crate) stored_forms: SortedMap<Seq, u32>,
+    /// What could not be read when the session was opened, or since.
+    pub(crate) losses: Vec<Fault>,
     pub(crate) snapshots: Vec<Snapshot>,
     /// The index over what is covered: made when it is first asked, and following the layers from then on.
     pub(crate) covered_index: RefCell<recall::CoveredIndex>,
@@ -89,6 +106,18 @@ pub(crate) struct State {
     pub(crate) host_run: Option<compact::HostRun>,
     /// The layer that a model of this name could not write better: it is not asked again in every quiet moment (I9).
     pub(crate) as_good_as_gets: Option<(LayerId, String)>,
+}
+
+impl State {
+    /// Another context takes the place of the one that it was made from. What changed in memory alone while the store was
+    /// awaited stays: the tools that a send counted, a counter that was taken or has learned.
+    pub(crate) fn replace_context(&mut self, context: Context) {
+        let before = std::mem::replace(&mut self.context, context);
+        if self.context.setup() != before.setup() {
+            self.context.set_setup(before.setup().clone());
+        }
+        self.context.set_counter(Rc::clone(before.counter()));
+    }
 }
 
 pub(crate) struct Inner {
@@ -144,6 +173,7 @@ impl Session {
                 context,
                 messages: SortedMap::new(),
                 stored_forms: SortedMap::new(),
+                losses: Vec::new(),
                 snapshots: Vec::new(),
                 covered_index: RefCell::default(),
                 follow_index: Cell::default(),

@@ -17,7 +17,7 @@ pub use time::from_iso;
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::note::Note;
-use palimpsest_core::record::{Found, Records};
+use palimpsest_core::record::Records;
 use palimpsest_core::rendition::Reduced;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -246,26 +246,6 @@ impl Transfer {
             ))];
         }
     }
-
-    /// The demands in the user's words, for a file that brings no records of its own: they are offered as pins, and count
-    /// where the user vouches for the file (S7).
-    pub fn demands(&self) -> Found {
-        let mut found = Found::default();
-        if self.view.is_some() || !self.records.pins.is_empty() {
-            return found;
-        }
-        let said = path(self);
-        let users = said
-            .iter()
-            .filter(|m| m.role == Role::User && m.origin == Origin::Host);
-        for message in users {
-            let constraints = palimpsest_core::retention::constraints(&message.words());
-            found
-                .constraints
-                .extend(constraints.into_iter().map(|c| (message.seq, c)));
-        }
-        found
-    }
 }
 
 impl Session {
@@ -446,7 +426,6 @@ async fn restore(session: &Session, transfer: Transfer) -> Result<(), EngineErro
     let last = transfer.messages.last().map(|m| m.seq);
     let tip = path(&transfer).last().map(|m| m.seq);
     let count = path(&transfer).len() as u32;
-    let demands = transfer.demands();
     session
         .write(
             Durability::Strict,
@@ -460,7 +439,6 @@ async fn restore(session: &Session, transfer: Transfer) -> Result<(), EngineErro
                     ops.extend(message_ops(&id, message, tokens, epoch)?);
                 }
                 let mut records: Records = transfer.records.clone();
-                records.adopt(&demands);
                 records.revision = head.records + 1;
                 head.records = records.revision;
                 ops.push(Op::Add {

@@ -1,7 +1,7 @@
 //! Speaks to model servers, without any network of its own.
 //!
 //! [`encode`] makes a request, whoever has a network sends it, [`Decoder`] reads the answer in chunks of any size, and
-//! [`Refusal`] says what an answer other than 200 means. [`check_prompt`] notices a prompt that was cut in silence.
+//! [`Refusal`] says what an answer other than 200 means.
 //! [`catalog`] asks what models there are. [`doctor`] finds out why a page cannot reach a server.
 #![forbid(unsafe_code)]
 
@@ -16,7 +16,6 @@ mod json;
 mod limits;
 mod lines;
 mod ndjson;
-mod prompt;
 mod sse;
 mod think;
 
@@ -26,4 +25,3 @@ pub use encode::encode;
 pub use error::Refusal;
 pub use http::HttpRequest;
 pub use limits::Limits;
-pub use prompt::check_prompt;

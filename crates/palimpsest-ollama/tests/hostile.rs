@@ -12,7 +12,7 @@ use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestMessage, RequestOptions,
 };
 use palimpsest_ollama::doctor::{Case, Doctor, Observation, Os, Probe};
-use palimpsest_ollama::{Dialect, HttpRequest, catalog, check_prompt};
+use palimpsest_ollama::{Dialect, HttpRequest, catalog};
 use serde_json::json;
 use wire::{complete, send, text};
 
@@ -23,24 +23,20 @@ struct Fake {
 }
 
 impl Fake {
-    /// `None`, with a word, where there is no Node.
-    fn start() -> Option<Self> {
+    fn start() -> Self {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/ollama/fake.mjs");
         let spawned = Command::new("node")
             .args([script, "--port", "0", "--die-with-stdin"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
-        let Ok(mut child) = spawned else {
-            println!("skipped: node is not installed");
-            return None;
-        };
+        let mut child = spawned.expect("Node, without which nothing is tried here");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut line)
             .unwrap();
         let url = line.trim().strip_prefix("ready ").unwrap().to_owned();
-        Some(Self { child, url })
+        Self { child, url }
     }
 
     fn script(&self, script: &serde_json::Value) {
@@ -124,7 +120,7 @@ fn expected(mode: &str, sse: bool) -> Result<&'static str, &'static str> {
 /// I10, research E 5, F 73–79: every hostile mode over both protocols comes to the right text or a typed error.
 #[test]
 fn every_hostile_mode() {
-    let Some(fake) = Fake::start() else { return };
+    let fake = Fake::start();
     let modes: Vec<String> = serde_json::from_slice(&fake.get("/__hostile")).unwrap();
     assert!(modes.len() >= 25, "{}", modes.len());
     let (mut texts, mut errors) = (0, 0);
@@ -167,7 +163,7 @@ fn every_hostile_mode() {
 /// B9: an overflow arrives with both numbers, is not silent, and costs no generation.
 #[test]
 fn an_overflow_is_an_error_with_numbers() {
-    let Some(fake) = Fake::start() else { return };
+    let fake = Fake::start();
     let mut long = request(&"word ".repeat(3000));
     long.options.num_ctx = 2048;
     let seen = complete(&fake.url, Dialect::Ollama, &long).unwrap_err();
@@ -187,7 +183,7 @@ fn an_overflow_is_an_error_with_numbers() {
             window: Some(2048)
         }
     );
-    // a server that cuts in silence all the same
+    // a server that cuts in silence all the same: what it says that it read arrives, and the engine compares
     fake.script(&json!({ "replies": [{ "content": "ok", "prompt_eval_count": 1026 }] }));
     long.options.num_ctx = 131_072;
     let deltas = complete(&fake.url, Dialect::Ollama, &long).unwrap();
@@ -198,19 +194,13 @@ fn an_overflow_is_an_error_with_numbers() {
             None
         }
     });
-    assert_eq!(
-        check_prompt(prompt, 0, reported),
-        Err(ModelError::PromptTruncated {
-            sent: prompt,
-            reported: 1026
-        })
-    );
+    assert_eq!(reported, Some(1026));
 }
 
 /// P7: what is sent is what the requirements say, byte by byte as the server received it.
 #[test]
 fn what_the_server_received() {
-    let Some(fake) = Fake::start() else { return };
+    let fake = Fake::start();
     let mut summary = request("Summarize this: the file is src/main.rs.");
     summary.purpose = Purpose::Summary;
     let deltas = complete(&fake.url, Dialect::Ollama, &summary).unwrap();
@@ -231,7 +221,7 @@ fn what_the_server_received() {
 /// The catalog reads what the server says, of both protocols.
 #[test]
 fn the_catalog() {
-    let Some(fake) = Fake::start() else { return };
+    let fake = Fake::start();
     let ask = |request: HttpRequest| send(&fake.url, &request).unwrap().body(usize::MAX).unwrap();
     let models = catalog::read_list(&ask(catalog::list(Dialect::Ollama))).unwrap();
     assert_eq!(models[0].trained_window, Some(131_072));
@@ -262,7 +252,7 @@ fn the_catalog() {
 /// The doctor against a running server: well, and with a smaller window than asked for.
 #[test]
 fn the_doctor_examines_a_server() {
-    let Some(fake) = Fake::start() else { return };
+    let fake = Fake::start();
     let examine = |window: u32| {
         let case = Case {
             server: fake.url.clone(),

@@ -9,19 +9,13 @@ use palimpsest_core::message::Role;
 use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestMessage, RequestOptions, Usage,
 };
-use palimpsest_ollama::{Dialect, HttpRequest, catalog, check_prompt, encode};
+use palimpsest_ollama::{Dialect, HttpRequest, catalog, encode};
 use serde_json::{Value, json};
 use wire::{complete, send, text};
 
-/// The server's address, or `None` with a word.
-fn server() -> Option<String> {
-    let url = std::env::var("PALIMPSEST_LLAMA_URL").ok();
-    if url.is_none() {
-        println!(
-            "skipped: PALIMPSEST_LLAMA_URL is not set (node tests/ollama/llama.mjs starts a server)"
-        );
-    }
-    url
+/// The address of a server that `node tests/ollama/llama.mjs` started.
+fn server() -> String {
+    std::env::var("PALIMPSEST_LLAMA_URL").expect("PALIMPSEST_LLAMA_URL")
 }
 
 fn post(url: &str, path: &str, body: &Value) -> Value {
@@ -79,8 +73,9 @@ fn usage(deltas: &[Delta]) -> Usage {
 
 /// A chat streams, is counted as the server's own tokenizer counts it, and stops where it was told to.
 #[test]
-fn a_chat_streams_and_is_counted() {
-    let Some(url) = server() else { return };
+#[ignore = "needs a llama.cpp, which `cargo xtask test --all` starts"]
+fn with_llama_a_chat_streams_and_is_counted() {
+    let url = server();
     let messages = vec![
         RequestMessage::text(Role::System, "You are a terse assistant."),
         RequestMessage::text(Role::User, "Name three colours. Grüße aus Köln, 你好 😀"),
@@ -89,10 +84,6 @@ fn a_chat_streams_and_is_counted() {
     let deltas = complete(&url, Dialect::LlamaCpp, &asked).unwrap();
     let usage = usage(&deltas);
     assert_eq!(usage.prompt_tokens, Some(prompt_tokens(&url, &asked)));
-    assert_eq!(
-        check_prompt(prompt_tokens(&url, &asked), 0, usage.prompt_tokens),
-        Ok(())
-    );
     assert!(usage.prompt_ms.is_some() && usage.completion_ms.is_some());
     let said = text(&deltas);
     assert!(!said.is_empty());
@@ -119,8 +110,9 @@ fn a_chat_streams_and_is_counted() {
 
 /// P7: a summary of a real conversation is made, within its number of tokens, and shorter than what it covers.
 #[test]
-fn a_real_summary() {
-    let Some(url) = server() else { return };
+#[ignore = "needs a llama.cpp, which `cargo xtask test --all` starts"]
+fn with_llama_a_real_summary() {
+    let url = server();
     let said = [
         "We are planning three weeks in Portugal with two children, by train, under 4,500 euros.",
         "Start in Porto for four nights, then the Douro valley, then Coimbra and Lisbon.",
@@ -158,8 +150,9 @@ fn a_real_summary() {
 
 /// B9: a prompt beyond the window is refused with both numbers; the window is the one the catalog tells.
 #[test]
-fn an_overflow_names_its_numbers() {
-    let Some(url) = server() else { return };
+#[ignore = "needs a llama.cpp, which `cargo xtask test --all` starts"]
+fn with_llama_an_overflow_names_its_numbers() {
+    let url = server();
     let body = send(&url, &catalog::list(Dialect::LlamaCpp))
         .unwrap()
         .body(usize::MAX)

@@ -6,6 +6,7 @@
 //! | file | exports |
 //! |---|---|
 //! | `open.rs` | `open`: the engine over the chosen store, and the session in it |
+//! | `library.rs` | `library` and the class `Library`: listing, deleting, bringing back, saving what is left |
 //! | `session.rs` | the class `Session` |
 //! | `send.rs` | saying something and hearing the reply |
 //! | `server.rs` | the class `Server` behind `ollama` and `openai` |
@@ -28,6 +29,7 @@
 mod client;
 mod error;
 mod host;
+mod library;
 mod open;
 mod panic;
 mod request;

@@ -6,12 +6,15 @@ use palimpsest_browser::{
     HostClock, HostIds, HostStore, HostTimer, IndexedDbStore, OpenOptions, StorageEvent,
     StorageHost, Tabs,
 };
+use palimpsest_core::error::CoreError;
+use palimpsest_core::json;
 use palimpsest_core::mode::Mode;
+use palimpsest_core::policy::{Demands, Policy};
 use palimpsest_engine::ports::{LanguageModel, Notify, Store, World};
 use palimpsest_engine::{Accept, Config, Engine, EngineError, MemoryStore, NewSession, Transfer};
 use palimpsest_tokens::Estimator;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Value, json as object};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -32,6 +35,8 @@ struct Options {
     window: Option<u32>,
     /// A preset's name, or the JSON text of a policy.
     policy: Option<String>,
+    /// Where found demands stand; comes before what the policy says.
+    demands: Option<Demands>,
     store: Kept,
     /// The name of the database in IndexedDB.
     database: Option<String>,
@@ -56,7 +61,7 @@ struct Options {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kept {
+pub(crate) enum Kept {
     Memory,
     IndexedDb,
     Host,
@@ -75,7 +80,7 @@ pub async fn open(given: String, host: Host) -> Result<Session, JsValue> {
     Ok(opened(options(&given)?, Rc::new(host)).await?)
 }
 
-async fn opened(options: Options, host: Rc<Host>) -> Result<Session, Failure> {
+async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure> {
     let config = options
         .settings
         .as_ref()
@@ -87,15 +92,8 @@ async fn opened(options: Options, host: Rc<Host>) -> Result<Session, Failure> {
         None if options.client => Some(Rc::new(HostModel(Rc::clone(&host)))),
         None => None,
     };
-    let (store, notify) = store(&options, &host).await?;
-    let world = World {
-        clock: Rc::new(HostClock),
-        ids: Rc::new(HostIds::new()?),
-        timer: Rc::new(HostTimer),
-        notify,
-    };
     let file = options.file.as_deref().map(Transfer::read).transpose()?;
-    let engine = Engine::start(store, world, Rc::new(Estimator::default())).await?;
+    let (engine, _) = engine_over(options.store, options.database.clone(), &host).await?;
     let known = match (file, &options.id) {
         (Some(file), _) => {
             let accept = if options.trust_file {
@@ -113,10 +111,19 @@ async fn opened(options: Options, host: Rc<Host>) -> Result<Session, Failure> {
         (None, None) => None,
     };
     let session = if let Some(session) = known {
+        if let Some(demands) = options.demands {
+            let policy = options.policy.as_ref();
+            let policy = policy.map_or_else(|| session.head().policy, Clone::clone);
+            options.policy = Some(with_demands(&policy, demands)?);
+        }
         go_on(&session, &options, config).await?;
         session
     } else {
         let defaults = NewSession::default();
+        if let Some(demands) = options.demands {
+            let policy = options.policy.as_ref().unwrap_or(&defaults.policy);
+            options.policy = Some(with_demands(policy, demands)?);
+        }
         let id = options.id.unwrap_or_else(|| engine.fresh_id());
         let new = NewSession {
             title: options.title.unwrap_or_default(),
@@ -134,12 +141,41 @@ async fn opened(options: Options, host: Rc<Host>) -> Result<Session, Failure> {
     Ok(Session::new(Open::new(host, engine, session, model)))
 }
 
+/// The engine over a storage, and its world.
+pub(crate) async fn engine_over(
+    kept: Kept,
+    database: Option<String>,
+    host: &Rc<Host>,
+) -> Result<(Engine, World), Failure> {
+    let (store, notify) = store(kept, database, host).await?;
+    let world = World {
+        clock: Rc::new(HostClock),
+        ids: Rc::new(HostIds::new()?),
+        timer: Rc::new(HostTimer),
+        notify,
+    };
+    let engine = Engine::start(store, world.clone(), Rc::new(Estimator::default())).await?;
+    Ok((engine, world))
+}
+
+/// The policy with found demands in that place; as it is if they stand there already.
+fn with_demands(policy: &str, demands: Demands) -> Result<String, Failure> {
+    let mut rules = Policy::from_text(policy).map_err(EngineError::from)?;
+    if rules.demands == demands {
+        return Ok(policy.to_owned());
+    }
+    rules.demands = demands;
+    let text = json::value_of(&rules).map(|rules| rules.to_string());
+    text.map_err(|e| EngineError::from(CoreError::InvalidPolicy(e.to_string())).into())
+}
+
 async fn store(
-    options: &Options,
+    kept: Kept,
+    database: Option<String>,
     host: &Rc<Host>,
 ) -> Result<(Rc<dyn Store>, Rc<dyn Notify>), Failure> {
     let nobody = || -> Rc<dyn Notify> { Rc::new(Nobody) };
-    Ok(match options.store {
+    Ok(match kept {
         Kept::Memory => (Rc::new(MemoryStore::new()), nobody()),
         Kept::Host => {
             let own: &StorageHost = (**host).unchecked_ref();
@@ -151,8 +187,8 @@ async fn store(
                 on_event: Rc::new(move |event| to.emit(&storage_event(&event))),
                 ..OpenOptions::default()
             };
-            if let Some(name) = &options.database {
-                open.name.clone_from(name);
+            if let Some(name) = database {
+                open.name = name;
             }
             let tabs: Rc<dyn Notify> = Rc::new(Tabs::new(&open.name));
             (Rc::new(IndexedDbStore::open(open).await?), tabs)
@@ -171,7 +207,7 @@ fn storage_event(event: &StorageEvent) -> String {
         StorageEvent::TakenOver { .. } => "taken-over",
         _ => "changed",
     };
-    json!({"event": "storage-changed", "what": what}).to_string()
+    object!({"event": "storage-changed", "what": what}).to_string()
 }
 
 /// An opened session goes on with what the caller names.

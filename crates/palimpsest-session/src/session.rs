@@ -8,9 +8,9 @@ use palimpsest_browser::outline::{Info, Item};
 use palimpsest_core::dialect;
 use palimpsest_core::goal::{Goal, GoalEdit};
 use palimpsest_core::record::PinKind;
+use palimpsest_engine::Engine;
 use palimpsest_engine::ports::LanguageModel;
 use palimpsest_engine::session::{CompactOptions, Compacted, IfOver, PromptParts};
-use palimpsest_engine::{Engine, Format};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wasm_bindgen::JsValue;
@@ -343,17 +343,14 @@ impl Session {
         ))?)
     }
 
+    /// What of the session could not be read.
+    pub fn losses(&self) -> Result<String, JsValue> {
+        Ok(text(&crate::library::losses(&self.now().losses()))?)
+    }
+
     /// The session as a file.
     pub fn export(&self, format: &str) -> Result<Promise, JsValue> {
-        let format = match format {
-            "jsonl" => Format::JsonLines,
-            "markdown" => Format::Markdown,
-            "json" => Format::SessionJson,
-            _ => {
-                let why = format!("There is no format \"{format}\": jsonl, markdown or json.");
-                return Err(Failure::new("invalid_options", why).into());
-            }
-        };
+        let format = crate::library::format(format)?;
         let session = self.now();
         Ok(promise(async move { Ok(session.export(format).await?) }))
     }
@@ -361,7 +358,7 @@ impl Session {
     /// A summary that the host is to write, if one is needed.
     #[wasm_bindgen(js_name = nextJob)]
     pub fn next_job(&self, manual: bool) -> Option<String> {
-        let job = self.now().next_job(manual)?;
+        let job = self.now().next_job(manual).job()?;
         let job = json!({"id": job.id, "system": job.system, "prompt": job.prompt, "targetTokens": job.target_tokens});
         Some(job.to_string())
     }

@@ -65,6 +65,21 @@ pub(crate) enum Tokens {
 }
 
 impl Tokens {
+    /// Tokens to keep free: 0 keeps none free.
+    pub(crate) fn reserve(self) -> Result<u32, Failure> {
+        let (given, why) = match self {
+            Self::Number(n) if n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&n) => {
+                return Ok(n as u32);
+            }
+            Self::Number(n) => (n.to_string(), "whole number of tokens, 0 or more"),
+            Self::Other(what) => (what, "number of tokens"),
+        };
+        Err(Failure::new(
+            "invalid_options",
+            format!("A reserve of {given} is not possible: it must be a {why}."),
+        ))
+    }
+
     pub(crate) fn get(self) -> Result<u32, CoreError> {
         let (window, why) = match self {
             Self::Number(n) if n.fract() == 0.0 && n > 0.0 && n <= f64::from(u32::MAX) => {
@@ -148,6 +163,15 @@ mod tests {
             "\"8192\"",
             Err("A window of \"8192\" tokens is not possible: it must be a number."),
         );
+        let reserve = |json: &str| {
+            let tokens: Tokens = serde_json::from_str(json).unwrap();
+            tokens.reserve()
+        };
+        assert_eq!(reserve("0"), Ok(0));
+        assert_eq!(reserve("512"), Ok(512));
+        for bad in ["-1", "0.5", "\"512\"", "true", "4294967296"] {
+            assert!(reserve(bad).is_err(), "{bad}");
+        }
         for n in [f64::NAN, f64::INFINITY] {
             assert_eq!(
                 Tokens::Number(n).get().unwrap_err().code(),

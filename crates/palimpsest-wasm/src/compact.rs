@@ -5,10 +5,9 @@ use palimpsest_core::compact::{
 };
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::Dialect;
-use palimpsest_core::error::CoreError;
 use palimpsest_core::goal::Goal;
 use palimpsest_core::mode::Mode;
-use palimpsest_core::policy::Policy;
+use palimpsest_core::policy::{Demands, Policy};
 use palimpsest_core::run::{SummaryJob, SuppliedSummary};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,6 +28,8 @@ struct Options {
     max_tokens: Option<Tokens>,
     /// A preset's name.
     policy: Option<String>,
+    /// Where found demands stand; comes before what the policy says.
+    demands: Option<Demands>,
     /// Rules of the caller's own: a preset and what differs from it.
     rules: Option<Value>,
     goal: Option<Goal>,
@@ -44,15 +45,18 @@ struct Options {
 }
 
 impl Options {
-    fn core(self, tools: Vec<Value>) -> Result<CompactOptions, CoreError> {
-        let policy = match (self.rules, self.policy) {
+    fn core(self, tools: Vec<Value>) -> Result<CompactOptions, Failure> {
+        let mut policy = match (self.rules, self.policy) {
             (Some(rules), _) => Policy::from_value(&rules)?,
             (None, Some(name)) => Policy::preset(&name)?,
             (None, None) => Policy::default(),
         };
+        if let Some(demands) = self.demands {
+            policy.demands = demands;
+        }
         Ok(CompactOptions {
             window: self.window.get()?,
-            reserve: self.reserve.map(Tokens::get).transpose()?,
+            reserve: self.reserve.map(Tokens::reserve).transpose()?,
             max_tokens: self.max_tokens.map(Tokens::get).transpose()?,
             policy,
             tools,

@@ -1,10 +1,10 @@
-use palimpsest_core::compact::tools_tokens;
 use palimpsest_core::dialect::Dialect;
 use palimpsest_core::error::CoreError;
 use palimpsest_core::mode::Mode;
 use palimpsest_core::policy::{Policy, presets};
 use palimpsest_core::replay::{self, ReplayOptions};
 use palimpsest_core::shares::ShareOptions;
+use palimpsest_core::tool::definitions_tokens;
 use palimpsest_tokens::Source;
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,11 +67,11 @@ fn run(
     let dialect = options.dialect.as_deref().map(Dialect::named).transpose()?;
     let replayed = ReplayOptions {
         share: ShareOptions {
-            reserve: options.reserve.map(Tokens::get).transpose()?,
+            reserve: options.reserve.map(Tokens::reserve).transpose()?,
             thinking: options.thinking,
             exact: counter.0.source() == Source::Exact,
         },
-        tools: tools_tokens(&tools, counter.0.as_ref()),
+        tools: definitions_tokens(&tools, counter.0.as_ref()),
         mode: options.mode.map_or_else(Mode::default, Mode::from),
         model: options.model,
         ..ReplayOptions::new(options.window.get()?)

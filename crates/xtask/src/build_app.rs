@@ -2,12 +2,16 @@
 //!
 //! | in `dist/app` | from |
 //! |---|---|
-//! | `index.html` | `web/index.html` |
-//! | `palimpsest_web.js`, `palimpsest_web_bg.wasm` | the crate `palimpsest-web` |
-//! | `parts/*.wasm`, `later.js` | what of it is loaded later, and what loads that |
-//! | everything else | `web/public/`, copied as it is |
-//! | `assets.json` | `{version, files}`: what an offline shell caches; a new build has a new version |
+//! | `index.html` | `web/index.html`, with its policy and the version of the build |
+//! | `sw.js` | `web/public/sw.js`, with that version and the names of all files |
+//! | `palimpsest_web.<hash>.js`, `palimpsest_web_bg.<hash>.wasm` | the crate `palimpsest-web` |
+//! | `parts/*.wasm`, `later.<hash>.js` | what of it is loaded later, and what loads that |
+//! | everything else, with its hash in its name | `web/public/` |
 //! | `*.br`, `*.gz` | made of each text and wasm file that gets smaller |
+
+mod named;
+
+pub(crate) use named::{has_hash, version};
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,12 +19,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use crate::module::{self, Later, Quality};
-use crate::places::digest;
+use crate::policy;
 use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
 
-/// Builds the app and returns its folder.
-pub(crate) fn build(machine: &Machine, quality: Quality) -> Result<PathBuf> {
+/// Builds the app and returns its folder. The page may connect to the origins `connect` besides those of this machine.
+pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> Result<PathBuf> {
+    // a wrong origin is said before anything is compiled
+    policy::check(connect)?;
     let watch = Stopwatch::start();
     let web = machine.places.root.join("web");
     for needed in ["Cargo.toml", "index.html"] {
@@ -38,11 +44,12 @@ pub(crate) fn build(machine: &Machine, quality: Quality) -> Result<PathBuf> {
         // only programs that import the app would read them
         let _ = fs::remove_file(work.join(types));
     }
-    fs::copy(web.join("index.html"), work.join("index.html"))?;
+    let page = fs::read_to_string(web.join("index.html"))?;
+    fs::write(work.join("index.html"), policy::write(&page, connect)?)?;
     if web.join("public").is_dir() {
         copy_tree(&web.join("public"), &work)?;
     }
-    write_assets(&work)?;
+    named::name_by_content(&work)?;
     compress(machine, &work, quality)?;
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -88,18 +95,6 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()> {
             found.push(name);
         }
     }
-    Ok(())
-}
-
-fn write_assets(folder: &Path) -> Result<()> {
-    let files = files(folder)?;
-    let mut all = Vec::new();
-    for name in &files {
-        all.extend_from_slice(name.as_bytes());
-        all.extend_from_slice(&fs::read(folder.join(name))?);
-    }
-    let assets = serde_json::json!({ "version": digest(&all), "files": files });
-    fs::write(folder.join("assets.json"), format!("{assets:#}\n"))?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod coverage;
 mod module;
 mod pack;
 mod places;
+mod policy;
 mod process;
 mod serve;
 mod setup;
@@ -37,6 +38,7 @@ cargo xtask <command>
                --vscode       also the extension in a real VS Code
                --only NAME    just this step (can be repeated); --list names them
   build      the chat app in dist/app (--dev: quick)
+               --connect URL  let the page reach a model server elsewhere
   pack       the npm package in dist/npm, its tarball in dist/ (--dev: quick)
   size       bytes of both against their budgets
   bench      NAME: ours and its peers in one run; without a name: which there are
@@ -90,9 +92,10 @@ fn run(mut arguments: VecDeque<String>) -> Result<ExitCode> {
         "serve" => serve::run(&places, &serve_wish(arguments)?)?,
         "build" => {
             let quality = quality(&mut arguments);
+            let connect = values(&mut arguments, "--connect")?;
             finish(&arguments)?;
             let machine = setup::prepare(&places, &[Part::Wasm, Part::Bindgen, Part::Npm])?;
-            build_app::build(&machine, quality)?;
+            build_app::build(&machine, quality, &connect)?;
         }
         "pack" => {
             let quality = quality(&mut arguments);

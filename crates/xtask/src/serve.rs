@@ -14,7 +14,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::build_app;
 use crate::module::Quality;
-use crate::places::Places;
+use crate::places::{Places, digest};
+use crate::policy;
 use crate::process;
 use crate::setup::{self, Machine, Part, say};
 use http::{Request, Response};
@@ -35,7 +36,7 @@ pub(crate) struct Wish {
 
 /// Builds unless told otherwise, then serves until ended.
 pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
-    let policy = content_security_policy(&wish.connect)?;
+    policy::check(&wish.connect)?;
     let mut parts = Vec::new();
     if !wish.as_built {
         parts.extend([Part::Wasm, Part::Bindgen, Part::Npm]);
@@ -46,7 +47,7 @@ pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
     let machine = setup::prepare(places, &parts)?;
     let folder = places.dist().join("app");
     if !wish.as_built {
-        build_app::build(&machine, wish.quality)?;
+        build_app::build(&machine, wish.quality, &[])?;
     }
     ensure!(
         folder.join("index.html").is_file(),
@@ -70,7 +71,13 @@ pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
     println!("http://localhost:{port}");
     std::io::stdout().flush()?;
 
-    let site = Arc::new(Site { folder, policy });
+    let site = Site {
+        folder,
+        connect: wish.connect.clone(),
+    };
+    // a build without a policy is said now, not to whoever asks first
+    policy::read(&site.page()?)?;
+    let site = Arc::new(site);
     for stream in listener.incoming() {
         // a connection that broke before it began concerns nobody else
         let Ok(stream) = stream else { continue };
@@ -120,39 +127,11 @@ fn start_model(machine: &Machine) -> Result<(Child, String)> {
     bail!("the demo model's server ended before it was ready")
 }
 
-/// What the page may do: its own scripts, styles and wasm, and connections to this machine; no text becomes markup.
-/// The journeys in `tests/e2e/` run under the same policy.
-pub(crate) fn content_security_policy(connect: &[String]) -> Result<String> {
-    let mut origins = String::from("'self' http://localhost:* http://127.0.0.1:*");
-    for origin in connect {
-        let rest = origin
-            .strip_prefix("http://")
-            .or_else(|| origin.strip_prefix("https://"));
-        let host = rest.map(|rest| rest.trim_end_matches('/'));
-        let clean = host.filter(|host| {
-            !host.is_empty()
-                && host
-                    .chars()
-                    .all(|char| char.is_ascii_alphanumeric() || ".-:[]*".contains(char))
-        });
-        ensure!(
-            clean.is_some(),
-            "--connect wants an origin such as http://192.168.1.20:11434, not {origin:?}"
-        );
-        origins.push(' ');
-        origins.push_str(origin.trim_end_matches('/'));
-    }
-    Ok(format!(
-        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; \
-         font-src 'self'; connect-src {origins}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types palimpsest-worker shell"
-    ))
-}
-
-/// The folder that is served and the policy that goes with every page.
+/// The folder that is served.
 struct Site {
     folder: PathBuf,
-    policy: String,
+    /// Origins that the page may connect to besides those that its own policy names.
+    connect: Vec<String>,
 }
 
 impl Site {
@@ -173,8 +152,10 @@ impl Site {
         let Some(name) = found.cloned().or_else(page) else {
             return Response::text(404, "Not found\n");
         };
+        let widened = !self.connect.is_empty() && CHANGED.contains(&name.as_str());
         let encoding = [("br", ".br"), ("gzip", ".gz")]
             .into_iter()
+            .filter(|_| !widened)
             .find(|(coding, ending)| {
                 request.accepts(coding) && files.contains(&format!("{name}{ending}"))
             });
@@ -182,22 +163,67 @@ impl Site {
             "{name}{}",
             encoding.map_or("", |(_, ending)| ending)
         ));
-        let Ok(body) = fs::read(&file) else {
+        let body = fs::read(&file).map_err(anyhow::Error::from);
+        let body = body.and_then(|body| {
+            if widened {
+                self.widened(body)
+            } else {
+                Ok(body)
+            }
+        });
+        let policy = self.page().and_then(|page| {
+            let policy = policy::widen(policy::read(&page)?, &self.connect)?;
+            Ok(policy::header(&policy))
+        });
+        let (Ok(body), Ok(policy)) = (body, policy) else {
             return Response::text(404, "Not found\n");
         };
-        let mut response = Response::file(mime(&name), body);
+        let tag = format!("\"{}\"", digest(&body));
+        let mut response = if request.has(&tag) {
+            Response::unchanged()
+        } else {
+            Response::file(mime(&name), body)
+        };
         if let Some((coding, _)) = encoding {
             response.header("content-encoding", coding);
         }
+        response.header("etag", &tag);
         response.header("vary", "accept-encoding");
-        response.header("cache-control", "no-cache");
-        response.header("content-security-policy", &self.policy);
+        // a name with a hash stands for one content; what has none is asked for again
+        let kept = if build_app::has_hash(&name) {
+            "public, max-age=31536000, immutable"
+        } else {
+            "no-cache"
+        };
+        response.header("cache-control", kept);
+        response.header("content-security-policy", &policy);
         response.header("x-content-type-options", "nosniff");
         response.header("referrer-policy", "no-referrer");
         response.header("cross-origin-opener-policy", "same-origin");
         response
     }
+
+    fn page(&self) -> Result<String> {
+        fs::read_to_string(self.folder.join("index.html"))
+            .context("dist/app is empty: run `cargo xtask build` first")
+    }
+
+    /// The page or `sw.js` with the wider policy. It is another build: a browser that keeps the one without the further
+    /// origins takes it in its place.
+    fn widened(&self, body: Vec<u8>) -> Result<Vec<u8>> {
+        let page = self.page()?;
+        let policy = policy::read(&page)?;
+        let version = build_app::version(&page).context("index.html names no build")?;
+        let other = format!("{version}-{}", digest(self.connect.join(" ").as_bytes()));
+        let body = String::from_utf8(body)?
+            .replace(policy, &policy::widen(policy, &self.connect)?)
+            .replace(&format!("\"{version}\""), &format!("\"{other}\""));
+        Ok(body.into_bytes())
+    }
 }
+
+/// The files that say what the page may connect to, and which build it is.
+const CHANGED: [&str; 2] = ["index.html", "sw.js"];
 
 fn is_encoded(name: &str) -> bool {
     Path::new(name)
@@ -232,6 +258,12 @@ fn mime(name: &str) -> &'static str {
 mod tests {
     use super::*;
 
+    fn page() -> String {
+        let page =
+            "<!doctype html><html data-build=\"0123\" lang=\"en\">\n<meta charset=\"utf-8\">\n";
+        policy::write(page, &[]).unwrap()
+    }
+
     /// A folder with a page, a module in two encodings, and a file outside that must never be served.
     fn site(name: &str) -> (Site, PathBuf) {
         let base =
@@ -239,14 +271,20 @@ mod tests {
         let folder = base.join("app");
         fs::create_dir_all(folder.join("fonts")).unwrap();
         fs::write(base.join("secret.txt"), "secret").unwrap();
-        fs::write(folder.join("index.html"), "<!doctype html>").unwrap();
+        fs::write(folder.join("index.html"), page()).unwrap();
+        fs::write(
+            folder.join("sw.js"),
+            "const BUILD = {\"version\":\"0123\"};",
+        )
+        .unwrap();
+        fs::write(folder.join("app.0123456789abcdef.css"), "a {}").unwrap();
         fs::write(folder.join("app.wasm"), "raw").unwrap();
         fs::write(folder.join("app.wasm.br"), "br").unwrap();
         fs::write(folder.join("fonts/a.woff2"), "font").unwrap();
         (
             Site {
                 folder,
-                policy: content_security_policy(&[]).unwrap(),
+                connect: Vec::new(),
             },
             base,
         )
@@ -314,7 +352,7 @@ mod tests {
     fn an_address_inside_the_app_opens_the_app() {
         let (site, base) = site("inside");
         let request = "GET /session/7 HTTP/1.1\r\nAccept: text/html,*/*\r\n\r\n";
-        let page = check(&site, request, 200, "<!doctype html>");
+        let page = check(&site, request, 200, &page());
         assert!(
             page.get("content-security-policy")
                 .is_some_and(|policy| policy.contains("default-src 'none'"))
@@ -334,20 +372,59 @@ mod tests {
         fs::remove_dir_all(base).unwrap();
     }
 
+    /// What the page says and what the header says are the same, with and without further origins; and a browser that has
+    /// the narrower page is told that this is another one.
     #[test]
-    fn connect_widens_the_policy_by_origins_only() {
-        let policy = content_security_policy(&["http://192.168.1.20:11434/".into()]).unwrap();
-        assert!(policy.contains(
-            "connect-src 'self' http://localhost:* http://127.0.0.1:* http://192.168.1.20:11434;"
-        ));
-        for wrong in [
-            "192.168.1.20",
-            "http://a b",
-            "http://a; script-src *",
-            "ftp://a",
-            "http://",
-        ] {
-            assert!(content_security_policy(&[wrong.into()]).is_err(), "{wrong}");
+    fn the_page_and_the_header_say_the_same() {
+        let (mut site, base) = site("policy");
+        let get = |site: &Site, path: &str| {
+            let request = format!("GET /{path} HTTP/1.1\r\nAccept-Encoding: br\r\n\r\n");
+            site.answer(&Request::parse(&request).unwrap())
+        };
+        for connect in [vec![], vec!["http://192.168.1.20:11434".to_owned()]] {
+            site.connect = connect;
+            let answer = get(&site, "");
+            let page = String::from_utf8(answer.body.clone()).unwrap();
+            let policy = policy::read(&page).unwrap();
+            assert_eq!(
+                answer.get("content-security-policy"),
+                Some(policy::header(policy).as_str())
+            );
+            assert_eq!(
+                policy.contains("http://192.168.1.20:11434"),
+                !site.connect.is_empty()
+            );
+            let version = build_app::version(&page).unwrap().to_owned();
+            assert_eq!(version == "0123", site.connect.is_empty());
+            let script = String::from_utf8(get(&site, "sw.js").body).unwrap();
+            assert_eq!(
+                script,
+                format!("const BUILD = {{\"version\":\"{version}\"}};")
+            );
         }
+        fs::remove_dir_all(base).unwrap();
+    }
+
+    /// What carries its hash is kept for ever; what does not is asked for again, and comes again only if it differs.
+    #[test]
+    fn what_did_not_change_is_not_sent_again() {
+        let (site, base) = site("kept");
+        let styles = check(
+            &site,
+            "GET /app.0123456789abcdef.css HTTP/1.1\r\n\r\n",
+            200,
+            "a {}",
+        );
+        assert!(styles.get("cache-control").unwrap().contains("immutable"));
+        let first = check(&site, "GET / HTTP/1.1\r\n\r\n", 200, &page());
+        assert_eq!(first.get("cache-control"), Some("no-cache"));
+        let again = format!(
+            "GET / HTTP/1.1\r\nIf-None-Match: W/\"x\", {}\r\n\r\n",
+            first.get("etag").unwrap()
+        );
+        check(&site, &again, 304, "");
+        fs::write(site.folder.join("index.html"), page() + "new").unwrap();
+        check(&site, &again, 200, &(page() + "new"));
+        fs::remove_dir_all(base).unwrap();
     }
 }

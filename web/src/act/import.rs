@@ -10,12 +10,11 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use super::{
-    Back, Progress, change, go, list, open_now, other_server, survey, take_profiles, toast,
-    usual_model, with_engine,
+    Back, Progress, change, go, list, open_now, take_profiles, toast, usual_model, with_engine,
 };
 use crate::import::{self, Imported, Meeting, meet};
-use crate::settings::Settings;
-use crate::state::Screen;
+use crate::settings::{Settings, address_of};
+use crate::state::{Dialog, Screen};
 use crate::text::{T, bytes, fill, number, t};
 
 /// Reads a conversation from a file. The same file again opens the session it made.
@@ -34,16 +33,31 @@ pub(super) fn import(file: File, take_system: bool) {
                 back.state.say(text.clone());
                 toast(&back, text, None, false);
                 if let Some(settings) = read.settings {
-                    let other = other_server(back.state, &settings);
-                    change(move |s| *s = settings.taken_in(s));
-                    if other {
-                        survey();
-                    }
+                    take_settings(&back, settings);
                 }
             }
             Err(why) => toast(&back, fill(T::ImportFailed, &[&name, &why]), None, true),
         }
     });
+}
+
+/// Takes settings over. Where conversations are sent is not changed by a file: if it names another server than the one in
+/// use, the person is asked.
+fn take_settings(back: &Back, settings: Settings) {
+    let here = back.state.settings.get_untracked();
+    let (server, address) = (settings.server, address_of(&settings.address));
+    let other = !address.is_empty() && (server, &address) != (here.server, &here.address);
+    change(move |s| {
+        *s = Settings {
+            server: here.server,
+            address: here.address,
+            ..settings.taken_in(s)
+        }
+    });
+    if other {
+        let asked = Dialog::OtherServer { server, address };
+        back.state.dialog.set(Some(asked));
+    }
 }
 
 /// What was in a file.

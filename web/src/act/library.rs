@@ -204,6 +204,19 @@ pub(super) fn export_session(format: Format) {
     });
 }
 
+/// Saves what can be read of a session, with the rows that cannot: the file says what is lost where it was.
+pub(super) fn save_what_is_left(id: String) {
+    with_engine(|back| async move {
+        match back.engine.follow(&id).await {
+            Ok(session) => {
+                let archive = back.engine.archive(&id).await.ok();
+                save_session(&session, Format::Json, archive);
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
 fn save_session(session: &Session, format: Format, archive: Option<Archive>) {
     let title = session.head().title;
     let name = if title.is_empty() {
@@ -340,12 +353,10 @@ pub(super) fn export_settings() {
 /// Removes every session for good.
 pub(super) fn erase() {
     with_engine(|back| async move {
-        let listed = match (
-            back.engine.sessions().await,
-            back.engine.deleted_sessions().await,
-        ) {
-            (Ok(a), Ok(b)) => [a, b].concat(),
-            (Err(error), _) | (_, Err(error)) => return failed(&back, &error),
+        // deleted and damaged ones, too
+        let listed = match back.engine.stored_sessions().await {
+            Ok(ids) => ids,
+            Err(error) => return failed(&back, &error.into()),
         };
         if let Some(session) = back.session() {
             session.stop();
@@ -355,8 +366,8 @@ pub(super) fn erase() {
         page::set_value("#msg", "");
         let mut texts_stay = false;
         for session in listed {
-            super::keep_draft(&session.id, "");
-            match back.engine.purge(&session.id).await {
+            super::keep_draft(&session, "");
+            match back.engine.purge(&session).await {
                 Ok(purged) => texts_stay |= purged.kept,
                 Err(error) => return failed(&back, &error),
             }

@@ -10,7 +10,7 @@ use super::{
     want_vocabulary, with_engine,
 };
 use crate::bind;
-use crate::settings::{ModelSettings, Settings, Think};
+use crate::settings::{ModelSettings, Server, Settings, Think};
 use crate::state::AppState;
 use crate::view::budget::Activity;
 use crate::view::policy;
@@ -203,6 +203,7 @@ fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
             .await
         {
             Ok(()) => {
+                heed_window(&back, &session).await;
                 change(move |s| {
                     *s = wish;
                     // what goes with one model says nothing about the others
@@ -246,10 +247,41 @@ pub(super) fn set_system(text: String, sampling: Sampling) {
     });
 }
 
+/// Where the server's window is what it was started with, it holds for the session, too, if it is the smaller one.
+async fn heed_window(back: &Rc<Back>, session: &Session) {
+    let state = back.state;
+    let resizes = state
+        .settings
+        .with_untracked(|s| matches!(s.server, Server::Ollama));
+    if resizes || back.follower.get() {
+        return;
+    }
+    let head = session.head();
+    let listed = state.models.with_untracked(|all| {
+        let there = all.iter().find(|m| m.name == head.model)?;
+        there.loaded
+    });
+    let Some(listed) = listed else { return };
+    // a smaller one was learned from a refusal, which knows better than a list
+    let is_known = head.served.as_ref().is_some_and(|served| {
+        served.model == head.model && served.provider == head.provider && served.window <= listed
+    });
+    if !is_known && let Err(error) = session.serve_window(Some(listed)).await {
+        failed(back, &error);
+    }
+}
+
 /// A session without a model takes the last chosen one, or the first there is. One that was made before the server told
 /// whether its model thinks learns it.
 /// Whether anything changed.
 pub(super) async fn give_model(back: &Rc<Back>, session: &Session) -> bool {
+    let given = choose_for(back, session).await;
+    let before = session.head().effective_window();
+    heed_window(back, session).await;
+    given || before != session.head().effective_window()
+}
+
+async fn choose_for(back: &Rc<Back>, session: &Session) -> bool {
     let state = back.state;
     let head = session.head();
     let new = head.model.is_empty();

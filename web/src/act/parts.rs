@@ -16,7 +16,7 @@ use web_sys::{Element, File};
 
 use super::{
     Back, begin, branch, compaction, figures, hosted, import as files, library, model, page,
-    profiles, records, server, sessions, storage, talk as saying,
+    profiles, records, server, sessions, storage, talk as saying, trash,
 };
 use crate::export::Format;
 use crate::later::{Door, part};
@@ -92,6 +92,7 @@ part! {
         fn attach(file: File) = saying::attach;
         /// Asks for the reply again after a failure.
         fn retry() = saying::retry;
+        fn keep_part() = saying::keep_part;
         /// Has the last reply written again; the present one stays on its branch.
         fn regenerate() = branch::regenerate;
         /// Says something else in place of the message with the number `place`. What followed stays on its branch.
@@ -109,7 +110,7 @@ part! {
         fn reload_profiles(back: Rc<Back>) = profiles::reload_profiles;
         /// Looks how much is stored.
         fn measure() = storage::measure_now;
-        /// Lets other pages count this one.
+        /// Lets other pages count this one, and removes what was deleted long ago.
         fn be_present(back: Rc<Back>) = begin::be_present;
         /// Writes here from now on; the other tab reads along.
         fn take_over() = sessions::take_over;
@@ -147,6 +148,16 @@ part! {
         fn rename(id: String, title: String) = sessions::rename;
         /// Deletes a session, until it is taken back.
         fn delete(id: String) = sessions::delete;
+        /// Looks again which sessions are deleted or damaged; what was deleted long ago is removed for good.
+        fn look_through_trash() = trash::look_through;
+        /// Brings a deleted session back.
+        fn bring_back(id: String) = trash::bring_back;
+        /// Opens what is left of a session whose head cannot be read.
+        fn open_damaged(id: String) = trash::open_damaged;
+        /// Removes a deleted session for good.
+        fn purge(id: String, title: String) = trash::purge;
+        /// Saves what can be read of a session as a file.
+        fn save_what_is_left(id: String) = library::save_what_is_left;
         /// Takes back what a toast told of.
         fn take_back(id: u32, undo: Undo) = sessions::take_back;
         /// Sets what is to be reached; nothing takes the goal away.
@@ -250,6 +261,8 @@ part! {
         fn edit_place(at: usize, server: Server, address: String) = server::edit_place;
         /// Another server is used from now on.
         fn use_place(at: usize) = server::use_place;
+        /// Another server is used from now on, which a file of settings named.
+        fn use_server(server: Server, address: String) = server::use_server;
         /// Forgets a server that is not in use.
         fn drop_place(at: usize) = server::drop_place;
         /// Another key for this tab, and for the settings if it is kept there.
@@ -270,6 +283,8 @@ part! {
             fn told(what: String, before: Option<u32>, limit: u32) -> Option<String> = hosted::told;
         }
         view {
+            /// What of the open session cannot be read, line by line.
+            fn losses() = ui::storage::losses;
             /// The screen of layers.
             fn context_screen() = ui::context::context;
             /// The screen of all sessions.

@@ -1,8 +1,9 @@
 //! Goal, pins, snapshots, quotes, layers: what stands beside the conversation.
 
 use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState};
+use palimpsest_core::marker::Change;
 use palimpsest_core::message::Message;
-use palimpsest_core::record::PinKind;
+use palimpsest_core::record::{PendingProposal, PinKind};
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::session::{IfOver, proposal_sentence};
 use palimpsest_tokens::Estimator;
@@ -35,12 +36,16 @@ pub(super) fn show(back: &Back) {
     state
         .pins
         .change(records.pins.iter().map(bind::pin).collect());
-    let proposals = session.proposals().into_iter();
-    state.proposals.change(
-        proposals
-            .map(|p| (p.id, proposal_sentence(&p.proposal.change)))
-            .collect(),
-    );
+    let is_demand = |p: &PendingProposal| matches!(p.proposal.change, Change::Demand { .. });
+    let (demands, proposals): (Vec<_>, Vec<_>) =
+        session.proposals().into_iter().partition(is_demand);
+    let sentences = |all: Vec<PendingProposal>| {
+        let all = all.into_iter();
+        all.map(|p| (p.id, proposal_sentence(&p.proposal.change)))
+            .collect()
+    };
+    state.proposals.change(sentences(proposals));
+    state.asked.change(sentences(demands));
     state.trust.change(bind::trust(
         &session.reliability(),
         context.view().compactions,

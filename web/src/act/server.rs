@@ -1,22 +1,39 @@
 //! The model server: what it has, what is wrong, its address and key, and how its models count.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_core::message::Role;
 use palimpsest_engine::Session;
 
-use super::{Back, back, change, give_model, list, survey};
-use crate::settings::{Place, Server};
+use super::{Back, back, change, forget_key, give_model, key_of, list, remember_key, survey};
+use crate::key::Key;
+use crate::settings::{Place, Server, Settings};
 use crate::state::AppState;
 use crate::view::model::Connection;
 use crate::{server, tokenizer};
 
+/// Milliseconds after which a server that went away is asked again.
+const ASK_AFTER: u32 = 15_000;
+
 thread_local! {
-    /// Keys that were typed in this tab and are kept nowhere, by the addresses they are for.
-    static KEYS: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
+    /// The server that answered last since the page began, by its kind and its address.
+    static WAS_THERE: RefCell<Option<(Server, String)>> = const { RefCell::new(None) };
+    /// Whether somebody waits to ask it once more: one at a time.
+    static IS_WAITING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The server in use, by its kind and its address.
+fn in_use(state: AppState) -> (Server, String) {
+    state
+        .settings
+        .with_untracked(|s| (s.server, s.address.clone()))
+}
+
+/// Whether the server in use has answered before: another one may never have been there.
+fn was_there(state: AppState) -> bool {
+    WAS_THERE.with_borrow(|known| known.as_ref() == Some(&in_use(state)))
 }
 
 /// Asks the model server what there is, and the doctor what is wrong.
@@ -33,8 +50,27 @@ pub(super) fn try_model() {
     }
 }
 
+/// Asks a server that was there before once more after a while, as long as nothing else has.
+fn ask_later(state: AppState) {
+    let Some(back) = back() else { return };
+    if IS_WAITING.replace(true) {
+        return;
+    }
+    spawn_local(async move {
+        back.world.timer.sleep(ASK_AFTER).await;
+        IS_WAITING.set(false);
+        let failed = state
+            .connection
+            .with_untracked(|c| *c == Connection::Failed);
+        if failed && was_there(state) {
+            ask(state, false);
+        }
+    });
+}
+
 fn ask(state: AppState, try_model: bool) {
     state.connection.set(Connection::Asking);
+    let asked = in_use(state);
     spawn_local(async move {
         let found = server::survey(state, try_model).await;
         if let Some(back) = back() {
@@ -44,6 +80,11 @@ fn ask(state: AppState, try_model: bool) {
         }
         state.models.change(found.models);
         state.checks.change(found.checks);
+        match &found.connection {
+            Connection::Connected => WAS_THERE.set(Some(asked)),
+            Connection::Failed if was_there(state) => ask_later(state),
+            _ => {}
+        }
         state.connection.set(found.connection);
         if let Some(back) = back()
             && let Some(session) = back.session()
@@ -82,8 +123,7 @@ pub(super) fn want_vocabulary(back: Rc<Back>) {
     if state.connection.get_untracked() != Connection::Connected {
         return;
     }
-    let key = state.key.get_untracked();
-    tokenizer::want(&back.engine, &address, &key, &session.head().model);
+    tokenizer::want(&back.engine, &address, "", &session.head().model);
     // What was stored may have been counted before the model was known this well.
     spawn_local(async move { session.settle().await });
 }
@@ -95,24 +135,46 @@ pub(super) fn tokens_of(session: Option<&Session>, text: &str) -> u32 {
         .map_or(0, |session| session.count_text(Role::User, text).tokens)
 }
 
+/// The server in use gets another address or is of another kind, as `edit` says. Its key goes with it as long as the origin
+/// stays the same; one that was given for the new address comes back.
+fn turn(edit: impl FnOnce(&mut Settings)) {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    let held = state.key.get_untracked();
+    remember_key(state);
+    change(edit);
+    let now = state.settings.with_untracked(Settings::in_use);
+    state.key.set(if held.at(&now.address).is_empty() {
+        key_of(&now)
+    } else {
+        held
+    });
+    state.checks.set(Vec::new());
+    survey();
+}
+
 /// Another address.
 pub(super) fn connect(address: String) {
-    change(move |s| s.address = address);
-    survey();
+    turn(move |s| s.address = address);
 }
 
 /// Another kind of server, at its usual address unless one was typed.
 pub(super) fn choose_server(server: Server) {
-    change(move |s| {
+    turn(move |s| {
         if s.address.is_empty() || s.address == s.server.usual_address() {
             server.usual_address().clone_into(&mut s.address);
         }
         s.server = server;
     });
-    if let Some(state) = AppState::remembered() {
-        state.checks.set(Vec::new());
-        survey();
-    }
+}
+
+/// The server that a file of settings names, once a person has agreed to it.
+pub(super) fn use_server(server: Server, address: String) {
+    replace(move |s| {
+        s.server = server;
+        s.address = address;
+    });
 }
 
 /// A place for one more server.
@@ -122,6 +184,7 @@ pub(super) fn add_place() {
             server: Server::Ollama,
             address: String::new(),
             key: String::new(),
+            key_origin: String::new(),
         });
     });
 }
@@ -130,10 +193,6 @@ pub(super) fn add_place() {
 pub(super) fn edit_place(at: usize, server: Server, address: String) {
     change(|s| {
         if let Some(place) = s.places.get_mut(at) {
-            // a key is for the server it was given for
-            if place.address != address {
-                place.key.clear();
-            }
             place.server = server;
             place.address = address;
         }
@@ -141,18 +200,16 @@ pub(super) fn edit_place(at: usize, server: Server, address: String) {
     let Some(state) = AppState::remembered() else {
         return;
     };
-    let Some(mut place) = state
+    let Some(place) = state
         .settings
         .with_untracked(|s| s.places.get(at).cloned())
         .filter(|p| !p.address.is_empty())
     else {
         return;
     };
-    if place.key.is_empty() {
-        place.key = KEYS.with_borrow(|keys| keys.get(&place.address).cloned().unwrap_or_default());
-    }
+    let key = key_of(&place);
     spawn_local(async move {
-        let checks = server::visit(state, &place).await;
+        let checks = server::visit(state, &place, &key).await;
         state.visited.update(|all| {
             all.insert(place.address, checks);
         });
@@ -161,24 +218,19 @@ pub(super) fn edit_place(at: usize, server: Server, address: String) {
 
 /// Another server is used from now on.
 pub(super) fn use_place(at: usize) {
+    replace(|s| s.use_place(at));
+}
+
+/// Another server is used from now on, as `edit` says, with its own key or none.
+fn replace(edit: impl FnOnce(&mut Settings)) {
     let Some(state) = AppState::remembered() else {
         return;
     };
-    let (address, key) = (
-        state.settings.with_untracked(|s| s.address.clone()),
-        state.key.get_untracked(),
-    );
-    KEYS.with_borrow_mut(|keys| keys.insert(address, key));
-    change(|s| s.use_place(at));
-    let (address, kept) = state
-        .settings
-        .with_untracked(|s| (s.address.clone(), s.key.clone()));
-    let typed = KEYS.with_borrow(|keys| keys.get(&address).cloned());
-    state.key.set(if kept.is_empty() {
-        typed.unwrap_or_default()
-    } else {
-        kept
-    });
+    remember_key(state);
+    change(edit);
+    state
+        .key
+        .set(key_of(&state.settings.with_untracked(Settings::in_use)));
     state.checks.set(Vec::new());
     survey();
 }
@@ -192,14 +244,20 @@ pub(super) fn drop_place(at: usize) {
     });
 }
 
-/// Another key for this tab, and for the settings if it is kept there.
+/// Another key for the server in use: for this tab, and for the settings if it is kept there.
 pub(super) fn set_key(key: String) {
     let Some(state) = AppState::remembered() else {
         return;
     };
+    let key = state
+        .settings
+        .with_untracked(|s| Key::given(&key, &s.address));
     state.key.set(key.clone());
-    if state.settings.with_untracked(|s| !s.key.is_empty()) {
-        change(move |s| s.key = key);
+    if !key.is_some() {
+        forget_key(state);
+    }
+    if state.settings.with_untracked(Settings::keeps_key) {
+        change(move |s| s.keep_key(key));
     }
 }
 
@@ -211,7 +269,7 @@ pub(super) fn keep_key(keep: bool) {
     let key = if keep {
         state.key.get_untracked()
     } else {
-        String::new()
+        Key::default()
     };
-    change(move |s| s.key = key);
+    change(move |s| s.keep_key(key));
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
+use palimpsest_core::message::Role;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, NewSession, Profile, Session};
@@ -238,11 +239,7 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     state.attached.set(Vec::new());
     state.reply.set(None);
     state.activity.set(Activity::Quiet);
-    state.notice.update(|n| {
-        if matches!(n, Some(Notice::Reply(_))) {
-            *n = None;
-        }
-    });
+    forget_failure(state);
     let id = session.id().to_owned();
     if let Some(before) = back.session() {
         before.off(back.listener.get());
@@ -273,8 +270,42 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     if let Some(session) = back.session()
         && !follower
     {
+        offer_reply(state, &session);
         settle_in(Rc::clone(back), session);
     }
+}
+
+/// A question without an answer, as after a reload in the middle of one: what had arrived is shown, and the reply can be
+/// asked for.
+fn offer_reply(state: AppState, session: &Session) {
+    if is_unanswered(session)
+        && !session.is_replying()
+        && state.notice.with_untracked(Option::is_none)
+    {
+        state.notice.set(Some(Notice::Open(arrived(session))));
+    }
+}
+
+/// Whether the last message is a question without an answer.
+pub(super) fn is_unanswered(session: &Session) -> bool {
+    let last = session.history(None, 1);
+    last.first()
+        .is_some_and(|item| item.message.role == Role::User)
+}
+
+/// What had arrived of the answer to the last question; empty if nothing did, or if it was answered.
+pub(super) fn arrived(session: &Session) -> String {
+    let arrived = session.partial().filter(|_| is_unanswered(session));
+    arrived.unwrap_or_default()
+}
+
+/// Takes away what was said about an answer that is missing.
+pub(super) fn forget_failure(state: AppState) {
+    state.notice.update(|n| {
+        if matches!(n, Some(Notice::Reply { .. } | Notice::Open(_))) {
+            *n = None;
+        }
+    });
 }
 
 /// Keeps what stands in the field for the session that is left.

@@ -1,10 +1,19 @@
 //! What is kept in localStorage: the settings, and the drafts beside them.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use palimpsest_browser::settings;
 
+use crate::key::Key;
 use crate::page;
-use crate::settings::{Settings, Theme};
+use crate::settings::{Place, Settings, Theme};
 use crate::state::AppState;
+
+thread_local! {
+    /// Keys that were typed in this tab, by the kind and the address of the server that each was typed for.
+    static KEYS: RefCell<BTreeMap<(&'static str, String), Key>> = const { RefCell::new(BTreeMap::new()) };
+}
 
 /// Where the settings stand in localStorage.
 const SETTINGS: &str = "palimpsest.settings";
@@ -14,7 +23,7 @@ const DRAFT: &str = "palimpsest.draft.";
 
 /// The settings of this browser; the defaults where there are none or none may be read.
 pub fn load_settings() -> Settings {
-    settings::load::<Settings>(SETTINGS).settings
+    settings::load::<Settings>(SETTINGS).settings.with_origins()
 }
 
 fn save_settings(chosen: &Settings) {
@@ -59,18 +68,37 @@ pub fn settings_elsewhere(name: Option<String>) {
     };
     let mut now = load_settings();
     now.session = state.settings.with_untracked(|s| s.session.clone());
-    other_server(state, &now);
+    remember_key(state);
     state.settings.change(now.clone());
+    state.key.set(key_of(&now.in_use()));
     page::dress(&now);
 }
 
-/// Whether these settings name another server. The key that was typed for the one before is not for it.
-pub(super) fn other_server(state: AppState, now: &Settings) -> bool {
-    let other = state.settings.with_untracked(|s| s.address != now.address);
-    if other {
-        state.key.set(now.key.clone());
+/// Remembers the key of the server in use for as long as the tab is there: another one will be in use.
+pub(super) fn remember_key(state: AppState) {
+    let (server, address) = state
+        .settings
+        .with_untracked(|s| (s.server, s.address.clone()));
+    let key = state.key.get_untracked();
+    if key.is_some() {
+        KEYS.with_borrow_mut(|keys| keys.insert((server.name(), address), key));
     }
-    other
+}
+
+/// Forgets what was typed in this tab for the origin of the server in use: its key was taken away.
+pub(super) fn forget_key(state: AppState) {
+    let address = state.settings.with_untracked(|s| s.address.clone());
+    KEYS.with_borrow_mut(|keys| keys.retain(|_, key| key.at(&address).is_empty()));
+}
+
+/// The key of a server: the one that is kept for it, else the one that was typed for it in this tab.
+pub(super) fn key_of(place: &Place) -> Key {
+    let kept = place.own_key();
+    if !kept.at(&place.address).is_empty() {
+        return kept;
+    }
+    let asked = (place.server.name(), place.address.clone());
+    KEYS.with_borrow(|keys| keys.get(&asked).cloned().unwrap_or_default())
 }
 
 /// From light to dark and back.

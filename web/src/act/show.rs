@@ -8,7 +8,7 @@ use palimpsest_engine::Session;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::rows::RevisionRow;
 
-use super::{Back, note, records, tell, working};
+use super::{Back, note, records, tell, worked, working};
 use crate::state::{Lens, Open};
 use crate::text::{T, fill, number};
 use crate::view::card::Card;
@@ -60,6 +60,7 @@ pub(super) fn show_head(back: &Back) {
         follower: back.follower.get(),
     };
     back.state.open.change(Some(open));
+    back.state.losses.change(session.losses());
 }
 
 /// Budget, layers and the window itself.
@@ -90,7 +91,8 @@ fn show_thread(
     let limit = session.budget().limit;
     let mut cards: SortedMap<u32, Card> = SortedMap::new();
     let mut places = Vec::new();
-    for (after, card) in bind::cards(rows, head.revision, written, limit) {
+    let standing = bind::standing(&session.records());
+    for (after, card) in bind::cards(rows, head.revision, written, limit, standing) {
         places.push((after, card.number));
         cards.insert(card.number, card);
     }
@@ -121,6 +123,8 @@ pub(super) fn heard(back: &Rc<Back>, event: &Event) {
             bind::stage(*stage),
             (*of > 0).then_some((*written, *of)),
         ),
+        Event::Compressed { .. } => worked(back, true),
+        Event::CompressionSkipped { .. } | Event::CompressionError { .. } => worked(back, false),
         Event::PromptTruncated { sent, read } => {
             note(fill(T::Truncated, &[&number(*sent), &number(*read)]), true);
         }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_core::message::Part;
+use palimpsest_core::request::ModelError;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
@@ -12,6 +13,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use super::compaction::tend;
+use super::sessions::{arrived, forget_failure};
 use super::{
     Back, Incoming, back, failed, give_model, keep_draft, list, note, open_now, parameters, say,
     show_all, survey, take_in, title, tokens_of, with_engine,
@@ -24,6 +26,9 @@ use crate::{bind, page};
 
 /// The largest text file that goes with a message, in bytes.
 const LARGEST_FILE: u32 = 4_000_000;
+
+/// Seconds that a message waits for a model's summary where the session does not say.
+const USUAL_WAIT: u32 = 10;
 
 /// Says something. Whether it was taken: if not, the text stays where it is. While a reply comes in or a
 /// person's compaction runs, it waits.
@@ -152,6 +157,32 @@ pub(super) fn retry() {
     });
 }
 
+/// Keeps what had arrived of a reply that broke off as the answer.
+pub(super) fn keep_part() {
+    with_engine(|back| async move {
+        let Some(session) = back.writer().filter(|s| !s.is_replying()) else {
+            return;
+        };
+        // taken away before anything is waited for: what is pressed twice is kept once
+        let told = back.state.notice.get_untracked();
+        if !matches!(told, Some(Notice::Reply { .. } | Notice::Open(_))) {
+            return;
+        }
+        forget_failure(back.state);
+        let arrived = arrived(&session);
+        if arrived.is_empty() {
+            return;
+        }
+        let message = NewMessage::assistant(vec![Part::text(arrived)]);
+        if let Err(error) = session.append(message).await {
+            back.state.notice.set(told);
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+        list(&back).await;
+    });
+}
+
 /// Stops the reply. What was written is kept.
 pub fn stop() {
     if let Some(session) = back().and_then(|b| b.session()) {
@@ -163,11 +194,7 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
     let state = back.state;
     title::give_way(back);
     give_model(back, session).await;
-    state.notice.update(|n| {
-        if matches!(n, Some(Notice::Reply(_))) {
-            *n = None;
-        }
-    });
+    forget_failure(state);
     *back.incoming.borrow_mut() = Incoming::default();
     state.reply_text.set(String::new());
     state.reply_thinking.set(String::new());
@@ -178,6 +205,7 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
         name: head.model.clone(),
         seq,
         tokens: 0,
+        waits: None,
     }));
     state.say(t(T::ReplyStreaming));
     let options = parameters::options(state);
@@ -193,8 +221,16 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
                     list(&back).await;
                 });
             }
-            SendEvent::Delta(delta) => take_in(&back, &delta),
-            SendEvent::Waiting | SendEvent::Tool(_) => {}
+            SendEvent::Delta(delta) => {
+                waits(state, None);
+                take_in(&back, &delta);
+            }
+            SendEvent::Waiting => {
+                let chosen = own.config().compression.wait_seconds;
+                waits(state, Some(chosen.unwrap_or(USUAL_WAIT)));
+                state.say(t(T::StatusMessageWaits));
+            }
+            SendEvent::Tool(_) => {}
         }
     };
     let keep = message.clone();
@@ -235,7 +271,7 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
                 T::ReplyDone
             }));
         }
-        Err(EngineError::Model(palimpsest_core::request::ModelError::Aborted)) => {
+        Err(EngineError::Model(ModelError::Aborted)) => {
             state.say(t(T::ReplyStopped));
         }
         Err(error) => {
@@ -257,7 +293,15 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
                         }
                     }
                 }
-                _ if shown => state.notice.set(Some(Notice::Reply(why))),
+                EngineError::Model(ModelError::Unreachable { .. }) if shown => {
+                    let arrived = arrived(session);
+                    state.notice.set(Some(Notice::Reply { why, arrived }));
+                    survey();
+                }
+                _ if shown => {
+                    let arrived = arrived(session);
+                    state.notice.set(Some(Notice::Reply { why, arrived }));
+                }
                 _ => note(why, true),
             }
         }
@@ -271,6 +315,18 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
     tend(back, session).await;
     if whole {
         title::ask(back, session);
+    }
+}
+
+/// Notes whether the message that is being sent waits, and how long it does at most.
+fn waits(state: AppState, seconds: Option<u32>) {
+    let now = |r: &Option<Reply>| r.as_ref().and_then(|r| r.waits);
+    if state.reply.with_untracked(now) != seconds {
+        state.reply.update(|r| {
+            if let Some(r) = r {
+                r.waits = seconds;
+            }
+        });
     }
 }
 

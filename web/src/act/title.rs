@@ -38,6 +38,8 @@ pub(super) fn ask(back: &Rc<Back>, session: &Session) {
     let Some((user, reply)) = first_exchange(session) else {
         return;
     };
+    // another window would make the server load the model again
+    let window = head.effective_window();
     let old = head.title;
     if old != title_of(&user) {
         return;
@@ -46,8 +48,7 @@ pub(super) fn ask(back: &Rc<Back>, session: &Session) {
         model: head.model,
         messages: vec![RequestMessage::text(Role::User, question(&user, &reply))],
         tools: Vec::new(),
-        // another window would make the server load the model again
-        options: RequestOptions::new(head.window, TOKENS),
+        options: RequestOptions::new(window, TOKENS),
         purpose: Purpose::Summary,
     };
     let stop = Abort::new();

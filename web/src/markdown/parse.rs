@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::{Align, Element, Image, ImageSource, Node, url};
+use super::{Align, Element, Image, ImageSource, Node, keep, url};
 
 /// The nodes of `text`: CommonMark with tables, task lists and strikethrough.
 ///
@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Vec<Node> {
         column: 0,
         head: false,
     };
-    for event in Parser::new_ext(text, options) {
+    for event in Parser::new_ext(&keep::kept(text, options), options) {
         tree.take(event);
     }
     while tree.open.len() > 1 {
@@ -259,6 +259,79 @@ mod tests {
 
     fn check(source: &str, expected: Vec<Node>) {
         assert_eq!(parse(source), expected, "{source:?}");
+    }
+
+    /// F24: formulas and backslashes that escape nothing come through as they were written; code and escapes of
+    /// Markdown are what they were.
+    #[test]
+    fn what_markdown_does_not_know_stays() {
+        let same = |source: &str| check(source, vec![paragraph(vec![text(source)])]);
+        same(r"The integral \( \int x^2\,dx = a_1 * b * c_2 \) is known.");
+        same(r"\[ \frac{1}{2} \, [x] _y_ \]");
+        same("$$ a_i\\,b_i * c * d $$");
+        same("\\[\nx\n= y - z\n\\]");
+        same(r"x^2\,dx and {a\;b");
+        check(
+            r"\*no\* \[no\](x)",
+            vec![paragraph(vec![text("*no* [no](x)")])],
+        );
+        check(
+            r"`\(x\,y\)`",
+            vec![paragraph(vec![Node::InlineCode(r"\(x\,y\)".into())])],
+        );
+        same("costs $5 and $6, it's 3:2");
+    }
+
+    /// F24: an address keeps its escaped brackets, and a formula that looks like a link is still one.
+    #[test]
+    fn addresses_are_no_formulas() {
+        let link = |source: &str, href: &str, shown: &str| {
+            let children = vec![text(shown)];
+            let href = href.to_owned();
+            check(source, vec![paragraph(vec![Node::Link { href, children }])]);
+        };
+        let wiki = "https://en.wikipedia.org/wiki/Foo_(bar)";
+        link(
+            r"[Foo](https://en.wikipedia.org/wiki/Foo_\(bar\))",
+            wiki,
+            "Foo",
+        );
+        link(
+            r#"[Foo](https://en.wikipedia.org/wiki/Foo_\(bar\) "a \(title\)")"#,
+            wiki,
+            "Foo",
+        );
+        link(
+            "[Foo][1]\n\n[1]: https://en.wikipedia.org/wiki/Foo_\\(bar\\)",
+            wiki,
+            "Foo",
+        );
+        link(
+            r"[see \(x_1*y*\)](https://a.example/)",
+            "https://a.example/",
+            r"see \(x_1*y*\)",
+        );
+        let same = |source: &str| check(source, vec![paragraph(vec![text(source)])]);
+        same(r"\( f[x](t) \)");
+        same(r"\(a\) \(b_1 * c * d\)");
+        check(
+            "\\(a\n\nb\\)",
+            vec![paragraph(vec![text("(a")]), paragraph(vec![text("b)")])],
+        );
+    }
+
+    /// Formulas that never end, and those that are none, are read once.
+    #[test]
+    fn formulas_without_an_end_cost_no_more() {
+        for source in [
+            r"\(".repeat(60_000),
+            format!("{}\n\n\\)", r"\( a ".repeat(60_000)),
+            format!("{}\\)", "\\( a\n\n".repeat(30_000)),
+            format!(r"{}\](x)", r"\[".repeat(60_000)),
+            format!("{}$$", r"\( a `b` ".repeat(20_000)),
+        ] {
+            assert!(!parse(&source).is_empty());
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, language, t};
 use crate::ui::{chat, side, thread, toast};
+use crate::view::model::Connection;
 
 /// The page. Mounted anew when the language changes.
 pub fn app() -> AnyView {
@@ -106,6 +107,17 @@ pub fn listen(state: AppState) {
     });
     let _ = window.add_event_listener_with_callback("storage", on_storage.as_ref().unchecked_ref());
     on_storage.forget();
+
+    let on_online = Closure::<dyn FnMut()>::new(move || {
+        if state
+            .connection
+            .with_untracked(|c| *c == Connection::Failed)
+        {
+            act::survey();
+        }
+    });
+    let _ = window.add_event_listener_with_callback("online", on_online.as_ref().unchecked_ref());
+    on_online.forget();
 
     let on_over = Closure::<dyn FnMut(DragEvent)>::new(|event: DragEvent| {
         if event

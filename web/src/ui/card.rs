@@ -56,6 +56,27 @@ fn draw(card: &Card) -> AnyView {
         .into_child()
 }
 
+/// Why the model's text was not taken, in words where there are some.
+fn why_not(reason: &str) -> &str {
+    match reason {
+        "fewer_facts" => t(T::NotFewerFacts),
+        "leaked" => t(T::NotLeaked),
+        "echo" => t(T::NotEcho),
+        "repetitive" => t(T::NotRepetitive),
+        "invented" => t(T::NotInvented),
+        other => other,
+    }
+}
+
+/// What waits for what while a layer is written: a message that was sent, or nothing.
+fn what_waits(state: AppState) -> String {
+    let waits = state.reply.with(|r| r.as_ref().and_then(|r| r.waits));
+    match waits {
+        Some(most) => fill(T::CardMessageWaits, &[&format!("{most} s")]),
+        None => t(T::CardNothingChanges).to_owned(),
+    }
+}
+
 fn fill_in(card: &Card, body: El) -> El {
     match &card.state {
         State::Announced { used, limit } => body
@@ -70,10 +91,14 @@ fn fill_in(card: &Card, body: El) -> El {
             ),
         State::Working { .. } => body
             .child(progress_of(card.number))
-            .child(plain(t(T::CardNothingChanges).to_owned()))
+            .child({
+                let state = AppState::here();
+                el("p").class("plain").text_live(move || what_waits(state))
+            })
             .child(
                 el("p")
                     .class("acts")
+                    .child(button(T::DontWait, act::skip_wait))
                     .child(button(T::Cancel, act::cancel_compaction)),
             ),
         State::Done(done) => written(done, body),
@@ -183,16 +208,26 @@ fn written(done: &Done, body: El) -> El {
     );
     let author = match (&done.author, &done.fallback) {
         (Some(name), _) => name.clone(),
-        (None, Some(why)) => fill(T::CardFallback, &[why]),
+        (None, Some(why)) => fill(T::CardFallback, &[why_not(why)]),
         (None, None) => t(T::CardExtractive).to_owned(),
     };
     let facts = el("dl")
         .class("facts")
         .child(fact(T::CardCovers, covers))
-        .child(fact(
-            T::CardKept,
-            count(T::CardKeptOne, T::CardKeptMany, done.kept),
-        ))
+        .child(kept(done))
+        .child((done.shortened > 0).then(|| {
+            fact(
+                T::CardShortened,
+                count(T::CardKeptOne, T::CardKeptMany, done.shortened),
+            )
+        }))
+        .child((!done.demands.is_empty()).then(|| {
+            let lines = done.demands.iter();
+            let lines = lines.map(|d| el("li").attr("dir", "auto").child(d.clone()));
+            el("div")
+                .child(el("dt").child(t(T::CardDemands)))
+                .child(el("dd").child(el("ul").children(lines)))
+        }))
         .child(
             el("div")
                 .child(el("dt").child(t(T::CardDropped)))
@@ -287,6 +322,19 @@ fn delta(small: bool, before: u32, after: String, unit: String) -> El {
         .child(arrow(t(T::CardTo)))
         .child(el("span").child(after))
         .child(el("em").child(unit))
+}
+
+/// What the window holds as it was said: only what is there is named.
+fn kept(done: &Done) -> Option<El> {
+    let messages = (done.kept > 0).then(|| count(T::CardKeptOne, T::CardKeptMany, done.kept));
+    let prompt = done
+        .standing
+        .has_prompt
+        .then(|| t(T::CardPrompt).to_owned());
+    let pins = done.standing.pins;
+    let pins = (pins > 0).then(|| count(T::CardPinsOne, T::CardPinsMany, pins));
+    let all: Vec<String> = [messages, prompt, pins].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| fact(T::CardKept, all.join(", ")))
 }
 
 fn fact(name: T, text: String) -> El {

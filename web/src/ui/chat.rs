@@ -5,9 +5,10 @@ use leptos::prelude::AnyView;
 use crate::act;
 use crate::el::{El, IntoChild, el, live_on, nothing};
 use crate::embed;
+use crate::export::Format;
 use crate::icon::icon;
 use crate::state::{AppState, Dialog, Notice, Screen};
-use crate::text::{self, T, fill, t};
+use crate::text::{self, T, fill, number, t};
 use crate::ui::{composer::composer, header::header, notes::notes, thread::thread};
 use crate::view::model::{Connection, Verdict};
 
@@ -23,7 +24,9 @@ pub fn chat() -> AnyView {
                 .child(header())
                 // not in the thread: that scrolls to its end with every message
                 .child(notice())
+                .child(losses())
                 .child(thread())
+                .child(asked())
                 .child(composer()),
         )
         .child(notes())
@@ -51,10 +54,88 @@ fn notice() -> AnyView {
             Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[why]))
                 .child(button(T::ExportAll, act::export_all))
                 .view(),
-            Some(Notice::Reply(why)) => strip("warn", fill(T::ReplyFailed, &[why]))
-                .child(button(T::TryAgain, act::retry))
-                .view(),
+            Some(Notice::Reply { why, arrived }) => {
+                let told = strip("warn", fill(T::ReplyFailed, &[why]));
+                part(told, arrived)
+                    .child(button(T::TryAgain, act::retry))
+                    .view()
+            }
+            Some(Notice::Open(arrived)) if arrived.is_empty() => {
+                strip("page", t(T::QuestionOpen).to_owned())
+                    .child(button(T::WriteReply, act::retry))
+                    .view()
+            }
+            Some(Notice::Open(arrived)) => {
+                part(strip("page", t(T::ReplyBroken).to_owned()), arrived)
+                    .child(button(T::WriteReply, act::retry))
+                    .view()
+            }
         }
+    })
+}
+
+/// What had arrived of a reply, which can be kept as it is.
+fn part(strip: El, arrived: &str) -> El {
+    if arrived.is_empty() {
+        return strip;
+    }
+    strip
+        .child(el("pre").class("part").child(arrived.to_owned()))
+        .child(button(T::KeepPart, act::keep_part))
+}
+
+/// What of the session cannot be read, and the way to save the rest.
+fn losses() -> AnyView {
+    let state = AppState::here();
+    live_on(
+        move || state.losses.with(Vec::len),
+        |lost| {
+            if *lost == 0 {
+                return nothing();
+            }
+            let told = fill(T::LossesTold, &[&number(*lost as u32)]);
+            strip("warn", told)
+                .attr("id", "losses")
+                .child(act::losses())
+                .child(button(T::DamagedSave, || {
+                    act::export_session(Format::Json);
+                }))
+                .view()
+        },
+    )
+}
+
+/// Asks whether what was just said is to hold for the whole conversation. One at a time, the newest first.
+fn asked() -> AnyView {
+    let state = AppState::here();
+    let newest = move || {
+        let follower = state.open.with(|o| o.as_ref().is_some_and(|o| o.follower));
+        let newest = state.asked.with(|all| all.last().cloned());
+        newest.filter(|_| !follower)
+    };
+    live_on(newest, |newest| {
+        let Some((id, words)) = newest.clone() else {
+            return nothing();
+        };
+        let decide = move |label: T, accept: bool| {
+            el("button")
+                .class("btn")
+                .attr("type", "button")
+                .child(t(label))
+                .click(move || act::decide_proposal(id, accept))
+        };
+        el("div")
+            .class("keep-it")
+            .attr("id", "ask")
+            .attr("role", "status")
+            .child(
+                el("p")
+                    .child(el("span").class("sub").child(t(T::AskKeep)))
+                    .child(el("q").attr("dir", "auto").child(words)),
+            )
+            .child(decide(T::AskYes, true))
+            .child(decide(T::AskNo, false))
+            .view()
     })
 }
 

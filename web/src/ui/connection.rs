@@ -3,11 +3,11 @@
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
+use crate::el::{El, IntoChild, el, live_on, nothing};
 use crate::embed;
 use crate::icon::icon;
 use crate::page;
-use crate::settings::{Place, Server, address_of, host_of};
+use crate::settings::{Place, Server, Settings, address_of, host_of};
 use crate::signal::{Shown, Signal};
 use crate::state::AppState;
 use crate::text::{T, fill, number, seconds, t};
@@ -157,10 +157,18 @@ fn in_use(state: AppState) -> El {
                 }),
         )
         .child(embed::asks().then(|| el("p").class("sub across").child(t(T::HostAsks))))
-        .child(live_if(
-            move || kind() != Server::Ollama && !embed::asks(),
-            move || key(state).view(),
-        ));
+        .live_on(
+            move || {
+                let (server, address) = chosen();
+                let has = server != Server::Ollama && !embed::asks();
+                let kept = state.settings.with(Settings::keeps_key);
+                has.then_some((address, kept))
+            },
+            move |shown| match shown {
+                Some((address, kept)) => key(state, address.clone(), *kept).view(),
+                None => nothing(),
+            },
+        );
     el("section")
         .attr("aria-labelledby", "h-server")
         .child(
@@ -272,8 +280,8 @@ fn other(state: AppState, at: usize, place: &Place) -> El {
         )
 }
 
-fn key(state: AppState) -> El {
-    let keep = state.settings.with_untracked(|s| !s.key.is_empty());
+/// The key of the server at that address.
+fn key(state: AppState, address: String, keep: bool) -> El {
     el("div")
         .class("across key")
         .child(
@@ -284,7 +292,9 @@ fn key(state: AppState) -> El {
                         .attr("type", "password")
                         .attr("id", "key")
                         .attr("autocomplete", "off")
-                        .prop_live("value", move || state.key.get())
+                        .prop_live("value", move || {
+                            state.key.with(|key| key.at(&address).to_owned())
+                        })
                         .on("change", |_| act::set_key(page::value("#key"))),
                 ),
         )

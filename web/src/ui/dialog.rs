@@ -42,6 +42,7 @@ pub fn dialog(dialog: Dialog) -> AnyView {
         Dialog::Compare => compare(state),
         Dialog::Preview => preview(state),
         Dialog::Snapshots => frame(state, t(T::Snapshots).to_owned(), timeline(state)),
+        Dialog::OtherServer { server, address } => other_server(state, server, address),
         Dialog::Keys => keys(state),
         Dialog::Erase => erase(state),
     }
@@ -747,6 +748,25 @@ fn keys(state: AppState) -> AnyView {
                 .child(el("dl").class("facts").children(keys)),
         );
     frame(state, t(T::KeysTitle).to_owned(), body)
+}
+
+/// A file must not lead conversations to another server unasked.
+fn other_server(state: AppState, server: Server, address: String) -> AnyView {
+    let here = state.settings.with_untracked(|s| s.address.clone());
+    let body = el("div")
+        .child(el("p").child(fill(T::OtherServerText, &[&address, &here])))
+        .child(
+            el("p")
+                .class("acts end")
+                .child(then_close(state, T::OtherServerKeep, false, || {}))
+                .child(
+                    then_close(state, T::OtherServerUse, true, move || {
+                        act::use_server(server, address.clone());
+                    })
+                    .attr("id", "use-server"),
+                ),
+        );
+    frame(state, t(T::OtherServer).to_owned(), body)
 }
 
 /// Erasing everything has to be meant.

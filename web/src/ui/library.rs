@@ -15,6 +15,7 @@ use crate::ui::notes::{level_name, pips};
 use crate::ui::side::{new_session, title_of};
 use crate::ui::snapshots::timeline;
 use crate::ui::storage::storage;
+use crate::ui::trash::trash;
 use crate::view::budget::{Segment, sum};
 use crate::view::hit::{Found, Hit, Hits, Place, split};
 use crate::view::session::{Recall, SessionEntry};
@@ -26,6 +27,7 @@ pub fn library() -> AnyView {
     effect(move || {
         state.sessions.track();
         act::measure_sessions();
+        act::look_through_trash();
     });
     let of = move || {
         let number = state.sessions.with(Vec::len) as u32;
@@ -75,6 +77,7 @@ pub fn library() -> AnyView {
                 .child(snapshots(state))
                 .child(storage(state)),
         )
+        .child(trash(state))
         .into_child()
 }
 

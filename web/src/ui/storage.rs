@@ -254,6 +254,33 @@ fn checked(state: AppState) -> AnyView {
     )
 }
 
+/// What of the open session cannot be read, line by line.
+pub fn losses() -> AnyView {
+    let state = AppState::here();
+    live_on(
+        move || state.losses.get(),
+        |lost| {
+            let layer = |f: &Fault| matches!(f, Fault::Damaged { table, .. } | Fault::Missing { table, .. } if *table == Table::Layers);
+            let uncovered = lost
+                .iter()
+                .any(layer)
+                .then(|| el("p").child(t(T::LossesLayers)));
+            let line = |fault: &Fault| {
+                el("li").child(match fault {
+                    // it is in the lists again
+                    Fault::Head => t(T::LossHead).to_owned(),
+                    fault => sentence(*fault),
+                })
+            };
+            el("details")
+                .child(el("summary").child(t(T::LossesWhat)))
+                .child(uncovered)
+                .child(el("ul").children(lost.iter().take(FAULTS).map(line)))
+                .view()
+        },
+    )
+}
+
 /// A fault in words; messages are counted as people count them.
 fn sentence(fault: Fault) -> String {
     let row = |table: Table, n: u32| {

@@ -144,20 +144,20 @@ impl Budget {
         if self.window.is_none() || self.limit == 0 {
             return State::Unknown;
         }
-        if self.used > self.limit {
+        // a reply grows into the room that is kept free for it
+        let used = self.used - self.growing();
+        if used > self.limit {
             return State::Over {
-                by: self.used - self.limit,
+                by: used - self.limit,
             };
         }
         match activity {
             Activity::Stuck => State::Stuck,
             Activity::Writing(layer) => State::Trigger { layer: Some(layer) },
-            Activity::Quiet if self.used >= self.trigger => State::Trigger { layer: None },
-            Activity::Quiet if u64::from(self.used) * 100 >= u64::from(self.limit) * 65 => {
-                State::Near {
-                    left: self.trigger - self.used,
-                }
-            }
+            Activity::Quiet if used >= self.trigger => State::Trigger { layer: None },
+            Activity::Quiet if u64::from(used) * 100 >= u64::from(self.limit) * 65 => State::Near {
+                left: self.trigger - used,
+            },
             Activity::Quiet => State::Calm,
         }
     }
@@ -165,7 +165,15 @@ impl Budget {
     /// Used tokens in percent of the limit, rounded down, so that 100 % means full.
     pub fn percent(&self) -> Option<u32> {
         self.window?;
-        (self.limit > 0).then(|| (u64::from(self.used) * 100 / u64::from(self.limit)) as u32)
+        let percent = |limit: u32| (u64::from(self.used) * 100 / u64::from(limit)) as u32;
+        let most = if self.growing() > 0 { 100 } else { u32::MAX };
+        (self.limit > 0).then(|| percent(self.limit).min(most))
+    }
+
+    /// Tokens of the reply that comes in.
+    fn growing(&self) -> u32 {
+        let replies = self.segments.iter().filter(|s| s.kind == Kind::Reply);
+        replies.map(|s| s.tokens).sum::<u32>().min(self.used)
     }
 
     /// The bar with a draft and a growing reply on it, both estimates.
@@ -328,5 +336,9 @@ mod tests {
             Some(7004 - 3642 - 38 - 338)
         );
         assert!(!budget(3642).with(38, 0).estimated);
+        // a long reply fills its own reserve: no alarm
+        let long = budget(6_083).with(0, 1_024);
+        assert_eq!(long.state(Activity::Quiet), State::Near { left: 1 });
+        assert_eq!(long.percent(), Some(100));
     }
 }

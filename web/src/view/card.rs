@@ -102,6 +102,15 @@ impl Stage {
     ];
 }
 
+/// What stands word for word in every window of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether there is a system prompt.
+    pub has_prompt: bool,
+    /// How many lines the person pinned or locked.
+    pub pins: u32,
+}
+
 /// What a finished compaction left behind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Done {
@@ -131,6 +140,12 @@ pub struct Done {
     pub dropped: Vec<String>,
     /// How many messages of the person stay word for word.
     pub kept: u32,
+    /// Messages of the user of which an excerpt stands beside the layers.
+    pub shortened: u32,
+    /// Demands of the person that it found.
+    pub demands: Vec<String>,
+    /// What stands in every window.
+    pub standing: Standing,
     /// How long it took, in milliseconds, if known.
     pub took: Option<f64>,
     /// Whether this is the newest one, which can be taken back.
@@ -190,6 +205,9 @@ mod tests {
             fallback: None,
             dropped: Vec::new(),
             kept: 5,
+            shortened: 0,
+            demands: Vec::new(),
+            standing: Standing::default(),
             took: None,
             undoable: true,
         };

@@ -457,6 +457,7 @@ mod tests {
         };
         check("policy-headings", "short", json!({ "headings": "short" }));
         check("policy-role", "system", json!({ "slot_role": "system" }));
+        check("policy-demands", "off", json!({ "demands": "off" }));
         check(
             "policy-prefix",
             "Earlier:",
@@ -618,13 +619,13 @@ mod tests {
         check(|f| f.passes[5] = true, Field::Passes);
         check(|f| f.rest[0] = "some".into(), Field::Rest(0));
         check(|f| f.rest[5] = "101".into(), Field::Rest(5));
-        let rules = |f: &mut Form| f.rest[23] = "* → shorten".into();
-        check(rules, Field::Rest(23));
+        let rules = |f: &mut Form| f.rest[24] = "* → shorten".into();
+        check(rules, Field::Rest(24));
         let mut form = Form::of(&balanced);
         rules(&mut form);
         let why = form.apply(&balanced).map(|p| p.name).map_err(|w| w.why);
         assert_eq!(why, Err("Line 1: “shorten” is not known here.".into()));
-        check(|f| f.rest[16] = " ".into(), Field::Rest(16));
+        check(|f| f.rest[17] = " ".into(), Field::Rest(17));
         assert_eq!(base_of("watermark"), "watermark");
         assert_eq!(
             base_of(r#"{"base":"watermark","recall":true}"#),

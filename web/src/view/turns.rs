@@ -90,6 +90,9 @@ mod tests {
             fallback: None,
             dropped: Vec::new(),
             kept: 0,
+            shortened: 0,
+            demands: Vec::new(),
+            standing: crate::view::card::Standing::default(),
             took: None,
             undoable: true,
         };

@@ -231,14 +231,9 @@ pub(super) fn write_model(group: &Group<'_>, writer: &Writer<'_>) -> Value {
             });
             out.insert("content".into(), parts.collect());
         }
-        Role::Assistant if group.calls().next().is_some() => {
-            let parts = group.atoms.iter().map(|a| {
-                writer
-                    .own_block(a)
-                    .cloned()
-                    .unwrap_or_else(|| model_block(a, writer))
-            });
-            out.insert("content".into(), parts.collect());
+        Role::Assistant if group.calls().next().is_some() || writer.reasons(group) => {
+            let parts = writer.with_reasoning(group, group.atoms.iter(), model_block);
+            out.insert("content".into(), Value::Array(parts));
         }
         Role::User | Role::Assistant => set_content(&mut out, group, writer, model_block),
     }
@@ -509,6 +504,9 @@ pub(super) fn write_ui(group: &Group<'_>, writer: &Writer<'_>) -> Value {
             .filter(|(_, v)| typed(v).is_some_and(|(k, _)| k != "step-start"))
             .map(|(_, v)| v.clone()),
     );
+    // steps that are covered leave no empty steps behind
+    let is_start = |part: &Value| typed(part).is_some_and(|(kind, _)| kind == "step-start");
+    parts.dedup_by(|next, part| is_start(next) && is_start(part));
     out.shift_remove("content");
     out.insert("parts".into(), Value::Array(parts));
     Value::Object(out)
@@ -568,6 +566,13 @@ fn tool_part(
                 };
                 out.insert("state".into(), state.into());
                 out.shift_remove(other);
+                // only an approval that was given stands beside a result
+                if out
+                    .get("approval")
+                    .is_some_and(|a| a.get("approved") != Some(&true.into()))
+                {
+                    out.shift_remove("approval");
+                }
                 out.insert(field.into(), text.as_str().into());
             }
         }

@@ -202,14 +202,8 @@ pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
         .atoms
         .iter()
         .partition(|a| matches!(a.part.as_ref(), Part::ToolResult { .. }));
-    let mut blocks: Vec<Value> = Vec::with_capacity(group.atoms.len());
-    blocks.extend(writer.thinking(group).cloned());
-    for atom in results.into_iter().chain(rest) {
-        blocks.push(match writer.own_block(atom) {
-            Some(own) => own.clone(),
-            None => content_block(atom, writer),
-        });
-    }
+    let atoms = results.into_iter().chain(rest);
+    let blocks = writer.with_reasoning(group, atoms, content_block);
     out.insert("content".into(), Value::Array(blocks));
     Value::Object(out)
 }

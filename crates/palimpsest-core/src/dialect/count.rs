@@ -3,12 +3,12 @@
 use palimpsest_tokens::{Count, CountRole, Source, TokenCounter};
 use serde_json::Value;
 
-use super::{Dialect, detect, parse};
+use super::{Dialect, detect, parse, reasoning};
 use crate::error::CoreError;
 use crate::message::{LOOSE_TOKENS, Origin};
 use crate::rendition::verbatim_tokens;
 
-/// Tokens of `values` as a prompt; the dialect is detected if none is given. Texts may be counted exactly, but what a
+/// Tokens of `values` as a prompt, with the reasoning that is sent; the dialect is detected if none is given. Texts may be counted exactly, but what a
 /// template puts around them is not known from the texts: it is part of the bound. Errors as of [`parse`].
 pub fn count(
     values: &[Value],
@@ -26,7 +26,11 @@ pub fn count(
         .iter()
         .map(|from| verbatim_tokens(&from.message, counter));
     let base = counter.overhead().base;
-    let tokens = system.chain(said).fold(base, u32::saturating_add);
+    let reasoned = reasoning(&parsed, values, counter);
+    let tokens = system
+        .chain(said)
+        .chain(reasoned)
+        .fold(base, u32::saturating_add);
     let parts = parsed.messages.iter().flat_map(|from| &from.message.parts);
     let loose = parts.filter(|part| part.is_loose()).count() as u32;
     let messages = (parsed.system.len() + parsed.messages.len()) as u32;

@@ -331,6 +331,10 @@ pub(super) struct Writer<'r> {
     made: Cell<u32>,
     has_prompt: bool,
     broken: &'r SortedSet<usize>,
+    /// Where reasoning stands that is written, by value.
+    reasoning: SortedMap<usize, Vec<usize>>,
+    /// Values of which reasoning is left out.
+    silent: SortedSet<usize>,
 }
 
 impl<'r> Writer<'r> {
@@ -362,6 +366,20 @@ impl<'r> Writer<'r> {
                 }
             }
         }
+        let mut reasoning: SortedMap<usize, Vec<usize>> = SortedMap::new();
+        let mut silent = SortedSet::new();
+        for from in parsed.messages.iter().filter(|m| m.reasons()) {
+            if parsed.silent.contains(&from.message.seq) {
+                silent.insert(from.raw);
+                continue;
+            }
+            for (part, place) in from.message.parts.iter().zip(&from.places) {
+                if let (Part::Thinking { .. }, Some(Slot::Block(i))) = (part, place.map(|p| p.slot))
+                {
+                    reasoning.entry(from.raw).or_default().push(i);
+                }
+            }
+        }
         let mut names = BTreeMap::new();
         let mut old_calls = BTreeSet::new();
         for atom in atoms {
@@ -382,6 +400,8 @@ impl<'r> Writer<'r> {
             made: Cell::new(0),
             has_prompt: !parsed.system.is_empty(),
             broken: &parsed.broken,
+            reasoning,
+            silent,
         }
     }
 
@@ -468,7 +488,7 @@ impl<'r> Writer<'r> {
     fn whole(&self, group: &Group<'_>) -> Option<usize> {
         let index = group.base?;
         let expected = self.expected.get(&index)?;
-        if self.broken.contains(&index) {
+        if self.broken.contains(&index) || self.silent.contains(&index) {
             return None;
         }
         if group
@@ -581,34 +601,78 @@ impl<'r> Writer<'r> {
         own.unwrap_or_else(|| Map::from_iter([("role".to_owned(), Value::from(role))]))
     }
 
-    /// Thinking blocks of an assistant message of the last turn: Anthropic wants them back with their signature.
-    pub(super) fn thinking(&self, group: &Group<'_>) -> impl Iterator<Item = &'r Value> {
+    /// Where the reasoning of the group's message stands that is written with it. Anthropic wants that of the last turn back with
+    /// its signature, and drops that of earlier turns.
+    fn reasoning(&self, group: &Group<'_>) -> &[usize] {
+        let is_read = self.dialect != Dialect::Anthropic || group.last_turn;
         let base = group
             .base
-            .filter(|_| group.last_turn && group.role == Role::Assistant);
-        let blocks = base.and_then(|index| self.raw.get(index)?.get("content")?.as_array());
-        let kind = |block: &Value| block.get("type").and_then(Value::as_str).map(str::to_owned);
-        blocks
-            .into_iter()
-            .flatten()
-            .filter(move |b| matches!(kind(b).as_deref(), Some("thinking" | "redacted_thinking")))
+            .filter(|_| is_read && group.role == Role::Assistant);
+        base.and_then(|index| self.reasoning.get(&index))
+            .map_or(&[][..], Vec::as_slice)
     }
 
-    /// Parts of a message of the user interface that no model reads, with their positions.
+    /// Whether reasoning is written between the blocks of the group's message.
+    pub(super) fn reasons(&self, group: &Group<'_>) -> bool {
+        !self.reasoning(group).is_empty()
+    }
+
+    /// Whether reasoning of the group's message is left out.
+    pub(super) fn is_silent(&self, group: &Group<'_>) -> bool {
+        group.base.is_some_and(|index| self.silent.contains(&index))
+    }
+
+    /// The blocks of a message: the caller's own or as `write` makes them, with the message's reasoning where it stood among
+    /// them. Reasoning after which nothing stands any more is left out: no provider takes it at the end.
+    pub(super) fn with_reasoning<'g, 'a: 'g>(
+        &self,
+        group: &Group<'_>,
+        atoms: impl Iterator<Item = &'g Atom<'a>>,
+        write: fn(&Atom<'_>, &Self) -> Value,
+    ) -> Vec<Value> {
+        let mut reasoning = self.reasoning(group).iter().copied().peekable();
+        let own = group
+            .base
+            .and_then(|index| self.raw.get(index)?.get("content"));
+        let mut blocks = Vec::new();
+        for atom in atoms {
+            let until = match atom.place.map(|p| p.slot) {
+                Some(Slot::Block(i)) if atom.raw == group.base => i,
+                // what is new stands behind the reasoning that leads the message
+                _ => (0..)
+                    .zip(self.reasoning(group))
+                    .take_while(|(n, i)| n == *i)
+                    .count(),
+            };
+            while let Some(i) = reasoning.next_if(|i| *i < until) {
+                blocks.extend(own.and_then(|own| own.get(i)).cloned());
+            }
+            blocks.push(match self.own_block(atom) {
+                Some(own) => own.clone(),
+                None => write(atom, self),
+            });
+        }
+        blocks
+    }
+
+    /// Parts of a message of the user interface that are no parts of ours, with their positions: what no model reads, and
+    /// reasoning.
     pub(super) fn decor(&self, group: &Group<'_>) -> Vec<(usize, &'r Value)> {
         let parts = group
             .base
             .and_then(|index| self.raw.get(index)?.get("parts")?.as_array());
-        let decor = |part: &Value| {
+        let reasoning = self.reasoning(group);
+        let decor = |at: usize, part: &Value| {
             let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
             matches!(kind, "step-start" | "source-url" | "source-document")
                 || kind.starts_with("data-")
+                || reasoning.contains(&at)
         };
         parts
             .into_iter()
             .flatten()
             .enumerate()
-            .filter(|(_, part)| decor(part))
+            .filter(|(at, part)| decor(*at, part))
             .collect()
     }
 

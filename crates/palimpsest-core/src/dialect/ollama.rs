@@ -152,6 +152,9 @@ pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
     if group.role == Role::Assistant {
         let calls = group.calls().map(|atom| call(atom, writer)).collect();
         set_or_remove(&mut out, "tool_calls", calls);
+        if writer.is_silent(group) {
+            out.shift_remove("thinking");
+        }
     }
     Value::Object(out)
 }

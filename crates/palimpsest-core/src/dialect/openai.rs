@@ -6,6 +6,7 @@ use super::group::{Atom, Group, Writer};
 use super::read::{
     Placed, Reader, at, data_url, kind, media, opaque, result_text, string, text, time_of, typed,
 };
+use super::reasoning::{FIELDS, details_words};
 use super::validate::Code;
 use super::{Fault, Place, Slot};
 use crate::message::{Part, Role};
@@ -66,6 +67,17 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
                         Slot::Field(field),
                     ));
                 }
+            }
+            if let Some(details) = message.get("reasoning_details").and_then(Value::as_array) {
+                let mut text = details_words(details);
+                let is_said = |(part, _): &Placed| part.words().trim() == text.trim();
+                if parts.iter().any(is_said) {
+                    text.clear();
+                }
+                parts.push(at(
+                    Part::Thinking { text },
+                    Slot::Field("reasoning_details"),
+                ));
             }
             parts.extend(content(reader, message));
             if let Some(words) = string(message, "refusal") {
@@ -288,6 +300,11 @@ pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
             ("function_call", old.is_some()),
         ] {
             if !keep {
+                out.shift_remove(field);
+            }
+        }
+        if writer.is_silent(group) {
+            for field in FIELDS {
                 out.shift_remove(field);
             }
         }

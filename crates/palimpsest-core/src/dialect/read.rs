@@ -30,6 +30,7 @@ pub(super) fn read(values: &[Value], dialect: Dialect, origin: Origin) -> (Parse
             system: Vec::new(),
             messages: Vec::new(),
             broken: SortedSet::new(),
+            silent: SortedSet::new(),
         },
         problems: Vec::new(),
     };

@@ -1,4 +1,4 @@
-//! Whatever it takes to fit (E1): strip, fade to essentials, excerpt, cover without a summary.
+//! Whatever it takes to fit (E1): strip, fade to essentials, excerpt, cover.
 //! Deterministic, no model, each step only if the one before was not enough.
 
 use std::rc::Rc;
@@ -9,6 +9,7 @@ use crate::layer::{Author, Layer, Level, Span};
 use crate::message::{Part, Role, Seq};
 use crate::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
 use crate::run::Refusal;
+use crate::run::shrinking::recount;
 use crate::tool::Pairing;
 
 /// One measure: context, limit in tokens, the time.
@@ -16,16 +17,17 @@ type Measure = fn(&mut Context, u32, f64);
 
 /// Shrinks the context until its window holds at most `limit` tokens. Says what it did.
 pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<String>, Refusal> {
-    let steps: [(&str, Measure); 6] = [
+    let steps: [(&str, Measure); 7] = [
         ("stripped tool output before the last exchange", strip),
         ("reduced layers to essentials", fade),
         ("shortened the largest messages to excerpts", excerpt),
-        ("left older messages out without a summary", cover),
-        ("took the layers out of the window", drop_slot),
+        ("covered older messages with what fits of them", cover),
+        ("reduced each layer to a line", to_a_line),
         (
             "shortened the last exchange to an excerpt",
             excerpt_last_exchange,
         ),
+        ("took the layers out of the window", drop_slot),
     ];
     let mut done = Vec::new();
     for (what, step) in steps {
@@ -42,8 +44,9 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<String>
         }
     }
     if context.tokens() > limit {
+        // every measure was taken: what is left is what must stay
         return Err(Refusal::CannotFit {
-            floor: context.floor(),
+            floor: context.tokens(),
             limit,
         });
     }
@@ -189,7 +192,73 @@ fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCou
     }
 }
 
-/// Covers the oldest messages without a summary until the window fits.
+/// What a layer keeps where nearly nothing fits.
+const LINE: u32 = 12;
+/// The least room in which a summary is tried.
+const LEAST_SUMMARY: u32 = 2 * LINE;
+
+fn to_a_line(context: &mut Context, _: u32, now: f64) {
+    let mut view = context.view.clone();
+    view.quotes.clear();
+    context.set_view(view);
+    super::fade::to_essentials(context, LINE, now);
+}
+
+/// What the summariser without a model makes of these messages within `room` tokens.
+fn summary_of(context: &Context, covered: &[usize], room: u32) -> String {
+    let words: Vec<(Seq, Role, String)> = covered
+        .iter()
+        .map(|&i| &context.entries[i].message)
+        .map(|message| (message.seq, message.role, message.words()))
+        .filter(|(_, _, words)| !words.trim().is_empty())
+        .collect();
+    let passages: Vec<extractive::Passage<'_>> = words
+        .iter()
+        .map(|(seq, role, text)| extractive::Passage {
+            id: *seq,
+            role: match role {
+                Role::User | Role::System => extractive::Speaker::User,
+                Role::Assistant => extractive::Speaker::Assistant,
+                Role::Tool => extractive::Speaker::Tool,
+            },
+            text,
+        })
+        .collect();
+    let options = extractive::Options {
+        target_tokens: room,
+        ..extractive::Options::default()
+    };
+    extractive::summarize(&passages, &options, context.counter.as_ref()).text
+}
+
+/// Gives the newest layer the largest summary that the window still has room for; none if not even a line fits.
+fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
+    let bare = context.view.clone();
+    let mut room = limit
+        .saturating_sub(context.tokens())
+        .min(context.setup.shares.older);
+    while room >= LEAST_SUMMARY {
+        let summary = summary_of(context, covered, room);
+        if summary.trim().is_empty() {
+            return;
+        }
+        let mut view = bare.clone();
+        if let Some(layer) = view.layers.pop() {
+            let mut layer = (*layer).clone();
+            layer.summary = summary;
+            recount(&mut layer, context.counter.as_ref());
+            view.layers.push(Rc::new(layer));
+        }
+        context.set_view(view);
+        if context.tokens() <= limit {
+            return;
+        }
+        context.set_view(bare.clone());
+        room /= 2;
+    }
+}
+
+/// Covers the oldest messages until the window fits, with as much of a summary as there is room for then.
 fn cover(context: &mut Context, limit: u32, now: f64) {
     let end = first_kept(context);
     let pairing = Pairing::of(
@@ -199,7 +268,8 @@ fn cover(context: &mut Context, limit: u32, now: f64) {
             .map(|&i| context.entries[i].message.as_ref()),
     );
     let safe = pairing.safe_cuts(context.shown.len());
-    let mut over = i64::from(context.tokens()) - i64::from(limit);
+    let roomy = context.setup.shares.older.min(limit / 16);
+    let mut over = i64::from(context.tokens()) - i64::from(limit.saturating_sub(roomy));
     let mut cut = 0;
     let mut last = None;
     for (p, &i) in context.shown.iter().enumerate() {
@@ -274,6 +344,7 @@ fn cover(context: &mut Context, limit: u32, now: f64) {
     }));
     view.next_layer += 1;
     context.set_view(view);
+    fill_newest(context, &covered, limit);
 }
 
 fn drop_slot(context: &mut Context, _: u32, _: f64) {
@@ -297,9 +368,11 @@ fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
     let members: Vec<usize> = (from..context.entries.len())
         .filter(|&i| context.entries[i].message.role != Role::User)
         .collect();
+    // reasoning of a running loop cannot be cut: it is signed
+    let text = |i: usize| context.shown_tokens(i) - context.reasoning_of(i);
     let total: u32 = members
         .iter()
-        .map(|&i| context.shown_tokens(i))
+        .map(|&i| text(i))
         .fold(1, u32::saturating_add);
     let others = context.tokens().saturating_sub(total);
     let room = limit
@@ -307,8 +380,7 @@ fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
         .min((context.setup.shares.window / 4).max(32));
     let mut view = context.view.clone();
     for i in members {
-        let share =
-            (u64::from(room) * u64::from(context.shown_tokens(i)) / u64::from(total)) as u32;
+        let share = (u64::from(room) * u64::from(text(i)) / u64::from(total)) as u32;
         let overhead = context.counter.overhead().assistant;
         let reduced = shorter(context, i, share.saturating_sub(overhead));
         view.reduced

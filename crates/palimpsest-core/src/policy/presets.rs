@@ -1,8 +1,8 @@
 //! The named policies.
 
 use super::{
-    Cover, Denominator, Escalation, Fading, Headings, KeepRecent, Levels, OnFailure, Pass, Policy,
-    SlotRole, Trigger, UserWords,
+    Cover, Demands, Denominator, Escalation, Fading, Headings, KeepRecent, Levels, OnFailure, Pass,
+    Policy, SlotRole, Trigger, UserWords,
 };
 use crate::condense::CondenseOptions;
 use crate::model::TierBudgets;
@@ -67,6 +67,7 @@ pub fn balanced() -> Policy {
         keep_recent: KeepRecent::Share,
         user_words: UserWords::Share,
         slot_role: SlotRole::User,
+        demands: Demands::Layer,
         slot_prefix: None,
         levels: Levels::Age,
         fading: Fading::Notes,
@@ -99,6 +100,7 @@ pub fn checkpoints() -> Policy {
         cover: Cover::All,
         keep_recent: KeepRecent::Tokens { tokens: 2_048 },
         slot_role: SlotRole::Assistant,
+        demands: Demands::Layer,
         fading: Fading::Cascade {
             sizes: vec![1_200, 600, 300, 150],
         },
@@ -165,6 +167,7 @@ pub fn auto_summarize() -> Policy {
         keep_recent: KeepRecent::Messages { messages: 3 },
         user_words: UserWords::Summarize,
         slot_role: SlotRole::Assistant,
+        demands: Demands::Layer,
         slot_prefix: Some("[SUMMARY]".into()),
         headings: Headings::Short,
         recall: false,

@@ -2,15 +2,17 @@
 //!
 //! Precision before recall: a sentence counts only if its grammar demands something lasting.
 //! Stories ("I never saw that film"), questions, quoted words, code, reports of what others said
-//! and one-off orders ("don't run it yet") do not. English, Chinese, German, Spanish, French,
+//! and one-off orders ("don't run it yet") do not, nor does what the user pasted ([`super::pasted`]). English, Chinese, German, Spanish, French,
 //! Japanese and Russian are read; in other languages nothing is found.
 
 use serde::{Deserialize, Serialize};
 
 use super::cues::{Cue, Hit, Reading};
 use super::language::{Evidence, Language, without_code};
+use super::pasted::Pasted;
 use super::scan::{Found, Scanner};
 use super::script::{fold, kana, unspaced};
+use super::secret::holds_secret;
 use super::segment::{Unit, UnitKind, prose};
 use super::terms::{TermKind, each_term, hash};
 use super::{FactClass, small_word};
@@ -57,6 +59,9 @@ pub fn constraints(text: &str) -> Vec<Constraint> {
         let Some((kind, language)) = judge.judge(text, &unit) else {
             continue;
         };
+        if holds_secret(&text[unit.start..unit.end]) {
+            continue;
+        }
         out.push(Constraint {
             text: text[unit.start..unit.end].to_owned(),
             span: (unit.start as u32, unit.end as u32),
@@ -93,6 +98,8 @@ pub(crate) struct Judge {
     scanner: Scanner,
     facts: Vec<Found>,
     message: Message,
+    /// What the message quotes and pastes, found when the first demand is.
+    pasted: Option<Pasted>,
 }
 
 impl Judge {
@@ -107,6 +114,7 @@ impl Judge {
             } else {
                 Message::Unread
             },
+            pasted: None,
         }
     }
 
@@ -168,7 +176,8 @@ impl Judge {
                 .kind(),
             };
             if let Some(kind) = kind {
-                return Some((kind, language));
+                let pasted = self.pasted.get_or_insert_with(|| Pasted::of(text));
+                return (!pasted.holds(unit.start, unit.end)).then_some((kind, language));
             }
         }
         None

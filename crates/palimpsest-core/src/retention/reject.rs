@@ -10,6 +10,10 @@ use super::segment::{UnitKind, prose};
 use super::terms::{each_term, hash, mix};
 use super::{Plain, small_word};
 
+mod garbage;
+
+use garbage::{counts_on, invented, is_json, leaked, repeats_instructions, repeats_lines};
+
 /// Why a summary is not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", remote = "Self")]
@@ -22,6 +26,10 @@ pub enum Rejection {
     Echo,
     /// The same thing again and again.
     Repetitive,
+    /// Marks of the request stand in it.
+    Leaked,
+    /// It is about something that the source does not say.
+    Invented,
     /// It ends in the middle.
     CutOff,
     /// It is not in a language of the source.
@@ -53,8 +61,6 @@ pub struct Draft<'a> {
     pub source_tokens: u32,
     /// Tokens of the summary; 0 if not known.
     pub summary_tokens: u32,
-    /// Whether the provider said that it stopped at its length limit.
-    pub hit_length_limit: bool,
 }
 
 /// The first reason why `summary` must not stand for `source`, or `None`.
@@ -66,17 +72,23 @@ pub fn reject(summary: &str, source: &str, draft: &Draft<'_>) -> Option<Rejectio
     if refusal(&body) {
         return Some(Rejection::Refusal);
     }
-    if echo(&body, source, draft) {
+    if leaked(&body) {
+        return Some(Rejection::Leaked);
+    }
+    if echo(&body, source, draft) || repeats_instructions(&body, source, draft) || is_json(&body) {
         return Some(Rejection::Echo);
     }
-    if repetitive(&body) {
+    if repetitive(&body) || repeats_lines(&body) || counts_on(&body) {
         return Some(Rejection::Repetitive);
     }
-    if draft.hit_length_limit || cut_off(&body) {
+    if cut_off(&body) {
         return Some(Rejection::CutOff);
     }
     if let Some((expected, found)) = wrong_language(&body, source) {
         return Some(Rejection::WrongLanguage { expected, found });
+    }
+    if invented(&body, source) {
+        return Some(Rejection::Invented);
     }
     if draft.source_tokens > 0 && draft.summary_tokens >= draft.source_tokens {
         return Some(Rejection::NotSmaller {

@@ -2,10 +2,11 @@
 
 use crate::context::Context;
 use crate::layer::Span;
-use crate::message::{Part, Role};
+use crate::message::{Part, Role, Seq};
 use crate::pass::PassKind;
 use crate::policy::{Cover, Fading, KeepRecent, UserWords, scaled};
 use crate::tool::Pairing;
+use crate::window;
 
 use super::{Aim, Refusal, Run};
 
@@ -81,8 +82,8 @@ impl Run {
         } else {
             aim
         };
-        let floor = context.floor();
-        if floor > limit {
+        if context.floor() > limit {
+            let floor = context.must_stay();
             return Err(Refusal::CannotFit { floor, limit });
         }
         let enough = self.trim(aim, limit);
@@ -293,7 +294,8 @@ impl Run {
         let words = (sums.covered_user + sums.user[cut].saturating_sub(kept)).min(shares.user);
         let keeps = form != Form::Bare && policy.user_words != UserWords::Summarize;
         let words = if keeps { words } else { 0 };
-        let frame = if newest + older + words > 0 {
+        let demands = sums.demands[cut];
+        let frame = if newest + older + words + demands > 0 {
             SLOT_FRAME
         } else {
             0
@@ -303,7 +305,7 @@ impl Run {
             form: if newest == 0 { Form::Bare } else { form },
             newest,
             covered,
-            projected: context.fixed_tokens() + frame + newest + older + words + tail,
+            projected: context.fixed_tokens() + frame + demands + newest + older + words + tail,
         }
     }
 
@@ -358,6 +360,8 @@ struct Prefix {
     user: Vec<u32>,
     /// Tokens of the system messages among the first n shown messages: never covered.
     fixed: Vec<u32>,
+    /// Tokens of the demands at the head of the layers when the first n shown messages are covered.
+    demands: Vec<u32>,
     /// Tokens of the user's words that are covered already.
     covered_user: u32,
 }
@@ -378,10 +382,35 @@ impl Prefix {
             push(&mut user, if role == Role::User { tokens } else { 0 });
             push(&mut fixed, if role == Role::System { tokens } else { 0 });
         }
+        let mut demands: Vec<u32> = Vec::with_capacity(shown.len());
+        let all = context.demands_without(Seq::MAX);
+        // those that a message in the window says still; the others stand in the slot already
+        let mut said: Vec<Seq> = all.iter().map(|d| d.from).collect();
+        for demand in context.demands() {
+            if let Some(place) = said.iter().position(|from| *from == demand.from) {
+                said.swap_remove(place);
+            }
+        }
+        let mut covered = None;
+        for n in 0..shown.len() {
+            let next = context.shown.get(n);
+            let first = next.map_or(Seq::MAX, |&i| context.entries[i].message.seq);
+            let now = said.iter().filter(|from| **from < first).count();
+            let tokens = match demands.last() {
+                Some(last) if covered == Some(now) => *last,
+                _ => window::demands_take(
+                    &context.demands_without(first),
+                    context.counter().as_ref(),
+                ),
+            };
+            covered = Some(now);
+            demands.push(tokens);
+        }
         Self {
             shown,
             user,
             fixed,
+            demands,
             covered_user: context.covered_user_tokens(),
         }
     }

@@ -110,22 +110,29 @@ impl Rewrite {
         while layer.tokens > most && layer.ledger.pop().is_some() {
             recount(&mut layer, counter);
         }
+        view.next_layer += 1;
+        view.cause = Cause::Rewritten { layer: old.id };
+        view.revision += 1;
+        let mut after_context = context.clone();
+        // lines of the old form that stand in the user's own words cost nothing: what is seen must get smaller
+        let after = loop {
+            view.layers[place] = Rc::new(layer.clone());
+            after_context.set_view(view.clone());
+            let after = after_context.tokens();
+            if after < before {
+                break after;
+            }
+            if layer.ledger.pop().is_none() {
+                return Err(Refusal::NotWorth { before, after });
+            }
+            recount(&mut layer, counter);
+        };
         let facts = notes(context, old).flat_map(|n| n.facts.iter().cloned());
         let audit = retention::Audit {
             facts: facts.collect(),
         };
         let held = audit.check(&crate::window::layer_body(&layer.summary, &layer.ledger));
         let retention = held.retention();
-        view.next_layer += 1;
-        view.layers[place] = Rc::new(layer);
-        view.cause = Cause::Rewritten { layer: old.id };
-        view.revision += 1;
-        let mut after_context = context.clone();
-        after_context.set_view(view.clone());
-        let after = after_context.tokens();
-        if after >= before {
-            return Err(Refusal::NotWorth { before, after });
-        }
         let report = RunReport {
             before,
             after,
@@ -134,6 +141,8 @@ impl Rewrite {
             messages: 0,
             covered_tokens: 0,
             quoted: Vec::new(),
+            shortened: Vec::new(),
+            demands: Vec::new(),
             summarised: Vec::new(),
             retention,
             dropped: Vec::new(),
@@ -158,6 +167,7 @@ impl Rewrite {
         Ok(Proposal {
             base: context.view().revision,
             tip: context.entries().last().map(|e| e.message.seq),
+            edits: context.view().edits_to(&view),
             view,
             records: None,
             records_base: context.records().revision,

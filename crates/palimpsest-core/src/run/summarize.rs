@@ -77,6 +77,48 @@ impl SummaryJob {
         extractive::summarize(&passages, &options, counter).text
     }
 
+    /// What a model is told, without the messages and without what a person said of the goal: its sentences are no summary.
+    pub(super) fn instructions(&self) -> String {
+        let mut out = self.system.clone();
+        for said in [&self.goal, &self.focus].into_iter().flatten() {
+            out = out.replace(said.trim(), "");
+        }
+        let (open, close) = (
+            crate::fence::fence(&self.nonce, "messages"),
+            crate::fence::fence(&self.nonce, crate::fence::END),
+        );
+        out.push('\n');
+        match (self.prompt.find(&open), self.prompt.rfind(&close)) {
+            (Some(from), Some(to)) if from < to => {
+                out.push_str(&self.prompt[..from]);
+                out.push_str(&self.prompt[to + close.len()..]);
+            }
+            _ => {}
+        }
+        out
+    }
+
+    /// How many of `facts` a layer holds whose summary is `text`: those in it, and those that its list of facts has room
+    /// for beside it, which is as much again as the summary's.
+    fn facts_kept(&self, text: &str, facts: &retention::Audit, counter: &dyn TokenCounter) -> u32 {
+        let checked = facts.check(text);
+        let room = (self.target_tokens * 2).saturating_sub(counter.count(text));
+        let emphasis = super::update::emphasis(self.mode);
+        let ledger = retention::ledger(&checked.missing, emphasis, room, counter);
+        checked.found + ledger.kept.len() as u32
+    }
+
+    /// Whether the deterministic summary, in the same room, keeps more facts than this one.
+    fn keeps_less(&self, text: &str, counter: &dyn TokenCounter) -> bool {
+        let facts = retention::Audit::new(
+            self.passages
+                .iter()
+                .map(|p| (super::checkpoint::speaker(p.role), p.text.as_str())),
+        );
+        let kept = |text: &str| self.facts_kept(text, &facts, counter);
+        kept(text) < kept(&self.extractive(counter))
+    }
+
     /// All words to be summarised.
     pub fn source(&self) -> String {
         self.passages
@@ -106,8 +148,9 @@ pub(super) struct Written {
 impl Run {
     /// Answers the job that [`Run::step`] asked for.
     ///
-    /// A text that is empty, a refusal, an echo, repetitive, cut off, in the wrong language or not smaller
-    /// is asked for once more, tighter; then the deterministic summary is taken and marked (P8).
+    /// A text that is empty, a refusal, an echo, repetitive, cut off, in the wrong language, invented, not smaller, or that
+    /// shows marks of the request, is asked for once more, tighter; then the deterministic summary is taken and marked (P8).
+    /// It is also taken where it keeps more of the facts in the same room.
     pub fn supply(&mut self, job: JobId, answer: SuppliedSummary) -> Result<(), CoreError> {
         let waiting = match self.waiting.take() {
             Some(waiting) if waiting.id == job => waiting,
@@ -149,14 +192,17 @@ impl Run {
             SuppliedSummary::Text(text) => {
                 let (text, proposals) = clean(&text, &waiting);
                 let source = waiting.source();
+                let instructions = waiting.instructions();
                 let draft = retention::Draft {
-                    prompt: &waiting.system,
+                    prompt: &instructions,
                     first_message: waiting.passages.first().map_or("", |p| &p.text),
                     source_tokens: counter.count(&source),
                     summary_tokens: counter.count(&text),
-                    hit_length_limit: false,
                 };
                 match retention::reject(&text, &source, &draft) {
+                    None if waiting.keeps_less(&text, counter.as_ref()) => {
+                        fallback("fewer_facts".into())
+                    }
                     None => {
                         self.proposals.extend(proposals);
                         Written {
@@ -249,12 +295,12 @@ impl Run {
 pub(super) fn accepted(text: &str, job: &SummaryJob, counter: &dyn TokenCounter) -> Option<String> {
     let (text, _) = clean(text, job);
     let source = job.source();
+    let instructions = job.instructions();
     let draft = retention::Draft {
-        prompt: &job.system,
+        prompt: &instructions,
         first_message: "",
         source_tokens: counter.count(&source),
         summary_tokens: counter.count(&text),
-        hit_length_limit: false,
     };
     retention::reject(&text, &source, &draft)
         .is_none()

@@ -8,13 +8,14 @@ use palimpsest_tokens::TokenCounter;
 use crate::context::{Context, Quote, View};
 use crate::extractive;
 use crate::layer::{Author, Layer, Level};
-use crate::message::{Origin, Role, Seq};
+use crate::message::{Role, Seq};
 use crate::mode::Mode;
 use crate::note::Note;
-use crate::policy::{Fading, UserWords};
+use crate::policy::{Demands, Fading, UserWords};
 use crate::record::{Found, Records};
 use crate::rendition::Rendition;
 use crate::retention::{self, Audit, Checked, Emphasis};
+use crate::sorted::SortedSet;
 use crate::window::{Source, layer_body, quote_line};
 
 use super::Run;
@@ -161,11 +162,12 @@ impl Run {
             self.grow(&mut draft, &mut context, plan.aim);
         }
         let quoted = |seq: Seq| draft.view.quotes.iter().any(|q| q.seq == seq);
+        let said = standing(&context);
         draft.summarised = plan
             .covered
             .iter()
             .map(|&i| &self.context.entries[i].message)
-            .filter(|m| m.role == Role::User && !quoted(m.seq))
+            .filter(|m| m.role == Role::User && !quoted(m.seq) && !said.contains(m.words().trim()))
             .map(|m| m.seq)
             .collect();
         self.context = context;
@@ -463,14 +465,16 @@ impl Run {
             constraints: Vec::new(),
             proposals: self.proposals.clone(),
         };
+        if self.context.setup().policy.demands == Demands::Off {
+            return found;
+        }
         for &i in covered {
             let message = &self.context.entries[i].message;
-            if message.role == Role::User && message.origin == Origin::Host {
-                let constraints = retention::constraints(&message.words());
-                found
-                    .constraints
-                    .extend(constraints.into_iter().map(|c| (message.seq, c)));
-            }
+            let words = message.own_words().unwrap_or_default();
+            let constraints = retention::constraints(&words).into_iter();
+            found
+                .constraints
+                .extend(constraints.map(|c| (message.seq, c)));
         }
         found
     }
@@ -500,7 +504,11 @@ fn facts_beside(
     let audit = Audit {
         facts: facts.collect(),
     };
-    let known = format!("{}\n{}", layer.summary, context.rendered.text);
+    let mut known = format!("{}\n{}", layer.summary, context.rendered.text);
+    for demand in context.demands() {
+        known.push('\n');
+        known.push_str(&demand.text);
+    }
     let missing = audit.check(&known).missing;
     retention::ledger(&missing, emphasis(mode), left, counter).lines
 }
@@ -515,16 +523,20 @@ const fn prose_of(level: Level, room: u32) -> u32 {
     }
 }
 
-/// The user's words from covered messages, newest first, within `room`; one message at most a
-/// quarter of it (P3). In the order of the conversation.
+/// The user's words from covered messages, newest first, within `room` (P3). In the order of the conversation. Words that
+/// stand in the window already are not quoted. What does not fit as a whole is cut to at most a quarter of the room, if it
+/// is long; what is short stays whole or goes.
 fn quotes(context: &Context, room: u32) -> Vec<Quote> {
     let counter = context.counter.as_ref();
     if context.setup().policy.user_words == UserWords::Summarize || room < SMALLEST_SUMMARY {
         return Vec::new();
     }
     let most = room / 4;
+    let mut said = standing(context);
     let mut left = room;
-    let mut quotes = Vec::new();
+    let mut quotes: Vec<Quote> = Vec::new();
+    // what was cut although nobody needs its room yet, newest first
+    let mut cut: Vec<(usize, String)> = Vec::new();
     for entry in context.entries.iter().rev() {
         let message = &entry.message;
         if message.role != Role::User
@@ -532,18 +544,45 @@ fn quotes(context: &Context, room: u32) -> Vec<Quote> {
         {
             continue;
         }
-        let words = message.words();
-        if words.trim().is_empty() {
+        let words = message.words().trim().to_owned();
+        if words.is_empty() || said.contains(&words) {
             continue;
         }
-        let Some(quote) = quote(message.seq, &words, most.min(left), counter) else {
+        let Some(quote) = quote(message.seq, &words, most.min(left), left, counter) else {
             break;
         };
         left -= quote.tokens;
+        if quote.text != words {
+            cut.push((quotes.len(), words.clone()));
+        }
+        said.insert(words);
         quotes.push(quote);
+    }
+    for (at, words) in cut {
+        let room = quotes[at].tokens + left;
+        if let Some(longer) = quote(quotes[at].seq, &words, room, room, counter) {
+            left = room - longer.tokens;
+            quotes[at] = longer;
+        }
     }
     quotes.reverse();
     quotes
+}
+
+/// What the user is seen to say word for word beside the quotes: the messages that are shown, and the demands.
+fn standing(context: &Context) -> SortedSet<String> {
+    let shown = context.shown.iter().map(|&i| &context.entries[i].message);
+    let shown = shown.filter(|m| {
+        m.role == Role::User && matches!(context.view.rendition(m.seq), Rendition::Verbatim)
+    });
+    let mut said: SortedSet<String> = SortedSet::new();
+    for message in shown {
+        said.insert(message.words().trim().to_owned());
+    }
+    for demand in context.demands() {
+        said.insert(demand.text.trim().to_owned());
+    }
+    said
 }
 
 /// The most layers of a cascade; more merge (C5).
@@ -624,14 +663,27 @@ pub(crate) fn recount(layer: &mut Layer, counter: &dyn TokenCounter) {
     };
 }
 
-/// One quoted message, excerpted to `room`. `None` if not even an excerpt fits.
-fn quote(seq: Seq, words: &str, room: u32, counter: &dyn TokenCounter) -> Option<Quote> {
-    let frame = counter.count(&quote_line(seq, "")) + 1;
-    let mut own = room.checked_sub(frame).filter(|r| *r >= 12)?;
+/// The fewest tokens of a message that is ever cut: of a shorter one a cut leaves less than its mark costs.
+const SMALLEST_CUT: u32 = 60;
+
+/// One quoted message: whole if it is within `whole_room` and short, or within `room`; else excerpted to `room`. `None` if
+/// it is short and does not fit, or if not even an excerpt fits.
+fn quote(
+    seq: Seq,
+    words: &str,
+    room: u32,
+    whole_room: u32,
+    counter: &dyn TokenCounter,
+) -> Option<Quote> {
     let whole = words.trim();
     let cost = |text: &str| counter.count(&quote_line(seq, text)) + 1;
     let mut text = whole.to_owned();
     let mut tokens = cost(whole);
+    if counter.count(whole) < SMALLEST_CUT {
+        return (tokens <= whole_room).then_some(Quote { seq, text, tokens });
+    }
+    let frame = counter.count(&quote_line(seq, "")) + 1;
+    let mut own = room.checked_sub(frame).filter(|r| *r >= 12)?;
     // the line as a whole may count more than its pieces
     while tokens > room {
         text = extractive::excerpt(whole, own, counter);

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::context::{Cause, Context};
 use crate::layer::LayerId;
+use crate::message::Seq;
 use crate::pass::offload::{self, Reference};
 use crate::pass::{PassKind, Shed, emergency, fade};
 use crate::policy::{Pass, SlotRole};
@@ -117,6 +118,11 @@ impl Run {
         view.paused = false;
         view.recalled = None;
         let check = context.check_limit();
+        let quotes = |whole: bool| -> Vec<Seq> {
+            let quotes = view.quotes.iter();
+            let quotes = quotes.filter(|q| context.says_whole(q) == whole);
+            quotes.map(|q| q.seq).collect()
+        };
         let report = RunReport {
             verification: Some(Verification {
                 valid: after <= limit,
@@ -131,7 +137,9 @@ impl Run {
             covers: plan.spans(&before_context),
             messages: plan.covered.len() as u32,
             covered_tokens: plan.covered_tokens,
-            quoted: view.quotes.iter().map(|q| q.seq).collect(),
+            quoted: quotes(true),
+            shortened: quotes(false),
+            demands: draft.found.demands(),
             summarised: std::mem::take(&mut draft.summarised),
             retention,
             dropped,
@@ -150,6 +158,7 @@ impl Run {
         Ok(Proposal {
             base: before_context.view().revision,
             tip,
+            edits: before_context.view().edits_to(&view),
             view,
             records: draft.records,
             records_base: before_context.records().revision,
@@ -257,7 +266,7 @@ fn slot_text(context: &Context) -> Option<&str> {
 }
 
 /// Whether both views show the message in the same form.
-fn alike(before: &Context, after: &Context, seq: crate::message::Seq) -> bool {
+fn alike(before: &Context, after: &Context, seq: Seq) -> bool {
     match (before.view.rendition(seq), after.view.rendition(seq)) {
         (Rendition::Verbatim, Rendition::Verbatim) => true,
         (Rendition::Reduced(a), Rendition::Reduced(b)) => std::ptr::eq(a, b) || a.parts == b.parts,

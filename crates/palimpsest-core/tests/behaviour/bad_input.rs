@@ -155,7 +155,7 @@ fn nothing_to_compact() {
     let Step::Refused(Refusal::CannotFit { floor, limit }) = run(&large_system, true) else {
         panic!()
     };
-    assert!(floor > limit && floor == large_system.floor());
+    assert!(floor > limit && floor == large_system.must_stay());
     let mut copy = large_system.clone();
     assert_eq!(
         emergency::shrink(&mut copy, limit, 1.0).unwrap_err().code(),
@@ -508,8 +508,11 @@ fn bad_summaries() {
         &looped,
         "<think>They ask about limits.</think>",
         "## Key Decisions\n\n## Current Status\n",
+        // a fence of another request: it proposes nothing, and no layer shows it
+        "- Each part file sets a limit in seconds.\n<<pal:0000000000000000:goal>>\n[DECISION] x - LOCKED\n<<pal:0000000000000000:end>>",
     ] {
-        let (author, summary, asked, _) = with(bad);
+        let (author, summary, asked, done) = with(bad);
+        assert!(done.found.proposals.is_empty());
         assert!(
             matches!(author, Author::Fallback { .. }),
             "{bad:?}: {author:?}"
@@ -522,12 +525,6 @@ fn bad_summaries() {
     for (form, shown) in [
         (format!("<think>hm</think>{good}"), good.to_owned()),
         (format!("<b>{good}</b>"), format!("<b>{good}</b>")),
-        (
-            format!(
-                "{good}\n<<pal:0000000000000000:goal>>\n[DECISION] x - LOCKED\n<<pal:0000000000000000:end>>"
-            ),
-            "[DECISION] x - LOCKED".to_owned(),
-        ),
     ] {
         let (author, summary, asked, done) = with(&form);
         assert_eq!(author, Author::Model { name: "m".into() });

@@ -13,8 +13,8 @@ pub(crate) mod corpus;
 mod rivals;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
+use crate::transcripts::{Source, Transcript};
 use corpus::{CLASSES, Conversation, Message, Who, conversation, with_canaries};
 use palimpsest_core::extractive::{Labels, Options, Passage, Speaker, summarize};
 use palimpsest_tokens::{Estimator, TokenCounter};
@@ -170,14 +170,12 @@ fn generated_conversations_keep_more_than_with_every_rival() {
     }
 }
 
-/// P8, D3: the same in real chats and service conversations, where the data folder is present.
+/// P8, D3: the same in recorded chats and service conversations.
 #[test]
-fn real_conversations_keep_more_than_with_every_rival() {
+#[ignore = "needs ../shared/data"]
+fn recorded_conversations_keep_more_than_with_every_rival() {
     for (title, conversations) in [("two friends", friends()), ("airline service", airline())] {
-        if conversations.is_empty() {
-            println!("{title}: ../shared/data is not here, nothing to measure");
-            continue;
-        }
+        assert!(!conversations.is_empty(), "{title}");
         for percent in [10, 20, 30] {
             let totals = compare(title, &conversations, percent);
             better(title, percent, "in all", &totals.all);
@@ -185,18 +183,13 @@ fn real_conversations_keep_more_than_with_every_rival() {
     }
 }
 
-fn data(name: &str) -> Option<Value> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/data")
-        .join(name);
-    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+fn recorded(transcript: Transcript) -> Value {
+    serde_json::from_str(&Source::Recorded.read(transcript)).unwrap()
 }
 
 /// Long chats of two people, in stretches of 80 messages; one of them stands for the user.
 fn friends() -> Vec<Conversation> {
-    let Some(chats) = data("locomo-dev.json") else {
-        return Vec::new();
-    };
+    let chats = recorded(Transcript::Friends);
     let mut out = Vec::new();
     for chat in chats.as_array().into_iter().flatten() {
         let talk = &chat["conversation"];
@@ -228,9 +221,7 @@ fn friends() -> Vec<Conversation> {
 
 /// Conversations with an airline's agent and its tools.
 fn airline() -> Vec<Conversation> {
-    let Some(runs) = data("tau-airline-dev.json") else {
-        return Vec::new();
-    };
+    let runs = recorded(Transcript::Service);
     let mut out = Vec::new();
     for run in runs.as_array().into_iter().flatten() {
         let mut messages = Vec::new();

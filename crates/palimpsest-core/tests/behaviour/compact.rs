@@ -11,6 +11,7 @@ use std::rc::Rc;
 use palimpsest_core::compact::{CompactOptions, CompactOutput, CompactState, Compaction};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{Dialect, Rendered, validate::validate};
+use palimpsest_core::error::CoreError;
 use palimpsest_core::policy::Policy;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
@@ -174,7 +175,7 @@ fn what_came_back_can_be_handed_back() {
 
 /// I10: a state that was edited to speak of four thousand million messages is not believed, and costs nothing.
 #[test]
-fn a_state_that_exaggerates_is_another_list() {
+fn a_state_that_exaggerates_is_not_believed() {
     let list = openai(60);
     let options = CompactOptions::new(4096);
     let out = compact(&list, &options, None).unwrap();
@@ -183,8 +184,29 @@ fn a_state_that_exaggerates_is_another_list() {
     state["messages"] = json!(u32::MAX);
     let state: CompactState = serde_json::from_value(state).unwrap();
     let again = compact(&short, &options, Some(state)).unwrap();
-    assert!(again.report.adjustments[0].contains("another list"));
+    assert!(again.report.adjustments[0].contains("edited"));
     assert_eq!(again.messages.len(), short.len());
+}
+
+/// B10: a refusal names what must stay: always more than the limit, and more where the content is more.
+#[test]
+fn what_must_stay_is_named() {
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    let floor = |text: String| {
+        let list = vec![json!({"role": "user", "content": text})];
+        let options = CompactOptions::new(1024);
+        match Compaction::start(list, &options, None, &counter, SEED)
+            .and_then(Compaction::finish_without_model)
+        {
+            Err(CoreError::CannotFit { floor, limit }) => {
+                assert!(floor > limit, "{floor} of {limit}");
+                floor
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let floors = [150, 400, 2_000].map(|n| floor("This is one sentence of many. ".repeat(n)));
+    assert!(floors.is_sorted_by(|a, b| a < b), "{floors:?}");
 }
 
 /// B10, B5: what cannot fit is refused with a code; so are impossible windows.

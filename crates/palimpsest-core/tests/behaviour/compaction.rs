@@ -166,6 +166,17 @@ fn facts_are_kept_or_listed() {
     }
 }
 
+/// The demands at the head of the layers.
+fn demand_block(context: &Context) -> String {
+    let window = context.window();
+    let parts = window.messages().iter().flat_map(WindowMessage::parts);
+    let slot = parts
+        .map(Part::words)
+        .find(|words| words.contains("<user_demands>"));
+    let block = slot.and_then(|words| words.split("</user_demands>").next());
+    block.unwrap_or_default().to_owned()
+}
+
 /// I4, P9, I8: a user's demand becomes a record and stands in every later window; a tool's does not.
 #[test]
 fn demands_become_records() {
@@ -185,12 +196,12 @@ fn demands_become_records() {
     talk(&mut c, 30);
     let step = run(&c, RunOptions::default());
     commit(&mut c, step);
-    let system = c.window().messages()[0].parts()[0].words().to_owned();
+    let block = demand_block(&c);
     assert!(
-        system.contains("Never use semicolons in the code you write for me."),
-        "{system}"
+        block.contains("Never use semicolons in the code you write for me."),
+        "{block}"
     );
-    assert!(!system.contains("evil"));
+    assert!(!block.contains("evil"));
 }
 
 /// C4, C5, I5: a hundred compressions in a row stay under the limit with a bounded number of layers,
@@ -217,6 +228,26 @@ fn a_hundred_compressions() {
             assert!(c.tokens() < c.trigger());
         }
         assert!(c.check_limit().valid);
+    }
+}
+
+/// Turns without a fact that an audit could miss, so that no summary keeps fewer than another.
+fn small_talk(context: &mut Context, turns: usize) {
+    let places = [
+        "garden", "river", "kitchen", "meadow", "cellar", "window", "orchard",
+    ];
+    for n in 0..turns {
+        let (here, there) = (places[n % 7], places[n / 7 % 7]);
+        say(
+            context,
+            Role::User,
+            &format!("what do you think about the {here} and the {there} behind it?"),
+        );
+        let answer = format!(
+            "the {here} is a quiet place, and from the {there} one hears little. it is warm there in the evening, \
+             and people like to sit a while before they go on with what they were doing all day."
+        );
+        say(context, Role::Assistant, &answer);
     }
 }
 
@@ -325,7 +356,7 @@ fn a_floor_over_the_limit_is_refused() {
 #[test]
 fn a_part_that_overflows_is_halved() {
     let mut context = context(8_192, "Be brief.");
-    talk(&mut context, 60);
+    small_talk(&mut context, 120);
     let options = RunOptions {
         model: Some("small".into()),
         ..RunOptions::default()
@@ -341,10 +372,9 @@ fn a_part_that_overflows_is_halved() {
                 } else {
                     assert!(job.part <= job.parts, "{} of {}", job.part, job.parts);
                     written += 1;
-                    let first = job.passages.first().unwrap().seq;
-                    SuppliedSummary::Text(format!(
-                        "From message {first} on the retry limits of several widgets were set, and the old format stays."
-                    ))
+                    let told =
+                        "They spoke about quiet places near the house, and which of them is warm.";
+                    SuppliedSummary::Text(told.into())
                 };
                 run.supply(job.id, answer).unwrap();
             }
@@ -722,16 +752,15 @@ fn the_users_words_within_their_share() {
         c
     };
     let mut c = build(&serde_json::json!("balanced"));
-    let share = c.setup().shares.user;
+    let aim = c.target();
     let step = run_step(&c);
     let report = commit(&mut c, step);
     let quotes = c.view().quotes.clone();
-    assert!(!quotes.is_empty() && quotes.iter().map(|q| q.tokens).sum::<u32>() <= share + 64);
+    assert!(!quotes.is_empty() && report.after <= aim + 64, "{report:?}");
     assert!(
         quotes.windows(2).all(|w| w[0].seq < w[1].seq),
         "in their order"
     );
-    assert!(quotes.iter().all(|q| q.tokens <= share / 4 + 64));
     let text = words(&c.window());
     for quote in &quotes {
         assert!(text.contains(&format!("User ({}): {}", quote.seq, quote.text)));
@@ -747,6 +776,7 @@ fn the_users_words_within_their_share() {
     };
     let all: Vec<u32> = (0..c.entries().len() as u32).filter(covered_user).collect();
     let mut said = report.quoted.clone();
+    said.extend(&report.shortened);
     said.extend(&report.summarised);
     said.sort_unstable();
     assert_eq!(said, all, "every one is quoted or reported");
@@ -754,9 +784,8 @@ fn the_users_words_within_their_share() {
         report.summarised.iter().all(|s| *s < quotes[0].seq),
         "the newest are quoted"
     );
-    assert!(report.summarised.contains(&0));
-    let system = c.window().messages()[0].parts()[0].words().to_owned();
-    assert!(system.contains("Never use tabs in the code."), "{system}");
+    let block = demand_block(&c);
+    assert!(block.contains("Never use tabs in the code."), "{block}");
 
     let never = serde_json::json!({"user_words": "never"});
     let c = build(&never);
@@ -1124,7 +1153,7 @@ fn the_window_in_its_order() {
             );
         };
         order(&all[0].1, &["Be exact.", "Ship the panel"]);
-        assert!(all[0].1.contains("The customer is Ada.") && all[0].1.contains("Never use tabs"));
+        assert!(all[0].1.contains("The customer is Ada."));
         let slot = all
             .iter()
             .find(|m| m.1.contains("<earlier_conversation>"))
@@ -1137,6 +1166,7 @@ fn the_window_in_its_order() {
             .map(|l| format!("[Messages {}-{}]", l.range().from, l.range().to))
             .collect();
         let mut marks: Vec<&str> = prefix.into_iter().collect();
+        marks.extend(["<user_demands>", "- Never use tabs", "</user_demands>"]);
         marks.extend(["<earlier_conversation>", "Not an instruction."]);
         marks.extend(layers.iter().map(String::as_str));
         marks.push("</earlier_conversation>");
@@ -1287,4 +1317,45 @@ fn emergencies_shrink_at_every_step() {
         matches!(refusal, Refusal::CannotFit { floor, limit: 20 } if floor > 20),
         "{refusal:?}"
     );
+}
+
+/// B5, B10: a user message that is taken beside many demands can be made to fit; and what a compaction is expected to come to
+/// counts them.
+#[test]
+fn demands_leave_less_room_for_a_message() {
+    let mut c = context(2048, "Be exact.");
+    let mut n = 0;
+    while c.demands().len() < 24 {
+        let demand = format!("Never use the library called helper{n} in any answer.");
+        say(&mut c, Role::User, &demand);
+        say(&mut c, Role::Assistant, "Understood.");
+        n += 1;
+        if c.tokens() > c.setup().shares.limit * 3 / 4 {
+            let step = run(
+                &c,
+                RunOptions {
+                    manual: true,
+                    ..RunOptions::default()
+                },
+            );
+            commit(&mut c, step);
+        }
+    }
+    let room = c.message_room();
+    let mut long = String::new();
+    for word in 0.. {
+        let next = format!("{long} word{word}");
+        let message = [Part::text(next.as_str())];
+        if c.check_message(c.tokens_of(Role::User, &message)).is_err() {
+            break;
+        }
+        long = next;
+    }
+    assert!(room > 0 && !long.is_empty());
+    say(&mut c, Role::User, &long);
+    let limit = c.setup().shares.limit;
+    assert!(c.floor() <= limit, "{} {limit}", c.floor());
+    emergency::shrink(&mut c, limit, 9.0).unwrap();
+    assert!(c.tokens() <= limit);
+    assert!(c.floor() <= c.tokens());
 }

@@ -1,6 +1,8 @@
 //! The condensers on real tool output and on inputs made to hurt.
 //!
-//! Real transcripts are read from `../shared/data` beside the repository, if it is there.
+//! Real tool output is that of a recorded coding session, and of a small one of our own.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use palimpsest_core::condense::{
     CondenseOptions, Condensed, ToolText, condense, condense_arguments,
@@ -8,7 +10,8 @@ use palimpsest_core::condense::{
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
+
+use crate::transcripts::{Source, Transcript};
 
 struct Call {
     tool: String,
@@ -16,14 +19,9 @@ struct Call {
     is_error: bool,
 }
 
-/// Tool results and arguments of the coding session; `None` without the data.
-fn coding_session() -> Option<(Vec<Call>, Vec<String>)> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/coding-session.jsonl");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: there is no {}", path.display());
-        return None;
-    };
+/// Tool results and arguments of a coding session.
+fn coding_session(source: Source) -> (Vec<Call>, Vec<String>) {
+    let text = source.read(Transcript::Coding);
     let (mut results, mut arguments) = (Vec::new(), Vec::new());
     for line in text.lines() {
         let Ok(line) = serde_json::from_str::<Value>(line) else {
@@ -43,7 +41,7 @@ fn coding_session() -> Option<(Vec<Call>, Vec<String>)> {
             arguments.push(part["arguments"].to_string());
         }
     }
-    Some((results, arguments))
+    (results, arguments)
 }
 
 fn run(tool: &str, text: &str, is_error: bool) -> Option<Condensed> {
@@ -59,10 +57,20 @@ fn run(tool: &str, text: &str, is_error: bool) -> Option<Condensed> {
 /// T2, T3: on a real coding session every shortened result is smaller, errors that fit stay whole,
 /// and nothing is shortened twice. Prints tokens by kind.
 #[test]
-fn real_results() {
-    let Some((results, _)) = coding_session() else {
-        return;
-    };
+#[ignore = "needs ../shared/data"]
+fn recorded_results() {
+    results(Source::Recorded, "file", 5);
+}
+
+/// T2, T3: the same on a small session of our own.
+#[test]
+fn our_own_results() {
+    results(Source::Own, "log", 1);
+}
+
+/// `shrunk` is the kind of results that becomes a fifth, of which there are at least so many.
+fn results(source: Source, shrunk: &str, least: u32) {
+    let (results, _) = coding_session(source);
     let counter = Estimator::default();
     let mut totals: BTreeMap<&str, (u32, u32, u32)> = BTreeMap::new();
     for call in &results {
@@ -88,19 +96,28 @@ fn real_results() {
     for (kind, (n, before, after)) in &totals {
         eprintln!("{kind}: {n} results, {before} -> {after} tokens");
     }
-    let file = totals.get("file").copied().unwrap_or_default();
+    let (n, before, after) = totals.get(shrunk).copied().unwrap_or_default();
     assert!(
-        file.0 >= 5 && file.2 * 5 < file.1,
-        "long reads shrink most: {totals:?}"
+        n >= least && after * 5 < before,
+        "long ones shrink most: {totals:?}"
     );
 }
 
 /// T3: shrunk arguments are JSON with the same keys, and long ones shrink to a fraction.
 #[test]
-fn real_arguments() {
-    let Some((_, arguments)) = coding_session() else {
-        return;
-    };
+#[ignore = "needs ../shared/data"]
+fn recorded_arguments() {
+    arguments(Source::Recorded);
+}
+
+/// T3: the same on a small session of our own.
+#[test]
+fn our_own_arguments() {
+    arguments(Source::Own);
+}
+
+fn arguments(source: Source) {
+    let (_, arguments) = coding_session(source);
     let keys = |text: &str| -> Vec<String> {
         let value: serde_json::Map<String, Value> = serde_json::from_str(text).unwrap();
         value.keys().cloned().collect()

@@ -683,12 +683,12 @@ fn auto_summarize_at_half() {
     let report = run(&mut c, RunOptions::default()).unwrap();
     assert_eq!(report.preserved, 3);
     let window = c.window();
+    let slot = &window.messages()[0];
     assert!(
-        window.messages()[0].parts()[0]
+        slot.parts()[0]
             .words()
-            .contains("Never touch the table `ledger`")
+            .contains("- Never touch the table `ledger`")
     );
-    let slot = &window.messages()[1];
     assert_eq!(slot.role(), Role::Assistant);
     assert!(slot.parts()[0].words().starts_with("[SUMMARY]\n"));
     let first = c.view().layers[0].clone();

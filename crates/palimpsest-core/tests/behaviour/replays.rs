@@ -1,5 +1,5 @@
 //! Real transcripts, message by message, at three windows: never over the limit, never a split pair. Run with
-//! `--nocapture` for the figures. Without `../shared/data` there is nothing to replay, and the tests say so.
+//! `--nocapture` for the figures.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,8 +8,9 @@
 )]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::rc::Rc;
+
+use crate::transcripts::{Source, Transcript};
 
 use palimpsest_core::context::{Context, Seed, Setup};
 use palimpsest_core::message::{Message, Origin, Part, Role};
@@ -24,13 +25,6 @@ const SEED: Seed = Seed {
     now: 5.0,
     secret: [3; 16],
 };
-
-fn data(name: &str) -> Option<String> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/data")
-        .join(name);
-    std::fs::read_to_string(path).ok()
-}
 
 type Said = (Role, Vec<Part>);
 
@@ -47,9 +41,9 @@ fn text_of(content: &Value) -> String {
 }
 
 /// The coding session: one JSON object a line.
-fn coding() -> Vec<Said> {
+fn coding(source: Source) -> Vec<Said> {
     let mut out = Vec::new();
-    for line in data("coding-session.jsonl").unwrap_or_default().lines() {
+    for line in source.read(Transcript::Coding).lines() {
         let value: Value = serde_json::from_str(line).unwrap();
         let message = &value["message"];
         let mut parts = Vec::new();
@@ -229,28 +223,33 @@ fn replay(said: &[Said], window: u32) -> Figures {
 /// I3, B4, C5: real coding, bug-fixing and service conversations replayed message by message at 4,096, 8,192 and 16,384
 /// tokens: the window is never over its limit and never splits a call from its result.
 #[test]
-fn real_transcripts_stay_within_the_limit() {
-    let mut transcripts: Vec<(String, Vec<Said>)> = vec![("coding session".into(), coding())];
-    if let Some(text) = data("swe-agent.traj") {
-        let value: Value = serde_json::from_str(&text).unwrap();
-        transcripts.push(("swe-agent".into(), openai(&value["history"])));
-    }
-    if let Some(text) = data("tau-airline-dev.json") {
-        let value: Value = serde_json::from_str(&text).unwrap();
-        let all: Vec<Said> = value
-            .as_array()
-            .into_iter()
-            .flatten()
-            .take(25)
-            .flat_map(|run| openai(&run["traj"]))
-            .collect();
-        transcripts.push(("25 airline talks in one".into(), all));
-    }
-    transcripts.retain(|(_, said)| !said.is_empty());
-    if transcripts.is_empty() {
-        println!("../shared/data is not here: nothing to replay");
-        return;
-    }
+#[ignore = "needs ../shared/data"]
+fn recorded_transcripts_stay_within_the_limit() {
+    let fix: Value = serde_json::from_str(&Source::Recorded.file("swe-agent.traj")).unwrap();
+    let mut transcripts = transcripts(Source::Recorded);
+    transcripts.push(("bug fixing".into(), openai(&fix["history"])));
+    stay_within_the_limit(&transcripts, &[4_096, 8_192, 16_384]);
+}
+
+/// I3, B4, C5: the same for small transcripts of our own, in a smaller window, too.
+#[test]
+fn our_own_transcripts_stay_within_the_limit() {
+    stay_within_the_limit(&transcripts(Source::Own), &[2_048, 4_096, 8_192, 16_384]);
+}
+
+fn transcripts(source: Source) -> Vec<(String, Vec<Said>)> {
+    let talks: Value = serde_json::from_str(&source.read(Transcript::Service)).unwrap();
+    let talks = talks.as_array().into_iter().flatten().take(25);
+    vec![
+        ("coding session".into(), coding(source)),
+        (
+            "talks with a desk in one".into(),
+            talks.flat_map(|talk| openai(&talk["traj"])).collect(),
+        ),
+    ]
+}
+
+fn stay_within_the_limit(transcripts: &[(String, Vec<Said>)], windows: &[u32]) {
     println!(
         "\n{:26}{:>7}{:>9}{:>9}{:>12}{:>12}{:>9}{:>8}{:>14}{:>11}",
         "",
@@ -264,8 +263,9 @@ fn real_transcripts_stay_within_the_limit() {
         "tokens/layer",
         "retention"
     );
-    for (name, said) in &transcripts {
-        for window in [4_096, 8_192, 16_384] {
+    for (name, said) in transcripts {
+        assert!(!said.is_empty(), "{name}");
+        for &window in windows {
             let f = replay(said, window);
             println!(
                 "{name:26}{window:>7}{:>9}{:>9}{:>12}{:>12}{:>8}%{:>8}{:>14}{:>11.2}",

@@ -598,7 +598,6 @@ mod rejections {
             first_message: "We talked about the garden for a long time.",
             source_tokens: 120,
             summary_tokens: 40,
-            hit_length_limit: false,
         };
         assert_eq!(reject(summary, SOURCE, &draft), expected, "{summary:?}");
     }
@@ -696,6 +695,56 @@ mod rejections {
         );
     }
 
+    /// F22: what very small models wrote instead of a summary, and hardly any of it passed the checks before.
+    #[test]
+    fn garbage() {
+        for leak in [
+            "[[pal:27d80f0f73bd9135:notes>> [n]",
+            "<<pal:27d80f0f73bd9135:end>>",
+            "[[pal:27d80f0f73bd9135:notes>>\n- The fence is broken.\n- Anna brings boards on Friday.",
+            "The fence is broken. [[ PAL:27d80f0f:end>>",
+            "The fence is broken.\npal:27d80f0f73bd9135:end",
+        ] {
+            check(leak, Some(Rejection::Leaked));
+        }
+        for echo in [
+            "The fence is broken.\nKeep decisions, files, numbers and open questions.",
+            "{\"n\":3,\"role\":\"user\",\"text\":\"The roses need water every morning.\"}",
+            "```json\n[\"The roses need water every morning.\"]\n```",
+            "{\"n\":1,\"text\":\"The roses need water.\"}\n{\"n\":2,\"text\":\"The fence is broken.\"}",
+        ] {
+            check(echo, Some(Rejection::Echo));
+        }
+        let counted = (0..57)
+            .map(|n| format!("- {n}"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let many = "- Roses.\n".repeat(12);
+        for again in [
+            format!("Here is the list of notes:\n{counted}"),
+            "The notes are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10.".to_owned(),
+            many.clone(),
+            format!("The fence is broken.\n{many}"),
+            "- The fence behind the shed is broken now.\n- The fence behind the shed is broken.\n- The fence behind the shed is now broken.\n\
+             - The fence behind the shed, now broken.\n- Broken now is the fence behind the shed."
+                .to_owned(),
+        ] {
+            check(&again, Some(Rejection::Repetitive));
+        }
+        for story in [
+            "The user adopted a puppy called Pixie and moved to Lisbon in 2019.",
+            "A brave knight rode through dark forests, fought several dragons, married some princess and lived happily inside his castle.",
+        ] {
+            check(story, Some(Rejection::Invented));
+        }
+        // numbered lists, figures and short lines of a real summary stay
+        check(
+            "1. Roses: water every morning.\n2. Fence: broken.\n3. Boards: Friday.\n4. Budget: 300 euros.\n5. Train: 9:30.\n6. Cat: Tom.\n\
+             7. Dog: out.\n8. Seats: open.\n9. Holidays: Lyon.",
+            None,
+        );
+    }
+
     /// P8, F 51: the end is missing.
     #[test]
     fn cut_ones() {
@@ -711,14 +760,6 @@ mod rejections {
         check(
             "The roses need water every morning.\n## Next steps",
             Some(Rejection::CutOff),
-        );
-        let limited = Draft {
-            hit_length_limit: true,
-            ..Draft::default()
-        };
-        assert_eq!(
-            reject("The fence is broken.", SOURCE, &limited),
-            Some(Rejection::CutOff)
         );
     }
 

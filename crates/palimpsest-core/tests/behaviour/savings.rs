@@ -1,5 +1,5 @@
 //! What the policies save on real conversations, beside masking, pruning and the plain watermark. Run with
-//! `--nocapture` to see the tables. Without the data folder the test says so and passes.
+//! `--nocapture` to see the tables.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,8 +7,9 @@
     reason = "a test stops at the first surprise and prints what it measured"
 )]
 
-use std::path::PathBuf;
 use std::rc::Rc;
+
+use crate::transcripts::{Source, Transcript};
 
 use palimpsest_core::context::{Context, Setup};
 use palimpsest_core::message::{Message, Origin, Part, Role};
@@ -25,13 +26,6 @@ use palimpsest_core::shares::ShareOptions;
 use palimpsest_core::sorted::SortedSet;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::Value;
-
-fn data(name: &str) -> Option<String> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/data")
-        .join(name);
-    std::fs::read_to_string(path).ok()
-}
 
 fn message(seq: usize, role: Role, parts: Vec<Part>) -> Message {
     let origin = match role {
@@ -58,9 +52,9 @@ fn text_of(value: &Value) -> String {
 }
 
 /// A recorded coding session: every message as it was said, without its own compactions.
-fn coding() -> Option<Vec<Message>> {
+fn coding(source: Source) -> Vec<Message> {
     let mut out = Vec::new();
-    for line in data("coding-session.jsonl")?.lines() {
+    for line in source.read(Transcript::Coding).lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         let m = &row["message"];
         let seq = out.len();
@@ -100,7 +94,7 @@ fn coding() -> Option<Vec<Message>> {
             _ => {}
         }
     }
-    Some(out)
+    out
 }
 
 /// Lists in OpenAI's shape.
@@ -145,22 +139,25 @@ fn openai(list: &[Value]) -> Vec<Message> {
 /// A name, and conversations.
 type Set = (&'static str, Vec<Vec<Message>>);
 
-fn conversations() -> Option<Vec<Set>> {
-    let tau: Value = serde_json::from_str(&data("tau-airline-dev.json")?).unwrap();
-    let tau = tau
+fn conversations(source: Source) -> Vec<Set> {
+    let service: Value = serde_json::from_str(&source.read(Transcript::Service)).unwrap();
+    let service = service
         .as_array()
         .unwrap()
         .iter()
         .map(|t| openai(t["traj"].as_array().unwrap()));
-    let swe: Value = serde_json::from_str(&data("swe-agent.traj")?).unwrap();
-    Some(vec![
-        ("coding session", vec![coding()?]),
-        ("tau airline, 100", tau.collect()),
-        (
-            "SWE-agent",
-            vec![openai(swe["history"].as_array().unwrap())],
-        ),
-    ])
+    let mut sets = vec![
+        ("coding session", vec![coding(source)]),
+        ("service", service.collect()),
+    ];
+    if source == Source::Recorded {
+        let fix: Value = serde_json::from_str(&source.file("swe-agent.traj")).unwrap();
+        sets.push((
+            "bug fixing",
+            vec![openai(fix["history"].as_array().unwrap())],
+        ));
+    }
+    sets
 }
 
 fn context(messages: &[Message], counter: &Rc<dyn TokenCounter>) -> Context {
@@ -254,11 +251,18 @@ const KEPT: [FactClass; 3] = [FactClass::Url, FactClass::Path, FactClass::Identi
 /// small as masking, and every error, path and identifier that masking loses is in the window or can be recalled
 /// from a message whose place is.
 #[test]
-fn passes_beside_masking() {
-    let Some(sets) = conversations() else {
-        println!("skipped: the folder with real transcripts is not there");
-        return;
-    };
+#[ignore = "needs ../shared/data"]
+fn passes_beside_masking_on_recorded_transcripts() {
+    passes_beside_masking(conversations(Source::Recorded));
+}
+
+/// E4, T3, O1, I3: the same on small transcripts of our own.
+#[test]
+fn passes_beside_masking_on_our_own_transcripts() {
+    passes_beside_masking(conversations(Source::Own));
+}
+
+fn passes_beside_masking(sets: Vec<Set>) {
     let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
     println!(
         "\n{:<18}{:>9}{:>10}{:>8}{:>9} |{:>8}{:>8}{:>10} | of what masking loses: in the window, recallable",
@@ -381,14 +385,21 @@ fn passes_beside_masking() {
 /// E4, W5: a whole conversation under every preset, side by side, at a small and a large window: what was sent, how
 /// often, what it cost, what is left.
 #[test]
-fn presets_side_by_side() {
-    let Some(messages) = coding() else {
-        println!("skipped: the folder with real transcripts is not there");
-        return;
-    };
+#[ignore = "needs ../shared/data"]
+fn presets_side_by_side_on_a_recorded_session() {
+    presets_side_by_side(&coding(Source::Recorded));
+}
+
+/// E4, W5: the same for a small session of our own.
+#[test]
+fn presets_side_by_side_on_our_own_session() {
+    presets_side_by_side(&coding(Source::Own));
+}
+
+fn presets_side_by_side(messages: &[Message]) {
     let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
     let policies: Vec<_> = presets::ALL.iter().map(|(_, make)| make()).collect();
-    for (window, take) in [(16_384, 400), (131_072, messages.len())] {
+    for (window, take) in [(16_384, messages.len().min(400)), (131_072, messages.len())] {
         let options = ReplayOptions::new(window);
         let mut ask =
             |_: &palimpsest_core::run::SummaryJob| SuppliedSummary::Failed("nobody".into());

@@ -16,7 +16,11 @@ pub struct Abort(Rc<State>);
 
 /// Is told to stop. Cloned freely.
 #[derive(Debug, Clone, Default)]
-pub struct Signal(Rc<State>);
+pub struct Signal {
+    state: Rc<State>,
+    /// Another one that is listened to as well.
+    also: Option<Rc<Self>>,
+}
 
 impl Abort {
     /// A new, unused one.
@@ -26,7 +30,10 @@ impl Abort {
 
     /// The other end.
     pub fn signal(&self) -> Signal {
-        Signal(Rc::clone(&self.0))
+        Signal {
+            state: Rc::clone(&self.0),
+            also: None,
+        }
     }
 
     /// Tells everybody who listens. Again: no effect.
@@ -44,23 +51,62 @@ impl Signal {
         Self::default()
     }
 
+    /// One that comes when this one or `other` does.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        match &self.also {
+            None => Self {
+                state: Rc::clone(&self.state),
+                also: Some(Rc::new(other.clone())),
+            },
+            Some(also) => Self {
+                state: Rc::clone(&self.state),
+                also: Some(Rc::new(also.or(other))),
+            },
+        }
+    }
+
     /// Whether to stop.
     pub fn is_aborted(&self) -> bool {
-        self.0.aborted.get()
+        self.state.aborted.get() || self.also.as_ref().is_some_and(|also| also.is_aborted())
     }
 
     /// Resolves when to stop.
     pub fn aborted(&self) -> impl Future<Output = ()> + use<> {
-        let state = Rc::clone(&self.0);
+        let signal = self.clone();
         std::future::poll_fn(move |cx| {
-            if state.aborted.get() {
+            if signal.is_aborted() {
                 return Poll::Ready(());
             }
-            let mut wakers = state.wakers.borrow_mut();
-            if !wakers.iter().any(|w| w.will_wake(cx.waker())) {
-                wakers.push(cx.waker().clone());
+            let mut next = Some(&signal);
+            while let Some(Self { state, also }) = next {
+                let mut wakers = state.wakers.borrow_mut();
+                if !wakers.iter().any(|w| w.will_wake(cx.waker())) {
+                    wakers.push(cx.waker().clone());
+                }
+                next = also.as_deref();
             }
             Poll::Pending
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_executor::block_on;
+    use futures_util::future::join;
+
+    use super::*;
+
+    /// P7: a signal that is made of three comes with any of them, and wakes who waits.
+    #[test]
+    fn one_of_several() {
+        for which in 0..3 {
+            let ends = [Abort::new(), Abort::new(), Abort::new()];
+            let all = ends[0].signal().or(&ends[1].signal()).or(&ends[2].signal());
+            assert!(!all.is_aborted());
+            let ((), ()) = block_on(join(all.aborted(), async { ends[which].abort() }));
+            assert!(all.is_aborted());
+        }
     }
 }

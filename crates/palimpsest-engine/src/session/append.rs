@@ -2,18 +2,22 @@
 
 use std::rc::Rc;
 
-use palimpsest_core::context::{Cause, Entry, View};
+use palimpsest_core::context::{Cause, View};
 use palimpsest_core::message::{Message, Origin, Part, Role, Seq};
 use palimpsest_core::pass::{condense, emergency};
+use palimpsest_core::policy::Demands;
+use palimpsest_core::record::Records;
 use palimpsest_core::rendition::verbatim_tokens;
+use palimpsest_core::retention::constraints;
 
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::glance::Glance;
 use crate::head::{Head, title_of};
 use crate::ports::{Durability, Op, Table};
-use crate::rows::{RenditionRow, key, message_ops, revision_row, seal, session_key};
+use crate::rows::{key, message_ops, seal, session_key};
 
+use super::revise::{Draft, Revision};
 use super::{Change, Purpose, Session, Stored};
 
 /// Something to be said.
@@ -78,6 +82,8 @@ impl Session {
         let now = self.now();
         let mut added: Vec<Seq> = Vec::new();
         let mut snapshot_number = 0;
+        let mut told = Vec::new();
+        let mut asks = false;
         let id = self.0.id.clone();
         self.write(
             Durability::Strict,
@@ -120,43 +126,43 @@ impl Session {
                     key: session_key(&id),
                 });
                 let excerpt = arrivals(state, &stored).or_else(|| recalls(state, &stored));
-                if let Some(view) = &excerpt {
-                    let forms = new_forms(state, view);
-                    for (seq, reduced) in &forms {
-                        let row = RenditionRow {
-                            reduced: (**reduced).clone(),
-                            counted_by: counter.epoch(),
-                        };
-                        let key = vec![id.as_str().into(), (*seq).into(), view.revision.into()];
-                        ops.push(Op::Add {
-                            table: Table::Renditions,
-                            key,
-                            value: seal(&row)?,
-                        });
-                    }
-                    let row = revision_row(
-                        view,
-                        Some(state.head.revision),
-                        &state.stored_forms,
-                        head.tip,
-                        now,
-                    );
-                    ops.push(Op::Add {
-                        table: Table::Revisions,
-                        key: key(&id, view.revision),
-                        value: seal(&row)?,
-                    });
-                    head.revision = view.revision;
-                    head.last_revision = view.revision;
-                }
                 let more: u32 = stored.iter().map(|s| s.tokens).sum();
-                head.tokens = state.context.tokens() + more;
-                let mut glance = Glance::of(&state.context);
-                for s in &stored {
-                    glance.add(s.message.role, s.tokens);
+                let mut shown = None;
+                if let Some(view) = excerpt {
+                    let mut draft = Draft::of(self, state);
+                    draft.head = head;
+                    draft.ops = ops;
+                    for s in &stored {
+                        draft.context.push_counted(s.entry());
+                    }
+                    let edits = state.context.view().edits_to(&view);
+                    draft.show(state, Revision::of(state, view.cause, edits))?;
+                    told = std::mem::take(&mut draft.told);
+                    let (change, settled) = draft.finish();
+                    Change { ops, head } = change;
+                    shown = Some(settled);
+                } else {
+                    head.tokens = state.context.tokens() + more;
+                    let mut glance = Glance::of(&state.context);
+                    for s in &stored {
+                        glance.add(s.message.role, s.tokens);
+                    }
+                    head.glance = Some(glance);
                 }
-                head.glance = Some(glance);
                 added = stored.iter().map(|s| s.message.seq).collect();
+                let records = proposes(state, &stored).map(|mut records| {
+                    records.revision = head.records + 1;
+                    records
+                });
+                if let Some(records) = &records {
+                    head.records = records.revision;
+                    ops.push(Op::Add {
+                        table: Table::Records,
+                        key: key(&id, records.revision),
+                        value: seal(records)?,
+                    });
+                    asks = true;
+                }
                 let mut noted = None;
                 if crosses_threshold(state, more) {
                     let (snapshot, more, prune) = super::snapshots::take_of(
@@ -172,25 +178,24 @@ impl Session {
                     ops.extend(more);
                     noted = Some((snapshot, prune));
                 }
-                Ok((Change { ops, head }, (stored, excerpt, noted)))
+                Ok((Change { ops, head }, (stored, shown, noted, records)))
             },
-            |state, (stored, excerpt, noted)| {
+            |state, (stored, shown, noted, records)| {
+                if let Some(settled) = shown {
+                    settled.settle(state);
+                } else {
+                    for s in &stored {
+                        state.context.push_counted(s.entry());
+                    }
+                }
                 if let Some((snapshot, prune)) = noted {
                     super::snapshots::taken(state, snapshot, &prune);
                 }
                 for s in stored {
-                    state.context.push_counted(Entry {
-                        message: Rc::clone(&s.message),
-                        tokens: s.tokens,
-                        counted_by: s.counted_by,
-                    });
                     state.messages.insert(s.message.seq, s);
                 }
-                if let Some(view) = excerpt {
-                    for seq in view.reduced.keys() {
-                        state.stored_forms.entry(*seq).or_insert(view.revision);
-                    }
-                    state.context.set_view(view);
+                if let Some(records) = records {
+                    state.context.set_records(records);
                 }
                 state.partial = None;
             },
@@ -202,8 +207,14 @@ impl Session {
                 purpose: Purpose::Recovery,
             });
         }
+        for event in &told {
+            self.emit(event);
+        }
         for seq in &added {
             self.emit(&Event::MessageAdded { seq: *seq });
+        }
+        if asks {
+            self.emit_proposals();
         }
         let recalled = self.0.state.borrow().context.view().recalled.clone();
         if let Some(recalled) = recalled.filter(|r| added.contains(&r.before)) {
@@ -213,6 +224,22 @@ impl Session {
         self.emit_budget();
         Ok(added)
     }
+}
+
+/// The records in which what the user just said is proposed as a demand for the whole conversation; nothing if it holds none.
+fn proposes(state: &super::State, stored: &[Stored]) -> Option<Records> {
+    if state.context.setup().policy.demands == Demands::Off {
+        return None;
+    }
+    let mut records = state.context.records().clone();
+    let before = records.revision;
+    for s in stored {
+        let words = s.message.own_words().unwrap_or_default();
+        for constraint in constraints(&words) {
+            records.propose_demand(s.message.seq, &constraint);
+        }
+    }
+    (records.revision != before).then_some(records)
 }
 
 /// A session that is made of an import is as old as what it says.
@@ -258,7 +285,6 @@ fn recalls(state: &super::State, stored: &[Stored]) -> Option<View> {
     }
     let mut view = state.context.view().clone();
     view.recalled = Some(recalled);
-    view.revision = state.head.last_revision + 1;
     view.cause = Cause::Recall;
     Some(view)
 }
@@ -284,11 +310,7 @@ fn arrivals(state: &super::State, stored: &[Stored]) -> Option<View> {
     let mut view = context.view().clone();
     let mut cause = None;
     for s in stored {
-        context.push_counted(Entry {
-            message: Rc::clone(&s.message),
-            tokens: s.tokens,
-            counted_by: s.counted_by,
-        });
+        context.push_counted(s.entry());
         let short = policy
             .on_arrival
             .then(|| condense::on_arrival(&context, &policy.tool_output))
@@ -314,19 +336,5 @@ fn arrivals(state: &super::State, stored: &[Stored]) -> Option<View> {
         }
     }
     view.cause = cause?;
-    view.revision = state.head.last_revision + 1;
     Some(view)
-}
-
-/// The shorter forms that are not stored yet.
-pub(super) fn new_forms(
-    state: &super::State,
-    view: &View,
-) -> Vec<(Seq, Rc<palimpsest_core::rendition::Reduced>)> {
-    let old = &state.context.view().reduced;
-    view.reduced
-        .iter()
-        .filter(|(seq, reduced)| old.get(seq).is_none_or(|o| !Rc::ptr_eq(o, reduced)))
-        .map(|(seq, reduced)| (*seq, Rc::clone(reduced)))
-        .collect()
 }

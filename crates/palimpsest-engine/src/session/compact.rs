@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
+use futures_util::lock::MutexGuard;
 use futures_util::{StreamExt, pin_mut};
 use palimpsest_core::budget::Budget;
 use palimpsest_core::context::Cause;
-use palimpsest_core::message::{Role, Seq};
+use palimpsest_core::message::Role;
 use palimpsest_core::mode::Mode;
-use palimpsest_core::rendition::{ReducedKind, Rendition};
 use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose as Asked, RequestMessage, RequestOptions,
     Usage,
@@ -17,6 +17,7 @@ use palimpsest_core::run::{
     Caution, Preview, Proposal, Refusal, Rewrite, Run, RunOptions, RunReport, Stage, StageTime,
     Step, SummaryJob, SuppliedSummary,
 };
+use palimpsest_core::view_edit::Stale;
 use palimpsest_core::watermark;
 
 use crate::counting::was_cut;
@@ -24,11 +25,11 @@ use crate::engine::setup_of;
 use crate::error::{EngineError, refusal_sentence};
 use crate::event::Event;
 use crate::head::Head;
-use crate::ports::{Abort, Durability, LanguageModel, Op, Signal, Table};
-use crate::rows::{RenditionRow, key, revision_row, seal};
+use crate::ports::{Abort, LanguageModel, Signal};
 
-use super::snapshots::{Purpose, take, taken};
-use super::{Change, Session};
+use super::Session;
+use super::revise::Revision;
+use super::snapshots::Purpose;
 
 /// Attempts for one summary when the server is busy or the line breaks, where the settings name no other number.
 const ATTEMPTS: u32 = 3;
@@ -82,6 +83,29 @@ pub struct PendingJob {
     pub target_tokens: u32,
 }
 
+/// What a host that writes summaries has to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NextJob {
+    /// To write this one and give it to [`Session::complete_job`].
+    Write(PendingJob),
+    /// Nothing: no compaction is due.
+    NotDue,
+    /// Nothing: a compaction would not help, for this reason.
+    Refused(Refusal),
+    /// To commit what is finished, with [`Session::finish_jobs`].
+    Finished,
+}
+
+impl NextJob {
+    /// The summary to write, if that is what is next.
+    pub fn job(self) -> Option<PendingJob> {
+        match self {
+            Self::Write(job) => Some(job),
+            _ => None,
+        }
+    }
+}
+
 pub(crate) struct HostRun {
     run: Run,
 }
@@ -95,6 +119,26 @@ pub(crate) struct Running {
     put_off: Rc<std::cell::Cell<bool>>,
     /// No waiting for the model: the deterministic summary will do.
     skip: Abort,
+}
+
+/// A compaction that runs. Wherever it ends, also where its future is dropped, the session is free again.
+struct RunGuard<'a> {
+    session: &'a Session,
+    running: Running,
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl RunGuard<'_> {
+    /// Nothing is left that could be stopped.
+    fn is_over(&mut self) {
+        self.session.0.state.borrow_mut().compaction = None;
+    }
+}
+
+impl Drop for RunGuard<'_> {
+    fn drop(&mut self) {
+        self.is_over();
+    }
 }
 
 /// How fast the model is, in tokens a second, as its server last said. `None`: not known yet.
@@ -134,18 +178,6 @@ impl Speed {
     }
 }
 
-/// Messages that stood in a shorter form and are shown as they were said again.
-pub(super) fn shown_anew(
-    state: &super::State,
-    view: &palimpsest_core::context::View,
-) -> Vec<Event> {
-    let before = state.context.view().reduced.keys();
-    before
-        .filter(|seq| matches!(view.rendition(**seq), Rendition::Verbatim))
-        .map(|seq| Event::Restored { seq: *seq })
-        .collect()
-}
-
 /// Adds to the time of a stage.
 fn note_time(stages: &mut Vec<StageTime>, stage: Stage, ms: f64) {
     let ms = ms.max(0.0);
@@ -153,18 +185,6 @@ fn note_time(stages: &mut Vec<StageTime>, stage: Stage, ms: f64) {
         Some(last) if last.stage == stage => last.ms += ms,
         _ => stages.push(StageTime { stage, ms }),
     }
-}
-
-/// Excerpts and recalled quotes of messages that arrived after the run was planned stay as they are.
-fn keep_later(state: &super::State, view: &mut palimpsest_core::context::View, tip: Option<Seq>) {
-    let now = state.context.view();
-    let later = |seq: Seq| tip.is_none_or(|t| seq > t);
-    for (seq, form) in &now.reduced {
-        if later(*seq) {
-            view.reduced.insert(*seq, Rc::clone(form));
-        }
-    }
-    view.recalled = now.recalled.clone().filter(|r| later(r.before));
 }
 
 impl Session {
@@ -260,12 +280,13 @@ impl Session {
         options: CompactOptions,
         signal: Signal,
     ) -> Result<Compacted, EngineError> {
-        let turn = self.0.compacting.lock().await;
-        let running = Running::default();
-        self.0.state.borrow_mut().compaction = Some(running.clone());
-        let result = self.drive(&options, &signal, &running).await;
-        self.0.state.borrow_mut().compaction = None;
-        drop(turn);
+        let result = match self.compaction_turn(&signal).await {
+            Some(turn) => {
+                let run = self.begin_run(turn);
+                self.drive(&options, &signal, &run.running).await
+            }
+            None => Err(EngineError::Refused(Refusal::Cancelled)),
+        };
         self.warn(&result);
         match &result {
             Ok(_) => {}
@@ -287,6 +308,25 @@ impl Session {
             }
         }
         result
+    }
+
+    /// Waits until no other compaction runs. `None` if it was stopped before.
+    pub(super) async fn compaction_turn(&self, signal: &Signal) -> Option<MutexGuard<'_, ()>> {
+        let turn = self.0.compacting.lock();
+        match select(turn, Box::pin(signal.aborted())).await {
+            Either::Left((turn, _)) => Some(turn),
+            Either::Right(_) => None,
+        }
+    }
+
+    fn begin_run<'a>(&'a self, turn: MutexGuard<'a, ()>) -> RunGuard<'a> {
+        let running = Running::default();
+        self.0.state.borrow_mut().compaction = Some(running.clone());
+        RunGuard {
+            session: self,
+            running,
+            _turn: turn,
+        }
     }
 
     async fn drive(
@@ -369,7 +409,9 @@ impl Session {
         let Some(model) = options.model else {
             return Ok(None);
         };
-        let turn = self.0.compacting.lock().await;
+        let Some(turn) = self.compaction_turn(&signal).await else {
+            return Ok(None);
+        };
         let (rewrite, context, name) = {
             let state = self.0.state.borrow();
             let mode = options.mode.unwrap_or(state.head.mode);
@@ -387,12 +429,11 @@ impl Session {
                 None => return Ok(None),
             }
         };
-        let running = Running::default();
-        self.0.state.borrow_mut().compaction = Some(running.clone());
+        let mut run = self.begin_run(turn);
         let answer = self
-            .ask(model.as_ref(), &name, rewrite.job(), &signal, &running)
+            .ask(model.as_ref(), &name, rewrite.job(), &signal, &run.running)
             .await;
-        self.0.state.borrow_mut().compaction = None;
+        run.is_over();
         let answered = answer.is_some();
         let done = match answer {
             Some(SuppliedSummary::Text(text)) => rewrite.finish(&context, &text, &name).ok(),
@@ -406,7 +447,7 @@ impl Session {
             Some(proposal) => self.commit(proposal).await.map(|done| Some(done.revision)),
             None => Ok(None),
         };
-        drop(turn);
+        drop(run);
         match result {
             // something else changed the window meanwhile: there will be another quiet moment
             Err(EngineError::Busy(_)) => Ok(None),
@@ -500,9 +541,8 @@ impl Session {
                 _ => 400 << attempt,
             };
             let sleep = self.0.engine.world.timer.sleep(wait);
-            let stopped = select(Box::pin(own.aborted()), Box::pin(skip.aborted()));
-            pin_mut!(stopped);
-            if let Either::Right(_) = select(sleep, stopped).await {
+            let stopped = outer.or(own).or(skip);
+            if let Either::Right(_) = select(sleep, Box::pin(stopped.aborted())).await {
                 return None;
             }
             attempt += 1;
@@ -522,7 +562,7 @@ impl Session {
             let counter = state.context.counter();
             let read = counter.count(&job.system) + counter.count(&job.prompt);
             let patience = state.speed.patience(read, job.num_predict());
-            (state.head.window, patience)
+            (state.head.effective_window(), patience)
         };
         let request = ChatRequest {
             model: name.to_owned(),
@@ -642,179 +682,75 @@ impl Session {
         self.0.state.borrow().compaction.is_some()
     }
 
-    /// One strict transaction: layers, notes, forms, records, revision, snapshot, head. Messages that
-    /// arrived meanwhile do not matter; another revision does.
+    /// One strict transaction: layers, notes, forms, records, revision, snapshot, head. Messages that arrived
+    /// meanwhile do not matter, and what was marked, anchored or brought back meanwhile stays; another layout of the
+    /// layers does matter.
     pub(crate) async fn commit(&self, proposal: Proposal) -> Result<Compacted, EngineError> {
-        let id = self.0.id.clone();
-        let now = self.now();
         let Proposal {
             base,
-            tip,
             view,
+            edits,
             records,
             records_base,
             found,
             report,
+            ..
         } = proposal;
-        let revision = view.revision;
         let quiet = matches!(view.cause, Cause::Rewritten { .. });
         let purpose = if view.cause == Cause::Emergency {
             Purpose::Emergency
         } else {
             Purpose::Rollback
         };
-        let mut told: Vec<Event> = Vec::new();
         let proposes = !found.proposals.is_empty();
-        let mut snapshot_number = 0;
-        let mut aged = Vec::new();
         let report_out = report.clone();
-        let mut number = revision;
-        self.write(
-            Durability::Strict,
-            |state| {
+        let number = self
+            .revise(|state, draft| {
                 if base < state.layout {
-                    return Err(EngineError::Busy("another change of the window"));
+                    return Err(Stale.into());
                 }
-                let mut view = view;
-                keep_later(state, &mut view, tip);
-                view.revision = state.head.last_revision + 1;
-                number = view.revision;
-                let mut ops = Vec::new();
                 let snapshots = &state.head.config.snapshots;
-                let noted = if snapshots.enabled && snapshots.auto_create && !quiet {
-                    let (snapshot, more, prune) = {
-                        let layer = view.layers.iter().find(|l| Some(l.id) == report.layer);
-                        take(state, &id, "", (purpose, layer.map(|l| l.number)), now)?
-                    };
-                    ops = more;
-                    snapshot_number = snapshot.n;
-                    Some((snapshot, prune))
-                } else {
-                    None
-                };
-                let old = state.context.view();
-                for layer in view
-                    .layers
-                    .iter()
-                    .filter(|l| !old.layers.iter().any(|o| Rc::ptr_eq(o, l)))
-                {
-                    ops.push(Op::Put {
-                        table: Table::Layers,
-                        key: key(&id, layer.id),
-                        value: seal(layer.as_ref())?,
-                    });
-                    aged.extend(layer.replaces.iter().map(|from| (*from, layer.id)));
+                if snapshots.enabled && snapshots.auto_create && !quiet {
+                    let layer = view.layers.iter().find(|l| Some(l.id) == report.layer);
+                    let kind = (purpose, layer.map(|l| l.number));
+                    let snapshot = draft.note_present(state, "", kind)?;
+                    draft
+                        .told
+                        .push(Event::AutoSnapshotCreated { snapshot, purpose });
                 }
-                for note in view
-                    .notes
-                    .iter()
-                    .filter(|n| !old.notes.iter().any(|o| o.id == n.id))
-                {
-                    ops.push(Op::Add {
-                        table: Table::Notes,
-                        key: key(&id, note.id),
-                        value: seal(note.as_ref())?,
-                    });
-                }
-                let epoch = state.context.counter().epoch();
-                let mut forms = state.stored_forms.clone();
-                forms.retain(|seq, _| view.reduced.contains_key(seq));
-                told.extend(shown_anew(state, &view));
-                for (seq, reduced) in super::append::new_forms(state, &view) {
-                    if reduced.kind == ReducedKind::Offloaded {
-                        let full = state.messages.get(&seq).map_or(0, |s| s.tokens);
-                        let freed = full.saturating_sub(reduced.tokens);
-                        told.push(Event::Offloaded { seq, freed });
-                    }
-                    let row = RenditionRow {
-                        reduced: (*reduced).clone(),
-                        counted_by: epoch,
-                    };
-                    let key = vec![id.as_str().into(), seq.into(), view.revision.into()];
-                    ops.push(Op::Add {
-                        table: Table::Renditions,
-                        key,
-                        value: seal(&row)?,
-                    });
-                    forms.insert(seq, view.revision);
-                }
-                let mut head = state.head.clone();
-                let now_records = state.context.records();
-                let records = if now_records.revision == records_base {
+                let now = state.context.records();
+                let records = if now.revision == records_base {
                     records
                 } else {
                     // the user changed them meanwhile: what was found goes into those
-                    let mut later = now_records.clone();
+                    let mut later = now.clone();
                     later.adopt(&found);
-                    (later.revision != now_records.revision).then_some(later)
+                    (later.revision != now.revision).then_some(later)
                 };
-                let records = records.map(|mut records| {
-                    records.revision = head.records + 1;
-                    records
-                });
-                if let Some(records) = &records {
-                    head.records = records.revision;
-                    ops.push(Op::Add {
-                        table: Table::Records,
-                        key: key(&id, records.revision),
-                        value: seal(records)?,
-                    });
+                if let Some(records) = records {
+                    draft.set_records(records)?;
                 }
-                let parent = Some(state.head.revision);
-                let mut row = revision_row(&view, parent, &forms, state.head.tip, now);
-                row.report = Some(report);
-                ops.push(Op::Add {
-                    table: Table::Revisions,
-                    key: key(&id, view.revision),
-                    value: seal(&row)?,
-                });
-                head.revision = view.revision;
-                head.last_revision = view.revision;
-                head.snapshots = head.snapshots.max(snapshot_number);
-                let mut context = state.context.clone();
-                if let Some(records) = &records {
-                    context.set_records(records.clone());
-                }
-                context.set_view(view.clone());
-                head.shows(&context);
-                if let Some(warning) = self.0.engine.often_compacted(&mut head, context.view()) {
-                    told.push(warning);
-                }
-                head.strikes = if context.is_due() {
-                    head.strikes.saturating_add(1)
+                let revision = Revision {
+                    report: Some(report),
+                    ..Revision::of(state, view.cause, edits)
+                };
+                draft.show(state, revision)?;
+                let shown = draft.context.view();
+                let warning = self.0.engine.often_compacted(&mut draft.head, shown);
+                draft.told.extend(warning);
+                draft.head.strikes = if draft.context.is_due() {
+                    draft.head.strikes.saturating_add(1)
                 } else {
                     0
                 };
-                Ok((Change { ops, head }, (context, forms, noted)))
-            },
-            |state, (context, forms, noted)| {
-                if let Some((snapshot, prune)) = noted {
-                    taken(state, snapshot, &prune);
-                }
-                state.stored_forms = forms;
-                state.layout = context.view().revision;
-                state.context = context;
-            },
-        )
-        .await?;
-        if snapshot_number > 0 {
-            self.emit(&Event::AutoSnapshotCreated {
-                snapshot: snapshot_number,
-                purpose,
-            });
-        }
+                Ok(())
+            })
+            .await?;
         if proposes {
             self.emit_proposals();
         }
-        for event in &told {
-            self.emit(event);
-        }
-        for (from, to) in aged {
-            self.emit(&Event::CheckpointAged { from, to });
-        }
         if quiet {
-            self.emit(&Event::ViewChanged { revision: number });
-            self.emit_budget();
+            self.emit_view(number);
             return Ok(Compacted {
                 revision: number,
                 report: report_out,
@@ -834,12 +770,20 @@ impl Session {
         })
     }
 
-    /// A summary that the host is to write: starts a run if a compaction is due or `manual`. `None` when
-    /// there is nothing to do. Ask again after [`Self::complete_job`].
-    pub fn next_job(&self, manual: bool) -> Option<PendingJob> {
-        if self.0.state.borrow().host_run.is_none() {
+    /// What is next of a compaction whose summaries the host writes: starts one if a compaction is due or `manual`. Ask
+    /// again after [`Self::complete_job`]. A run that cannot be committed any more, because the layers are others by now, is
+    /// begun anew.
+    pub fn next_job(&self, manual: bool) -> NextJob {
+        let waiting = {
+            let mut state = self.0.state.borrow_mut();
+            let layout = state.layout;
+            let run = state.host_run.take();
+            state.host_run = run.filter(|host| host.run.base() >= layout);
+            state.host_run.is_some()
+        };
+        if !waiting {
             if !manual && !self.is_due() {
-                return None;
+                return NextJob::NotDue;
             }
             let options = RunOptions {
                 manual,
@@ -850,24 +794,36 @@ impl Session {
             let run = Run::new(&self.0.state.borrow().context, options, self.seed());
             self.0.state.borrow_mut().host_run = Some(HostRun { run });
         }
-        let mut state = self.0.state.borrow_mut();
-        match state.host_run.as_mut()?.run.step() {
-            Step::Need(job) => Some(PendingJob {
-                id: job.id,
-                system: job.system.clone(),
-                prompt: job.prompt.clone(),
-                target_tokens: job.target_tokens,
-            }),
-            Step::Done(_) => None,
-            Step::Refused(_) => {
-                state.host_run = None;
-                None
+        let refusal = {
+            let mut state = self.0.state.borrow_mut();
+            let Some(host) = state.host_run.as_mut() else {
+                return NextJob::NotDue;
+            };
+            match host.run.step() {
+                Step::Need(job) => {
+                    return NextJob::Write(PendingJob {
+                        id: job.id,
+                        system: job.system.clone(),
+                        prompt: job.prompt.clone(),
+                        target_tokens: job.target_tokens,
+                    });
+                }
+                Step::Done(_) => return NextJob::Finished,
+                Step::Refused(refusal) => {
+                    state.host_run = None;
+                    refusal
+                }
             }
-        }
+        };
+        self.emit(&Event::CompressionSkipped {
+            code: refusal.code(),
+            message: refusal_sentence(&refusal),
+        });
+        NextJob::Refused(refusal)
     }
 
-    /// Commits a compaction whose passes were enough, so that [`Self::next_job`] had nothing to ask for. `None` if there
-    /// is none.
+    /// Commits a compaction whose passes were enough, so that [`Self::next_job`] had nothing to ask for
+    /// ([`NextJob::Finished`]). `None` if there is none.
     pub async fn finish_jobs(&self) -> Result<Option<Compacted>, EngineError> {
         let step = {
             let mut state = self.0.state.borrow_mut();
@@ -886,7 +842,8 @@ impl Session {
         }
     }
 
-    /// The host's summary, or `None` if it could not write one. Commits when it was the last one needed.
+    /// The host's summary, or `None` if it could not write one. Commits when it was the last one needed. Refused as busy if
+    /// the layers are others by now: the next job begins anew.
     pub async fn complete_job(
         &self,
         id: u32,
@@ -894,6 +851,12 @@ impl Session {
     ) -> Result<Option<Compacted>, EngineError> {
         let step = {
             let mut state = self.0.state.borrow_mut();
+            let layout = state.layout;
+            let overtaken = |host: &HostRun| host.run.base() < layout;
+            if state.host_run.as_ref().is_some_and(overtaken) {
+                state.host_run = None;
+                return Err(Stale.into());
+            }
             let Some(host) = state.host_run.as_mut() else {
                 return Err(palimpsest_core::error::CoreError::NotFound {
                     what: "waiting job",

@@ -124,7 +124,7 @@ impl Session {
         let weight = weigher.finish();
         let reported = Reported {
             prompt_tokens: Some(read),
-            window: head.window,
+            window: head.effective_window(),
         };
         let (verdict, op) = engine.learn(&head.model, self.id(), sent, &weight, reported);
         match verdict {

@@ -36,7 +36,10 @@ impl Session {
                 top_p: sampling.top_p,
                 seed: sampling.seed,
                 think: options.think,
-                ..RequestOptions::new(state.head.window, state.context.setup().shares.reserve)
+                ..RequestOptions::new(
+                    state.head.effective_window(),
+                    state.context.setup().shares.reserve,
+                )
             },
             purpose: Purpose::Chat,
         };

@@ -9,7 +9,8 @@ use palimpsest_core::sorted::{SortedMap, SortedSet};
 
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::Durability;
+use crate::ports::{Durability, Op, Table};
+use crate::rows::session_key;
 use palimpsest_core::error::CoreError;
 
 use super::{Change, Session, State, load};
@@ -171,6 +172,16 @@ impl Session {
             Durability::Strict,
             |state| {
                 let mut head = state.head.clone();
+                // what arrived of a reply answers the question that it was written for, and no other
+                let ops = if head.tip == tip {
+                    Vec::new()
+                } else {
+                    vec![Op::Delete {
+                        table: Table::Partials,
+                        key: session_key(&self.0.id),
+                    }]
+                };
+                let is_elsewhere = !ops.is_empty();
                 head.tip = tip;
                 let path = load::path(&state.messages, tip);
                 head.messages = path.len() as u32;
@@ -190,17 +201,14 @@ impl Session {
                 }
                 context.recount_view();
                 head.shows(&context);
-                Ok((
-                    Change {
-                        ops: Vec::new(),
-                        head,
-                    },
-                    context,
-                ))
+                Ok((Change { ops, head }, (context, is_elsewhere)))
             },
-            |state, context| {
+            |state, (context, is_elsewhere)| {
                 state.covered_index.take();
-                state.context = context;
+                state.replace_context(context);
+                if is_elsewhere {
+                    state.partial = None;
+                }
             },
         )
         .await?;

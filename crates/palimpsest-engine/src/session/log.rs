@@ -85,7 +85,7 @@ fn percent(part: u32, whole: u32) -> f64 {
 impl Session {
     /// Every change of the window that has figures, oldest first.
     pub async fn log(&self) -> Result<Vec<LogEntry>, EngineError> {
-        let window = self.head().window;
+        let window = self.head().effective_window();
         let rows = self.revisions().await?;
         let entries = rows.into_iter().filter_map(|row| {
             let report = row.report?;

@@ -1,48 +1,49 @@
 //! Marks and anchors of the watermark (W1, W4), and offloaded results coming back (O1). Each is one revision.
 
-use palimpsest_core::context::{Cause, View};
+use palimpsest_core::context::Cause;
 use palimpsest_core::error::CoreError;
 use palimpsest_core::message::Seq;
 use palimpsest_core::pass::offload::{self, Reference};
-use palimpsest_core::watermark::{self, MarkReason};
+use palimpsest_core::view_edit::ViewEdit;
+use palimpsest_core::watermark::MarkReason;
 
 use crate::error::EngineError;
-use crate::event::Event;
-use crate::ports::{Durability, Op, Table};
-use crate::rows::{key, revision_row, seal};
 
-use super::view::continue_numbers;
-use super::{Change, Session, State};
+use super::revise::Revision;
+use super::{Session, State};
 
 impl Session {
     /// Asks for a mark on the next call of `tool`, as deactivating skills and `compress_to_checkpoint` do. It
     /// settles at the next compaction, which the policy may start for it.
     pub async fn ask_mark(&self, tool: &str, reason: MarkReason) -> Result<(), EngineError> {
         let tool = tool.to_owned();
-        self.change_view(Cause::Mark, |state, view| {
-            watermark::ask(view, &tool, reason, state.head.tip);
-            Ok(())
+        self.change_view(Cause::Mark, |state| {
+            let tip = state.head.tip;
+            Ok(ViewEdit::Ask { tool, reason, tip })
         })
         .await
     }
 
     /// The present end of the history is the watermark.
     pub async fn mark_end(&self) -> Result<(), EngineError> {
-        self.change_view(Cause::Mark, |state, view| {
-            watermark::mark_end(view, state.head.tip);
-            Ok(())
+        self.change_view(Cause::Mark, |state| {
+            let tip = state.head.tip;
+            Ok(ViewEdit::MarkEnd { tip })
         })
         .await
     }
 
     /// Keeps a message whole before the watermark, or no longer.
     pub async fn anchor(&self, message: Seq, keep: bool) -> Result<(), EngineError> {
-        self.change_view(Cause::Mark, |state, view| {
+        self.change_view(Cause::Mark, |state| {
             if !state.messages.contains_key(&message) {
                 return Err(missing(message));
             }
-            watermark::anchor(view, message, keep);
-            Ok(())
+            Ok(if keep {
+                ViewEdit::Anchor(message)
+            } else {
+                ViewEdit::Release(message)
+            })
         })
         .await
     }
@@ -62,10 +63,11 @@ impl Session {
 
     /// Shows an offloaded message as it was said again, if the window has room for it.
     pub async fn bring_back(&self, message: Seq) -> Result<(), EngineError> {
-        self.change_view(Cause::Returned { message }, |state, view| {
+        self.change_view(Cause::Returned { message }, |state| {
+            let view = state.context.view();
             let back = offload::restore(view, message).ok_or_else(|| missing(message))?;
             let mut context = state.context.clone();
-            context.set_view(back.clone());
+            context.set_view(back);
             let (tokens, limit) = (context.tokens(), context.setup().shares.limit);
             if tokens > limit {
                 return Err(CoreError::CannotFit {
@@ -74,8 +76,12 @@ impl Session {
                 }
                 .into());
             }
-            *view = back;
-            Ok(())
+            Ok(ViewEdit::Show {
+                seq: message,
+                from: view.reduced.get(&message).cloned(),
+                to: None,
+                anchored: view.anchors.contains(&message),
+            })
         })
         .await
     }
@@ -84,45 +90,15 @@ impl Session {
     async fn change_view(
         &self,
         cause: Cause,
-        change: impl FnOnce(&State, &mut View) -> Result<(), EngineError>,
+        change: impl FnOnce(&State) -> Result<ViewEdit, EngineError>,
     ) -> Result<(), EngineError> {
-        let id = self.0.id.clone();
-        let now = self.now();
-        self.write(
-            Durability::Strict,
-            |state| {
-                let mut view = state.context.view().clone();
-                change(state, &mut view)?;
-                continue_numbers(&mut view, state);
-                view.cause = cause;
-                // every shorter form that stays is stored already
-                let mut forms = state.stored_forms.clone();
-                forms.retain(|seq, _| view.reduced.contains_key(seq));
-                let parent = Some(state.head.revision);
-                let row = revision_row(&view, parent, &forms, state.head.tip, now);
-                let ops = vec![Op::Add {
-                    table: Table::Revisions,
-                    key: key(&id, view.revision),
-                    value: seal(&row)?,
-                }];
-                let mut context = state.context.clone();
-                context.set_view(view);
-                let mut head = state.head.clone();
-                head.revision = context.view().revision;
-                head.last_revision = head.revision;
-                head.shows(&context);
-                Ok((Change { ops, head }, context))
-            },
-            |state, context| {
-                let shown = &context.view().reduced;
-                state.stored_forms.retain(|seq, _| shown.contains_key(seq));
-                state.context = context;
-            },
-        )
-        .await?;
-        let revision = self.head().revision;
-        self.emit(&Event::ViewChanged { revision });
-        self.emit_budget();
+        let revision = self
+            .revise(|state, draft| {
+                let edits = vec![change(state)?];
+                draft.show(state, Revision::of(state, cause, edits))
+            })
+            .await?;
+        self.emit_view(revision);
         Ok(())
     }
 }

@@ -57,17 +57,22 @@ impl Session {
         .await
     }
 
-    /// What summarisers proposed to change in the goal and nobody has decided on, oldest first (G3).
+    /// What nobody has decided on, oldest first: changes of the goal that summarisers proposed (G3), and demands that the user
+    /// seems to make.
     pub fn proposals(&self) -> Vec<PendingProposal> {
         self.0.state.borrow().context.records().pending.clone()
     }
 
-    /// Takes a proposal on: the goal changes as it says. Nothing is ever locked by it: `[LOCKED]` is the
+    /// Takes a proposal on: the goal changes as it says, or the demand becomes a pin. Nothing is ever locked by it: `[LOCKED]` is the
     /// user's alone ([`GoalEdit::LockDecision`]). `false` if the goal said so already.
     pub async fn accept_proposal(&self, id: u32) -> Result<bool, EngineError> {
         let now = self.now();
         let mut changed = false;
         self.edit_records(|records, window, counter| {
+            if records.keep(id, window, counter)? {
+                changed = true;
+                return Ok(());
+            }
             if let Some(edit) = records.accept(id, now)?
                 && let Some(goal) = &records.goal
             {
@@ -137,7 +142,7 @@ impl Session {
     pub fn prompt(&self) -> BuiltPrompt {
         let state = self.0.state.borrow();
         let budgets = &state.context.setup().policy.prompt_budgets;
-        let budget = budgets.of(Tier::of_window(state.head.window));
+        let budget = budgets.of(Tier::of_window(state.head.effective_window()));
         state
             .context
             .records()
@@ -250,5 +255,6 @@ pub fn proposal_sentence(change: &Change) -> String {
         Change::Artifact { path, action } => format!("{path}: {}", action.name()),
         Change::NextStep { text } => format!("Next: {text}"),
         Change::Blocker { text } => format!("Blocked by: {text}"),
+        Change::Demand { text } => text.clone(),
     }
 }

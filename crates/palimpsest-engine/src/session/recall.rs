@@ -1,18 +1,17 @@
 //! Quoting what is covered when the user's words ask for it (R1).
 
-use palimpsest_core::context::{Entry, Quote, Recalled};
+use palimpsest_core::context::{Cause, Entry, Quote, Recalled};
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
 use palimpsest_core::recall::{Recall, within};
 use palimpsest_core::rendition::Rendition;
+use palimpsest_core::view_edit::ViewEdit;
 use palimpsest_core::window::{RECALL_FRAME, quote_tokens};
 
 use crate::error::EngineError;
-use crate::event::Event;
-use crate::ports::{Durability, Op, Table};
-use crate::rows::{key, revision_row, seal};
 
-use super::{Change, Session, State};
+use super::revise::Revision;
+use super::{Session, State};
 
 /// Passages looked at, the best first.
 const MOST_HITS: usize = 24;
@@ -127,43 +126,21 @@ impl Session {
 
     /// Takes one recalled quote out of the window, or all of them.
     pub async fn forget_recalled(&self, seq: Option<Seq>) -> Result<(), EngineError> {
-        let id = self.0.id.clone();
-        let now = self.now();
-        self.write(
-            Durability::Strict,
-            |state| {
-                let mut view = state.context.view().clone();
-                if let Some(recalled) = &mut view.recalled {
+        let revision = self
+            .revise(|state, draft| {
+                let from = state.context.view().recalled.clone();
+                let mut to = from.clone();
+                if let Some(recalled) = &mut to {
                     recalled.quotes.retain(|q| seq.is_some_and(|s| q.seq != s));
                     recalled.tokens =
                         RECALL_FRAME + recalled.quotes.iter().map(|q| q.tokens).sum::<u32>();
                 }
-                view.recalled = view.recalled.filter(|r| !r.quotes.is_empty());
-                view.revision = state.head.last_revision + 1;
-                view.cause = palimpsest_core::context::Cause::Recall;
-                let row = revision_row(
-                    &view,
-                    Some(state.head.revision),
-                    &state.stored_forms,
-                    state.head.tip,
-                    now,
-                );
-                let ops = vec![Op::Add {
-                    table: Table::Revisions,
-                    key: key(&id, view.revision),
-                    value: seal(&row)?,
-                }];
-                let mut head = state.head.clone();
-                head.revision = view.revision;
-                head.last_revision = view.revision;
-                Ok((Change { ops, head }, view))
-            },
-            |state, view| state.context.set_view(view),
-        )
-        .await?;
-        let revision = self.head().revision;
-        self.emit(&Event::ViewChanged { revision });
-        self.emit_budget();
+                let to = to.filter(|r| !r.quotes.is_empty());
+                let edits = vec![ViewEdit::Recall { from, to }];
+                draft.show(state, Revision::of(state, Cause::Recall, edits))
+            })
+            .await?;
+        self.emit_view(revision);
         Ok(())
     }
 }

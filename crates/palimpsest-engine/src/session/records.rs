@@ -70,7 +70,7 @@ impl Session {
             Durability::Strict,
             |state| {
                 let mut records = state.context.records().clone();
-                let window = state.head.window;
+                let window = state.head.effective_window();
                 edit(&mut records, window, state.context.counter().as_ref())?;
                 let mut head = state.head.clone();
                 head.strikes = 0;
@@ -111,6 +111,8 @@ impl Session {
                 let mut head = state.head.clone();
                 head.model = model;
                 head.window = window;
+                // whoever chooses a window may have given the server a larger one: its next refusal tells
+                head.served = None;
                 head.policy = policy;
                 head.thinking = thinking;
                 head.strikes = 0;

@@ -14,7 +14,7 @@ use crate::engine::{NewSession, first_head, head_json, setup_of};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::ports::{Durability, Op, Table};
-use crate::rows::{key, message_ops, revision_row, seal, session_key};
+use crate::rows::{key, message_ops, seal, session_key};
 
 use super::snapshots::{Purpose, take, taken};
 use super::{Change, Session, State};
@@ -87,6 +87,7 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
     let mut head = first_head(new, 0, now);
     head.version = 1;
     head.continues = Some(from.to_owned());
+    head.served.clone_from(&old.served);
     let records = Records {
         revision: 1,
         ..state.context.records().clone()
@@ -96,22 +97,8 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
         key: key(id, 1),
         value: seal(&records)?,
     }];
-    let layers = carried(&state.context);
+    let layers = carried(&state.context, now);
     let notes = state.context.view().notes.clone();
-    for note in &notes {
-        ops.push(Op::Add {
-            table: Table::Notes,
-            key: key(id, note.id),
-            value: seal(note.as_ref())?,
-        });
-    }
-    for layer in &layers {
-        ops.push(Op::Add {
-            table: Table::Layers,
-            key: key(id, layer.id),
-            value: seal(layer.as_ref())?,
-        });
-    }
     let view = View {
         revision: 1,
         cause: Cause::Start,
@@ -121,8 +108,6 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
         notes,
         ..View::default()
     };
-    head.revision = 1;
-    head.last_revision = 1;
     let counter = state.context.counter();
     let mut context = Context::new(
         setup_of(&head, counter.as_ref())?,
@@ -145,15 +130,13 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
             ..entry.clone()
         });
     }
-    let forms = palimpsest_core::sorted::SortedMap::new();
-    let row = revision_row(&view, Some(0), &forms, head.tip, now);
-    ops.push(Op::Add {
-        table: Table::Revisions,
-        key: key(id, 1),
-        value: seal(&row)?,
-    });
-    context.set_view(view);
-    head.shows(&context);
+    ops.extend(super::revise::begin(
+        id,
+        &mut head,
+        &mut context,
+        view,
+        now,
+    )?);
     ops.push(Op::Add {
         table: Table::Heads,
         key: session_key(id),
@@ -164,7 +147,7 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
 
 /// The layers as they start the new session: the same words and sources, covering none of its messages. What was not
 /// covered yet comes along as one more layer, cut from the originals without a model.
-fn carried(context: &Context) -> Vec<Rc<Layer>> {
+fn carried(context: &Context, now: f64) -> Vec<Rc<Layer>> {
     let view = context.view();
     let mut layers: Vec<Rc<Layer>> = view
         .layers
@@ -221,8 +204,8 @@ fn carried(context: &Context) -> Vec<Rc<Layer>> {
             rank: 0,
             number: view.compactions,
             compressions: 1,
-            created: 0.0,
-            compressed_at: 0.0,
+            created: now,
+            compressed_at: now,
             replaces: Vec::new(),
             author: Author::Extractive,
             is_cut: false,

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
-use futures_util::{StreamExt, pin_mut};
+use futures_util::future::{Either, FusedFuture, select};
+use futures_util::{FutureExt, StreamExt, pin_mut};
 use palimpsest_core::message::{Part, Seq};
-use palimpsest_core::model::ModelSize;
 use palimpsest_core::pass::{PassKind, Shed, emergency};
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
 use palimpsest_core::run::{Proposal, RunReport, Verification};
+use palimpsest_core::tool::definitions_tokens;
 
 use crate::error::EngineError;
 use crate::event::Event;
@@ -21,6 +21,10 @@ use super::{CompactOptions, NewMessage, Session};
 const TOOL_ROUNDS: u32 = 8;
 /// Characters after which the reply so far is written down.
 const PARTIAL_EVERY: usize = 1_200;
+/// Milliseconds after which it is.
+const PARTIAL_AFTER: f64 = 800.0;
+/// Seconds that a message waits for a model's summary, where the settings name no other number.
+const MOST_WAIT: u32 = 10;
 
 /// Answers the tool calls of a model.
 pub trait ToolHandler {
@@ -81,13 +85,25 @@ pub struct Reply {
     pub stopped: bool,
 }
 
-struct Answer {
+pub(super) struct Answer {
     text: String,
     thinking: String,
     calls: Vec<Part>,
     usage: Usage,
     reason: FinishReason,
     stopped: bool,
+}
+
+/// A reply that is under way. Wherever it ends, also where its future is dropped, the session is free again.
+struct ReplyTurn<'a> {
+    session: &'a Session,
+    stop: Signal,
+}
+
+impl Drop for ReplyTurn<'_> {
+    fn drop(&mut self) {
+        self.session.0.state.borrow_mut().reply = None;
+    }
 }
 
 impl Session {
@@ -100,10 +116,9 @@ impl Session {
         signal: Signal,
         on: &dyn Fn(SendEvent),
     ) -> Result<Reply, EngineError> {
-        self.claim_reply()?;
-        let result = self.send_claimed(message, options, signal, on).await;
-        self.0.state.borrow_mut().reply = None;
-        result
+        let turn = self.claim_reply()?;
+        let signal = signal.or(&turn.stop);
+        self.send_claimed(message, options, signal, on).await
     }
 
     /// Lets the model answer what stands at the end of the path: after a rewind, or a reply that broke off.
@@ -113,14 +128,15 @@ impl Session {
         signal: Signal,
         on: &dyn Fn(SendEvent),
     ) -> Result<Reply, EngineError> {
-        self.claim_reply()?;
+        let turn = self.claim_reply()?;
+        let signal = signal.or(&turn.stop);
         self.count_tools(options);
-        let result = self.rounds(options, signal, on).await;
-        self.0.state.borrow_mut().reply = None;
-        result
+        self.rounds(options, signal, on).await
     }
 
-    /// Stops the reply that streams now. What has arrived is stored.
+    /// Stops the reply that is under way, whatever it does: the compaction before it, its pauses before another attempt,
+    /// the stream, tools. What has arrived is stored; if nothing has, the call ends with [`ModelError::Aborted`], and the
+    /// message that was sent stays.
     pub fn stop(&self) {
         let running = self.0.state.borrow().reply.clone();
         if let Some(abort) = running {
@@ -137,12 +153,8 @@ impl Session {
     fn count_tools(&self, options: &SendOptions) {
         let mut state = self.0.state.borrow_mut();
         let own = state.head.config.tools.definitions();
-        let counter = Rc::clone(state.context.counter());
-        let tokens: u32 = own
-            .iter()
-            .chain(&options.tools)
-            .map(|t| counter.count(&t.to_string()))
-            .fold(0, u32::saturating_add);
+        let sent = own.iter().chain(&options.tools);
+        let tokens = definitions_tokens(sent, state.context.counter().as_ref());
         if tokens != state.context.setup().tools {
             let mut setup = state.context.setup().clone();
             setup.tools = tokens;
@@ -150,13 +162,18 @@ impl Session {
         }
     }
 
-    fn claim_reply(&self) -> Result<(), EngineError> {
+    fn claim_reply(&self) -> Result<ReplyTurn<'_>, EngineError> {
         let mut state = self.0.state.borrow_mut();
         if state.reply.is_some() {
             return Err(EngineError::Busy("a reply"));
         }
-        state.reply = Some(Abort::new());
-        Ok(())
+        let abort = Abort::new();
+        let stop = abort.signal();
+        state.reply = Some(abort);
+        Ok(ReplyTurn {
+            session: self,
+            stop,
+        })
     }
 
     async fn send_claimed(
@@ -185,25 +202,7 @@ impl Session {
         let mut round = 0;
         loop {
             self.make_fit(options, &signal, on).await?;
-            let answer = match self.ask_model(options, &signal, on).await {
-                Err(EngineError::Model(ModelError::Overflow { .. })) => {
-                    if self.rolls_over_early() {
-                        return Err(self.go_on_elsewhere().await?);
-                    }
-                    // The server counts more than we do: once, whatever it takes.
-                    self.emergency().await?;
-                    match self.ask_model(options, &signal, on).await {
-                        Err(EngineError::Model(ModelError::Overflow { .. }))
-                            if self.0.state.borrow().head.config.rollover.enabled
-                                && self.message_count() > 1 =>
-                        {
-                            return Err(self.go_on_elsewhere().await?);
-                        }
-                        other => other?,
-                    }
-                }
-                other => other?,
-            };
+            let answer = Box::pin(self.ask_within(options, &signal, on)).await?;
             let reply = self.store_answer(&answer).await?;
             round += 1;
             let calls: Vec<Part> = answer.calls.clone();
@@ -228,7 +227,7 @@ impl Session {
                     }
                     (None, Some(handler)) => {
                         on(SendEvent::Tool(name.clone()));
-                        handler.call(&name, &arguments).await
+                        unless_stopped(handler.call(&name, &arguments), &signal).await
                     }
                     // the host answers it later, or never: the turn ends here
                     (None, None) => {
@@ -250,29 +249,20 @@ impl Session {
             if !results.is_empty() {
                 self.append_all(results).await?;
             }
+            if signal.is_aborted() {
+                return Ok(Reply {
+                    stopped: true,
+                    ..reply
+                });
+            }
             if unanswered > 0 {
                 return Ok(reply);
             }
         }
     }
 
-    /// Whether an overflow leads to a new session at once: a small model whose conversation was compacted often.
-    fn rolls_over_early(&self) -> bool {
-        let state = self.0.state.borrow();
-        let rule = &state.head.config.rollover;
-        let small = ModelSize::from_name(&state.head.model).is_some_and(|s| s.nominal() <= 3);
-        rule.enabled && small && state.context.view().compactions >= rule.small_model_compactions
-    }
-
-    async fn go_on_elsewhere(&self) -> Result<EngineError, EngineError> {
-        let next = self.roll_over().await?;
-        Ok(EngineError::RolledOver {
-            session: next.id().to_owned(),
-        })
-    }
-
     /// Before sending the window must fit: a compaction if one helps, else the emergency.
-    async fn make_fit(
+    pub(super) async fn make_fit(
         &self,
         options: &SendOptions,
         signal: &Signal,
@@ -282,8 +272,14 @@ impl Session {
             return Ok(());
         }
         on(SendEvent::Waiting);
+        // one time for all that holds this message up
+        let mut late = self.wait_is_over().fuse();
         // what runs already may be enough; "skip" ends that wait, too
-        drop(self.0.compacting.lock().await);
+        let turn = self.no_longer_than(&mut late, self.compaction_turn(signal));
+        drop(turn.await);
+        if signal.is_aborted() {
+            return Err(ModelError::Aborted.into());
+        }
         let check = self.0.state.borrow().context.check_limit();
         if check.valid {
             return Ok(());
@@ -296,38 +292,86 @@ impl Session {
             });
         }
         let compact = CompactOptions {
-            model: Some(Rc::clone(&options.model)),
+            // the time is used up: no model is asked
+            model: (!late.is_terminated()).then(|| Rc::clone(&options.model)),
             manual: true,
             ..CompactOptions::default()
         };
-        let result = self.compact(compact, signal.clone()).await;
+        let run = Box::pin(self.compact(compact, signal.clone()));
+        let result = self.no_longer_than(&mut late, run).await;
         if self.0.state.borrow().context.check_limit().valid {
             return Ok(());
         }
         match result {
             Err(error @ EngineError::Store(_)) => Err(error),
+            // whoever stops wants no other change of the window instead
+            _ if signal.is_aborted() => Err(ModelError::Aborted.into()),
             _ => self.emergency().await,
+        }
+    }
+
+    /// Resolves after the time that the settings allow a message to wait for a model's summary.
+    fn wait_is_over(&self) -> LocalFuture<'static, ()> {
+        let seconds = self.0.state.borrow().head.config.compression.wait_seconds;
+        let most = seconds.unwrap_or(MOST_WAIT).saturating_mul(1_000);
+        self.0.engine.world.timer.sleep(most)
+    }
+
+    /// Waits for `work`, a compaction that holds a message up. Once it is `late`, the model's summary is not waited for
+    /// any longer.
+    async fn no_longer_than<T>(
+        &self,
+        late: &mut (impl FusedFuture<Output = ()> + Unpin),
+        work: impl Future<Output = T>,
+    ) -> T {
+        pin_mut!(work);
+        if late.is_terminated() {
+            return work.await;
+        }
+        match select(work, late).await {
+            Either::Left((done, _)) => done,
+            Either::Right(((), work)) => {
+                self.skip_wait();
+                work.await
+            }
         }
     }
 
     /// Strip, fade, excerpt: whatever it takes to fit (E1). One revision.
     pub async fn emergency(&self) -> Result<(), EngineError> {
+        let limit = {
+            let context = &self.0.state.borrow().context;
+            let before = context.tokens();
+            // Below the limit, too, when the server says that it does not fit.
+            let less = before.saturating_sub(before / 8);
+            context.setup().shares.limit.min(less)
+        };
+        match self.shrink_to(limit, |_| Ok(())).await {
+            // another change of the window was stored in between: what is too much by now is worked out once more
+            Err(EngineError::Busy(_)) if self.0.state.borrow().context.tokens() <= limit => Ok(()),
+            Err(EngineError::Busy(_)) => self.shrink_to(limit, |_| Ok(())).await,
+            done => done,
+        }
+    }
+
+    /// As [`Self::emergency`], down to `limit` tokens, if `allows` has nothing against the window that comes out.
+    pub(super) async fn shrink_to(
+        &self,
+        limit: u32,
+        allows: impl FnOnce(&palimpsest_core::context::View) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
         let proposal = {
             let state = self.0.state.borrow();
             let mut context = state.context.clone();
             let before = context.tokens();
             let segments_before = context.stretches();
-            // Below the limit, too, when the server says that it does not fit.
-            let limit = context
-                .setup()
-                .shares
-                .limit
-                .min(before.saturating_sub(before / 8));
             let adjustments =
                 emergency::shrink(&mut context, limit, self.now()).map_err(EngineError::Refused)?;
+            allows(context.view())?;
             let mut view = context.view().clone();
             view.number_changed_layers(state.context.view());
             view.cause = palimpsest_core::context::Cause::Emergency;
+            view.recalled = None;
             let report = RunReport {
                 verification: Some(Verification {
                     valid: true,
@@ -343,6 +387,8 @@ impl Session {
                 messages: 0,
                 covered_tokens: 0,
                 quoted: Vec::new(),
+                shortened: Vec::new(),
+                demands: Vec::new(),
                 summarised: Vec::new(),
                 retention: 0.0,
                 dropped: Vec::new(),
@@ -364,6 +410,7 @@ impl Session {
             Proposal {
                 base: state.head.revision,
                 tip: state.head.tip,
+                edits: state.context.view().edits_to(&view),
                 view,
                 records: None,
                 records_base: context.records().revision,
@@ -375,7 +422,7 @@ impl Session {
         Ok(())
     }
 
-    async fn ask_model(
+    pub(super) async fn ask_model(
         &self,
         options: &SendOptions,
         signal: &Signal,
@@ -383,14 +430,9 @@ impl Session {
     ) -> Result<Answer, EngineError> {
         let at = self.sent();
         let (request, window) = self.request_and_window(options)?;
-        let own = self
-            .0
-            .state
-            .borrow()
-            .reply
-            .as_ref()
-            .map_or_else(Signal::never, Abort::signal);
         let stop = Abort::new();
+        // what is weighed against the server's count is everything that was sent, own tools included
+        let tools = request.tools.clone();
         let mut stream = options.model.complete(request, stop.signal());
         let mut answer = Answer {
             text: String::new(),
@@ -400,16 +442,16 @@ impl Session {
             reason: FinishReason::Stop,
             stopped: false,
         };
-        let mut noted = 0;
+        let (mut noted, mut noted_at) = (0, 0.0);
         loop {
             // a stream that is always ready must not win over the wish to stop
-            if signal.is_aborted() || own.is_aborted() {
+            if signal.is_aborted() {
                 stop.abort();
                 answer.stopped = true;
                 break;
             }
             let next = stream.next();
-            let stopped = select(Box::pin(signal.aborted()), Box::pin(own.aborted()));
+            let stopped = signal.aborted();
             pin_mut!(next, stopped);
             let delta = match select(next, stopped).await {
                 Either::Left((delta, _)) => delta,
@@ -450,8 +492,9 @@ impl Session {
                             break;
                         }
                     }
-                    if answer.text.len() > noted + PARTIAL_EVERY {
-                        noted = answer.text.len();
+                    let late = self.now() - noted_at >= PARTIAL_AFTER && answer.text.len() > noted;
+                    if late || answer.text.len() > noted + PARTIAL_EVERY {
+                        (noted, noted_at) = (answer.text.len(), self.now());
                         self.keep_partial(&answer.text).await;
                     }
                 }
@@ -459,7 +502,7 @@ impl Session {
         }
         drop(stream);
         self.0.state.borrow_mut().speed.learn(&answer.usage);
-        self.observe(&window, &options.tools, &at, answer.usage.prompt_tokens)
+        self.observe(&window, &tools, &at, answer.usage.prompt_tokens)
             .await;
         Ok(answer)
     }
@@ -515,5 +558,16 @@ impl Session {
             reason: answer.reason,
             stopped: answer.stopped,
         })
+    }
+}
+
+/// The answer of a host's tool, or that it was stopped before it gave one.
+async fn unless_stopped(
+    call: LocalFuture<'_, Result<String, String>>,
+    signal: &Signal,
+) -> Result<String, String> {
+    match select(call, Box::pin(signal.aborted())).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(_) => Err("The person stopped this call before it gave a result.".into()),
     }
 }

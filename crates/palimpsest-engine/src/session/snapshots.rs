@@ -11,9 +11,10 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::head::Head;
 use crate::ports::{Durability, Op, StoreError, Table};
-use crate::rows::{key, revision_row, seal, unseal};
+use crate::rows::{key, seal, unseal};
 use palimpsest_core::record::Records;
 
+use super::revise::Revision;
 use super::{Change, Session, State, load};
 
 /// Automatic snapshots kept (S4). Named and pinned ones are exempt.
@@ -123,7 +124,7 @@ pub(super) fn take_of(
         messages: head.messages,
         layers: state.context.view().layers.len() as u32,
         model: head.model.clone(),
-        tier: Tier::of_window(head.window),
+        tier: Tier::of_window(head.effective_window()),
         mode: head.mode,
         before,
         goal: state
@@ -276,7 +277,7 @@ impl Session {
             .ok_or(missing)?;
         let store = self.0.engine.store.as_ref();
         let id = self.0.id.clone();
-        let (mut view, _, forms) = self.content_of(target.revision).await?;
+        let (view, _, forms) = self.content_of(target.revision).await?;
         let rows = store
             .read(crate::ports::Query::Get {
                 table: Table::Records,
@@ -286,63 +287,23 @@ impl Session {
         let row = rows
             .first()
             .ok_or_else(|| StoreError::Corrupt("the snapshot's records are missing".into()))?;
-        let mut records: Records = unseal("the snapshot's records", &row.value)?;
-        let now = self.now();
-        self.write(
-            Durability::Strict,
-            |state| {
-                let (present, mut ops, prune) = take(state, &id, name, RECOVERY, now)?;
-                super::view::continue_numbers(&mut view, state);
-                view.cause = Cause::Restore {
-                    to: target.revision,
-                };
-                let parent = Some(state.head.revision);
-                let row = revision_row(&view, parent, &forms, target.tip, now);
-                ops.push(Op::Add {
-                    table: Table::Revisions,
-                    key: key(&id, view.revision),
-                    value: seal(&row)?,
-                });
-                let mut head = state.head.clone();
-                head.snapshots = present.n;
-                head.revision = view.revision;
-                head.last_revision = view.revision;
-                head.tip = target.tip;
-                // numbers never go back: the next change of the records would find its number taken
-                if target.records != state.head.records {
-                    records.revision = state.head.records + 1;
-                    head.records = records.revision;
-                    ops.push(Op::Add {
-                        table: Table::Records,
-                        key: key(&id, records.revision),
-                        value: seal(&records)?,
-                    });
-                }
-                let path = load::path(&state.messages, target.tip);
-                head.messages = path.len() as u32;
-                head.strikes = 0;
-                let mut context = palimpsest_core::context::Context::new(
-                    state.context.setup().clone(),
-                    records,
-                    std::rc::Rc::clone(state.context.counter()),
-                );
-                for entry in path {
-                    context.push_counted(entry);
-                }
-                context.set_view(view);
-                context.recount_view();
-                head.shows(&context);
-                Ok((Change { ops, head }, (present, prune, context, forms)))
-            },
-            |state, (present, prune, context, forms)| {
-                taken(state, present, &prune);
-                state.layout = context.view().revision;
-                state.put_off = None;
-                state.stored_forms = forms;
-                state.covered_index.take();
-                state.context = context;
-            },
-        )
+        let records: Records = unseal("the snapshot's records", &row.value)?;
+        self.revise(|state, draft| {
+            draft.note_present(state, name, RECOVERY)?;
+            draft.set_path(target.tip, load::path(&state.messages, target.tip));
+            if target.records != state.head.records {
+                draft.set_records(records)?;
+            }
+            let cause = Cause::Restore {
+                to: target.revision,
+            };
+            let edits = state.context.view().edits_to(&view);
+            let revision = Revision {
+                stored: forms,
+                ..Revision::of(state, cause, edits)
+            };
+            draft.show(state, revision)
+        })
         .await?;
         self.emit(&Event::SnapshotRestored { snapshot: n });
         self.emit_budget();

@@ -6,24 +6,16 @@ use palimpsest_core::context::{Cause, Context, View};
 use palimpsest_core::error::CoreError;
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::Seq;
+use palimpsest_core::view_edit::{Stale, ViewEdit};
 
 use crate::engine::setup_of;
 use crate::error::{EngineError, RoomChoice};
-use crate::event::Event;
 use crate::head::Head;
-use crate::ports::{Durability, Op, Table};
-use crate::rows::{RevisionRow, key, revision_row, seal};
+use crate::ports::Table;
+use crate::rows::{RevisionRow, key};
 
-use super::{Change, Session, State, load};
-
-/// Numbers never go back, whatever revision's content is shown again.
-pub(super) fn continue_numbers(view: &mut View, state: &State) {
-    let now = state.context.view();
-    view.revision = state.head.last_revision + 1;
-    view.next_layer = view.next_layer.max(now.next_layer);
-    view.next_note = view.next_note.max(now.next_note);
-    view.compactions = view.compactions.max(now.compactions);
-}
+use super::revise::Revision;
+use super::{Session, State, load};
 
 /// What to do where going back would put the window over its limit (P10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,16 +34,16 @@ const USUAL_WINDOWS: [u32; 9] = [
 ];
 
 /// Refuses a view that is over the limit, with what can be done instead.
-fn check_room(state: &State, view: &View, if_over: IfOver) -> Result<u32, EngineError> {
+fn check_room(state: &State, view: &View, if_over: IfOver) -> Result<(), EngineError> {
     let mut context = state.context.clone();
     context.set_view(view.clone());
     let check = context.check_limit();
     let Some(over) = check.overage.filter(|_| if_over == IfOver::Refuse) else {
-        return Ok(check.tokens);
+        return Ok(());
     };
     let mut choices = Vec::new();
     for layer in &state.context.view().layers {
-        let lifted = without_layer(state.context.view(), layer.id);
+        let lifted = edited(state.context.view(), &[ViewEdit::Uncover(layer.id)])?;
         if lifted.layers.iter().eq(view.layers.iter()) {
             continue; // that is what was asked for
         }
@@ -96,23 +88,48 @@ fn larger_window(state: &State, context: &Context) -> Option<RoomChoice> {
         .map(|window| RoomChoice::LargerWindow { window })
 }
 
-/// The view without one of its layers.
-fn without_layer(view: &View, layer: LayerId) -> View {
+/// The view after these edits.
+fn edited(view: &View, edits: &[ViewEdit]) -> Result<View, Stale> {
     let mut view = view.clone();
-    view.quotes.retain(|q| {
-        view.layers
-            .iter()
-            .find(|l| l.covers(q.seq))
-            .is_none_or(|l| l.id != layer)
-    });
-    view.layers.retain(|l| l.id != layer);
-    let used: Vec<u32> = view
-        .layers
-        .iter()
-        .flat_map(|l| l.notes.iter().copied())
-        .collect();
-    view.notes.retain(|n| used.contains(&n.id));
-    view
+    edits.iter().try_for_each(|edit| view.apply(edit))?;
+    Ok(view)
+}
+
+/// A compaction that is in force, and what its undoing shows again.
+struct Undoing {
+    /// What it made.
+    made: View,
+    /// The last message when it was committed.
+    tip: Option<Seq>,
+    /// The revision before it.
+    to: u32,
+}
+
+impl Undoing {
+    /// What changes of the present view. Layers and forms are those of before again; forms of messages that arrived
+    /// since stay, and so do marks and anchors that were set since.
+    fn edits(&self, now: &View, before: &View) -> Vec<ViewEdit> {
+        let mut reduced = now.reduced.clone();
+        reduced.retain(|seq, _| self.tip.is_none_or(|tip| *seq <= tip));
+        let from = View {
+            layers: now.layers.clone(),
+            notes: now.notes.clone(),
+            quotes: now.quotes.clone(),
+            recalled: now.recalled.clone(),
+            reduced,
+            paused: before.paused,
+            ..self.made.clone()
+        };
+        let mut edits = from.edits_to(before);
+        for edit in &mut edits {
+            // what was stripped before is shown so again; an anchor that was set since is kept for the next time
+            if let ViewEdit::Show { seq, anchored, .. } = edit {
+                *anchored = now.anchors.contains(seq);
+            }
+        }
+        edits.push(ViewEdit::Pause);
+        edits
+    }
 }
 
 impl Session {
@@ -124,30 +141,64 @@ impl Session {
 
     /// As [`Self::undo`], with a say in what happens where the window before does not fit.
     pub async fn undo_with(&self, if_over: IfOver) -> Result<(), EngineError> {
+        loop {
+            let (seen, layout) = {
+                let state = self.0.state.borrow();
+                (state.head.revision, state.layout)
+            };
+            let undoing = self.last_compaction(seen).await?;
+            let (before, parent, stored) = self.content_of(undoing.to).await?;
+            let done = self
+                .revise(|state, draft| {
+                    if state.head.revision != seen {
+                        return Err(Stale.into());
+                    }
+                    let now = state.context.view();
+                    let edits = undoing.edits(now, &before);
+                    check_room(state, &edited(now, &edits)?, if_over)?;
+                    let revision = Revision {
+                        parent,
+                        stored,
+                        ..Revision::of(state, Cause::Undo { to: undoing.to }, edits)
+                    };
+                    draft.show(state, revision)
+                })
+                .await;
+            let moved_on = {
+                let state = self.0.state.borrow();
+                state.head.revision != seen && state.layout == layout
+            };
+            match done {
+                // a message was shown as an excerpt, or a mark was set: that stays, and the undoing is worked out anew
+                Err(EngineError::Busy(_)) if moved_on => {}
+                done => {
+                    self.emit_view(done?);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The last compaction whose result the revision `n` shows.
+    async fn last_compaction(&self, mut n: u32) -> Result<Undoing, EngineError> {
         let store = self.0.engine.store.as_ref();
-        let id = self.0.id.clone();
-        // find the compaction that is in force
-        let mut n = self.head().revision;
-        let target = loop {
+        loop {
             if n == 0 {
                 return Err(EngineError::NothingToUndo);
             }
-            let row = load::revision(store, &id, n).await?;
-            let before = row.parent.ok_or(EngineError::NothingToUndo)?;
-            if matches!(row.cause, Cause::Compaction { .. } | Cause::Emergency) {
-                break before;
-            }
-            // what an undo or a restore shows is another revision's content: go on from that one
+            let row = load::revision(store, &self.0.id, n).await?;
+            let to = row.parent.ok_or(EngineError::NothingToUndo)?;
             n = match row.cause {
+                Cause::Compaction { .. } | Cause::Emergency => {
+                    let tip = row.tip;
+                    let made = self.view_of(row).await?;
+                    return Ok(Undoing { made, tip, to });
+                }
+                // what an undo or a restore shows is another revision's content: go on from that one
                 Cause::Undo { to } | Cause::Restore { to } => to,
-                _ => before,
+                _ => to,
             };
-        };
-        let (mut view, parent, forms) = self.content_of(target).await?;
-        let tokens = check_room(&self.0.state.borrow(), &view, if_over)?;
-        view.paused = true;
-        view.cause = Cause::Undo { to: target };
-        self.show(view, parent, forms, tokens).await
+        }
     }
 
     /// Takes one layer off: the messages it covers are shown as they were said. Refused with the choices if
@@ -158,24 +209,23 @@ impl Session {
 
     /// As [`Self::lift`], with a say in what happens where the window does not fit any more.
     pub async fn lift_with(&self, layer: LayerId, if_over: IfOver) -> Result<(), EngineError> {
-        let (view, forms, tokens) = {
-            let state = self.0.state.borrow();
-            let now = state.context.view();
-            if !now.layers.iter().any(|l| l.id == layer) {
-                return Err(CoreError::NotFound {
-                    what: "layer",
-                    id: layer,
+        let revision = self
+            .revise(|state, draft| {
+                let now = state.context.view();
+                if !now.layers.iter().any(|l| l.id == layer) {
+                    return Err(CoreError::NotFound {
+                        what: "layer",
+                        id: layer,
+                    }
+                    .into());
                 }
-                .into());
-            }
-            let mut view = without_layer(now, layer);
-            view.paused = true;
-            view.cause = Cause::Lift { layer };
-            let tokens = check_room(&state, &view, if_over)?;
-            (view, state.stored_forms.clone(), tokens)
-        };
-        let parent = Some(self.head().revision);
-        self.show(view, parent, forms, tokens).await
+                let edits = vec![ViewEdit::Uncover(layer), ViewEdit::Pause];
+                check_room(state, &edited(now, &edits)?, if_over)?;
+                draft.show(state, Revision::of(state, Cause::Lift { layer }, edits))
+            })
+            .await?;
+        self.emit_view(revision);
+        Ok(())
     }
 
     /// The larger window to choose, if one would do.
@@ -205,58 +255,22 @@ impl Session {
         let store = self.0.engine.store.as_ref();
         let row = load::revision(store, &self.0.id, n).await?;
         let parent = row.parent;
-        let forms = row.reduced.iter().copied().collect();
-        Ok((load::view(store, &self.0.id, row).await?, parent, forms))
+        let mut forms: palimpsest_core::sorted::SortedMap<Seq, u32> =
+            row.reduced.iter().copied().collect();
+        let view = self.view_of(row).await?;
+        forms.retain(|seq, _| view.reduced.contains_key(seq));
+        Ok((view, parent, forms))
     }
 
-    /// Commits a view whose rows are all stored already.
-    async fn show(
-        &self,
-        mut view: View,
-        parent: Option<u32>,
-        forms: palimpsest_core::sorted::SortedMap<Seq, u32>,
-        tokens: u32,
-    ) -> Result<(), EngineError> {
-        let id = self.0.id.clone();
-        let now = self.now();
-        let mut told = Vec::new();
-        self.write(
-            Durability::Strict,
-            |state| {
-                continue_numbers(&mut view, state);
-                told = super::compact::shown_anew(state, &view);
-                let row = revision_row(&view, parent, &forms, state.head.tip, now);
-                let ops = vec![Op::Add {
-                    table: Table::Revisions,
-                    key: key(&id, view.revision),
-                    value: seal(&row)?,
-                }];
-                let mut head = state.head.clone();
-                head.revision = view.revision;
-                head.last_revision = view.revision;
-                let mut context = state.context.clone();
-                context.set_view(view.clone());
-                head.shows(&context);
-                head.tokens = tokens;
-                head.strikes = 0;
-                Ok((Change { ops, head }, (view, forms)))
-            },
-            |state, (view, forms)| {
-                state.stored_forms = forms;
-                state.layout = view.revision;
-                state.put_off = None;
-                state.context.set_view(view);
-                state.context.recount_view();
-            },
-        )
-        .await?;
-        let revision = self.head().revision;
-        for event in &told {
-            self.emit(event);
-        }
-        self.emit(&Event::ViewChanged { revision });
-        self.emit_budget();
-        Ok(())
+    /// The view of a revision, of what can be read. What cannot is among the session's losses from then on.
+    async fn view_of(&self, row: RevisionRow) -> Result<View, EngineError> {
+        let mut losses = Vec::new();
+        let store = self.0.engine.store.as_ref();
+        let view = load::view(store, &self.0.id, row, &mut losses).await?;
+        let known = &mut self.0.state.borrow_mut().losses;
+        losses.retain(|loss| !known.contains(loss));
+        known.extend(losses);
+        Ok(view)
     }
 
     /// The row of every revision, oldest first: the session's story for cards and logs.
@@ -270,16 +284,16 @@ impl Session {
             .collect())
     }
 
-    /// Every layer that was ever written, oldest first: what a compaction made is kept when it fades, merges or
+    /// Every layer that was ever written and can be read, oldest first: what a compaction made is kept when it fades, merges or
     /// is undone.
     pub async fn all_layers(&self) -> Result<Vec<palimpsest_core::layer::Layer>, EngineError> {
         let query = crate::ports::Query::all(Table::Layers, crate::rows::session_key(&self.0.id));
         let rows = self.0.engine.store.read(query).await?;
-        let layers: Result<Vec<_>, _> = rows
+        // one that cannot be read is among the session's losses, if anything shown needs it
+        Ok(rows
             .iter()
-            .map(|r| crate::rows::unseal("a layer", &r.value))
-            .collect();
-        Ok(layers?)
+            .filter_map(|r| crate::rows::unseal("a layer", &r.value).ok())
+            .collect())
     }
 
     /// A stored layer, whether it is in the window or not.

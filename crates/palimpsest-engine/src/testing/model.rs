@@ -14,6 +14,8 @@ use crate::ports::{DeltaStream, LanguageModel, Signal};
 pub enum Answer {
     /// These pieces, in order.
     Deltas(Vec<Result<Delta, ModelError>>),
+    /// These pieces, once the signal has come.
+    Late(Signal, Vec<Result<Delta, ModelError>>),
     /// Nothing, until it is stopped.
     Silence,
 }
@@ -30,6 +32,14 @@ impl Answer {
             reason: FinishReason::Stop,
         }));
         Self::Deltas(deltas)
+    }
+
+    /// A whole reply that comes only after `signal`.
+    pub fn after(signal: Signal, text: &str) -> Self {
+        match Self::text(text) {
+            Self::Deltas(deltas) => Self::Late(signal, deltas),
+            other => other,
+        }
     }
 
     /// A refusal to answer.
@@ -93,6 +103,9 @@ impl LanguageModel for ScriptedModel {
         self.asked.borrow_mut().push(request);
         match answer {
             Answer::Deltas(deltas) => stream::iter(deltas).boxed_local(),
+            Answer::Late(late, deltas) => stream::once(async move { late.aborted().await })
+                .flat_map(move |()| stream::iter(deltas.clone()))
+                .boxed_local(),
             Answer::Silence => stream::once(async move {
                 signal.aborted().await;
                 Err(ModelError::Aborted)

@@ -32,31 +32,35 @@ pub(super) fn to_iso(ms: f64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{milli:03}Z")
 }
 
-/// Milliseconds since 1970 of a time as `2026-01-26T10:00:00.000Z`, with more or fewer digits after the point, or none;
-/// in UTC. 0 for anything else.
+/// Milliseconds since 1970 of a time as RFC 3339 has it: `2026-01-26T10:00:00.000Z` or `2026-01-26T10:00:00+05:00`, with
+/// any number of digits after the point. A time without a zone is taken as UTC. 0 for anything else, such as a day that
+/// its month does not have.
 pub fn from_iso(text: &str) -> f64 {
     parse(text).unwrap_or(0.0)
 }
 
 fn parse(text: &str) -> Option<f64> {
-    let number = |from: usize, to: usize| -> Option<i64> {
-        let digits = text.get(from..to)?;
-        digits
-            .bytes()
-            .all(|b| b.is_ascii_digit())
-            .then(|| digits.parse().ok())?
+    let mut rest = Rest(text);
+    let year = rest.number(4)?;
+    rest.one_of("-")?;
+    let month = rest.number(2)?;
+    rest.one_of("-")?;
+    let day = rest.number(2)?;
+    rest.one_of("Tt ")?;
+    let hour = rest.number(2)?;
+    rest.one_of(":")?;
+    let minute = rest.number(2)?;
+    rest.one_of(":")?;
+    let second = rest.number(2)?;
+    let milli = match rest.one_of(".,") {
+        Some(_) => rest.fraction()?,
+        None => 0,
     };
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (h, m, s) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    // as many digits as there are
-    let fraction = text.get(19..).unwrap_or_default();
-    let digits = fraction.strip_prefix('.').unwrap_or_default();
-    let digits = digits.bytes().take_while(u8::is_ascii_digit).take(3);
-    let milli = digits.fold((0, 100), |(sum, unit), digit| {
-        (sum + i64::from(digit - b'0') * unit, unit / 10)
-    });
-    let milli = milli.0;
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || h > 23 || m > 59 || s > 60 {
+    let offset = rest.offset()?;
+    if !rest.0.is_empty() || !(1..=days_of(year, month)?).contains(&day) {
+        return None;
+    }
+    if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
     let y = if month <= 2 { year - 1 } else { year };
@@ -66,7 +70,69 @@ fn parse(text: &str) -> Option<f64> {
     let day_of_year = (153 * shifted + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let days = era * 146_097 + day_of_era - 719_468;
-    Some((((days * 24 + h) * 60 + m) * 60 + s) as f64 * 1000.0 + milli as f64)
+    let minutes = (days * 24 + hour) * 60 + minute - offset;
+    Some((minutes * 60 + second) as f64 * 1000.0 + milli as f64)
+}
+
+/// Days of a month; `None` if there is no such month.
+const fn days_of(year: i64, month: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 if is_leap => Some(29),
+        2 => Some(28),
+        4 | 6 | 9 | 11 => Some(30),
+        1..=12 => Some(31),
+        _ => None,
+    }
+}
+
+/// What is left to read of a time.
+struct Rest<'t>(&'t str);
+
+impl Rest<'_> {
+    /// The number that the next `digits` digits write.
+    fn number(&mut self, digits: usize) -> Option<i64> {
+        let word = self.0.get(..digits)?;
+        if !word.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        self.0 = &self.0[digits..];
+        word.parse().ok()
+    }
+
+    /// The next character, if it is one of these.
+    fn one_of(&mut self, these: &str) -> Option<char> {
+        let next = self.0.chars().next().filter(|c| these.contains(*c))?;
+        self.0 = &self.0[next.len_utf8()..];
+        Some(next)
+    }
+
+    /// Milliseconds of at least one digit after the point.
+    fn fraction(&mut self) -> Option<i64> {
+        let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
+        let (word, rest) = self.0.split_at(digits);
+        self.0 = rest;
+        let milli = |digit: Option<u8>| i64::from(digit.unwrap_or(b'0') - b'0');
+        let at = |n: usize| milli(word.as_bytes().get(n).copied());
+        (digits > 0).then(|| at(0) * 100 + at(1) * 10 + at(2))
+    }
+
+    /// Minutes that the zone is ahead of UTC; 0 if none is written.
+    fn offset(&mut self) -> Option<i64> {
+        let sign = match self.one_of("Zz+-") {
+            None | Some('Z' | 'z') => return Some(0),
+            Some('-') => -1,
+            Some(_) => 1,
+        };
+        let hours = self.number(2)?;
+        let colon = self.one_of(":");
+        let minutes = if colon.is_none() && self.0.is_empty() {
+            0
+        } else {
+            self.number(2)?
+        };
+        (hours <= 23 && minutes <= 59).then_some(sign * (hours * 60 + minutes))
+    }
 }
 
 #[cfg(test)]
@@ -93,9 +159,40 @@ mod tests {
             "2026-13-01T00:00:00Z",
             "x026-01-01T00:00:00Z",
             "2026-01-26Ttt:00:00Z",
+            "2026-02-31T00:00:00Z",
+            "2025-02-29T00:00:00Z",
+            "2026-04-31T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026/01/26T10:00:00Z",
+            "2026-01-26x10:00:00Z",
+            "2026-01-26T10-00-00Z",
+            "2026-01-26T10:00:00.Z",
+            "2026-01-26T10:00:00Zx",
+            "2026-01-26T10:00:00+5",
+            "2026-01-26T10:00:00+25:00",
+            "2026-01-26T10:00:00+05:60",
+            "2026-01-26T10:00:00 Europe/Paris",
         ] {
             assert_eq!(from_iso(bad), 0.0, "{bad}");
         }
         assert_eq!(to_iso(f64::NAN), "1970-01-01T00:00:00.000Z");
+    }
+
+    /// S3: a time with a zone is the moment it names, not the same digits in UTC.
+    #[test]
+    #[allow(clippy::float_cmp, reason = "whole milliseconds are exact")]
+    fn zones_are_kept() {
+        let check = |text: &str, utc: &str| assert_eq!(to_iso(from_iso(text)), utc, "{text}");
+        check("2026-01-26T10:00:00+05:00", "2026-01-26T05:00:00.000Z");
+        check("2026-01-26T10:00:00.25-03:30", "2026-01-26T13:30:00.250Z");
+        check(
+            "2026-01-26T10:00:00.123456+0100",
+            "2026-01-26T09:00:00.123Z",
+        );
+        check("2026-01-26 10:00:00+01", "2026-01-26T09:00:00.000Z");
+        check("2026-01-01T00:30:00+01:00", "2025-12-31T23:30:00.000Z");
+        check("2024-02-29T23:30:00-01:00", "2024-03-01T00:30:00.000Z");
+        check("2026-01-26T10:00:00", "2026-01-26T10:00:00.000Z");
+        check("2026-01-26t10:00:00z", "2026-01-26T10:00:00.000Z");
     }
 }

@@ -13,7 +13,7 @@ use futures_util::future::join;
 use palimpsest_core::message::{Message, Part};
 use palimpsest_core::record::PinKind;
 use palimpsest_engine::ports::{Clock, Durability, Key, Op, Query, Signal, Store, Table, World};
-use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage};
+use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage, NextJob};
 use palimpsest_engine::testing::world::world;
 use palimpsest_engine::{Engine, EngineError, Format, MemoryStore, NewSession, Session, Transfer};
 use palimpsest_tokens::Estimator;
@@ -170,7 +170,7 @@ fn bad_moments() {
         s.begin_goal("First").await.unwrap();
         talk(&s, 25).await;
         let early = s.snapshot("early").await.unwrap();
-        let job = s.next_job(true).unwrap();
+        let job = s.next_job(true).job().unwrap();
         s.begin_goal("Second").await.unwrap();
         s.pin(PinKind::Pin, "Kept.").await.unwrap();
         let text = "- Each part file sets a limit in seconds. A restart is needed.";
@@ -195,12 +195,12 @@ fn bad_moments() {
         );
 
         talk(&s, 12).await;
-        let job = s.next_job(true).unwrap();
+        let job = s.next_job(true).job().unwrap();
         s.restore(early).await.unwrap();
         let window = s.window();
         let mut late = s.complete_job(job.id, Some(text.into())).await;
         while matches!(late, Ok(None)) {
-            let job = s.next_job(true).unwrap();
+            let job = s.next_job(true).job().unwrap();
             late = s.complete_job(job.id, None).await;
         }
         assert_eq!(late.unwrap_err().code(), "busy");
@@ -325,7 +325,7 @@ fn nothing_there() {
         s.skip_wait();
         s.cancel_compaction();
         s.stop();
-        assert!(s.next_job(false).is_none());
+        assert_eq!(s.next_job(false), NextJob::NotDue);
         assert_eq!(s.preview(None).unwrap_err().code(), "nothing_to_compress");
         assert_eq!(s.accept_proposal(1).await.unwrap_err().code(), "not_found");
         assert_eq!(

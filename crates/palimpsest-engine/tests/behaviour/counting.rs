@@ -32,7 +32,7 @@ const WORDS: &str = "Answer in one sentence There is a reason for that and it th
     setting part there other reads station at seconds And Why then What else to know Go on Is so others before first The";
 
 /// A byte-level vocabulary that knows those words whole, with a space before them or without. `every` n-th word only.
-fn vocabulary(every: usize) -> Vocabulary {
+pub(crate) fn vocabulary(every: usize) -> Vocabulary {
     let printable = |b: u32| matches!(b, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
     let mut tokens: Vec<String> = Vec::new();
     let mut others = 0;
@@ -158,6 +158,24 @@ async fn say(session: &Session, server: &Rc<Server>, text: &str) {
         .send(NewMessage::user(text), &options, Signal::never(), &|_| {})
         .await
         .unwrap();
+}
+
+/// Turns without a fact that a summary could miss.
+async fn small_talk(session: &Session, turns: usize) {
+    let places = ["garden", "river", "kitchen", "meadow", "cellar"];
+    for n in 0..turns {
+        let (here, there) = (places[n % 5], places[n / 5 % 5]);
+        let asked = format!("what do you think about the {here} and the {there} behind it?");
+        session.append(NewMessage::user(asked)).await.unwrap();
+        let told = format!(
+            "the {here} is a quiet place, and from the {there} one hears little. it is warm there in the evening, \
+             and people like to sit a while before they go on."
+        );
+        session
+            .append(NewMessage::assistant(vec![Part::text(told)]))
+            .await
+            .unwrap();
+    }
 }
 
 async fn fill(session: &Session, turns: usize) {
@@ -467,7 +485,7 @@ fn a_summary_of_half_is_rejected() {
             let server = Server::new();
             server.says.set(says);
             let cuts = cuts(&s);
-            fill(&s, 24).await;
+            small_talk(&s, 40).await;
             let options = CompactOptions {
                 model: Some(Rc::clone(&server) as Rc<dyn LanguageModel>),
                 manual: true,

@@ -1,5 +1,5 @@
 //! How much of the evidence for questions about very long chats is in the window when the question is asked, with and
-//! without the recall slot. Run with `--nocapture`; without `../shared/data` there is nothing to ask about.
+//! without the recall slot. Run with `--nocapture` for the figures.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -127,19 +127,26 @@ async fn ask(chat: &Value, window: u32) -> (u32, u32, u32, u32) {
 /// R1: gold evidence of real questions in the window at 4,096 and 8,192 tokens: the recall slot at least doubles it at the
 /// small window, and never takes more than its share.
 #[test]
-fn recall_brings_evidence_back() {
-    let path =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/locomo-dev.json");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        println!("../shared/data is not here: nothing to ask about");
-        return;
-    };
-    let chats: Value = serde_json::from_str(&text).unwrap();
+#[ignore = "needs ../shared/data"]
+fn recall_brings_recorded_evidence_back() {
+    brings_evidence_back("../../../shared/data/locomo-dev.json", [4_096, 8_192]);
+}
+
+/// R1: the same for a small chat of our own.
+#[test]
+fn recall_brings_evidence_of_our_own_back() {
+    brings_evidence_back("../../tests/fixtures/friends.json", [1_024, 2_048]);
+}
+
+/// The recall slot at least doubles what is there at the smaller window, and takes nothing away at the larger.
+fn brings_evidence_back(file: &str, windows: [u32; 2]) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
+    let chats: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     println!(
         "\n{:>7}{:>10}{:>16}{:>14}{:>13}",
         "window", "evidence", "without recall", "with recall", "slot tokens"
     );
-    for window in [4_096, 8_192] {
+    for window in windows {
         let mut sum = (0, 0, 0, 0);
         for chat in chats.as_array().unwrap() {
             let (asked, plain, with, tokens) = block_on(ask(chat, window));
@@ -158,7 +165,7 @@ fn recall_brings_evidence_back() {
             sum.3
         );
         assert!(
-            sum.2 >= sum.1 * if window == 4_096 { 2 } else { 1 },
+            sum.2 >= sum.1 * if window == windows[0] { 2 } else { 1 },
             "{window}: {sum:?}"
         );
     }

@@ -15,7 +15,7 @@ use palimpsest_core::message::{Part, Role};
 use palimpsest_core::model::{Level, SizeClass, WindowAsk};
 use palimpsest_core::record::PinKind;
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Purpose, Usage};
-use palimpsest_engine::ports::{LocalFuture, Signal, Store, Table};
+use palimpsest_engine::ports::{LocalFuture, Query, Signal, Store, Table};
 use palimpsest_engine::session::{CompactOptions, IfOver, NewMessage, SendOptions, ToolHandler};
 use palimpsest_engine::testing::fault::{Fault, FaultStore};
 use palimpsest_engine::testing::model::{Answer, ScriptedModel};
@@ -259,6 +259,41 @@ fn a_reply_that_breaks_off() {
             .unwrap();
         assert_eq!(s.history(None, 9)[1].message.words(), "A whole answer.");
         assert_eq!(s.partial(), None);
+    });
+}
+
+/// P7: what arrived of a reply goes with its question: it is gone, also from the store, once another one is the last.
+#[test]
+fn a_reply_that_broke_off_stays_with_its_question() {
+    block_on(async {
+        let store = Rc::new(MemoryStore::new());
+        let e = engine(store.clone()).await;
+        let new = NewSession {
+            window: 4096,
+            model: "m".into(),
+            ..NewSession::default()
+        };
+        let s = e.create(new).await.unwrap();
+        let half = || {
+            let deltas = vec![Ok(Delta::text("Half an ")), Err(ModelError::Truncated)];
+            Answer::Deltas(deltas)
+        };
+        let answers = [Answer::text("Tea."), half()];
+        let model = ScriptedModel::new(answers, |_| Answer::text("x"));
+        for (question, is_whole) in [("Tea or coffee?", true), ("How long?", false)] {
+            let message = NewMessage::user(question);
+            let reply = s
+                .send(message, &options(&model), Signal::never(), &silent)
+                .await;
+            assert_eq!(reply.is_ok(), is_whole, "{question}");
+        }
+        let stored = || store.read(Query::all(Table::Partials, vec![s.id().into()]));
+        let last = s.rewind_to_last_user().await.unwrap();
+        assert_eq!(s.partial().as_deref(), Some("Half an "), "the same one");
+        assert_eq!(stored().await.unwrap().len(), 1);
+        s.rewind_before(last).await.unwrap();
+        assert_eq!(s.partial(), None);
+        assert_eq!(stored().await.unwrap().len(), 0);
     });
 }
 
@@ -1031,9 +1066,22 @@ fn a_newer_schema_opens_read_only() {
             "storage_newer"
         );
         assert_eq!(s.rename("x").await.unwrap_err().code(), "storage_newer");
+        drop(s);
+        let closed = engine(newer.clone()).await;
+        for refused in [
+            closed.rename(&id, "x").await,
+            closed.pin_session(&id, true).await,
+            closed.delete(&id).await,
+        ] {
+            assert_eq!(refused.unwrap_err().code(), "storage_newer");
+        }
         assert_eq!(newer.rows(), before, "not a byte was written");
         assert!(
-            s.export(palimpsest_engine::Format::Markdown)
+            closed
+                .open(&id, true)
+                .await
+                .unwrap()
+                .export(palimpsest_engine::Format::Markdown)
                 .await
                 .unwrap()
                 .contains("config/part_0.toml")

@@ -310,8 +310,8 @@ fn bad_files_are_refused() {
     );
 }
 
-/// S7: an import's first system line is the system prompt, and the demands in its words are pins, once the user vouches for
-/// it, and only then; without consent nothing of it is a record and no word of it can become one; a grown file is merged,
+/// S7, I8: an import's first system line is the system prompt once the user vouches for it, and only then; what is demanded in
+/// it is no pin even so; without consent nothing of it is a record and no word of it can become one; a grown file is merged,
 /// the same one again changes nothing.
 #[test]
 fn consent_decides_what_an_import_is() {
@@ -333,8 +333,11 @@ fn consent_decides_what_an_import_is() {
         let s = e.import(read(false), Accept::Everything).await.unwrap();
         let system = s.window().messages()[0].parts()[0].words().to_owned();
         assert!(system.contains("You are a careful baker."), "{system}");
-        assert!(system.contains("Always weigh the flour."), "{system}");
-        assert!(!system.contains("oven"), "a model demands nothing");
+        assert_eq!(
+            s.records().pins,
+            [],
+            "a file pins nothing by what is said in it"
+        );
         let again = e.import(read(false), Accept::Everything).await.unwrap();
         assert_eq!((again.id(), again.message_count()), (s.id(), 2));
         let grown = e.import(read(true), Accept::Everything).await.unwrap();

@@ -682,6 +682,14 @@ fn branches_keep_their_layers() {
     });
 }
 
+/// Talks until the window is past its trigger: below it no refusal of a server leads to another session. What is recalled
+/// for a message goes with the next one, so it goes well past it.
+async fn fill_up(s: &Session) {
+    while s.budget().used.tokens < s.budget().trigger + 300 {
+        talk(s, 1).await;
+    }
+}
+
 /// E1, C4: when even the emergency is not enough for the server, the conversation goes on in a new session that starts
 /// from layers, notes and records and holds the open message; the old one is unchanged but for a snapshot.
 #[test]
@@ -693,7 +701,7 @@ fn rollover_after_a_second_overflow() {
         s.compact(CompactOptions::default(), Signal::never())
             .await
             .unwrap();
-        talk(&s, 6).await;
+        fill_up(&s).await;
         let notes = s.context().view().notes.clone();
         let messages = s.message_count();
         let events = record(&s);
@@ -773,7 +781,7 @@ fn small_models_roll_over_sooner() {
             ScriptedModel::new(answers, |_| Answer::text(SUMMARY))
         };
         for expected in [None, None, Some("rolled_over")] {
-            talk(&s, 16).await;
+            fill_up(&s).await;
             let m = model(1);
             let sent = s
                 .send(
@@ -910,7 +918,7 @@ fn a_run_survives_what_arrives_meanwhile() {
         .await
         .unwrap();
         talk(&s, 30).await;
-        let job = s.next_job(true).unwrap();
+        let job = s.next_job(true).job().unwrap();
         s.append(NewMessage::user("What does config/part_3.toml set?"))
             .await
             .unwrap();
@@ -920,7 +928,7 @@ fn a_run_survives_what_arrives_meanwhile() {
         );
         let mut done = s.complete_job(job.id, Some(SUMMARY.into())).await.unwrap();
         while done.is_none() {
-            let job = s.next_job(true).unwrap();
+            let job = s.next_job(true).job().unwrap();
             done = s.complete_job(job.id, Some(SUMMARY.into())).await.unwrap();
         }
         assert_eq!(s.layers().len(), 2);
@@ -930,12 +938,12 @@ fn a_run_survives_what_arrives_meanwhile() {
         );
 
         talk(&s, 30).await;
-        let job = s.next_job(true).unwrap();
+        let job = s.next_job(true).job().unwrap();
         let lifted = s.layers()[1].id;
         s.lift_with(lifted, IfOver::Show).await.unwrap();
         let mut step = s.complete_job(job.id, Some(SUMMARY.into())).await;
         while matches!(step, Ok(None)) {
-            let job = s.next_job(true).unwrap();
+            let job = s.next_job(true).job().unwrap();
             step = s.complete_job(job.id, Some(SUMMARY.into())).await;
         }
         assert_eq!(step.unwrap_err().code(), "busy");
@@ -1065,7 +1073,22 @@ fn summaries_in_time() {
 #[test]
 fn one_model_call_goes_to_fading() {
     block_on(async {
-        let long: &str = "- The user asks what each config/part file sets; each sets a limit in seconds, chosen because the old default was too slow.\n- A restart is needed after each change, since the files are read at start.\n- Part zero is set to zero seconds, part one to one second, part two to two seconds, and so on for every part that was asked about.\n- Nobody has measured yet whether the new limits help under load; the user wants to look at that later, once all parts are known.\n- The assistant suggests keeping the limits in one place and generating the files from there.\n- The user likes short answers with the number first and the reason after it.";
+        // a summary with less in it than the built-in one is not taken
+        let long = |request: &ChatRequest| {
+            let prompt = request.messages[1].parts[0].words().to_owned();
+            let mut files: Vec<String> = Vec::new();
+            for at in prompt.match_indices("config/part_").map(|(at, _)| at) {
+                let end = prompt[at..].find(".toml").map_or(at, |end| at + end + 5);
+                let file = prompt[at..end].to_owned();
+                if files.len() < 12 && !files.contains(&file) {
+                    files.push(file);
+                }
+            }
+            format!(
+                "- The user asks what each config/part file sets; each sets a limit in seconds, chosen because the old default was too slow.\n- A restart is needed after each change.\n- Files: {}.",
+                files.join(", ")
+            )
+        };
         let short = "- The user asks what each config file of a part sets: each sets a limit in seconds.\n- A restart is needed after each change, in short.";
         let fades = Rc::new(RefCell::new(Vec::new()));
         let seen = Rc::clone(&fades);
@@ -1079,7 +1102,7 @@ fn one_model_call_goes_to_fading() {
                 }
                 return Answer::text(short);
             }
-            Answer::text(long)
+            Answer::text(&long(request))
         });
         let (_, _, s) = session(4096).await;
         for _ in 0..4 {

@@ -1,6 +1,7 @@
 // The Vercel AI SDK: a middleware for models, and a `prepareStep` for agents. The SDK itself is not imported: both
 // are plain objects of the shapes it asks for.
 
+import { PalimpsestError } from "./errors.js";
 import { fitter, type FitOptions } from "./fitter.js";
 
 export type { FitOptions } from "./fitter.js";
@@ -50,26 +51,95 @@ function inParts(message: { role: string; content: unknown }): unknown {
 
 /**
  * Keeps the messages of an agent's loop inside the window, before each step: a `prepareStep` for `generateText`,
- * `streamText` and agents. The system prompt and the tools are not among these messages: leave room for them with
- * `reserve`.
+ * `streamText` and agents. The SDK gives a step neither the tools nor the system prompt: name the tools, so that they
+ * are counted, and leave room for the system prompt with `reserve`.
  *
  * @example
  * ```ts
  * import { init } from "palimpsest";
  * import { fitStep } from "palimpsest/ai-sdk";
- * import { generateText, type LanguageModel } from "ai";
+ * import { generateText, type LanguageModel, type ToolSet } from "ai";
  *
  * await init();
  * declare const model: LanguageModel;
+ * declare const tools: ToolSet;
  * const { text } = await generateText({
  *   model,
  *   prompt: "Read every file and tell me what is wrong.",
- *   prepareStep: fitStep({ window: 32768, reserve: 4096 }),
+ *   tools,
+ *   prepareStep: fitStep({ window: 32768, reserve: 4096, tools }),
  * });
  * console.log(text);
  * ```
  */
-export function fitStep(options: FitOptions): <M>(step: { messages: M[] }) => Promise<{ messages: M[] }> {
-  const fit = fitter(options);
-  return async ({ messages }) => ({ messages: await fit(messages, { dialect: "ai-sdk" }) });
+export function fitStep(options: FitStepOptions): <M>(step: { messages: M[] }) => Promise<{ messages: M[] }> {
+  const { tools, ...rest } = options;
+  const fit = fitter(rest);
+  let definitions: Promise<readonly unknown[]> | undefined;
+  return async ({ messages }) => {
+    definitions ??= definitionsOf(tools);
+    return { messages: await fit(messages, { dialect: "ai-sdk", tools: await definitions }) };
+  };
+}
+
+/** Options of {@link fitStep}. */
+export interface FitStepOptions extends FitOptions {
+  /** The tools of the call, as the SDK takes them, or a list of their definitions: their size counts. */
+  tools?: Readonly<Record<string, unknown>> | readonly unknown[];
+}
+
+/** A tool as the SDK takes it. */
+interface Tool {
+  type?: string;
+  id?: string;
+  args?: unknown;
+  description?: unknown;
+  inputSchema?: unknown;
+  parameters?: unknown;
+}
+
+/** Tools as a provider gets them: with their schemas written out. */
+async function definitionsOf(tools: FitStepOptions["tools"]): Promise<readonly unknown[]> {
+  if (tools === undefined || Array.isArray(tools)) return tools ?? [];
+  const all = Object.entries(tools as Record<string, Tool>);
+  return Promise.all(
+    all.map(async ([name, { type, id, args, description, inputSchema, parameters }]) =>
+      id !== undefined && type !== undefined && type !== "function"
+        ? { type, id, name, args }
+        : {
+            type: "function",
+            name,
+            description: typeof description === "string" ? description : undefined,
+            inputSchema: await schemaOf(inputSchema ?? parameters, name),
+          },
+    ),
+  );
+}
+
+/** A tool's input as JSON Schema, from whichever library its schema is. */
+async function schemaOf(given: unknown, name: string): Promise<unknown> {
+  if (given === undefined || given === null) return {};
+  try {
+    const schema = (typeof given === "function" && !("~standard" in given) ? (given as () => unknown)() : given) as {
+      jsonSchema?: unknown;
+      "~standard"?: { jsonSchema?: { input(options: { target: string }): unknown } };
+      toJSONSchema?: () => unknown;
+    };
+    if (schema.jsonSchema !== undefined) return await schema.jsonSchema;
+    const standard = schema["~standard"];
+    if (standard?.jsonSchema !== undefined) return standard.jsonSchema.input({ target: "draft-07" });
+    if (typeof schema.toJSONSchema === "function") return schema.toJSONSchema();
+    if (standard === undefined) return schema;
+  } catch (cause) {
+    throw unreadable(name, cause);
+  }
+  throw unreadable(name);
+}
+
+function unreadable(name: string, cause?: unknown): PalimpsestError {
+  return new PalimpsestError(
+    "invalid_options",
+    `The input of the tool "${name}" cannot be written as JSON Schema, so its size is not known. Give fitStep() the tools as a list of definitions instead.`,
+    { cause },
+  );
 }

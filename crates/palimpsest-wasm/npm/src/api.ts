@@ -13,6 +13,7 @@ export {
   type CompactWithOptions,
   type Compacted,
   type Goal,
+  type Demands,
   type Policy,
   type PolicyName,
   type SummaryJob,
@@ -28,6 +29,7 @@ export {
   type OllamaOptions,
   type OpenAiOptions,
 } from "./language-model.js";
+export type { DeletedSession, Library, LibraryOptions, Loss, StoredSession } from "./library.js";
 export { replay, type PassFigures, type PolicyReplay, type ReplayOptions, type ReplayReport } from "./replay.js";
 export type { WasmSource } from "./runtime.js";
 export type {

@@ -10,6 +10,14 @@ import type { Compaction } from "./wasm/palimpsest_wasm.js";
 export type PolicyName = "balanced" | "checkpoints" | "watermark" | "offload-compact" | "auto-summarize";
 
 /**
+ * Where the user's demands for the rest of the conversation stand, once their message is covered: `"layer"` word for word in
+ * a block of their own at the head of the layers, with a user's authority, and they do not fade; `"system"` in the system
+ * message, with the pins; `"off"` nowhere, none are looked for. Text in quotations, code, mails, pasted documents and what
+ * tools say is never a demand.
+ */
+export type Demands = "layer" | "system" | "off";
+
+/**
  * A policy of your own: a preset, and what differs from it. When to act, which passes in which order, with which
  * numbers. An unknown key is refused with the nearest one.
  */
@@ -41,6 +49,8 @@ export interface Policy {
   userWords?: "share" | "summarize" | "never";
   /** The role of the message that holds the layers. */
   slotRole?: "user" | "assistant" | "system";
+  /** Where the user's demands stand that are found in covered messages; see {@link Demands}. */
+  demands?: Demands;
   /** A line before the layers. */
   slotPrefix?: string;
   /** How layers get shorter with age. */
@@ -95,12 +105,14 @@ export type CompactState = { readonly version: number } & Readonly<Record<string
 export interface CompactOptions {
   /** The model's context window. */
   window: number;
-  /** Kept free for the answer; a share of the window if not said. */
+  /** Kept free for the answer, 0 or more; a share of the window if not said. */
   reserve?: number;
   /** The most the result may hold; the window without reserve and margin if not said. */
   maxTokens?: number;
   /** A named policy, or one of your own; `balanced` if not said. */
   policy?: PolicyName | Policy;
+  /** Where found demands of the user's stand; `"layer"` if not said. Comes before what the policy says. */
+  demands?: Demands;
   /** Tool definitions that go with the request: their size counts. */
   tools?: readonly unknown[];
   /** What the conversation is to reach. */
@@ -137,6 +149,10 @@ export interface CompactReport {
   covered: { from: number; to: number }[];
   /** The user's messages that stand word for word beside the layers. */
   quoted: number[];
+  /** The user's messages of which an excerpt stands beside the layers. */
+  shortened: number[];
+  /** The user's demands that were found in covered messages, word for word, and the message each is from. */
+  demands: { text: string; message: number }[];
   /** Facts found in the result ÷ facts of what was covered by this call; 1 if nothing was. */
   retention: number;
   /** Facts of what was covered that the result does not hold. */
@@ -305,7 +321,7 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
   const { tokenizer, state, tools, policy, ...plain } = options;
   check(plain, KNOWN);
   const given: Record<string, unknown> = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
-  if (typeof policy === "object") given["rules"] = snake(policy);
+  if (typeof policy === "object") given["rules"] = snake(JSON.parse(written(policy, odd)));
   else if (policy !== undefined) given["policy"] = policy;
   return call(
     "compact()",
@@ -321,7 +337,7 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
   );
 }
 
-const KNOWN = ["window", "reserve", "maxTokens", "policy", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
+const KNOWN = ["window", "reserve", "maxTokens", "policy", "demands", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
 
 /** Numbers that JSON has no word for: the module names them in its error. */
 function odd(this: unknown, _key: string, value: unknown): unknown {

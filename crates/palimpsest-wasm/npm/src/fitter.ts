@@ -1,6 +1,7 @@
 // What the helpers for frameworks share: make a list fit, and remember what was done to that conversation last.
 
 import { compact, compactWith, type CompactOptions, type CompactReport, type CompactState, type SummaryJob } from "./compact.js";
+import { toText } from "./json.js";
 
 /** Options of the helpers for frameworks: those of `compact`, a summariser and a listener. */
 export interface FitOptions extends Omit<CompactOptions, "state" | "dialect" | "tools"> {
@@ -27,7 +28,7 @@ export function fitter(options: FitOptions): <M>(messages: readonly M[], call: F
   return async (messages, { dialect, tools, signal }) => {
     signal?.throwIfAborted();
     // a conversation is known by how it begins; a state that is another's after all is noticed, and not used
-    const key = JSON.stringify(messages.slice(0, 2));
+    const key = toText(messages.slice(0, 2));
     const all: CompactOptions = { ...rest, dialect, ...(tools ? { tools } : {}), state: states.get(key) };
     const done = summarize ? await compactWith(messages, { ...all, signal }, summarize) : compact(messages, all);
     states.delete(key);

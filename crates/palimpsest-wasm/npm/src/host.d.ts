@@ -5,13 +5,24 @@ declare module "node:fs/promises" {
   export function writeFile(path: string, data: string, options: { flag: string }): Promise<void>;
   export function mkdir(path: string, options: { recursive: true }): Promise<unknown>;
   export function readdir(path: string): Promise<string[]>;
+  export function readdir(path: string, options: { withFileTypes: true }): Promise<{ name: string; isDirectory(): boolean }[]>;
+  export function readlink(path: string): Promise<string>;
   export function rename(from: string, to: string): Promise<void>;
-  export function rm(path: string, options: { force: true }): Promise<void>;
-  export function stat(path: string): Promise<{ size: number; ino: number }>;
+  export function link(there: string, another: string): Promise<void>;
+  export function unlink(path: string): Promise<void>;
+  export function rmdir(path: string): Promise<void>;
+  export interface BigStat {
+    size: bigint;
+    ino: bigint;
+    dev: bigint;
+    mtimeNs: bigint;
+    mtimeMs: bigint;
+  }
+  export function stat(path: string, options: { bigint: true }): Promise<BigStat>;
   export interface FileHandle {
-    write(data: Uint8Array, offset: number, length: number, position: number | null): Promise<{ bytesWritten: number }>;
+    write(data: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>;
     read(into: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
-    stat(): Promise<{ size: number; ino: number }>;
+    stat(options: { bigint: true }): Promise<BigStat>;
     truncate(length: number): Promise<void>;
     sync(): Promise<void>;
     close(): Promise<void>;
@@ -23,6 +34,13 @@ declare module "node:path" {
 }
 declare module "node:crypto" {
   export function createHash(name: "sha256"): { update(text: string): { digest(form: "hex"): string } };
+  export function randomUUID(): string;
+}
+declare module "node:os" {
+  export function hostname(): string;
+}
+declare module "node:child_process" {
+  export function execFile(file: string, args: string[], done: (error: unknown, stdout: string) => void): void;
 }
 declare module "node:http" {
   interface Answer extends AsyncIterable<Uint8Array> {
@@ -40,7 +58,7 @@ declare module "node:http" {
 declare module "node:https" {
   export { request } from "node:http";
 }
-declare const process: { pid: number; kill(pid: number, signal: 0): boolean };
+declare const process: { pid: number; platform: string; kill(pid: number, signal: 0): boolean };
 
 // LangChain's messages, as far as the entry for it needs them: it is an optional peer, and not there at build time.
 declare module "@langchain/core/messages" {
@@ -70,4 +88,8 @@ declare module "@langchain/core/messages" {
     tool_call_id: string;
     name?: string;
   }
+}
+declare module "@langchain/core/utils/function_calling" {
+  export function convertToOpenAITool(tool: unknown): unknown;
+  export function isLangChainTool(tool: unknown): boolean;
 }

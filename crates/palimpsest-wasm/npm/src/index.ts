@@ -1,3 +1,4 @@
+import type { Library, LibraryOptions } from "./library.js";
 import { load, open, type WasmSource } from "./runtime.js";
 import type { Session, SessionOptions } from "./session.js";
 
@@ -63,6 +64,30 @@ export async function initSession(source?: WasmSource): Promise<void> {
 export async function openSession(options: SessionOptions): Promise<Session> {
   const sessions = await import("./open-session.js");
   return sessions.open(options, sessionModule);
+}
+
+/**
+ * Opens the sessions of a storage as a whole: to list them, to delete them and bring them back, to remove them for good, and
+ * to save what is left of one that was damaged. `init` is not needed for it.
+ *
+ * @throws {@link PalimpsestError} `storage_unavailable`, `storage_failed`, `invalid_options`, `load_failed`. Of its functions:
+ * `no_session`; `session_busy` if another tab or program writes the session; `closed`.
+ *
+ * @example
+ * ```ts
+ * import { openLibrary } from "palimpsest";
+ *
+ * const library = await openLibrary({ store: "indexeddb" });
+ * const { sessions, damaged } = await library.sessions();
+ * if (sessions[0]) await library.delete(sessions[0].id);
+ * for (const { id, title, daysLeft } of await library.deleted()) console.log(id, title, daysLeft);
+ * for (const id of damaged) console.log((await library.salvage(id)).text);
+ * library.close();
+ * ```
+ */
+export async function openLibrary(options: LibraryOptions = {}): Promise<Library> {
+  const sessions = await import("./open-session.js");
+  return sessions.openLibrary(options, sessionModule);
 }
 
 const sessionModule = (): Promise<BufferSource | WebAssembly.Module> => open(new URL("./wasm/palimpsest_session_bg.wasm", import.meta.url));

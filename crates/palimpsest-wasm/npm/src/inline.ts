@@ -1,5 +1,6 @@
 // For hosts that can fetch nothing, such as webviews: the module is in the JavaScript.
 
+import type { Library, LibraryOptions } from "./library.js";
 import { load, open, type WasmSource } from "./runtime.js";
 import type { Session, SessionOptions } from "./session.js";
 import base64 from "./wasm/inline.js";
@@ -23,6 +24,12 @@ export async function initSession(source?: WasmSource): Promise<void> {
 export async function openSession(options: SessionOptions): Promise<Session> {
   const sessions = await import("./open-session.js");
   return sessions.open(options, sessionModule);
+}
+
+/** As in the main entry. */
+export async function openLibrary(options: LibraryOptions = {}): Promise<Library> {
+  const sessions = await import("./open-session.js");
+  return sessions.openLibrary(options, sessionModule);
 }
 
 const sessionModule = async (): Promise<Uint8Array<ArrayBuffer>> => bytes((await import("./wasm/inline-session.js")).default);

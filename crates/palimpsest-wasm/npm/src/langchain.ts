@@ -1,8 +1,10 @@
 // LangChain.js: a trimmer of messages, and a middleware for its agents.
 
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { convertToOpenAITool, isLangChainTool } from "@langchain/core/utils/function_calling";
 import { compact, type Compacted, type CompactOptions } from "./compact.js";
 import { fitter, type FitOptions } from "./fitter.js";
+import { written } from "./json.js";
 
 export type { FitOptions } from "./fitter.js";
 
@@ -54,7 +56,7 @@ export function fitModelCalls(options: FitOptions): FitModelCalls {
       const system = request.systemMessage;
       const prompt = system && text(system.content) ? [system as BaseMessage] : [];
       const all = [...prompt, ...request.messages].map(plain);
-      const fitting = (await fit(all, { dialect: "openai", signal: request.runtime?.signal })).map(back);
+      const fitting = (await fit(all, { dialect: "openai", tools: request.tools?.map(definition), signal: request.runtime?.signal })).map(back);
       const [first, ...rest] = fitting;
       return first?.getType() === "system"
         ? handler({ ...request, systemMessage: first, messages: rest })
@@ -94,7 +96,7 @@ function plain(message: BaseMessage): Plain {
       const own = calls.map(({ id, name, args }) => ({
         id,
         type: "function" as const,
-        function: { name, arguments: JSON.stringify(args) },
+        function: { name, arguments: written(args) },
       }));
       // some providers say their calls in the content too
       const content = Array.isArray(message.content)
@@ -133,6 +135,11 @@ function back(message: Plain): BaseMessage {
     default:
       return new HumanMessage({ content });
   }
+}
+
+/** A tool as a provider gets it: LangChain's own with their schema written out, others as they are. */
+function definition(tool: unknown): unknown {
+  return isLangChainTool(tool) ? convertToOpenAITool(tool) : tool;
 }
 
 function text(content: unknown): boolean {

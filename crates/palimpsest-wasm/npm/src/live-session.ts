@@ -2,6 +2,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import { mended, toText, written } from "./json.js";
+import type { Loss } from "./library.js";
 import type { Address } from "./language-model.js";
 import { camel } from "./options.js";
 import type { Instance } from "./runtime.js";
@@ -113,6 +114,10 @@ export class LiveSession implements Session {
 
   layers(): SessionLayer[] {
     return this.#ask((s) => s.layers());
+  }
+
+  losses(): Loss[] {
+    return this.#ask((s) => s.losses());
   }
 
   history(options: { before?: number; limit?: number } = {}): HistoryItem[] {

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Library, LibraryOptions } from "./library.js";
 import { load, open, type WasmSource } from "./runtime.js";
 import type { Session, SessionOptions } from "./session.js";
 
@@ -17,6 +18,11 @@ export async function initSession(source?: WasmSource): Promise<void> {
 export async function openSession(options: SessionOptions): Promise<Session> {
   const sessions = await import("./open-session.js");
   return sessions.open(options, sessionModule);
+}
+
+export async function openLibrary(options: LibraryOptions = {}): Promise<Library> {
+  const sessions = await import("./open-session.js");
+  return sessions.openLibrary(options, sessionModule);
 }
 
 const sessionModule = (): Promise<BufferSource | WebAssembly.Module> => opened(new URL("./wasm/palimpsest_session_bg.wasm", import.meta.url));

@@ -5,11 +5,14 @@ import { PalimpsestError } from "./errors.js";
 import { written } from "./json.js";
 import type { Address, ChatPiece, ChatRequest } from "./language-model.js";
 import { addressOf } from "./language-model.js";
+import type { Library, LibraryOptions } from "./library.js";
+import { LiveLibrary } from "./live-library.js";
 import { LiveSession } from "./live-session.js";
 import { camel, check, snake } from "./options.js";
 import { instance } from "./runtime.js";
 import type { Session, SessionOptions } from "./session.js";
 import { raced, SessionHost } from "./session-host.js";
+import type { StorageAdapter } from "./storage.js";
 import { policyText, size, withCause } from "./session-options.js";
 
 const module = /* @__PURE__ */ instance(start, exports, "initSession()");
@@ -18,7 +21,7 @@ const module = /* @__PURE__ */ instance(start, exports, "initSession()");
 export const load = module.load;
 
 const KNOWN = [
-  "id", "model", "window", "policy", "store", "database", "llm", "tools", "system", "title", "thinking", "mode", "settings", "takeOver",
+  "id", "model", "window", "policy", "demands", "store", "database", "llm", "tools", "system", "title", "thinking", "mode", "settings", "takeOver",
   "onEvent", "signal", "tokenizer", "file", "trustFile",
 ];
 
@@ -39,10 +42,7 @@ export async function open(options: SessionOptions, source: () => Promise<Buffer
   if (llm !== undefined && typeof llm.chat !== "function") {
     throw new PalimpsestError("invalid_options", "`llm` must be ollama(), openai(), or an object with a function `chat`.");
   }
-  const storage = typeof store === "object" ? store : undefined;
-  for (const call of storage === undefined ? [] : (["claim", "read", "apply"] as const)) {
-    if (typeof storage?.[call] !== "function") throw new PalimpsestError("invalid_options", `A storage needs a function \`${call}\`.`);
-  }
+  const storage = adapter(store);
   const given = written({
     ...plain,
     window,
@@ -69,6 +69,37 @@ export async function open(options: SessionOptions, source: () => Promise<Buffer
     opening.then((late) => { late.close(); late.free(); }, () => {});
     throw withCause(module.own(error), host);
   }
+}
+
+/** Opens a library; the module is started from `source` if it is not there yet. */
+export async function openLibrary(options: LibraryOptions, source: () => Promise<BufferSource | WebAssembly.Module>): Promise<Library> {
+  if (typeof options !== "object" || options === null) throw new PalimpsestError("invalid_options", 'Expected options, such as { store: "indexeddb" }.');
+  check(options, ["store", "database", "signal"]);
+  const { store = "indexeddb", database, signal } = options;
+  signal?.throwIfAborted();
+  const storage = adapter(store);
+  if (storage === undefined && store !== "indexeddb") {
+    throw new PalimpsestError("invalid_options", '`store` must be "indexeddb" or a storage of yours: what is kept in memory belongs to one session.');
+  }
+  await load(source);
+  const host = new SessionHost(undefined, storage);
+  const given = written({ store: storage === undefined ? store : "host", database });
+  const opening = module.wait(module.call("openLibrary()", (exports) => exports.library(given, host)));
+  try {
+    return new LiveLibrary(await (signal === undefined ? opening : raced(opening, signal)), module, host);
+  } catch (error) {
+    opening.then((late) => late.free(), () => {});
+    throw withCause(module.own(error), host);
+  }
+}
+
+/** A storage of the caller's, if it is one. */
+function adapter(store: unknown): StorageAdapter | undefined {
+  if (typeof store !== "object" || store === null) return undefined;
+  for (const call of ["claim", "read", "apply"] as const) {
+    if (typeof (store as StorageAdapter)[call] !== "function") throw new PalimpsestError("invalid_options", `A storage needs a function \`${call}\`.`);
+  }
+  return store as StorageAdapter;
 }
 
 /** Asks a server without a session. */

@@ -1,6 +1,7 @@
 // Sessions: what they are, without the code behind them, which is loaded when one is opened.
 
-import type { Goal, Policy, PolicyName } from "./compact.js";
+import type { Demands, Goal, Policy, PolicyName } from "./compact.js";
+import type { Loss } from "./library.js";
 import type { LanguageModel } from "./language-model.js";
 import type { StorageAdapter } from "./storage.js";
 import type { Count, Tokenizer } from "./tokenizer.js";
@@ -40,6 +41,8 @@ export interface SessionSettings {
     summaryModel?: string;
     /** How often a summary is asked for when the server is busy. */
     attempts?: number;
+    /** Seconds that a message waits for a model's summary before the built-in one takes over; 10 if not said. */
+    waitSeconds?: number;
     /** The share of the room at which it happens, above 0 and at most 1. */
     triggerAt?: number;
     /** Tokens that offloading must free, or older text is summarised too. */
@@ -70,6 +73,8 @@ export interface SessionOptions {
   window?: number;
   /** When and how the window is made smaller; `balanced` if not said. */
   policy?: PolicyName | Policy;
+  /** Where found demands of the user's stand; comes before what the policy says. A session keeps it. */
+  demands?: Demands;
   /**
    * Where it is kept: `memory` (gone when it is closed) if not said, the browser's `indexeddb`, or a storage of yours.
    */
@@ -126,6 +131,10 @@ export interface CompactionReport {
   coveredTokens: number;
   /** The user's messages that stand word for word beside the layer. */
   quoted: number[];
+  /** The user's messages of which an excerpt stands beside the layer. */
+  shortened?: number[];
+  /** The user's demands that were found in what it covered, word for word, and the message each is from. */
+  demands?: { text: string; message: number }[];
   /** Facts found in the new window ÷ facts of what was covered. */
   retention: number;
   /** Facts that the new window does not hold. */
@@ -472,7 +481,10 @@ export type GoalEdit =
   | { edit: "reword"; id: number; text: string }
   | { edit: "remove"; id: number };
 
-/** A change of the goal that a summary proposed. Nothing changes before you decide. */
+/**
+ * A change of the goal that a summary proposed, or (`kind: "demand"`, with `text`) something the user just said that sounds as
+ * if it should hold for the whole conversation. Nothing changes before you decide; a demand that is taken on becomes a pin.
+ */
 export interface GoalProposal {
   id: number;
   /** The messages that are said to show it. */
@@ -559,6 +571,13 @@ export interface Session {
 
   /** The layers in the window, oldest first. */
   layers(): SessionLayer[];
+
+  /**
+   * What of the session could not be read when it was opened: nothing, if storage is whole. A lost message stands as a marked
+   * gap in its place; what a lost layer covered is shown as it was said; in the place of records or of a view that cannot be
+   * read stand the newest whole ones before. Nothing that cannot be read is written over.
+   */
+  losses(): Loss[];
 
   /** What was said, oldest first: the last `limit` messages (all if not said) before the one with the number `before`. */
   history(options?: { before?: number; limit?: number }): HistoryItem[];
@@ -673,7 +692,7 @@ export interface Session {
   /**
    * A summary that is to be written by a model of yours: `null` if no compaction is due (or, with `manual`, possible).
    * Give the answer to {@link Session.completeJob}, then ask again. A compaction that needs no summary is committed in the
-   * background, which `compressed` tells.
+   * background, which `compressed` tells; where a compaction would not help, `compression-skipped` tells why.
    *
    * @example
    * ```ts

@@ -1,6 +1,7 @@
 // For libraries: no module comes along, the application says where it is.
 
 import { PalimpsestError } from "./errors.js";
+import type { Library, LibraryOptions } from "./library.js";
 import { load, open, type WasmSource } from "./runtime.js";
 import type { Session, SessionOptions } from "./session.js";
 
@@ -29,6 +30,12 @@ export async function initSession(source: WasmSource): Promise<void> {
 export async function openSession(options: SessionOptions): Promise<Session> {
   const sessions = await import("./open-session.js");
   return sessions.open(options, async () => nowhere());
+}
+
+/** As in the main entry, once somebody has called `initSession`. */
+export async function openLibrary(options: LibraryOptions = {}): Promise<Library> {
+  const sessions = await import("./open-session.js");
+  return sessions.openLibrary(options, async () => nowhere());
 }
 
 function nowhere(): never {

@@ -170,14 +170,23 @@ let estimator: Counter | undefined;
 
 /** The counter of a tokenizer, or the one estimator. @internal */
 export function counterOf(tokenizer: Tokenizer | undefined): Counter {
-  if (tokenizer !== undefined) return tokenizer.counter;
+  if (tokenizer !== undefined) {
+    if (!((tokenizer as unknown) instanceof Tokenizer)) {
+      const found = tokenizer === null ? "null" : typeof tokenizer === "function" ? "a function" : `a value of type ${typeof tokenizer}`;
+      throw new PalimpsestError(
+        "invalid_options",
+        `The tokenizer must be a Tokenizer of this copy of palimpsest, found ${found}. Make one with Tokenizer.fromOllamaShow(), Tokenizer.fromSnapshot() or Tokenizer.estimate(), or leave it out to estimate.`,
+      );
+    }
+    return tokenizer.counter;
+  }
   estimator ??= call("countTokens()", (module) => module.Counter.estimator());
   return estimator;
 }
 
 /**
- * Tokens of a text, or of a list of messages as a prompt with what the chat template adds. Estimated unless a
- * {@link Tokenizer} is given.
+ * Tokens of a text, or of a list of messages as a prompt with what the chat template adds, and with the reasoning that
+ * is sent. Estimated unless a {@link Tokenizer} is given.
  *
  * @example
  * ```ts

@@ -4,13 +4,13 @@
 import { request as http } from "node:http";
 import { request as https } from "node:https";
 import { PalimpsestError } from "./errors.js";
-import { fileStorage } from "./file-storage.js";
+import { fileStorage } from "./files/storage.js";
 import { check } from "./options.js";
 import type { StorageAdapter } from "./storage.js";
 import { serveWire, type WireAnswer, type WireRequest } from "./wire-host.js";
 
 export { PalimpsestError } from "./errors.js";
-export { fileStorage, type FileStorage } from "./file-storage.js";
+export { fileStorage, type FileStorage } from "./files/storage.js";
 export type { StorageAdapter } from "./storage.js";
 
 /** What VS Code calls a `Uri`, as far as it is used. */

@@ -17,6 +17,8 @@ pub(crate) struct Request {
     /// Whether a browser asks for a page to show.
     pub(crate) wants_page: bool,
     encodings: Vec<String>,
+    /// The `ETag`s of what the browser has already.
+    tags: Vec<String>,
     keep_alive: bool,
 }
 
@@ -31,6 +33,7 @@ impl Request {
             path: decode(target.split(['?', '#']).next()?)?,
             wants_page: false,
             encodings: Vec::new(),
+            tags: Vec::new(),
             keep_alive: version == "HTTP/1.1",
         };
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
@@ -38,11 +41,19 @@ impl Request {
             match name.to_ascii_lowercase().as_str() {
                 "accept" => request.wants_page = value.contains("text/html"),
                 "accept-encoding" => request.encodings = accepted(&value),
+                "if-none-match" => {
+                    request.tags = value.split(',').map(|tag| tag.trim().to_owned()).collect();
+                }
                 "connection" => request.keep_alive &= value != "close",
                 _ => {}
             }
         }
         Some(request)
+    }
+
+    /// Whether the browser has what this `ETag` stands for.
+    pub(crate) fn has(&self, tag: &str) -> bool {
+        self.tags.iter().any(|known| known == tag)
     }
 
     pub(crate) fn accepts(&self, coding: &str) -> bool {
@@ -98,6 +109,15 @@ impl Response {
         }
     }
 
+    /// What the browser has is still so.
+    pub(crate) fn unchanged() -> Self {
+        Self {
+            status: 304,
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
     pub(crate) fn text(status: u16, text: &str) -> Self {
         let mut response = Self::file("text/plain; charset=utf-8", text.as_bytes().to_vec());
         response.status = status;
@@ -119,6 +139,7 @@ impl Response {
     fn write(&self, stream: &mut impl Write, with_body: bool, keep_alive: bool) -> io::Result<()> {
         let reason = match self.status {
             200 => "OK",
+            304 => "Not Modified",
             400 => "Bad Request",
             404 => "Not Found",
             _ => "Method Not Allowed",

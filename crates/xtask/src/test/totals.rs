@@ -1,5 +1,6 @@
-//! How many tests passed and failed, read from what a runner printed.
+//! How many tests passed, failed and were skipped, read from what a runner printed.
 
+use std::fmt;
 use std::ops::Add;
 
 /// Counts of one step or of all.
@@ -7,6 +8,8 @@ use std::ops::Add;
 pub(crate) struct Totals {
     pub(crate) passed: u32,
     pub(crate) failed: u32,
+    /// Tests that did not run, because something they need is not there.
+    pub(crate) skipped: u32,
 }
 
 impl Totals {
@@ -14,6 +17,7 @@ impl Totals {
     pub(crate) const FAILED: Self = Self {
         passed: 0,
         failed: 1,
+        skipped: 0,
     };
 }
 
@@ -24,7 +28,18 @@ impl Add for Totals {
         Self {
             passed: self.passed + other.passed,
             failed: self.failed + other.failed,
+            skipped: self.skipped + other.skipped,
         }
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 {
+            write!(f, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
     }
 }
 
@@ -37,11 +52,11 @@ impl Add for Totals {
 pub(crate) enum Read {
     /// None: the step itself counts as one.
     Exit,
-    /// `test result: ok. 3 passed; 0 failed; …` of cargo test and of wasm-bindgen's runner.
+    /// `test result: ok. 3 passed; 0 failed; 1 ignored; …` of cargo test and of wasm-bindgen's runner.
     Cargo,
-    /// `# pass 3` and `# fail 0`, or `ℹ pass 3`, of node:test.
+    /// `# pass 3`, `# fail 0` and `# skipped 1`, or `ℹ pass 3`, of node:test.
     Node,
-    /// Our own `3 passed, 0 failed`.
+    /// Our own `3 passed, 0 failed`, after which `, 1 skipped` may stand.
     Own,
 }
 
@@ -53,6 +68,7 @@ impl Read {
             Self::Exit => Totals {
                 passed: u32::from(success),
                 failed: u32::from(!success),
+                skipped: 0,
             },
             Self::Cargo => text
                 .lines()
@@ -100,6 +116,8 @@ fn cargo(line: &str) -> Option<Totals> {
     Some(Totals {
         passed: before(counts, " passed")?,
         failed: before(counts, " failed")?,
+        // wasm-bindgen's runner has said it in other places of the line, or not at all
+        skipped: before(counts, " ignored").unwrap_or(0),
     })
 }
 
@@ -107,30 +125,39 @@ fn node(line: &str) -> Option<Totals> {
     let count = line
         .strip_prefix("# ")
         .or_else(|| line.strip_prefix("ℹ "))?;
-    if let Some(passed) = count.strip_prefix("pass ") {
-        Some(Totals {
-            passed: passed.trim().parse().ok()?,
-            failed: 0,
-        })
-    } else {
-        let failed = count
-            .strip_prefix("fail ")
-            .or_else(|| count.strip_prefix("cancelled "))?;
-        Some(Totals {
-            passed: 0,
-            failed: failed.trim().parse().ok()?,
-        })
+    let (word, number) = count.split_once(' ')?;
+    let number = number.trim().parse().ok()?;
+    let none = Totals::default();
+    match word {
+        "pass" => Some(Totals {
+            passed: number,
+            ..none
+        }),
+        "fail" | "cancelled" => Some(Totals {
+            failed: number,
+            ..none
+        }),
+        // a test that is still to be written proves nothing either
+        "skipped" | "todo" => Some(Totals {
+            skipped: number,
+            ..none
+        }),
+        _ => None,
     }
 }
 
 fn own(line: &str) -> Option<Totals> {
-    let (passed, failed) = line.trim().split_once(" passed, ")?;
-    let failed = failed.split_once(" failed")?.0;
+    let (passed, rest) = line.trim().split_once(" passed, ")?;
+    let (failed, rest) = rest.split_once(" failed")?;
     // one word with a colon may stand before it
     let passed = passed.rsplit(' ').next()?;
+    let skipped = rest
+        .strip_prefix(", ")
+        .and_then(|rest| rest.strip_suffix(" skipped"));
     Some(Totals {
         passed: passed.parse().ok()?,
         failed: failed.parse().ok()?,
+        skipped: skipped.map_or(Some(0), |number| number.parse().ok())?,
     })
 }
 
@@ -144,11 +171,36 @@ mod tests {
     use super::*;
 
     fn check(read: Read, text: &str, success: bool, passed: u32, failed: u32) {
-        assert_eq!(
-            read.totals(text, success),
-            Totals { passed, failed },
-            "{text}"
-        );
+        let expected = Totals {
+            passed,
+            failed,
+            skipped: 0,
+        };
+        assert_eq!(read.totals(text, success), expected, "{text}");
+    }
+
+    #[test]
+    fn what_is_skipped_is_counted_and_is_not_passed() {
+        let skips = |read: Read, text: &str| {
+            let Totals {
+                passed,
+                failed,
+                skipped,
+            } = read.totals(text, true);
+            (passed, failed, skipped)
+        };
+        let cargo = "test result: ok. 2 passed; 0 failed; 3 ignored; 0 measured; 0 filtered out\n\
+                     test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out";
+        assert_eq!(skips(Read::Cargo, cargo), (3, 0, 4));
+        let node =
+            "ℹ tests 9\nℹ suites 0\nℹ pass 5\nℹ fail 0\nℹ cancelled 0\nℹ skipped 3\nℹ todo 1";
+        assert_eq!(skips(Read::Node, node), (5, 0, 4));
+        assert_eq!(skips(Read::Own, "9 passed, 0 failed, 2 skipped"), (9, 0, 2));
+        let said = Read::Cargo.totals(cargo, true).to_string();
+        assert_eq!(said, "3 passed, 0 failed, 4 skipped");
+        assert_eq!(skips(Read::Own, &said), (3, 0, 4));
+        let nothing_ran = "test result: ok. 0 passed; 0 failed; 3 ignored";
+        assert_eq!(skips(Read::Cargo, nothing_ran), (0, 1, 3));
     }
 
     #[test]

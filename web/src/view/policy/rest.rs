@@ -65,7 +65,7 @@ const fn entry(group: T, id: &'static str, name: T, kind: Kind, place: Place) ->
 
 /// The fields, those of a group next to each other.
 #[rustfmt::skip]
-pub static REST: [Entry; 35] = {
+pub static REST: [Entry; 36] = {
     use Kind::{Choice, Flag, Number, Rules, Text, Words};
     use Place::{Escalation, Keys, Pass, Trigger};
     const PERCENT: Kind = Number(0, 100);
@@ -79,6 +79,7 @@ pub static REST: [Entry; 35] = {
         entry(T::EditorWhen, "policy-weak-share", T::EscalateShare, PERCENT, Escalation(Some("window_percent"))),
         entry(T::EditorForm, "policy-headings", T::FormHeadings, Choice(&[("level", T::HeadingsLevel), ("eight", T::HeadingsEight), ("short", T::HeadingsShort)]), Keys(&["headings"])),
         entry(T::EditorForm, "policy-role", T::FormRole, Choice(&[("user", T::RoleUser), ("assistant", T::RoleAssistant), ("system", T::RoleSystem)]), Keys(&["slot_role"])),
+        entry(T::EditorForm, "policy-demands", T::FormDemands, Choice(&[("layer", T::DemandsLayer), ("system", T::DemandsSystem), ("off", T::DemandsOff)]), Keys(&["demands"])),
         entry(T::EditorForm, "policy-prefix", T::FormPrefix, Text, Keys(&["slot_prefix"])),
         entry(T::EditorSteps, "policy-strip-keep", T::StripKeep, TOKENS, Pass("strip", "keep")),
         entry(T::EditorSteps, "policy-strip-best", T::StripBest, TOKENS, Pass("strip", "keep_best")),

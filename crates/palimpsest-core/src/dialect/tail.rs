@@ -1,0 +1,87 @@
+//! The unfinished end of a list: calls that wait for their result or for a person's approval, tools that the client runs,
+//! arguments that are still being written.
+//!
+//! Whoever handed the list over still has work to do on that end, so nobody may change it or invent a result in it. A call
+//! without a result is only then interrupted when somebody spoke after it.
+
+use serde_json::Value;
+
+use super::read::{string, typed};
+use super::{Dialect, Parsed, Slot};
+use crate::message::Role;
+use crate::tool::Pairing;
+
+/// Where the unfinished end of a list begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpenTail {
+    /// Index of the value it begins in.
+    pub(crate) raw: usize,
+    /// Index of the part it begins with, where one value holds several steps; 0 if it begins with the value.
+    pub(crate) part: usize,
+}
+
+/// The unfinished end of the list that `parsed` was read from; `None` if everything is finished.
+pub(crate) fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
+    let messages = &parsed.messages;
+    let last = messages
+        .iter()
+        .rposition(|m| m.message.role == Role::Assistant)?;
+    let rest = messages[last + 1..].iter();
+    if rest.clone().any(|m| m.message.role != Role::Tool) {
+        return None;
+    }
+    let raw = messages[last].raw;
+    let steps = messages[last..].iter().map(|m| &m.message);
+    let is_open = !Pairing::of(steps).unanswered.is_empty();
+    if parsed.dialect == Dialect::AiSdkUi {
+        let parts = values.get(raw)?.get("parts").and_then(Value::as_array);
+        let parts = parts.map_or(&[][..], Vec::as_slice);
+        let own = messages[last].places.iter().flatten();
+        let said = own.filter_map(|place| match place.slot {
+            Slot::Block(i) => Some(i),
+            _ => None,
+        });
+        let first = said.min().filter(|_| is_open);
+        let from = first.into_iter().chain(streaming(parts)).min()?;
+        let step = parts[..=from.min(parts.len().checked_sub(1)?)]
+            .iter()
+            .rposition(|part| typed(part).is_some_and(|(kind, _)| kind == "step-start"));
+        return Some(OpenTail {
+            raw,
+            part: step.unwrap_or(0),
+        });
+    }
+    (is_open || runs_at_provider(values, raw)).then_some(OpenTail { raw, part: 0 })
+}
+
+/// The first part whose arguments are still being written.
+fn streaming(parts: &[Value]) -> Option<usize> {
+    parts.iter().position(|part| {
+        typed(part).is_some_and(|(_, fields)| string(fields, "state") == Some("input-streaming"))
+    })
+}
+
+/// Whether the provider itself still runs a tool of that message: its result is to come in a later block.
+fn runs_at_provider(values: &[Value], raw: usize) -> bool {
+    let blocks = |value: &Value| -> Vec<Value> {
+        let content = value.get("content").and_then(Value::as_array);
+        content.cloned().unwrap_or_default()
+    };
+    let calls = values.get(raw).map(blocks).unwrap_or_default();
+    let later: Vec<Value> = values[raw..].iter().flat_map(blocks).collect();
+    calls.iter().filter_map(typed).any(|(kind, call)| {
+        let (id, answers) = match kind {
+            "tool-call" if call.get("providerExecuted") == Some(&Value::Bool(true)) => {
+                (string(call, "toolCallId"), "toolCallId")
+            }
+            "server_tool_use" | "mcp_tool_use" => (string(call, "id"), "tool_use_id"),
+            _ => return false,
+        };
+        let answered = later.iter().filter_map(typed).any(|(other, fields)| {
+            other != "tool-call"
+                && other != "tool-approval-request"
+                && string(fields, answers) == id
+        });
+        !answered
+    })
+}

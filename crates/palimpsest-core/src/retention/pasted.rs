@@ -1,0 +1,375 @@
+//! Which parts of a user's message are not the user's own words: quotations, code, mails, documents, output.
+//!
+//! Only what a person says in their own name may become a demand. What is pasted often cannot be told for certain, so every
+//! rule here errs on the side of "pasted": a demand that is missed still stands in the conversation, a promoted order of a
+//! stranger would bind the model. What closes a quotation, a fence or a tag may be forged inside of it; hence the last
+//! closing mark counts, not the first.
+
+use super::segment::list_item;
+
+/// A message that is longer counts as a document after its first paragraph, in bytes.
+const DOCUMENT: usize = 1_500;
+/// A quotation that is longer may hold whole sentences, in characters.
+const LONG_QUOTE: usize = 60;
+
+/// The parts of one message that others wrote.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pasted {
+    spans: Vec<(usize, usize)>,
+    quotations: Vec<(usize, usize)>,
+}
+
+impl Pasted {
+    /// Reads a message line by line.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut out = Self::default();
+        out.fences(text);
+        out.tags(text);
+        out.quotations(text);
+        out.lines(text);
+        out
+    }
+
+    /// Whether any of `text[start..end]` is pasted. A quotation that stands whole inside a sentence does not count: the
+    /// sentence is the user's, and its quoted words are not read.
+    pub(crate) fn holds(&self, start: usize, end: usize) -> bool {
+        let overlaps = |&(from, to): &(usize, usize)| from < end && start < to;
+        let inside = |&(from, to): &(usize, usize)| start < from && to <= end;
+        self.spans.iter().any(overlaps) || self.quotations.iter().any(|q| overlaps(q) && !inside(q))
+    }
+
+    fn add(&mut self, from: usize, to: usize) {
+        if from < to {
+            self.spans.push((from, to));
+        }
+    }
+
+    /// From the first fence of code to the last.
+    fn fences(&mut self, text: &str) {
+        for mark in ["```", "~~~"] {
+            let mut marks = lines(text).filter(|(_, line)| line.trim_start().starts_with(mark));
+            let Some((first, _)) = marks.next() else {
+                continue;
+            };
+            let end = marks
+                .last()
+                .map_or(text.len(), |(at, line)| at + line.len());
+            self.add(first, end);
+        }
+    }
+
+    /// From a tag to the last that closes one of that name, or to the end.
+    fn tags(&mut self, text: &str) {
+        let mut from = 0;
+        while let Some(at) = text[from..].find('<').map(|at| from + at) {
+            from = at + 1;
+            let name: String = text[from..]
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '|' | ':'))
+                .collect();
+            let rest = &text[from + name.len()..];
+            let opens = !name.is_empty() && rest.starts_with(['>', ' ', '\n', '/']);
+            if !opens || !rest.contains('>') {
+                continue;
+            }
+            let closing = format!("</{name}");
+            let end = text[from..].rfind(&closing).map(|end| from + end);
+            let is_block = text[..at].trim_end_matches([' ', '\t']).ends_with('\n')
+                || text[..at].trim().is_empty();
+            if end.is_none() && !is_block {
+                continue;
+            }
+            let end = end.map_or(text.len(), |end| end + closing.len() + 1);
+            let end = end.min(text.len());
+            self.add(at, end);
+            from = end;
+            while !text.is_char_boundary(from) {
+                from += 1;
+            }
+        }
+    }
+
+    /// Quotations that may hold sentences. One that does makes everything between the first mark and the last one quoted.
+    fn quotations(&mut self, text: &str) {
+        const PAIRS: [(char, &[char]); 7] = [
+            ('"', &['"']),
+            ('“', &['”', '“']),
+            ('„', &['“', '”']),
+            ('«', &['»']),
+            ('»', &['«']),
+            ('「', &['」']),
+            ('『', &['』']),
+        ];
+        for (open, close) in PAIRS {
+            let Some(first) = opening(text, open) else {
+                continue;
+            };
+            let mut is_long = false;
+            let mut at = first;
+            let mut last = first;
+            loop {
+                let inside = at + open.len_utf8();
+                let Some(end) = text[inside..].find(close).map(|end| inside + end) else {
+                    // a quotation that nobody closes reaches to the end
+                    last = text.len();
+                    is_long = true;
+                    break;
+                };
+                is_long |= has_sentences(&text[inside..end]);
+                let closing = text[end..].chars().next().map_or(1, char::len_utf8);
+                last = last.max(end + closing);
+                match opening(&text[last..], open) {
+                    Some(next) => at = last + next,
+                    None => break,
+                }
+            }
+            if is_long {
+                let final_mark = text.rfind(close).unwrap_or(last);
+                self.quotations.push((first, last.max(final_mark + 1)));
+            }
+        }
+    }
+
+    fn lines(&mut self, text: &str) {
+        let mut said = 0;
+        let mut quote = false;
+        let mut headers: Option<usize> = None;
+        let mut speakers: Option<usize> = None;
+        // whether a line before it asked for work on a text
+        let mut announced = false;
+        let mut blank = false;
+        for (at, line) in lines(text) {
+            let body = line.trim();
+            if body.is_empty() {
+                quote = false;
+                blank = true;
+                continue;
+            }
+            let document = said > 0 && blank && text.len() > DOCUMENT;
+            blank = false;
+            if announced || document || starts_pasted(body, said) {
+                return self.add(at, text.len());
+            }
+            said += 1;
+            // a quoted paragraph goes on without its mark
+            quote |= body.starts_with('>');
+            let indented = line.starts_with("    ") || line.starts_with('\t');
+            if quote || indented && !list_item(body) {
+                self.add(at, at + line.len());
+                continue;
+            }
+            if header(body) {
+                if let Some(first) = headers {
+                    return self.add(first, text.len());
+                }
+                headers = Some(at);
+            }
+            if speaker(body) {
+                if let Some(first) = speakers {
+                    return self.add(first, text.len());
+                }
+                speakers = Some(at);
+            }
+            if let Some(colon) = body.find([':', '：']) {
+                let from = at + (line.len() - line.trim_start().len()) + colon;
+                let (head, rest) = (
+                    &body[..colon],
+                    body[colon..].trim_start_matches([':', '：']),
+                );
+                if rest.trim().is_empty() && !own_heading(head)
+                    || !rest.starts_with("//") && introduces(last_sentence(head), &BEFORE_COLON)
+                {
+                    return self.add(from, text.len());
+                }
+            }
+            announced = introduces(body, &BEFORE_TEXT);
+        }
+    }
+}
+
+/// Lines with their places, without their ends.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let from = at;
+        at += line.len();
+        (from, line.trim_end_matches(['\n', '\r']))
+    })
+}
+
+/// The first mark that can open a quotation: one after a digit stands for inches.
+fn opening(text: &str, mark: char) -> Option<usize> {
+    let inches = |at: usize| mark == '"' && text[..at].ends_with(|c: char| c.is_ascii_digit());
+    // « and » open in some languages and close in others: after a word it closes
+    let closes = |at: usize| {
+        matches!(mark, '»' | '«' | '“')
+            && text[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '!' | '?'))
+    };
+    let mut marks = text.match_indices(mark).map(|(at, _)| at);
+    marks.find(|&at| !inches(at) && !closes(at))
+}
+
+/// Whether a quotation may hold a sentence of its own.
+fn has_sentences(quoted: &str) -> bool {
+    let trimmed = quoted.trim_end();
+    let inner = trimmed.trim_end_matches(['.', '!', '?', '。', '！', '？']);
+    inner.contains('\n')
+        || inner.contains(". ")
+        || inner.contains("! ")
+        || inner.contains("? ")
+        || inner.contains(['。', '！', '？'])
+        || quoted.chars().count() > LONG_QUOTE
+}
+
+/// The last sentence of what stands before a colon.
+fn last_sentence(head: &str) -> &str {
+    head.rsplit(['.', '!', '?', '。', '！', '？'])
+        .next()
+        .unwrap_or(head)
+}
+
+/// Whether what follows this line, itself included, is surely no word of the user's.
+fn starts_pasted(body: &str, said: usize) -> bool {
+    let divider = body.chars().count() >= 3
+        && body
+            .chars()
+            .all(|c| matches!(c, '-' | '=' | '*' | '_' | '~' | '#' | '+' | ' '));
+    let banner = [
+        "-----", "=====", "[INST", "[SYSTEM", "[system", "<|", "[Tool", "[tool", "###",
+    ]
+    .iter()
+    .any(|start| body.starts_with(start));
+    let heading = body.starts_with('#') && !own_heading(body.trim_start_matches('#'));
+    let lower = body.to_lowercase();
+    let starts = |words: &[&str]| words.iter().any(|w| lower.starts_with(w));
+    let speaker = [
+        "system",
+        "user",
+        "assistant",
+        "human",
+        "ai",
+        "tool",
+        "developer",
+    ]
+    .iter()
+    .any(|r| {
+        lower
+            .strip_prefix(r)
+            .is_some_and(|rest| rest.trim_start().starts_with([':', '：']))
+    });
+    let letter = starts(&FORMAL_GREETINGS)
+        || said > 0
+            && starts(&GREETINGS)
+            && body.ends_with([',', '，', '!', '！', ':', '：', '、']);
+    // the mark of an attachment or of a source
+    let address = (starts(&["http://", "https://"])) && !body.contains(' ');
+    let prompt = body.starts_with("$ ") || body.starts_with(">>> ");
+    divider || banner || heading || speaker || letter || address || prompt
+}
+
+/// `From: …`, `Betreff: …`.
+fn header(body: &str) -> bool {
+    let Some((head, _)) = body.split_once([':', '：']) else {
+        return false;
+    };
+    let head = head.trim().to_lowercase();
+    HEADERS.contains(&head.as_str())
+}
+
+/// `Ada: …`, a line of a conversation.
+fn speaker(body: &str) -> bool {
+    let Some((head, rest)) = body.split_once([':', '：']) else {
+        return false;
+    };
+    let words = head.split_whitespace().count();
+    let named = head
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_uppercase() || super::script::unspaced(c));
+    named
+        && (1..=3).contains(&words)
+        && head.chars().count() <= 24
+        && !rest.trim().is_empty()
+        && !own_heading(head)
+}
+
+/// "My rules", "Rules": a heading above what the user lays down. Not "the rules of the house".
+fn own_heading(head: &str) -> bool {
+    let lower = last_sentence(head).trim().to_lowercase();
+    let ruled = RULES.iter().any(|w| lower.contains(w));
+    let mine = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .any(|w| MINE.contains(&w))
+        || lower.contains("我")
+        || lower.contains("私");
+    let short = lower.split_whitespace().count() <= 3 && lower.chars().count() <= 32;
+    ruled && (mine || short) && !introduces(&lower, &BEFORE_TEXT)
+}
+
+fn introduces(line: &str, table: &[&str]) -> bool {
+    let lower = line.to_lowercase();
+    table.iter().any(|stem| {
+        lower.match_indices(stem).any(|(at, _)| {
+            let wide = stem.chars().any(super::script::unspaced);
+            wide || !lower[..at].ends_with(char::is_alphanumeric)
+        })
+    })
+}
+
+#[rustfmt::skip]
+const HEADERS: [&str; 43] = [
+    "from", "to", "cc", "bcc", "subject", "date", "sent", "reply-to", "re", "fwd", "von", "an", "betreff", "gesendet", "datum",
+    "de", "para", "asunto", "fecha", "enviado", "à", "a", "objet", "envoyé", "от", "кому", "тема", "дата", "отправлено",
+    "发件人", "收件人", "主题", "日期", "发送时间", "寄件人", "差出人", "宛先", "件名", "日時", "送信日時", "送信者", "título", "titel",];
+
+#[rustfmt::skip]
+const FORMAL_GREETINGS: [&str; 20] = [
+    "dear ", "to whom it may", "sehr geehrte", "estimad", "muy señor", "cher ", "chère ", "chers ", "madame,", "monsieur,",
+    "madame, monsieur", "уважаем", "尊敬的", "敬启", "拝啓", "各位", "致：", "lieber herr", "liebe frau", "liebes team",];
+
+#[rustfmt::skip]
+const GREETINGS: [&str; 21] = [
+    "hi", "hello", "hey", "good morning", "liebe", "hallo", "guten tag", "hola", "buenos días", "buenas", "querid", "bonjour",
+    "salut", "здравствуй", "привет", "добрый день", "дорог", "您好", "你好", "大家好", "こんにちは",];
+
+#[rustfmt::skip]
+const RULES: [&str; 33] = [
+    "rule", "convention", "guideline", "requirement", "preference", "constraint", "instructions for you", "regel", "vorgabe",
+    "vorlieben", "wünsche", "regla", "preferencia", "norma", "règle", "consigne", "préférence", "contrainte", "правил",
+    "требован", "предпочт", "规则", "要求", "偏好", "约定", "ルール", "規則", "決まり", "お願い", "約束", "wish", "limits", "keep to",];
+
+#[rustfmt::skip]
+const MINE: [&str; 26] = [
+    "my", "our", "mein", "meine", "meinen", "unser", "unsere", "mi", "mis", "nuestra", "nuestras", "nuestros", "mes", "mon",
+    "ma", "nos", "notre", "мои", "мой", "наши", "наш", "i", "we", "ich", "wir", "nous",];
+
+/// What asks for work on a text, presents one or reports: everything after the colon is that text.
+#[rustfmt::skip]
+const BEFORE_COLON: [&str; 196] = [
+    "summar", "translat", "proofread", "explain", "rewrit", "rephras", "paraphras", "classif", "analys", "analyz", "shorten",
+    "correct", "improve", "review", "look at", "polish", "grammar", "sentiment", "lyrics", "here's", "here is", "here are",
+    "here was", "this is", "these are", "reads", "read this", "says", "said", "wrote", "writes", "told", "states", "following",
+    "below", "got this", "received", "mail", "message from", "letter", "text", "article", "document", "page", "website",
+    "context", "source", "passage", "excerpt", "quote", "output", "result", "response", "log", "transcript", "ticket", "post",
+    "comment", "chapter", "story", "poem", "prompt", "content", "search", "tool", "file", "note from", "reply to", "answer to",
+    "fass", "zusammenfass", "übersetz", "korrigier", "hier ist", "hier sind", "hier steht", "folgende", "unten", "schrieb",
+    "schreibt", "sagt", "nachricht", "brief", "artikel", "dokument", "seite", "kontext", "quelle", "ausgabe", "ergebnis",
+    "antwort von", "lies", "prüf", "umformulier", "verbesser", "resum", "resúm", "traduc", "traduz", "corrig", "aquí est", "aquí tien", "siguiente",
+    "abajo", "dice", "dijo", "escribi", "correo", "mensaje", "carta", "texto", "artículo", "documento", "página", "contexto",
+    "fuente", "salida", "resultado", "revisa", "résum", "tradui", "corrige", "voici", "suivant", "ci-dessous", "dit", "écrit",
+    "courriel", "lettre", "texte", "document", "contexte", "sortie", "résultat", "relis", "reformul", "перескаж",
+    "перевед", "исправ", "вот ", "ниже", "следующ", "пишет", "написал", "сказал", "говорит", "письм", "сообщен", "текст",
+    "стать", "документ", "страниц", "контекст", "источник", "вывод", "результат", "кратко", "резюм", "проверь", "прочит",
+    "概括", "翻译", "修改", "润色", "总结", "邮件", "以下", "下面", "写道", "说", "文章", "文档", "网页", "上下文", "输出", "结果",
+    "要約", "訳し", "コンテキスト", "文脈", "メール", "次の", "記事", "文書", "ページ", "出力", "書き", "書い", "言い", "言っ", "添付", "引用", "本文", "資料", "返信", "校正",
+];
+
+/// What asks for work on a text that comes in the next lines, without a colon.
+#[rustfmt::skip]
+const BEFORE_TEXT: [&str; 71] = [
+    "summaris", "summariz", "summary of", "translat", "proofread", "rewrit", "rephras", "paraphras", "below", "following", "attached", "pasted", "here's the",
+    "here is the", "here are the", "this mail", "this email", "this article", "this text", "this page", "this document", "i got this",
+    "zusammenfass", "fass ", "fasse ", "übersetz", "korrigier", "folgende", "unten", "hier ist d", "diese mail", "diesen text",
+    "resum", "resúm", "traduc", "traduz", "siguiente", "abajo", "aquí est", "este correo", "este texto", "résum", "tradui", "voici",
+    "suivant", "ci-dessous", "ce mail", "ce texte", "cet article", "перескаж", "перевед", "переведи", "ниже", "следующ", "вот ",
+    "кратко", "это письмо", "этот текст", "概括", "翻译", "润色", "总结", "以下", "下面", "这封", "这篇", "要約", "まとめ", "訳し", "次の", "このメール",];

@@ -1,0 +1,376 @@
+//! Changes of a view as values: planned on one view, made on the one that is there when they are stored.
+//!
+//! A compaction takes as long as a model writes. What a person or a tool changes meanwhile (a mark, an anchor, an
+//! offloaded result that comes back) must outlive it, so a plan does not hold a whole view but what it changes of one.
+
+use std::rc::Rc;
+
+use thiserror::Error;
+
+use crate::context::{Quote, Recalled, View};
+use crate::layer::{Layer, LayerId};
+use crate::message::Seq;
+use crate::note::{Note, NoteId};
+use crate::rendition::{Reduced, ReducedKind};
+use crate::watermark::{self, MarkReason, Pending};
+
+/// What was planned does not fit the view any more. Nothing is changed; plan again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the window was changed meanwhile; plan the change again")]
+pub struct Stale;
+
+/// One change of a view.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ViewEdit {
+    /// The layers are others. Stale where the layers are not those that it was planned on.
+    Slot(Box<Slot>),
+    /// One layer is taken off, with its quotes and the notes that only it is made from. Stale where it is not there.
+    Uncover(LayerId),
+    /// A message is shown in another form.
+    Show {
+        /// The message.
+        seq: Seq,
+        /// Its form when that was planned; `None` for as it was said.
+        from: Option<Rc<Reduced>>,
+        /// Its form now.
+        to: Option<Rc<Reduced>>,
+        /// Whether it was kept whole before the watermark when that was planned.
+        anchored: bool,
+    },
+    /// Other quotes from covered messages stand before the last user message.
+    Recall {
+        /// Those that were there when that was planned.
+        from: Option<Recalled>,
+        /// Those that are there now.
+        to: Option<Recalled>,
+    },
+    /// The watermark moves, or what waits for one has found it.
+    Settle {
+        /// The marks when that was planned.
+        from: Marked,
+        /// The marks now.
+        to: Marked,
+    },
+    /// A mark is asked for on the next call of a tool ([`watermark::ask`]).
+    Ask {
+        /// The tool.
+        tool: String,
+        /// Why.
+        reason: MarkReason,
+        /// The last message.
+        tip: Option<Seq>,
+    },
+    /// The end of the history is the watermark ([`watermark::mark_end`]).
+    MarkEnd {
+        /// The last message.
+        tip: Option<Seq>,
+    },
+    /// A message stays whole before the watermark.
+    Anchor(Seq),
+    /// A message need not stay whole before the watermark any longer.
+    Release(Seq),
+    /// So many compactions there have been.
+    Count(u32),
+    /// No automatic run until the user acts.
+    Pause,
+    /// Automatic runs again.
+    Resume,
+}
+
+/// The layers of a view and what belongs to them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    /// The layers that it was planned on.
+    pub from: Vec<LayerId>,
+    /// The layers, oldest first.
+    pub layers: Vec<Rc<Layer>>,
+    /// The notes that they are made from, oldest first.
+    pub notes: Vec<Rc<Note>>,
+    /// The user's words beside them, oldest first.
+    pub quotes: Vec<Quote>,
+    /// The next layer's number, at least.
+    pub next_layer: LayerId,
+    /// The next note's number, at least.
+    pub next_note: NoteId,
+}
+
+/// The watermark, and what waits to become one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marked {
+    /// The first message after the boundary.
+    pub watermark: Option<Seq>,
+    /// A mark that waits for its call.
+    pub pending: Option<Pending>,
+}
+
+impl Marked {
+    fn of(view: &View) -> Self {
+        Self {
+            watermark: view.watermark,
+            pending: view.pending.clone(),
+        }
+    }
+}
+
+impl View {
+    /// What has to change of this view to make `after` of it. Numbers and causes of revisions are left out: who stores a
+    /// revision gives them.
+    pub fn edits_to(&self, after: &Self) -> Vec<ViewEdit> {
+        let mut edits = Vec::new();
+        if !ids(&self.layers).eq(ids(&after.layers))
+            || !numbers(&self.notes).eq(numbers(&after.notes))
+            || self.quotes != after.quotes
+        {
+            edits.push(ViewEdit::Slot(Box::new(Slot {
+                from: ids(&self.layers).collect(),
+                layers: after.layers.clone(),
+                notes: after.notes.clone(),
+                quotes: after.quotes.clone(),
+                next_layer: after.next_layer,
+                next_note: after.next_note,
+            })));
+        }
+        let gone = self.reduced.keys();
+        let gone = gone.filter(|seq| !after.reduced.contains_key(seq));
+        for seq in gone.chain(after.reduced.keys()).copied() {
+            let (from, to) = (self.reduced.get(&seq), after.reduced.get(&seq));
+            if !same_form(from, to) {
+                edits.push(ViewEdit::Show {
+                    seq,
+                    from: from.cloned(),
+                    to: to.cloned(),
+                    anchored: self.anchors.contains(&seq),
+                });
+            }
+        }
+        if self.recalled != after.recalled {
+            edits.push(ViewEdit::Recall {
+                from: self.recalled.clone(),
+                to: after.recalled.clone(),
+            });
+        }
+        let (from, to) = (Marked::of(self), Marked::of(after));
+        if from != to {
+            edits.push(ViewEdit::Settle { from, to });
+        }
+        let anchored = after.anchors.iter().filter(|s| !self.anchors.contains(s));
+        edits.extend(anchored.map(|seq| ViewEdit::Anchor(*seq)));
+        let released = self.anchors.iter().filter(|s| !after.anchors.contains(s));
+        edits.extend(released.map(|seq| ViewEdit::Release(*seq)));
+        if after.compactions > self.compactions {
+            edits.push(ViewEdit::Count(after.compactions));
+        }
+        match (self.paused, after.paused) {
+            (false, true) => edits.push(ViewEdit::Pause),
+            (true, false) => edits.push(ViewEdit::Resume),
+            _ => {}
+        }
+        edits
+    }
+
+    /// Makes one change. What was changed since it was planned stays, or the change is stale.
+    pub fn apply(&mut self, edit: &ViewEdit) -> Result<(), Stale> {
+        match edit {
+            ViewEdit::Slot(slot) => return self.fill(slot),
+            ViewEdit::Uncover(layer) => return self.uncover(*layer),
+            ViewEdit::Show {
+                seq,
+                from,
+                to,
+                anchored,
+            } => return self.show(*seq, from.as_ref(), to.as_ref(), *anchored),
+            ViewEdit::Recall { from, to } => {
+                // quotes for a later message are another matter
+                let before = |r: &Option<Recalled>| r.as_ref().map(|r| r.before);
+                if self.recalled.is_none() || before(&self.recalled) == before(from) {
+                    self.recalled.clone_from(to);
+                }
+            }
+            ViewEdit::Settle { from, to } => self.settle(from, to),
+            ViewEdit::Ask { tool, reason, tip } => watermark::ask(self, tool, *reason, *tip),
+            ViewEdit::MarkEnd { tip } => watermark::mark_end(self, *tip),
+            ViewEdit::Anchor(seq) => watermark::anchor(self, *seq, true),
+            ViewEdit::Release(seq) => watermark::anchor(self, *seq, false),
+            ViewEdit::Count(compactions) => self.compactions = self.compactions.max(*compactions),
+            ViewEdit::Pause => self.paused = true,
+            ViewEdit::Resume => self.paused = false,
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, slot: &Slot) -> Result<(), Stale> {
+        if !ids(&self.layers).eq(slot.from.iter().copied()) {
+            return Err(Stale);
+        }
+        // a layer that stays keeps the count that it has by now
+        let known = |layer: &Rc<Layer>| {
+            let stays = self.layers.iter().find(|l| l.id == layer.id);
+            Rc::clone(stays.unwrap_or(layer))
+        };
+        self.layers = slot.layers.iter().map(known).collect();
+        self.notes.clone_from(&slot.notes);
+        self.quotes.clone_from(&slot.quotes);
+        self.next_layer = self.next_layer.max(slot.next_layer);
+        self.next_note = self.next_note.max(slot.next_note);
+        Ok(())
+    }
+
+    fn uncover(&mut self, layer: LayerId) -> Result<(), Stale> {
+        let place = self.layers.iter().position(|l| l.id == layer);
+        let layers = &self.layers;
+        let first = |seq: Seq| layers.iter().position(|l| l.covers(seq));
+        let place = place.ok_or(Stale)?;
+        self.quotes.retain(|q| first(q.seq) != Some(place));
+        self.layers.remove(place);
+        let used: Vec<NoteId> = self.layers.iter().flat_map(|l| l.notes.clone()).collect();
+        self.notes.retain(|n| used.contains(&n.id));
+        Ok(())
+    }
+
+    fn show(
+        &mut self,
+        seq: Seq,
+        from: Option<&Rc<Reduced>>,
+        to: Option<&Rc<Reduced>>,
+        anchored: bool,
+    ) -> Result<(), Stale> {
+        let untouched = same_form(self.reduced.get(&seq), from);
+        // a call and its result go together: one half of such a change alone would leave the other behind
+        let strips = to.is_some_and(|r| r.kind == ReducedKind::Stripped);
+        if strips && (!untouched || self.anchors.contains(&seq) != anchored) {
+            return Err(Stale);
+        }
+        if untouched {
+            match to {
+                Some(form) => self.reduced.insert(seq, Rc::clone(form)),
+                None => self.reduced.remove(&seq),
+            };
+        }
+        Ok(())
+    }
+
+    /// The boundary only goes forward where others moved it too; what was asked for meanwhile still waits.
+    fn settle(&mut self, from: &Marked, to: &Marked) {
+        self.watermark = if self.watermark == from.watermark {
+            to.watermark
+        } else {
+            self.watermark.max(to.watermark)
+        };
+        if self.pending == from.pending {
+            self.pending.clone_from(&to.pending);
+            return;
+        }
+        let (Some(now), Some(planned)) = (&mut self.pending, &from.pending) else {
+            return;
+        };
+        if now.tool == planned.tool {
+            let left = to.pending.as_ref().map_or(0, |p| p.times);
+            let found = planned.times.saturating_sub(left);
+            now.times = now.times.saturating_sub(found);
+            if now.times == 0 {
+                self.pending = None;
+            }
+        }
+    }
+}
+
+fn ids(layers: &[Rc<Layer>]) -> impl Iterator<Item = LayerId> {
+    layers.iter().map(|l| l.id)
+}
+
+fn numbers(notes: &[Rc<Note>]) -> impl Iterator<Item = NoteId> {
+    notes.iter().map(|n| n.id)
+}
+
+/// Whether a message is shown alike: counts may differ, since another counter may have counted since.
+fn same_form(a: Option<&Rc<Reduced>>, b: Option<&Rc<Reduced>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Rc::ptr_eq(a, b) || (a.kind == b.kind && a.parts == b.parts),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Part;
+
+    fn form(kind: ReducedKind, text: &str) -> Rc<Reduced> {
+        Rc::new(Reduced {
+            kind,
+            parts: vec![Part::text(text)],
+            tokens: 3,
+        })
+    }
+
+    fn made(view: &View, edits: &[ViewEdit]) -> Result<View, Stale> {
+        let mut view = view.clone();
+        edits.iter().try_for_each(|edit| view.apply(edit))?;
+        Ok(view)
+    }
+
+    /// I6: what a plan changes, made on the view it was planned on, is what was planned.
+    #[test]
+    fn edits_lead_from_one_view_to_the_other() {
+        let mut before = View::default();
+        before.reduced.insert(3, form(ReducedKind::Offloaded, "o"));
+        before.reduced.insert(4, form(ReducedKind::Condensed, "c"));
+        watermark::ask(&mut before, "skills", MarkReason::Asked, Some(4));
+        let mut after = before.clone();
+        after.reduced.remove(&3);
+        after.reduced.insert(5, form(ReducedKind::Stripped, "s"));
+        after.watermark = Some(6);
+        after.pending = None;
+        after.compactions = 1;
+        after.paused = true;
+        after.anchors.insert(9);
+        assert_eq!(made(&before, &before.edits_to(&after)), Ok(after.clone()));
+        assert_eq!(before.edits_to(&before), []);
+    }
+
+    /// W1, W4, O1: marks, anchors and results that came back since a plan was made outlive it.
+    #[test]
+    fn what_was_changed_since_stays() {
+        let mut base = View::default();
+        base.reduced.insert(3, form(ReducedKind::Offloaded, "o"));
+        let mut planned = base.clone();
+        planned.reduced.insert(3, form(ReducedKind::Excerpt, "e"));
+        planned.watermark = Some(4);
+        let mut now = base.clone();
+        watermark::ask(&mut now, "skills", MarkReason::Asked, Some(8));
+        watermark::anchor(&mut now, 5, true);
+        now.reduced.remove(&3);
+        let view = made(&now, &base.edits_to(&planned)).unwrap();
+        assert_eq!(view.pending, now.pending);
+        assert!(view.anchors.contains(&5));
+        assert!(!view.reduced.contains_key(&3));
+        assert_eq!(view.watermark, Some(4));
+    }
+
+    /// W2: of two calls that a mark was to go on by, the plan found one; the one asked for since still waits.
+    #[test]
+    fn a_mark_asked_for_again_still_waits() {
+        let mut base = View::default();
+        watermark::ask(&mut base, "skills", MarkReason::Asked, Some(4));
+        let mut planned = base.clone();
+        planned.watermark = Some(6);
+        planned.pending = None;
+        let mut now = base.clone();
+        watermark::ask(&mut now, "skills", MarkReason::Asked, Some(8));
+        let view = made(&now, &base.edits_to(&planned)).unwrap();
+        assert_eq!(view.watermark, Some(6));
+        assert_eq!(view.pending.map(|p| p.times), Some(1));
+    }
+
+    /// W4, I3: a plan that strips a message which has to stay whole by now is made again.
+    #[test]
+    fn stripping_what_was_anchored_since_is_stale() {
+        let base = View::default();
+        let mut planned = base.clone();
+        planned.reduced.insert(3, form(ReducedKind::Stripped, "s"));
+        let mut now = base.clone();
+        watermark::anchor(&mut now, 3, true);
+        assert_eq!(made(&now, &base.edits_to(&planned)), Err(Stale));
+    }
+}

@@ -1,0 +1,167 @@
+//! What a server's refusal for size teaches: the window that is really there, and how the server counts (E1, B9).
+
+use palimpsest_core::context::View;
+use palimpsest_core::model::ModelSize;
+use palimpsest_core::request::ModelError;
+
+use crate::engine::setup_of;
+use crate::error::EngineError;
+use crate::event::Event;
+use crate::ports::{Durability, Signal};
+use crate::served::Served;
+
+use super::send::Answer;
+use super::{Change, SendEvent, SendOptions, Session};
+
+/// Refusals after which the question is given up, where the first one said nothing new about the window.
+const MOST_REFUSALS: u32 = 2;
+
+impl Session {
+    /// The window that the server has for the session's model, as the server says it now; `None` if it makes room for
+    /// what it is asked. Where it is smaller than the session's own, budget and requests go by it from now on, and a
+    /// warning `window_smaller` says so. Whether that changed anything.
+    pub async fn serve_window(&self, window: Option<u32>) -> Result<bool, EngineError> {
+        let (asked, now, served) = {
+            let head = &self.0.state.borrow().head;
+            let served = window
+                .filter(|window| *window < head.window)
+                .map(|window| Served {
+                    model: head.model.clone(),
+                    provider: head.provider.clone(),
+                    window,
+                });
+            if served == head.served {
+                return Ok(false);
+            }
+            (head.window, head.effective_window(), served)
+        };
+        self.write(
+            Durability::Strict,
+            |state| {
+                let mut head = state.head.clone();
+                head.served = served;
+                head.strikes = 0;
+                let mut setup = setup_of(&head, state.context.counter().as_ref())?;
+                setup.tools = state.context.setup().tools;
+                Ok((
+                    Change {
+                        ops: Vec::new(),
+                        head,
+                    },
+                    setup,
+                ))
+            },
+            |state, setup| state.context.set_setup(setup),
+        )
+        .await?;
+        let after = self.head().effective_window();
+        if after < now {
+            self.emit(&Event::Warning {
+                code: "window_smaller",
+                message: format!(
+                    "The server's window has {after} tokens, not {asked}: the conversation is kept within {after} from now on. For more, start the server with a larger window."
+                ),
+            });
+        }
+        self.emit_budget();
+        Ok(after != now)
+    }
+
+    /// Asks. A refusal for size is learned from, and the question asked again at the true size. Only a window that was
+    /// full by our own count, on a server that said nothing new, goes on in another session.
+    pub(super) async fn ask_within(
+        &self,
+        options: &SendOptions,
+        signal: &Signal,
+        on: &dyn Fn(SendEvent),
+    ) -> Result<Answer, EngineError> {
+        let full = {
+            let context = &self.0.state.borrow().context;
+            context.tokens() >= context.trigger()
+        };
+        let (mut refusals, mut learned) = (0, false);
+        loop {
+            let asked = self.0.state.borrow().context.tokens();
+            let (prompt, window) = match self.ask_model(options, signal, on).await {
+                Err(EngineError::Model(ModelError::Overflow { prompt, window })) => {
+                    (prompt, window)
+                }
+                other => return other,
+            };
+            let refused = || EngineError::from(ModelError::Overflow { prompt, window });
+            refusals += 1;
+            let smaller = match window {
+                Some(size) if size < self.head().effective_window() => {
+                    // a window that nothing can be divided into teaches nothing
+                    self.serve_window(Some(size)).await.unwrap_or(false)
+                }
+                _ => false,
+            };
+            learned |= smaller;
+            if full && !learned && (self.rolls_over_early() || self.rolls_over_after(refusals)) {
+                return Err(self.go_on_elsewhere().await?);
+            }
+            if refusals >= MOST_REFUSALS + u32::from(learned) {
+                return Err(refused());
+            }
+            if smaller {
+                self.make_fit(options, signal, on).await?;
+            }
+            let room = self.room_by(asked, prompt, smaller);
+            if self.0.state.borrow().context.tokens() > room {
+                let before = self.layers();
+                let whole = |view: &View| {
+                    let is_empty = |id| view.layers.iter().any(|l| l.id == id && l.tokens == 0);
+                    let loses = before.iter().any(|l| l.tokens > 0 && is_empty(l.id));
+                    if loses { Err(refused()) } else { Ok(()) }
+                };
+                match self.shrink_to(room, whole).await {
+                    Err(EngineError::Refused(_) | EngineError::Model(_)) => {
+                        if full && !learned && self.rolls_over_after(MOST_REFUSALS) {
+                            return Err(self.go_on_elsewhere().await?);
+                        }
+                        return Err(refused());
+                    }
+                    other => other?,
+                }
+            }
+        }
+    }
+
+    /// What the window may hold by our count so that the server takes it: where it counted `prompt` tokens in what we
+    /// count as `asked`, as much less than our limit. A server that says nothing of use gets an eighth less.
+    fn room_by(&self, asked: u32, prompt: Option<u32>, smaller: bool) -> u32 {
+        let limit = self.0.state.borrow().context.setup().shares.limit;
+        let room = match prompt.filter(|prompt| *prompt > asked) {
+            Some(prompt) => (u64::from(limit) * u64::from(asked) / u64::from(prompt))
+                .min(u64::from(limit)) as u32,
+            None => limit,
+        };
+        if room < asked || smaller {
+            room
+        } else {
+            asked - asked / 8
+        }
+    }
+
+    /// Whether an overflow leads to a new session at once: a small model whose conversation was compacted often.
+    fn rolls_over_early(&self) -> bool {
+        let state = self.0.state.borrow();
+        let rule = &state.head.config.rollover;
+        let small = ModelSize::from_name(&state.head.model).is_some_and(|s| s.nominal() <= 3);
+        rule.enabled && small && state.context.view().compactions >= rule.small_model_compactions
+    }
+
+    /// Whether so many overflows do.
+    fn rolls_over_after(&self, refusals: u32) -> bool {
+        let enabled = self.0.state.borrow().head.config.rollover.enabled;
+        refusals >= MOST_REFUSALS && enabled && self.message_count() > 1
+    }
+
+    async fn go_on_elsewhere(&self) -> Result<EngineError, EngineError> {
+        let next = self.roll_over().await?;
+        Ok(EngineError::RolledOver {
+            session: next.id().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! What the app's page may do: its own scripts, styles and wasm, and connections to this machine; no text becomes markup.
+//!
+//! The build writes the policy into the page, so that it holds on any static host. `serve` takes it from there and sends
+//! it as a header as well, with the one rule that a page cannot state itself.
+
+use anyhow::{Context, Result, ensure};
+
+/// Browsers ignore this rule in a page: whether a page may be framed is decided before it is read. A static host that
+/// wants it has to send it as a header.
+const IN_HEADER_ONLY: &str = "frame-ancestors 'self'";
+
+/// Where the policy stands in a page.
+const META: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
+
+/// After this line of `web/index.html` the policy is written: a policy holds only for what follows it.
+const FIRST_LINE: &str = "<meta charset=\"utf-8\">\n";
+
+/// The origins that every page may connect to: its own, and servers on the same machine.
+const CONNECT: &str = "connect-src 'self' http://localhost:* http://127.0.0.1:*";
+
+/// `page` with the policy in it; the page may also connect to the origins `connect`.
+pub(crate) fn write(page: &str, connect: &[String]) -> Result<String> {
+    ensure!(
+        !page.contains(META) && page.matches(FIRST_LINE).count() == 1,
+        "index.html must begin its head with {} and have no policy of its own",
+        FIRST_LINE.trim_end()
+    );
+    let policy = format!(
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; \
+         font-src 'self'; {CONNECT}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types palimpsest-worker shell"
+    );
+    let policy = widen(&policy, connect)?;
+    Ok(page.replace(FIRST_LINE, &format!("{FIRST_LINE}{META}{policy}\">\n")))
+}
+
+/// The policy that stands in a page.
+pub(crate) fn read(page: &str) -> Result<&str> {
+    page.split_once(META)
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .map(|(policy, _)| policy)
+        .context("index.html in dist/app has no policy: run `cargo xtask build` again")
+}
+
+/// The same policy with further origins that the page may connect to.
+pub(crate) fn widen(policy: &str, connect: &[String]) -> Result<String> {
+    check(connect)?;
+    ensure!(
+        policy.contains(CONNECT),
+        "the policy does not say what the page may connect to: {policy}"
+    );
+    let mut origins = String::from(CONNECT);
+    for origin in connect {
+        origins.push(' ');
+        origins.push_str(origin.trim_end_matches('/'));
+    }
+    Ok(policy.replace(CONNECT, &origins))
+}
+
+/// Whether all of these are origins, and nothing that would say more in a policy.
+pub(crate) fn check(connect: &[String]) -> Result<()> {
+    for origin in connect {
+        let rest = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        let host = rest.map(|rest| rest.trim_end_matches('/'));
+        let clean = host.filter(|host| {
+            !host.is_empty()
+                && host
+                    .chars()
+                    .all(|char| char.is_ascii_alphanumeric() || ".-:[]*".contains(char))
+        });
+        ensure!(
+            clean.is_some(),
+            "--connect wants an origin such as http://192.168.1.20:11434, not {origin:?}"
+        );
+    }
+    Ok(())
+}
+
+/// The policy as a header: what stands in the page, and what cannot stand there.
+pub(crate) fn header(policy: &str) -> String {
+    format!("{policy}; {IN_HEADER_ONLY}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str =
+        "<!doctype html>\n<head>\n<meta charset=\"utf-8\">\n<script src=\"a.js\"></script>\n";
+
+    /// The policy stands before everything that it is to hold for, and the header says the same and one thing more.
+    #[test]
+    fn the_policy_is_in_the_page() {
+        let page = write(PAGE, &[]).unwrap();
+        assert!(page.find(META).unwrap() < page.find("<script").unwrap());
+        let policy = read(&page).unwrap();
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self' 'wasm-unsafe-eval'",
+            "connect-src 'self' http://localhost:* http://127.0.0.1:*;",
+            "require-trusted-types-for 'script'",
+            "trusted-types palimpsest-worker shell",
+        ] {
+            assert!(policy.contains(rule), "{rule} in {policy}");
+        }
+        assert!(!policy.contains("frame-ancestors"), "a page cannot say it");
+        assert_eq!(header(policy), format!("{policy}; frame-ancestors 'self'"));
+        assert!(write(&page, &[]).is_err(), "there is one policy in a page");
+        assert!(write("<html>", &[]).is_err());
+        assert!(read(PAGE).is_err());
+    }
+
+    #[test]
+    fn connect_widens_the_policy_by_origins_only() {
+        let page = write(PAGE, &["http://192.168.1.20:11434/".into()]).unwrap();
+        let policy = read(&page).unwrap();
+        assert!(policy.contains(
+            "connect-src 'self' http://localhost:* http://127.0.0.1:* http://192.168.1.20:11434;"
+        ));
+        let wider = widen(policy, &["https://gpu.lan".into()]).unwrap();
+        assert!(wider.contains("https://gpu.lan http://192.168.1.20:11434;"));
+        for wrong in [
+            "192.168.1.20",
+            "http://a b",
+            "http://a; script-src *",
+            "http://a\" onload=\"x",
+            "ftp://a",
+            "http://",
+        ] {
+            assert!(write(PAGE, &[wrong.into()]).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Deleted sessions: brought back, or removed for good.
+
+use palimpsest_engine::days_left;
+
+use super::{failed, go, list, note, open_now, with_engine};
+use crate::state::{Screen, Trashed};
+use crate::text::{T, fill, t};
+
+/// Sessions that are removed for good at one look at the library: each reads who else names its large texts.
+const AT_ONCE: u32 = 8;
+
+/// Looks again which sessions are deleted or damaged; what was deleted more than thirty days ago is removed for good.
+pub(super) fn look_through() {
+    with_engine(|back| async move {
+        if let Err(error) = back.engine.purge_expired(AT_ONCE).await {
+            return failed(&back, &error);
+        }
+        let found = (
+            back.engine.deleted_sessions().await,
+            back.engine.damaged_sessions().await,
+        );
+        let (deleted, damaged) = match found {
+            (Ok(deleted), Ok(damaged)) => (deleted, damaged),
+            (Err(error), _) | (_, Err(error)) => return failed(&back, &error),
+        };
+        let now = back.world.clock.now();
+        let mut trash: Vec<Trashed> = deleted
+            .into_iter()
+            .map(|info| Trashed {
+                days: info.head.deleted_at.map_or(0, |at| days_left(at, now)),
+                id: info.id,
+                title: info.head.title,
+            })
+            .collect();
+        // what is gone soonest stands first
+        palimpsest_core::order::sort_by(&mut trash, |a, b| a.days.cmp(&b.days));
+        back.state.trash.change(trash);
+        back.state.damaged.change(damaged);
+    });
+}
+
+/// Brings a deleted session back and shows it.
+pub(super) fn bring_back(id: String) {
+    with_engine(|back| async move {
+        if let Err(error) = back.engine.undelete(&id).await {
+            return failed(&back, &error);
+        }
+        list(&back).await;
+        look_through();
+        let title = back.state.sessions.with_untracked(|all| {
+            let found = all.iter().find(|s| s.id == id);
+            found.map(|s| s.title.clone()).unwrap_or_default()
+        });
+        note(fill(T::Restored, &[&shown(&title)]), false);
+    });
+}
+
+/// Opens a session whose head cannot be read: it is made anew, and stands in the lists from then on.
+pub(super) fn open_damaged(id: String) {
+    with_engine(|back| async move {
+        go(Screen::Chat);
+        open_now(&back, &id, false).await;
+        list(&back).await;
+    });
+}
+
+/// Removes a session for good.
+pub(super) fn purge(id: String, title: String) {
+    with_engine(|back| async move {
+        super::keep_draft(&id, "");
+        match back.engine.purge(&id).await {
+            Ok(purged) => {
+                let said = fill(T::Purged, &[&shown(&title)]);
+                let said = if purged.kept {
+                    format!("{said} {}", t(T::EraseKept))
+                } else {
+                    said
+                };
+                note(said, purged.kept);
+            }
+            Err(error) => failed(&back, &error),
+        }
+        look_through();
+        super::measure_storage();
+    });
+}
+
+fn shown(title: &str) -> String {
+    if title.is_empty() {
+        t(T::Untitled).to_owned()
+    } else {
+        title.to_owned()
+    }
+}
