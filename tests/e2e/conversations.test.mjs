@@ -107,8 +107,8 @@ for (const engine of ["chrome", "firefox"]) {
           assert.match(by, /built-in summariser/);
           assert.equal(world.chats().length, asked, "the model was not asked");
         } else {
-          // the stand-in for a model writes poor notes: where the built-in ones keep more facts, they are taken, and the card says so
-          if (/built-in summariser/.test(by)) assert.match(by, /built-in summariser: it keeps more of the facts/);
+          // the stand-in for a model writes poor notes: where they are refused, the card says why
+          if (/built-in summariser/.test(by)) assert.match(by, /built-in summariser: (it keeps more of the facts|the model wrote what nobody had said)/);
           assert.ok(world.chats().length > asked, "the model was asked");
         }
         const after = await budget(page);

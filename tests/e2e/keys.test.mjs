@@ -28,6 +28,14 @@ async function asked(fake, patience = 60_000) {
   throw new Error(`nobody asked ${fake.url}`);
 }
 
+/** Waits until no request has come for a second: what was asked before what follows has come in. */
+async function quiet(fake) {
+  for (let seen = -1; seen !== fake.requests.length;) {
+    seen = fake.requests.length;
+    await new Promise((done) => setTimeout(done, 1_000));
+  }
+}
+
 /** Whether a secret is anywhere in what a server was sent: headers, address or body. */
 const knows = (fake, secret) => fake.requests.some((r) => JSON.stringify(r).includes(secret));
 
@@ -96,6 +104,7 @@ test("a key is sent to its own server only", SLOW, async () => {
   assert.ok(!knows(typed, "secret-"), "the key was taken away");
   await goTo(fake, "secret-first");
 
+  await quiet(fake);
   fake.clear();
   await page.select("#kind", "ollama");
   await asked(fake);

@@ -197,6 +197,7 @@ for (const name of ["chrome", "firefox"]) {
 const GUIDE = [
   ["const fitting = compact(history", /^2 false$/],
   ["({ messages, state } = compact", /^3$/],
+  ['demands: "layer"', /^0 Never use metric units\.$/],
   ['store: "indexeddb", // or', /\n\d+ \d+$/],
   ['code === "model_missing"', /^Hello there\.$/],
   ["fromOllamaShow", /^17 \{"tokens":\d+,"source":"estimated","bound":\d+\}$/],
