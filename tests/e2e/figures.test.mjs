@@ -525,8 +525,9 @@ test("the answer's room and the trigger are set, and shown is what a new session
 });
 
 /// A second server is examined beside the one in use and taken into use with its models; the one before stays in the list.
-test("a second server is added, examined and used", SLOW, async () => {
+test("a second server is added, examined and used", SLOW, async (t) => {
   const other = await startFake({ models: defaultModels().filter((model) => model.name === "qwen3:4b"), replies: ["From the other."] });
+  t.after(() => other.close());
   const world = await begin({ script: { replies: ["From the first."] } });
   const { page } = world;
   await ready(page);
@@ -554,7 +555,6 @@ test("a second server is added, examined and used", SLOW, async () => {
   await click(page, "#drop-0");
   await until(page, () => !document.querySelector("#address-0"));
   await world.end({ tolerate: [new RegExp(`^request: ${other.url}/`)] });
-  await other.close();
 });
 
 /// E3: settings and profiles leave as a file without keys and come back in another browser; a profile that is made in one tab

@@ -14,9 +14,11 @@ test.afterEach(cleanUp);
 const SLOW = { timeout: 300_000 };
 
 /** Servers beside the one of the journey, each of which gets a question before `asked` resolves. */
-async function servers(n) {
+async function servers(t, n) {
   const all = [];
   for (let i = 0; i < n; i += 1) all.push(await startFake());
+  // also after a failure: a server that still listens keeps the program of these tests from ending
+  t.after(() => Promise.all(all.map((one) => one.close())));
   return all;
 }
 
@@ -58,8 +60,8 @@ const TOLERATE = { tolerate: [/^request: http:\/\/127\.0\.0\.1:/, /status of 40/
 
 /// A key goes to the origin it was given for, and comes back with it: not to an address that is typed over its own, not to
 /// one that another tab sets, and to no Ollama, for which no key is shown.
-test("a key is sent to its own server only", SLOW, async () => {
-  const [typed, elsewhere] = await servers(2);
+test("a key is sent to its own server only", SLOW, async (t) => {
+  const [typed, elsewhere] = await servers(t, 2);
   const world = await begin({ settings: { server: "openai" }, ready: true });
   const { page, fake } = world;
   await page.evaluate(() => {
@@ -134,13 +136,12 @@ test("a key is sent to its own server only", SLOW, async () => {
   assert.ok(!knows(elsewhere, "secret-"), "another tab has set the address");
   assert.ok(!knows(typed, "secret-first"));
   await world.end(TOLERATE);
-  for (const one of [typed, elsewhere]) await one.close();
 });
 
 /// The servers beside the one in use, and a file of settings: each gets its own key or none, and a file leads conversations
 /// to another server only if the person agrees.
-test("a key goes to no server beside, and a file leads nowhere unasked", SLOW, async () => {
-  const [beside, typed, named] = await servers(3);
+test("a key goes to no server beside, and a file leads nowhere unasked", SLOW, async (t) => {
+  const [beside, typed, named] = await servers(t, 3);
   const places = [{ server: "openai", address: beside.url, key: "secret-beside" }, { server: "openai", address: "https://old.example", key: "secret-old" }];
   const world = await begin({ settings: { server: "openai", places } });
   const { page, fake } = world;
@@ -187,5 +188,4 @@ test("a key goes to no server beside, and a file leads nowhere unasked", SLOW, a
   await until(page, (url) => JSON.parse(localStorage.getItem("palimpsest.settings")).address === url, named.url);
   assert.ok(!knows(named, "secret-"), "neither a key from here nor one from the file");
   await world.end(TOLERATE);
-  for (const one of [beside, typed, named]) await one.close();
 });
