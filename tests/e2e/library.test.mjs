@@ -357,6 +357,33 @@ test("many sessions are shown a hundred at a time", SLOW, async () => {
   await world.end();
 });
 
+/// F27, S7: of JSON Lines of the package the line that is no text is named with its place and the others are read; one JSON
+/// document is whole or refused, with its place.
+test("a file that is not all text", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await ready(page);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-bytes-"));
+  const latin = (text) => Buffer.from(text, "latin1");
+  const line = (value) => `${JSON.stringify(value)}\n`;
+  const said = (seq, role, words) => line({ kind: "message", message: { seq, ...(seq > 0 ? { parent: seq - 1 } : {}), role, origin: "host", parts: [{ type: "text", text: words }], at: 1 } });
+  const head = line({ kind: "session", palimpsest: 1, id: "elsewhere", title: "Half readable", model: "any", window: 4096, policy: "balanced", tip: 2 }) + said(0, "user", "Where do we meet?");
+  const file = path.join(folder, "session.jsonl");
+  fs.writeFileSync(file, latin(head + said(1, "assistant", "In the Caf\u00e9.") + said(2, "user", "At nine.")));
+  const place = head.length + said(1, "assistant", "In the Caf\u00e9.").indexOf("\u00e9");
+  await importFile(page, file);
+  await until(page, () => document.querySelector("#h-chat").textContent === "Half readable");
+  await until(page, () => [...document.querySelectorAll(".thread .msg.you .prose")].map((one) => one.textContent).join() === "Where do we meet?,At nine.");
+  await until(page, (place) => [...document.querySelectorAll(".toast")].some((one) => one.textContent.includes(`Left out, since it is not UTF-8: line 3 (byte ${place}).`)), place);
+  const whole = path.join(folder, "latin.json");
+  fs.writeFileSync(whole, latin('[{"role":"user",\n"content":"Caf\u00e9"}]'));
+  const before = (await page.$$("[data-session]")).length;
+  await importFile(page, whole);
+  await until(page, () => [...document.querySelectorAll(".toast.bad")].some((one) => /latin\.json.*damaged at line 2: byte 31 is no UTF-8/.test(one.textContent)));
+  assert.equal((await page.$$("[data-session]")).length, before);
+  await world.end();
+});
+
 /// S7: what Open WebUI, ChatGPT and Claude export is read: every conversation, its active branch first.
 test("exports of other chat apps are imported", SLOW, async () => {
   const world = await begin();

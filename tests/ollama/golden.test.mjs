@@ -1,4 +1,5 @@
 // The fake against recorded answers of a real server: status, headers and body, byte for byte after the clock is taken out.
+// Without the recordings frames.test.mjs holds the same shapes.
 
 import assert from "node:assert/strict";
 import http from "node:http";

@@ -197,7 +197,6 @@ for (const name of ["chrome", "firefox"]) {
 const GUIDE = [
   ["const fitting = compact(history", /^2 false$/],
   ["({ messages, state } = compact", /^3$/],
-  ['demands: "layer"', /^0 Never use metric units\.$/],
   ['store: "indexeddb", // or', /\n\d+ \d+$/],
   ['code === "model_missing"', /^Hello there\.$/],
   ["fromOllamaShow", /^17 \{"tokens":\d+,"source":"estimated","bound":\d+\}$/],
@@ -212,6 +211,7 @@ const GUIDE = [
   ["const app = await mount", /^(\S+\n)*\S*$/],
   ["const { engine } = await mount", /^2 2 \w+\nnothing_to_compress$/],
   ["const transport: Transport", /^$/],
+  ['demands: "layer"', /^0 Never use metric units\.$/],
   ["replay(messages", /^balanced \d+ \d+ \d+\nwatermark \d+ \d+ \d+\nshort memory \d+ \d+ \d+$/],
 ];
 

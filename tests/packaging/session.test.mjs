@@ -491,8 +491,11 @@ test("openai(), and servers as clients", async () => {
   }
 });
 
-/** No memory grows: 10,000 sessions opened and closed, every hundredth with a conversation that is compacted. */
-test("memory does not grow over 10,000 open-close cycles", async () => {
+/**
+ * No memory is lost: 20,000 sessions opened and closed, every hundredth with a conversation that is compacted. The smallest
+ * piece that each could leave behind makes three pages; what the allocator cuts up takes one at most.
+ */
+test("memory does not grow over 20,000 open-close cycles", async () => {
   const got = await run(`
     let memory;
     const original = WebAssembly.instantiate;
@@ -504,11 +507,11 @@ test("memory does not grow over 10,000 open-close cycles", async () => {
     };
     for (let i = 0; i < 1000; i++) await cycle(i);
     const before = memory.buffer.byteLength;
-    for (let i = 0; i < 10_000; i++) await cycle(i);
+    for (let i = 0; i < 20_000; i++) await cycle(i);
     out.grown = memory.buffer.byteLength - before;
     out.pages = before / 65536;
   `);
-  assert.equal(got.grown, 0, `from ${got.pages} pages`);
+  assert.ok(got.grown <= 65536, `${got.grown} bytes, from ${got.pages} pages`);
 });
 
 /** B7, B8: with the model's own vocabulary, from its Ollama or loaded by the caller, texts are counted exactly; a failure leaves

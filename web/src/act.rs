@@ -70,7 +70,7 @@ pub use talk::{detach, drafted, send, stop, unqueue};
 use begin::note_of;
 use compaction::{compact_now, summariser, worked, working};
 use model::{give_model, thinks, usual_model};
-use page::{Progress, toast};
+use page::{Progress, contents, toast};
 use parts::{
     prose, reload_profiles, say, settle_in, tell, tended, undo_even_if_over, want_vocabulary,
 };

@@ -118,14 +118,6 @@ pub struct Applied {
     pub replaced: u32,
 }
 
-/// Index of the first entry that the floor protects: the last user message or the last exchange,
-/// whichever comes first (B10).
-pub fn floor_from(context: &Context) -> usize {
-    let end = context.entries.len();
-    let exchange = context.last_exchange().unwrap_or(end);
-    exchange.min(context.last_user().unwrap_or(end))
-}
-
 /// Index of the first entry of the recent messages, which the passes leave alone: by the policy's rule,
 /// and never after the floor. The last user message may stand long before: passes change tool blocks only.
 pub fn recent_from(context: &Context) -> usize {

@@ -5,12 +5,14 @@ use std::rc::Rc;
 
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::StoreError;
-use palimpsest_engine::{Config, Engine, NewSession, SessionInfo};
-use wasm_bindgen_futures::JsFuture;
+use palimpsest_engine::{
+    Accept, Config, Engine, NewSession, Rejected, SessionInfo, Transfer, TransferError,
+};
 use web_sys::File;
 
 use super::{
-    Back, Progress, change, go, list, open_now, take_profiles, toast, usual_model, with_engine,
+    Back, Progress, change, contents, go, list, open_now, take_profiles, toast, usual_model,
+    with_engine,
 };
 use crate::import::{self, Imported, Meeting, meet};
 use crate::settings::{Settings, address_of};
@@ -26,12 +28,13 @@ pub(super) fn import(file: File, take_system: bool) {
             Ok(read) => {
                 let text = if read.sessions {
                     go(Screen::Chat);
-                    fill(T::ImportDone, &[&name, &number(read.messages)])
+                    let done = fill(T::ImportDone, &[&name, &number(read.messages)]);
+                    [done, left_out(&read.rejected)].concat()
                 } else {
                     fill(T::ImportSettings, &[&name, &number(read.profiles)])
                 };
                 back.state.say(text.clone());
-                toast(&back, text, None, false);
+                toast(&back, text, None, !read.rejected.is_empty());
                 if let Some(settings) = read.settings {
                     take_settings(&back, settings);
                 }
@@ -61,11 +64,32 @@ fn take_settings(back: &Back, settings: Settings) {
 }
 
 /// What was in a file.
+#[derive(Default)]
 struct Read {
     sessions: bool,
     messages: u32,
     profiles: u32,
     settings: Option<Settings>,
+    /// Lines that are no text.
+    rejected: Vec<Rejected>,
+}
+
+/// A sentence on the lines that are no text, with the place of each; at most eight of them.
+fn left_out(rejected: &[Rejected]) -> String {
+    if rejected.is_empty() {
+        return String::new();
+    }
+    let place = |at: &Rejected| {
+        let (line, offset) = (at.line.to_string(), at.offset.to_string());
+        fill(T::ImportPlace, &[&line, &offset])
+    };
+    let places: Vec<_> = rejected.iter().take(8).map(place).collect();
+    let more = if rejected.len() > places.len() {
+        ", …"
+    } else {
+        ""
+    };
+    format!(" {}", fill(T::ImportLeftOut, &[&places.join(", "), more]))
 }
 
 async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read, String> {
@@ -75,18 +99,27 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
             &[&bytes(file.size()), &bytes(f64::from(import::LARGEST))],
         ));
     }
-    let text = JsFuture::from(file.text())
-        .await
-        .map_err(|e| format!("{e:?}"))?
-        .as_string()
-        .unwrap_or_default();
+    let bytes = contents(file).await?;
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        let (transfer, rejected) = Transfer::read_bytes(&bytes).map_err(|e| e.to_string())?;
+        let read = take_transfer(back, transfer, take_system).await?;
+        return Ok(Read { rejected, ..read });
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Err(t(T::ImportEmpty).to_owned());
     }
     let mut count = 0;
     let mut first = None;
-    let (conversations, beside) =
-        import::read_whole(&text, &file.name()).map_err(|e| e.to_string())?;
+    let (conversations, beside) = match import::read_whole(text, &file.name()) {
+        Ok(read) => read,
+        // the package's own formats
+        Err(why) => match Transfer::read(text) {
+            Ok(transfer) => return take_transfer(back, transfer, take_system).await,
+            Err(TransferError::Unknown) => return Err(why.to_string()),
+            Err(error) => return Err(error.to_string()),
+        },
+    };
     let profiles = take_profiles(back, beside.profiles)
         .await
         .map_err(|e| e.to_string())?;
@@ -113,6 +146,30 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
         messages: count,
         profiles,
         settings: beside.settings,
+        ..Read::default()
+    })
+}
+
+/// Makes a session of a file of the package: JSON Lines, session JSON or Markdown.
+async fn take_transfer(
+    back: &Rc<Back>,
+    transfer: Transfer,
+    take_system: bool,
+) -> Result<Read, String> {
+    let messages = u32::try_from(transfer.messages.len()).unwrap_or(u32::MAX);
+    let accept = if take_system {
+        Accept::Everything
+    } else {
+        Accept::Words
+    };
+    let session = back.engine.import(transfer, accept).await;
+    let id = session.map_err(|e| e.to_string())?.id().to_owned();
+    list(back).await;
+    open_now(back, &id, false).await;
+    Ok(Read {
+        sessions: true,
+        messages,
+        ..Read::default()
     })
 }
 

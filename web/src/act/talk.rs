@@ -9,14 +9,13 @@ use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{NewMessage, SendEvent};
-use wasm_bindgen_futures::JsFuture;
 use web_sys::File;
 
 use super::compaction::tend;
 use super::sessions::{arrived, forget_failure};
 use super::{
-    Back, Incoming, back, failed, give_model, keep_draft, list, note, open_now, parameters, say,
-    show_all, survey, take_in, title, tokens_of, with_engine,
+    Back, Incoming, back, contents, failed, give_model, keep_draft, list, note, open_now,
+    parameters, say, show_all, survey, take_in, title, tokens_of, with_engine,
 };
 use crate::state::{AppState, Notice, Reply};
 use crate::text::{T, bytes, fill, t};
@@ -122,15 +121,11 @@ pub(super) fn attach(file: File) {
             );
             return note(text, true);
         }
-        let text = JsFuture::from(file.text())
-            .await
-            .ok()
-            .and_then(|t| t.as_string())
-            .unwrap_or_default();
-        // The browser reads bytes that are no text as replacement marks.
-        if text.contains(['\u{0}', '\u{fffd}']) {
+        let text = contents(&file).await.ok();
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+        let Some(text) = text.filter(|text| !text.contains('\u{0}')) else {
             return note(fill(T::AttachNoText, &[&name]), true);
-        }
+        };
         back.state.say(fill(T::Attached, &[&name]));
         back.state.attached.update(|all| {
             all.retain(|(n, _)| *n != name);

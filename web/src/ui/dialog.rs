@@ -331,7 +331,7 @@ fn import(state: AppState) -> AnyView {
             el("input")
                 .attr("type", "file")
                 .attr("id", "file")
-                .attr("accept", ".json,application/json")
+                .attr("accept", ".json,.jsonl,.md,application/json")
                 .on("change", move |event| {
                     if let Some(file) = event
                         .target()

@@ -45,11 +45,6 @@ impl Tier {
     pub fn of_window(window: u32) -> Self {
         Self::of(super::profile::nominal_of(window))
     }
-
-    /// Tokens a system prompt may take in this tier, where no policy says otherwise.
-    pub fn prompt_budget(self) -> u32 {
-        TierBudgets::default().of(self)
-    }
 }
 
 /// Tokens a system prompt may take before a warning, by tier (seed 1).
@@ -145,7 +140,6 @@ mod tests {
             Tier::ALL.map(|t| budgets.of(t)),
             [200, 500, 1_000, 1_500, 1_500]
         );
-        assert_eq!(Tier::Standard.prompt_budget(), 1_000);
         let own: TierBudgets = serde_json::from_str(r#"{"basic": 700}"#).unwrap();
         assert_eq!(
             Tier::ALL.map(|t| own.of(t)),

@@ -74,20 +74,6 @@ impl Language {
             Self::Greek => "el",
         }
     }
-
-    /// Whether constraints are read in this language.
-    pub const fn constraints_known(self) -> bool {
-        matches!(
-            self,
-            Self::English
-                | Self::Chinese
-                | Self::German
-                | Self::Spanish
-                | Self::French
-                | Self::Japanese
-                | Self::Russian
-        )
-    }
 }
 
 /// The smallest, commonest words, folded. A word may stand for several languages: then it counts for each.

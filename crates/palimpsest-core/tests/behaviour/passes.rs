@@ -115,7 +115,7 @@ fn condense_in_place() {
     );
     let failed = tool(&mut c, "bash", &json!({}), &rows(40), true);
     let new = tool(&mut c, "bash", &json!({}), &rows(300), false);
-    let end = pass::floor_from(&c).max(1);
+    let end = pass::recent_from(&c).max(1);
     let end = end.max((new - 1) as usize);
     let edits = pass::condense::edits(&c, end, &c.setup().policy.tool_output);
     let before = c.tokens();

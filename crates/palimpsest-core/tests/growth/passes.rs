@@ -15,7 +15,7 @@ use palimpsest_core::context::{Context, Seed, Setup};
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::pass::offload::OffloadOptions;
 use palimpsest_core::pass::strip::{self, StripOptions};
-use palimpsest_core::pass::{self, Edits, PassKind, floor_from};
+use palimpsest_core::pass::{self, Edits, PassKind, recent_from};
 use palimpsest_core::policy::presets;
 use palimpsest_core::record::Records;
 use palimpsest_core::run::{Aim, Run, RunOptions, Step};
@@ -96,15 +96,15 @@ type OnePass = (&'static str, PassKind, fn(&Context) -> Edits);
 
 const PASSES: [OnePass; 4] = [
     ("condense", PassKind::Condense, |c| {
-        pass::condense::edits(c, floor_from(c), &c.setup().policy.tool_output)
+        pass::condense::edits(c, recent_from(c), &c.setup().policy.tool_output)
     }),
     ("dedupe", PassKind::Dedupe, |c| {
-        pass::dedupe::edits(c, floor_from(c), &c.setup().policy.repeats)
+        pass::dedupe::edits(c, recent_from(c), &c.setup().policy.repeats)
     }),
     ("strip", PassKind::Strip, |c| {
         strip::edits(
             c,
-            floor_from(c),
+            recent_from(c),
             &StripOptions::default(),
             &SortedSet::new(),
         )
@@ -116,7 +116,7 @@ const PASSES: [OnePass; 4] = [
             window_percent: 0,
             brief: false,
         };
-        pass::offload::edits(c, floor_from(c), options)
+        pass::offload::edits(c, recent_from(c), options)
     }),
 ];
 
