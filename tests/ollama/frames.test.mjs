@@ -27,7 +27,7 @@ test("a streamed answer: a line a piece, then the counts", () =>
     const lines = await frames(answer);
     assert.deepEqual(lines.map((line) => [line.message.content, line.done]), [[" Nine", false], [" metres", false], [".", false], ["", true]]);
     const last = lines.at(-1);
-    assert.deepEqual([last.done_reason, last.prompt_eval_count, last.eval_count], ["stop", 9, 4]);
+    assert.deepEqual([last.done_reason, last.prompt_eval_count, last.eval_count], ["stop", 18, 4], "nine tokens of the text, nine of the template");
     assert.deepEqual(Object.keys(last), ["model", "created_at", "message", "done", "done_reason", "total_duration", "load_duration", "prompt_eval_count", "prompt_eval_duration", "eval_count", "eval_duration"]);
   }));
 
