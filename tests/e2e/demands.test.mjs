@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
-import { click, messages, ready, text, until } from "./acts.mjs";
+import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
 const SLOW = { timeout: 240_000 };
 test.afterEach(cleanUp);
@@ -44,3 +44,36 @@ test("a demand is asked about when it is said", SLOW, async () => {
   assert.deepEqual([await page.$("#ask"), await pins(page)], [null, []], "an import pins nothing and asks nothing");
   await world.end();
 });
+
+/** I8: the setting says where demands stand, for the sessions that follow it: at the head of the layers, in the system message, or nowhere. */
+for (const [where, choice] of [["layer", "at the head of the layers"], ["system", "in the system message"], ["off", "nowhere"]]) {
+  test(`demands stand ${choice}, as the policy says`, SLOW, async () => {
+    const long = bakery(6).map((message) => message.content).join(" ");
+    const world = await begin({ settings: { window: 4096, summary_model: "-", recall: false }, script: { replies: Array.from({ length: 12 }, () => long) } });
+    const { page } = world;
+    await ready(page);
+    await page.evaluate(() => (location.hash = "settings"));
+    await click(page, "[data-tab=compaction]");
+    await click(page, "#policy-editor > summary");
+    if (where !== "layer") {
+      await page.waitForSelector("#policy-demands");
+      await page.select("#policy-demands", where);
+      await click(page, "#policy-use");
+      await until(page, (where) => JSON.parse(localStorage.getItem("palimpsest.settings")).policy?.includes(where), where);
+    }
+    await page.evaluate(() => (location.hash = "chat"));
+    for (const [n, words] of [`I build a bakery. ${RULE}`, "And the ovens?", "And the doors?", "And the roof?"].entries()) {
+      await say(page, words);
+      await messages(page, 2 * n + 2);
+    }
+    assert.equal((await page.$("#ask")) !== null, where !== "off");
+    await click(page, "#compact");
+    await page.waitForSelector(".card.done");
+    await say(page, "How long is a plank?");
+    await messages(page, 10);
+    const { messages: sent } = world.chats().findLast((body) => body.messages.at(-1).content.includes("How long is a plank?"));
+    const holding = sent.filter((message) => message.content.includes(`- ${RULE}`));
+    assert.deepEqual(holding.map((message) => [message.role, message.content.startsWith("<user_demands>")]), { layer: [["user", true]], system: [["system", false]], off: [] }[where]);
+    await world.end();
+  });
+}
