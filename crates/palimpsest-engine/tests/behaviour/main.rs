@@ -7,6 +7,7 @@ mod bad_input;
 mod counting;
 mod damage;
 mod evidence;
+mod goldens;
 mod orders;
 mod overflow;
 mod policies;
