@@ -315,6 +315,24 @@ impl World {
         }
     }
 
+    /// I2: a context that grew and changed, and one made at once of the same messages, view and records, are one: the
+    /// same window byte for byte, the same budget. What is kept beside them while it grows is right.
+    fn check_rebuilt(&mut self) {
+        while !self.context.recount(1 << 20) {}
+        let grown = &self.context;
+        let mut made = Context::new(
+            grown.setup().clone(),
+            grown.records().clone(),
+            Rc::clone(grown.counter()),
+        );
+        for message in &self.said {
+            made.push(Rc::clone(message));
+        }
+        made.set_view(grown.view().clone());
+        assert_eq!(made.window(), grown.window(), "I2: made at once");
+        assert_eq!(made.budget(), grown.budget(), "B7: made at once");
+    }
+
     /// I1–I4, I7, I8 after every operation.
     fn check(&self) {
         let window = self.context.window();
@@ -609,6 +627,7 @@ fn under(policy: &Policy, cases: u32) -> BTreeMap<&'static str, u32> {
                 }
                 world.check();
             }
+            world.check_rebuilt();
             seen.sort_unstable();
             seen.dedup();
             for class in seen {

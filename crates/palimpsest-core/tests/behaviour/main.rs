@@ -8,6 +8,7 @@ mod compaction;
 mod condense;
 mod conformance;
 mod extractive;
+mod goldens;
 mod invariants;
 mod open_tail;
 mod orders;
