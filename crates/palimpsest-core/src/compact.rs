@@ -16,9 +16,10 @@ use crate::dialect::{self, Dialect, Parsed, Rendered, Shows};
 use crate::error::CoreError;
 use crate::goal::Goal;
 use crate::layer::Span;
+use crate::loss::{self, Facts, Loss};
 use crate::message::{Message, Origin, Part, Role, Seq};
 use crate::mode::Mode;
-use crate::pass::emergency;
+use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::policy::{Demands, Policy};
 use crate::record::{FoundDemand, Pin, PinKind, Records};
 use crate::run::{
@@ -138,12 +139,24 @@ pub struct CompactReport {
     /// The user's demands that were found in covered messages, with the positions of those messages. They stand where the
     /// policy says.
     pub demands: Vec<FoundDemand>,
-    /// Facts found in the result ÷ facts of what was covered by this call; 1 if nothing was.
+    /// Positions of the user's messages that stood word for word before this call, of which neither the words nor an
+    /// excerpt stand now.
+    pub summarised: Vec<Seq>,
+    /// What each pass took, in the order in which they ran. The tokens of all together are `before` less `after`.
+    pub passes: Vec<Shed>,
+    /// What became of the facts of what this call took out or shortened. With a state: since the call that gave it.
+    pub facts: Facts,
+    /// Facts found in the result ÷ facts of what this call took out or shortened; 1 if it took nothing.
     pub retention: f32,
-    /// Facts of what was covered that the result does not hold.
+    /// Whether something left without a trace in the result: see [`Loss::lossy`].
+    pub lossy: bool,
+    /// Facts that nothing in the result leads back to, the most important class first; at most [`loss::MOST_NAMED`].
+    /// `facts` says how many there were.
     pub dropped: Vec<String>,
     /// What was done beside summarising.
     pub adjustments: Vec<String>,
+    /// A stable name for each of the adjustments, in their order.
+    pub codes: Vec<String>,
 }
 
 /// The result of a call.
@@ -174,8 +187,11 @@ pub struct Compaction {
     context: Context,
     run: Option<Run>,
     before: Count,
+    /// As the call found it: what it took is told by comparison.
+    found: Context,
+    passes: Vec<Shed>,
     limit: u32,
-    adjustments: Vec<String>,
+    adjustments: Vec<Adjustment>,
     plain: bool,
     /// The list is one that an earlier call gave.
     is_handed: bool,
@@ -201,7 +217,7 @@ impl Compaction {
         let mut adjustments = Vec::new();
         let state = state.filter(|state| {
             let wrong = seal::wrong(state, STATE_VERSION);
-            adjustments.extend(wrong.map(String::from));
+            adjustments.extend(wrong.map(|(code, text)| Adjustment::new(code, text)));
             wrong.is_none()
         });
         let handed = state.as_ref().and_then(|s| s.recognise(&mut parsed));
@@ -257,12 +273,26 @@ impl Compaction {
                     before = context.count();
                 }
             } else {
-                adjustments.push("the state belongs to another list and was not used".into());
+                adjustments.push(Adjustment::new(
+                    "state_of_other_list",
+                    "the state belongs to another list and was not used",
+                ));
             }
         }
         let plain = options.pins.is_empty() && options.goal.is_none();
+        let found = context.clone();
+        let mut passes = Vec::new();
+        shed(&mut passes, PassKind::Earlier, 0, before.tokens, &context);
         if leave_out_reasoning(&mut context, limit) {
-            adjustments.push("left out the reasoning of finished turns".into());
+            let messages = (0..context.entries().len())
+                .filter(|&n| found.reasoning_of(n) > 0 && context.reasoning_of(n) == 0)
+                .count() as u32;
+            let was = found.count().tokens;
+            shed(&mut passes, PassKind::Reasoning, messages, was, &context);
+            adjustments.push(Adjustment::new(
+                "left_out_reasoning",
+                "left out the reasoning of finished turns",
+            ));
         }
         let marked = mark(&mut context);
         let run = (context.tokens() > limit || marked).then(|| {
@@ -274,7 +304,7 @@ impl Compaction {
                 model: options.model.clone(),
                 chunk: None,
             };
-            Run::new(&context, run_options, seed)
+            Run::new(&context, run_options, seed).since(found.clone())
         });
         Ok(Self {
             values,
@@ -282,6 +312,8 @@ impl Compaction {
             context,
             run,
             before,
+            found,
+            passes,
             limit,
             adjustments,
             plain,
@@ -312,9 +344,17 @@ impl Compaction {
             Step::Refused(Refusal::NothingCompressible) => Err(CoreError::NothingCompressible),
             Step::Refused(Refusal::NothingToCompress | Refusal::NotWorth { .. }) => {
                 // No summary helps: whatever else makes it fit.
+                let was = self.context.clone();
                 match emergency::shrink(&mut self.context, self.limit, 0.0) {
                     Ok(done) => {
                         self.adjustments.extend(done);
+                        shed(
+                            &mut self.passes,
+                            PassKind::Emergency,
+                            loss::changed(&was, &self.context),
+                            was.count().tokens,
+                            &self.context,
+                        );
                         Ok(self.finish(None))
                     }
                     Err(Refusal::CannotFit { floor, limit }) => {
@@ -351,6 +391,28 @@ impl Compaction {
     }
 
     fn finish(&mut self, run: Option<RunReport>) -> CompactStep {
+        let (loss, done) = match run {
+            Some(report) => {
+                self.passes.extend(report.passes);
+                let done = report.adjustments.into_iter().zip(report.codes).collect();
+                let loss = Loss {
+                    facts: report.facts.unwrap_or_default(),
+                    dropped: report.dropped,
+                    lossy: report.lossy.unwrap_or_default(),
+                    summarised: report.summarised,
+                };
+                (loss, done)
+            }
+            None => (
+                loss::settle(&self.found, &mut self.context, None),
+                Vec::new(),
+            ),
+        };
+        let (mut adjustments, mut codes) = Adjustment::split(std::mem::take(&mut self.adjustments));
+        for (text, code) in done {
+            adjustments.push(text);
+            codes.push(code);
+        }
         let context = &self.context;
         let messages = self.parsed.messages.iter().enumerate();
         let silent = messages.filter(|(n, from)| from.reasons() && !context.sends_reasoning(*n));
@@ -410,13 +472,14 @@ impl Compaction {
             quoted: quotes(true),
             shortened: quotes(false),
             demands: self.demands(position),
-            retention: run.as_ref().map_or(1.0, |r| r.retention),
-            dropped: run.as_ref().map_or_else(Vec::new, |r| r.dropped.clone()),
-            adjustments: self
-                .adjustments
-                .drain(..)
-                .chain(run.into_iter().flat_map(|r| r.adjustments))
-                .collect(),
+            summarised: loss.summarised.into_iter().map(position).collect(),
+            passes: std::mem::take(&mut self.passes),
+            facts: loss.facts,
+            retention: loss.facts.retention(),
+            lossy: loss.lossy,
+            dropped: loss.dropped,
+            adjustments,
+            codes,
         };
         let pins = self.context.records().pins.iter();
         let mut state = CompactState {
@@ -552,6 +615,18 @@ fn fingerprint(parsed: &Parsed, count: usize) -> String {
         hash.add(&from.message);
     }
     hash.text()
+}
+
+/// Notes what a pass freed since the window held `was` tokens, if that is anything.
+fn shed(passes: &mut Vec<Shed>, pass: PassKind, messages: u32, was: u32, context: &Context) {
+    let tokens = was.saturating_sub(context.count().tokens);
+    if tokens > 0 {
+        passes.push(Shed {
+            pass,
+            messages,
+            tokens,
+        });
+    }
 }
 
 /// Leaves the reasoning of finished turns out where the list is too long with it, that of the last message last. Says

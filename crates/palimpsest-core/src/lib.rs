@@ -13,6 +13,7 @@ pub mod glob;
 pub mod goal;
 pub mod json;
 pub mod layer;
+pub mod loss;
 pub mod marker;
 pub mod message;
 pub mod mode;

@@ -44,6 +44,12 @@ pub enum PassKind {
     Fade,
     /// Whatever it takes to fit.
     Emergency,
+    /// The reasoning of finished turns left out.
+    Reasoning,
+    /// Passages that were quoted for one message, and went with it.
+    Recall,
+    /// What the calls before did, whose state came back with the whole list.
+    Earlier,
 }
 
 impl PassKind {
@@ -58,6 +64,9 @@ impl PassKind {
             Self::Truncate => "truncate",
             Self::Fade => "fade",
             Self::Emergency => "emergency",
+            Self::Reasoning => "reasoning",
+            Self::Recall => "recall",
+            Self::Earlier => "earlier",
         }
     }
 }
@@ -67,10 +76,35 @@ impl PassKind {
 pub struct Shed {
     /// Which.
     pub pass: PassKind,
-    /// Messages it changed.
+    /// Messages it changed; `fade` and `emergency` count layers, too.
     pub messages: u32,
-    /// Tokens the window lost by it.
+    /// Tokens the window lost by it. Those of all passes together are what the window lost.
     pub tokens: u32,
+}
+
+/// Something that was done beside summarising, as a sentence and by a stable name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adjustment {
+    /// The name.
+    pub code: &'static str,
+    /// The sentence.
+    pub text: String,
+}
+
+impl Adjustment {
+    /// A sentence with its name.
+    pub fn new(code: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            text: text.into(),
+        }
+    }
+
+    /// Sentences and names, as reports hold them.
+    pub fn split(list: Vec<Self>) -> (Vec<String>, Vec<String>) {
+        let codes = list.iter().map(|a| a.code.to_owned()).collect();
+        (list.into_iter().map(|a| a.text).collect(), codes)
+    }
 }
 
 /// Shorter forms by index of the entry.

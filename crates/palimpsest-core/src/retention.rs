@@ -19,8 +19,8 @@ pub(crate) mod terms;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use audit::Plain;
 pub use audit::{Audit, Checked, Ledger, ledger};
+pub(crate) use audit::{Collector, Plain};
 pub use constraint::{Constraint, ConstraintKind, constraints, supersedes};
 pub(crate) use language::small_word;
 pub use language::{Language, detect_language};

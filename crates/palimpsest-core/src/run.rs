@@ -6,6 +6,7 @@
 
 mod caution;
 mod checkpoint;
+mod forced;
 mod identify;
 mod ladder;
 mod metadata;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Segment;
 use crate::context::{Context, Seed, View};
 use crate::layer::{LayerId, Span};
+use crate::loss::Facts;
 use crate::message::Seq;
 use crate::mode::Mode;
 use crate::pass::Shed;
@@ -30,9 +32,10 @@ use crate::pass::offload::Reference;
 use crate::record::{Found, FoundDemand, Records};
 use crate::view_edit::ViewEdit;
 
-/// How layers are cut to a size: shared with the emergency pass.
+/// How layers are cut to a size and what of them stands: shared with the emergency pass and the comparison of windows.
 pub(crate) mod shrinking {
-    pub(crate) use super::update::{fit, recount};
+    pub(crate) use super::checkpoint::{ordered, speaker};
+    pub(crate) use super::update::{fit, is_wordless, recount, standing};
 }
 
 pub use caution::Caution;
@@ -160,7 +163,7 @@ pub struct Verification {
     pub tokens: u32,
     /// What it may hold.
     pub limit: u32,
-    /// Facts found in it ÷ facts of what was covered.
+    /// Facts found in it ÷ facts of what was taken out or shortened.
     pub retention: f32,
 }
 
@@ -202,9 +205,16 @@ pub struct RunReport {
     /// (P3).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summarised: Vec<Seq>,
-    /// Facts found in the new window ÷ facts of what was covered.
+    /// Facts found in the new window ÷ facts of what was taken out or shortened; 1 if nothing was.
     pub retention: f32,
-    /// Facts that the new window does not hold any more.
+    /// What became of those facts. Reports of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Facts>,
+    /// Whether something left without a trace in the window: see [`crate::loss::Loss::lossy`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossy: Option<bool>,
+    /// Facts that nothing in the new window leads back to, the most important class first; at most
+    /// [`crate::loss::MOST_NAMED`]. `facts` says how many there were.
     pub dropped: Vec<String>,
     /// Tokens the model has to read again: everything from the first changed message on.
     pub reread: u32,
@@ -220,6 +230,9 @@ pub struct RunReport {
     pub passes: Vec<Shed>,
     /// What was done beside summarising: passes that had to help, rules that gave way to an invariant.
     pub adjustments: Vec<String>,
+    /// A stable name for each of the adjustments, in their order. Reports of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub codes: Vec<String>,
     /// What the user should know although the run succeeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<Caution>,
@@ -286,6 +299,8 @@ pub enum Step {
 pub struct Run {
     /// As it was when the run began.
     original: Context,
+    /// What the report's facts are compared with, where that is not `original`.
+    since: Option<Box<Context>>,
     /// As it will be.
     context: Context,
     options: RunOptions,
@@ -311,6 +326,7 @@ impl Run {
     pub fn new(context: &Context, options: RunOptions, seed: Seed) -> Self {
         Self {
             original: context.clone(),
+            since: None,
             context: context.clone(),
             options,
             seed,
@@ -326,6 +342,12 @@ impl Run {
             next_job: 1,
             ended: None,
         }
+    }
+
+    /// The report says what left since an earlier state of the context.
+    pub(crate) fn since(mut self, before: Context) -> Self {
+        self.since = Some(Box::new(before));
+        self
     }
 
     /// The revision it was planned on.

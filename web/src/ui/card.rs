@@ -231,7 +231,7 @@ fn written(done: &Done, body: El) -> El {
         .child(
             el("div")
                 .child(el("dt").child(t(T::CardDropped)))
-                .child(dropped(&done.dropped)),
+                .child(dropped(&done.dropped).child(unnamed(done))),
         )
         .child(fact(T::CardAuthor, author))
         .child(fact(
@@ -281,6 +281,13 @@ pub fn dropped(list: &[String]) -> El {
     } else {
         first
     }
+}
+
+/// How many dropped facts there were beside those that the report names.
+fn unnamed(done: &Done) -> Option<El> {
+    let more = done.lost.saturating_sub(done.dropped.len() as u32);
+    let text = || fill(T::CardDroppedMore, &[&number(more)]);
+    (more > 0).then(|| el("span").child(format!(" {}", text())))
 }
 
 /// The facts after the first ones: none in the page before they are unfolded, and some at a time.

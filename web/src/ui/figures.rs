@@ -579,6 +579,9 @@ pub const fn pass_name(pass: PassKind) -> T {
         PassKind::Truncate => T::PassTruncate,
         PassKind::Fade => T::PassFade,
         PassKind::Emergency => T::PassEmergency,
+        PassKind::Reasoning => T::PassReasoning,
+        PassKind::Recall => T::PassRecall,
+        PassKind::Earlier => T::PassEarlier,
     }
 }
 

@@ -136,8 +136,10 @@ pub struct Done {
     pub author: Option<String>,
     /// Why the deterministic summariser stood in, if it did.
     pub fallback: Option<String>,
-    /// Facts that are in no part of the window any more.
+    /// Facts that are in no part of the window any more: the first of them.
     pub dropped: Vec<String>,
+    /// How many there were; 0 in reports that do not say.
+    pub lost: u32,
     /// How many messages of the person stay word for word.
     pub kept: u32,
     /// Messages of the user of which an excerpt stands beside the layers.
@@ -204,6 +206,7 @@ mod tests {
             author: None,
             fallback: None,
             dropped: Vec::new(),
+            lost: 0,
             kept: 5,
             shortened: 0,
             demands: Vec::new(),

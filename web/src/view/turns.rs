@@ -89,6 +89,7 @@ mod tests {
             author: None,
             fallback: None,
             dropped: Vec::new(),
+            lost: 0,
             kept: 0,
             shortened: 0,
             demands: Vec::new(),

@@ -29,17 +29,21 @@ pub(super) fn of(state: &CompactState) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Why a state is not used, if it is not: another version made it, or it is not as it was given out.
-pub(super) fn wrong(state: &CompactState, version: u32) -> Option<&'static str> {
+/// Why a state is not used, if it is not, as a name and a sentence: another version made it, or it is not as it was given out.
+pub(super) fn wrong(state: &CompactState, version: u32) -> Option<(&'static str, &'static str)> {
     // states of before there were check sums have the same number and no sum: nobody edited those
     if state.version < version || state.seal.is_empty() {
-        Some(
+        Some((
+            "state_earlier_version",
             "the state is from an earlier version and was not used; the state that this call returns takes its place",
-        )
+        ))
     } else if state.version > version {
-        Some("the state is from a later version and was not used; update palimpsest to use it")
+        Some((
+            "state_later_version",
+            "the state is from a later version and was not used; update palimpsest to use it",
+        ))
     } else if state.seal != of(state) {
-        Some("the state was edited and was not used")
+        Some(("state_edited", "the state was edited and was not used"))
     } else {
         None
     }

@@ -12,25 +12,44 @@ use crate::run::Refusal;
 use crate::run::shrinking::recount;
 use crate::tool::Pairing;
 
+use super::Adjustment;
+
 /// One measure: context, limit in tokens, the time.
 type Measure = fn(&mut Context, u32, f64);
 
 /// Shrinks the context until its window holds at most `limit` tokens. Says what it did.
-pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<String>, Refusal> {
-    let steps: [(&str, Measure); 7] = [
-        ("stripped tool output before the last exchange", strip),
-        ("reduced layers to essentials", fade),
-        ("shortened the largest messages to excerpts", excerpt),
-        ("covered older messages with what fits of them", cover),
-        ("reduced each layer to a line", to_a_line),
+pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustment>, Refusal> {
+    let steps: [(&str, &str, Measure); 7] = [
         (
+            "stripped_tool_output",
+            "stripped tool output before the last exchange",
+            strip,
+        ),
+        ("reduced_layers", "reduced layers to essentials", fade),
+        (
+            "excerpted_messages",
+            "shortened the largest messages to excerpts",
+            excerpt,
+        ),
+        (
+            "covered_messages",
+            "covered older messages with what fits of them",
+            cover,
+        ),
+        ("layers_to_lines", "reduced each layer to a line", to_a_line),
+        (
+            "excerpted_last_exchange",
             "shortened the last exchange to an excerpt",
             excerpt_last_exchange,
         ),
-        ("took the layers out of the window", drop_slot),
+        (
+            "emptied_layers",
+            "took the layers out of the window",
+            drop_slot,
+        ),
     ];
     let mut done = Vec::new();
-    for (what, step) in steps {
+    for (code, what, step) in steps {
         let before = context.tokens();
         if before <= limit {
             break;
@@ -38,7 +57,7 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<String>
         let saved = context.clone();
         step(context, limit, now);
         if context.tokens() < before {
-            done.push(what.to_owned());
+            done.push(Adjustment::new(code, what));
         } else {
             *context = saved;
         }

@@ -17,6 +17,25 @@ pub struct Audit {
     pub facts: Vec<Fact>,
 }
 
+/// Facts that are being collected, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    pub(crate) audit: Audit,
+    seen: HashSet<u64, Plain>,
+}
+
+impl Collector {
+    /// Adds the facts of a text that were not there yet.
+    pub(crate) fn add(&mut self, speaker: Speaker, text: &str) {
+        for fact in extract_from(text, speaker) {
+            let key = mix(hash(fact.text.as_bytes()) ^ (fact.class as u64 + 1));
+            if self.seen.insert(key) {
+                self.audit.facts.push(fact);
+            }
+        }
+    }
+}
+
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
@@ -41,34 +60,27 @@ impl Checked {
 impl Audit {
     /// Collects the facts of the covered texts.
     pub fn new<'a>(sources: impl IntoIterator<Item = (Speaker, &'a str)>) -> Self {
-        let mut facts = Vec::new();
-        let mut seen: HashSet<u64, Plain> = HashSet::default();
+        let mut collector = Collector::default();
         for (speaker, text) in sources {
-            for fact in extract_from(text, speaker) {
-                let key = mix(hash(fact.text.as_bytes()) ^ (fact.class as u64 + 1));
-                if seen.insert(key) {
-                    facts.push(fact);
-                }
-            }
+            collector.add(speaker, text);
         }
-        Self { facts }
+        collector.audit
     }
 
     /// Looks for every fact in `window`. White space, letter case of words, Markdown marks and the space between
     /// number and unit do not matter; a path, address or identifier counts only whole and exactly written.
     pub fn check(&self, window: &str) -> Checked {
-        let index = Index::of(window);
-        let mut found = 0;
-        let mut missing = Vec::new();
-        let mut scratch = Vec::new();
-        for fact in &self.facts {
-            if index.holds(fact, &mut scratch) {
-                found += 1;
+        let mut wanted = Wanted::of(&self.facts);
+        wanted.look_in(window);
+        let mut checked = Checked::default();
+        for (n, fact) in self.facts.iter().enumerate() {
+            if wanted.has(n) {
+                checked.found += 1;
             } else {
-                missing.push(fact.clone());
+                checked.missing.push(fact.clone());
             }
         }
-        Checked { found, missing }
+        checked
     }
 }
 
@@ -332,6 +344,135 @@ fn bare(text: &str) -> String {
     out
 }
 
+/// Facts that are looked for in a text: it is read once, and nothing is kept of it.
+struct Wanted {
+    /// The words of all facts, and where those of each begin.
+    words: Vec<u64>,
+    from: Vec<usize>,
+    /// Hash of up to four first words → the last fact that begins so; the others are chained in `next`.
+    first: HashMap<u64, u32, Plain>,
+    next: Vec<u32>,
+    /// Whole runs that facts consist of, and whether each was seen.
+    runs: HashMap<u64, bool, Plain>,
+    /// For a fact that counts only whole: its runs, with and without a position.
+    whole: Vec<Option<Vec<(u64, u64)>>>,
+    /// Which facts are numbers.
+    numbers: Vec<bool>,
+    found: Vec<bool>,
+}
+
+impl Wanted {
+    fn of(facts: &[Fact]) -> Self {
+        let mut wanted = Self {
+            words: Vec::new(),
+            from: vec![0],
+            first: HashMap::default(),
+            next: Vec::new(),
+            runs: HashMap::default(),
+            whole: Vec::new(),
+            numbers: Vec::new(),
+            found: Vec::new(),
+        };
+        for fact in facts {
+            wanted.add(fact);
+        }
+        wanted
+    }
+
+    fn add(&mut self, fact: &Fact) {
+        let n = self.found.len() as u32;
+        let mut next = END;
+        let mut is_empty = false;
+        let whole = matches!(
+            fact.class,
+            FactClass::Path | FactClass::Url | FactClass::Identifier
+        );
+        let whole = whole.then(|| {
+            let mut runs = Vec::new();
+            each_run(&fact.text, |run| {
+                let plain = super::scan::without_position(run);
+                runs.push((hash(run.as_bytes()), hash(plain.as_bytes())));
+            });
+            for (run, plain) in &runs {
+                self.runs.insert(*run, false);
+                self.runs.insert(*plain, false);
+            }
+            runs
+        });
+        if whole.is_none() {
+            let begin = self.words.len();
+            each_word(&fact.text, |word| self.words.push(word));
+            let words = &self.words[begin..];
+            is_empty = words.is_empty();
+            if !is_empty {
+                let key = gram(words, words.len().min(4));
+                next = self.first.insert(key, n).unwrap_or(END);
+            }
+        }
+        self.from.push(self.words.len());
+        self.next.push(next);
+        self.whole.push(whole);
+        self.numbers.push(fact.class == FactClass::Number);
+        self.found.push(is_empty);
+    }
+
+    fn look_in(&mut self, text: &str) {
+        if !self.first.is_empty() {
+            let mut words = Vec::new();
+            each_word(text, |word| words.push(word));
+            for i in 0..words.len() {
+                self.look_at(&words, i);
+            }
+        }
+        if !self.runs.is_empty() {
+            each_run(text, |run| {
+                let plain = super::scan::without_position(run);
+                for run in [run, plain] {
+                    if let Some(seen) = self.runs.get_mut(&hash(run.as_bytes())) {
+                        *seen = true;
+                    }
+                }
+            });
+        }
+    }
+
+    fn look_at(&mut self, words: &[u64], i: usize) {
+        let here = &words[i..];
+        let mut h = 0u64;
+        for (k, word) in here.iter().take(4).enumerate() {
+            h = mix(h ^ word.rotate_left(k as u32 * 7 + 1));
+            let mut at = self.first.get(&(h ^ k as u64)).copied().unwrap_or(END);
+            while at != END {
+                let n = at as usize;
+                let fact = &self.words[self.from[n]..self.from[n + 1]];
+                // 5 °C is not −5 °C.
+                let signed = self.numbers[n] && i > 0 && words[i - 1] == MINUS && here[0] != MINUS;
+                self.found[n] |= !signed && here.starts_with(fact);
+                at = self.next[n];
+            }
+        }
+    }
+
+    fn has(&self, n: usize) -> bool {
+        let seen = |run: &u64| self.runs.get(run).copied().unwrap_or_default();
+        match &self.whole[n] {
+            Some(runs) => {
+                !runs.is_empty() && runs.iter().all(|(run, plain)| seen(run) || seen(plain))
+            }
+            None => self.found[n],
+        }
+    }
+}
+
+/// Hash of the first `n` words.
+fn gram(words: &[u64], n: usize) -> u64 {
+    let mut h = 0u64;
+    for (k, word) in words[..n].iter().enumerate() {
+        h = mix(h ^ word.rotate_left(k as u32 * 7 + 1));
+    }
+    h ^ (n as u64 - 1)
+}
+
 /// A window as sequences of words and as a set of whole runs.
 #[derive(Default)]
 struct Index {
@@ -410,15 +551,7 @@ impl Index {
         if n == 0 {
             return true;
         }
-        let mut h = 0u64;
-        for (k, w) in words[..n].iter().enumerate() {
-            h = mix(h ^ w.rotate_left(k as u32 * 7 + 1));
-        }
-        let mut at = self
-            .grams
-            .get(&(h ^ (n as u64 - 1)))
-            .copied()
-            .unwrap_or(END);
+        let mut at = self.grams.get(&gram(words, n)).copied().unwrap_or(END);
         let mut tries = 0;
         while at != END {
             let i = at as usize;

@@ -69,14 +69,14 @@ impl Run {
 }
 
 /// Facts by the ledger's order of classes, each class in the order of the text.
-pub(super) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
+pub(crate) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
     let mut facts: Vec<&Fact> = facts.iter().collect();
     crate::order::sort_by_key(&mut facts, |f| f.class);
     facts.into_iter()
 }
 
 /// Whose words they are: only a user's can be constraints.
-pub(super) const fn speaker(role: Role) -> retention::Speaker {
+pub(crate) const fn speaker(role: Role) -> retention::Speaker {
     match role {
         Role::User | Role::System => retention::Speaker::User,
         Role::Assistant => retention::Speaker::Assistant,

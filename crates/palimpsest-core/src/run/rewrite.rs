@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use crate::context::{Cause, Context, Seed};
 use crate::layer::{Author, Layer, Level};
+use crate::loss;
 use crate::message::Role;
 use crate::mode::Mode;
 use crate::note::Note;
+use crate::pass::{PassKind, Shed};
 use crate::policy::Fading;
 use crate::prompt::Headings;
 use crate::record::Found;
-use crate::retention;
 
 use super::prepare::JobPassage;
 use super::summarize::{accepted, nonce_of};
@@ -127,12 +128,8 @@ impl Rewrite {
             }
             recount(&mut layer, counter);
         };
-        let facts = notes(context, old).flat_map(|n| n.facts.iter().cloned());
-        let audit = retention::Audit {
-            facts: facts.collect(),
-        };
-        let held = audit.check(&crate::window::layer_body(&layer.summary, &layer.ledger));
-        let retention = held.retention();
+        let loss = loss::settle(context, &mut after_context, None);
+        view.layers.clone_from(&after_context.view.layers);
         let report = RunReport {
             before,
             after,
@@ -143,15 +140,22 @@ impl Rewrite {
             quoted: Vec::new(),
             shortened: Vec::new(),
             demands: Vec::new(),
-            summarised: Vec::new(),
-            retention,
-            dropped: Vec::new(),
+            summarised: loss.summarised,
+            retention: loss.facts.retention(),
+            facts: Some(loss.facts),
+            lossy: Some(loss.lossy),
+            dropped: loss.dropped,
             reread: after,
             preserved: after_context.shown_count(),
             released: Vec::new(),
-            passes: Vec::new(),
+            passes: vec![Shed {
+                pass: PassKind::Fade,
+                messages: 1,
+                tokens: before - after,
+            }],
             cautions: Vec::new(),
             adjustments: vec![format!("layer {} was written again by {model}", old.id)],
+            codes: vec!["layer_rewritten".into()],
             manual: false,
             segments_before: context.stretches(),
             segments_after: after_context.stretches(),
@@ -160,7 +164,7 @@ impl Rewrite {
                 valid: after_context.check_limit().valid,
                 tokens: after,
                 limit: context.setup().shares.limit,
-                retention,
+                retention: loss.facts.retention(),
             }),
             stages: Vec::new(),
         };

@@ -11,6 +11,7 @@ use crate::layer::{Author, Layer, Level};
 use crate::message::{Role, Seq};
 use crate::mode::Mode;
 use crate::note::Note;
+use crate::pass::Adjustment;
 use crate::policy::{Demands, Fading, UserWords};
 use crate::record::{Found, Records};
 use crate::rendition::Rendition;
@@ -29,9 +30,7 @@ pub(super) struct Draft {
     pub(super) audit: Audit,
     pub(super) records: Option<Records>,
     pub(super) found: Found,
-    pub(super) adjustments: Vec<String>,
-    /// The user's newly covered messages that are not quoted.
-    pub(super) summarised: Vec<Seq>,
+    pub(super) adjustments: Vec<Adjustment>,
     /// Number of the new layer.
     pub(super) layer: u32,
     /// What the messages hold that are shown: looked for once, however often the slot changes.
@@ -55,7 +54,6 @@ impl Draft {
             records: None,
             found: Found::default(),
             adjustments: Vec::new(),
-            summarised: Vec::new(),
             layer: 0,
             tail: None,
         }
@@ -161,15 +159,6 @@ impl Run {
             }
             self.grow(&mut draft, &mut context, plan.aim);
         }
-        let quoted = |seq: Seq| draft.view.quotes.iter().any(|q| q.seq == seq);
-        let said = standing(&context);
-        draft.summarised = plan
-            .covered
-            .iter()
-            .map(|&i| &self.context.entries[i].message)
-            .filter(|m| m.role == Role::User && !quoted(m.seq) && !said.contains(m.words().trim()))
-            .map(|m| m.seq)
-            .collect();
         self.context = context;
         self.draft = Some(draft);
     }
@@ -570,7 +559,7 @@ fn quotes(context: &Context, room: u32) -> Vec<Quote> {
 }
 
 /// What the user is seen to say word for word beside the quotes: the messages that are shown, and the demands.
-fn standing(context: &Context) -> SortedSet<String> {
+pub(crate) fn standing(context: &Context) -> SortedSet<String> {
     let shown = context.shown.iter().map(|&i| &context.entries[i].message);
     let shown = shown.filter(|m| {
         m.role == Role::User && matches!(context.view.rendition(m.seq), Rendition::Verbatim)
@@ -594,7 +583,7 @@ fn left_out(messages: u32, tokens: u32) -> String {
 }
 
 /// Whether the layer says no more than that messages were left out.
-fn is_wordless(layer: &Layer) -> bool {
+pub(crate) fn is_wordless(layer: &Layer) -> bool {
     layer.tokens == 0
         || (layer.notes.is_empty()
             && layer.ledger.is_empty()

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use crate::context::{Cause, Context};
 use crate::layer::LayerId;
+use crate::loss::{self, alike};
 use crate::message::Seq;
 use crate::pass::offload::{self, Reference};
-use crate::pass::{PassKind, Shed, emergency, fade};
+use crate::pass::{Adjustment, PassKind, Shed, emergency, fade};
 use crate::policy::{Pass, SlotRole};
-use crate::rendition::Rendition;
 
 use super::identify::Form;
 use super::{Aim, Caution, Proposal, Refusal, Run, RunReport, Verification};
@@ -87,16 +87,19 @@ impl Run {
             };
         }
 
-        let audit = draft.check(&context);
-        let retention = audit.retention();
-        let dropped: Vec<String> = super::checkpoint::ordered(&audit.missing)
-            .map(|f| f.text.clone())
-            .collect();
+        passes.extend(forget_recalled(&mut context));
+        let after = context.tokens();
+        let since = self.since.as_deref().unwrap_or(&before_context);
+        let loss = loss::settle(since, &mut context, newest);
+        let retention = loss.facts.retention();
         let mut view = context.view().clone();
         if let Some(layer) = view.layers.iter_mut().find(|l| l.id == draft.layer) {
+            let audit = draft.check(&context);
             let mut written = (**layer).clone();
-            written.retention = retention;
-            written.dropped.clone_from(&dropped);
+            written.retention = audit.retention();
+            written.dropped = super::checkpoint::ordered(&audit.missing)
+                .map(|f| f.text.clone())
+                .collect();
             *layer = Rc::new(written);
         }
         view.number_changed_layers(before_context.view());
@@ -109,14 +112,16 @@ impl Run {
         cautions.extend(gone.map(|r| Caution::NotReleased {
             reference: r.clone(),
         }));
-        let said = cautions.iter().map(ToString::to_string);
+        let said = cautions
+            .iter()
+            .map(|c| Adjustment::new(c.code(), c.to_string()));
         draft.adjustments.splice(0..0, said);
+        let (adjustments, codes) = Adjustment::split(draft.adjustments);
         view.cause = Cause::Compaction {
             number: view.compactions,
             manual: self.options.manual,
         };
         view.paused = false;
-        view.recalled = None;
         let check = context.check_limit();
         let quotes = |whole: bool| -> Vec<Seq> {
             let quotes = view.quotes.iter();
@@ -140,14 +145,17 @@ impl Run {
             quoted: quotes(true),
             shortened: quotes(false),
             demands: draft.found.demands(),
-            summarised: std::mem::take(&mut draft.summarised),
+            summarised: loss.summarised,
             retention,
-            dropped,
+            facts: Some(loss.facts),
+            lossy: Some(loss.lossy),
+            dropped: loss.dropped,
             preserved: context.shown.len() as u32,
             released,
             reread,
             passes,
-            adjustments: draft.adjustments,
+            adjustments,
+            codes,
             cautions,
             manual: self.options.manual,
             segments_before: before_context.stretches(),
@@ -172,24 +180,28 @@ impl Run {
         &self,
         context: &mut Context,
         passes: &mut Vec<Shed>,
-        adjustments: &mut Vec<String>,
+        adjustments: &mut Vec<Adjustment>,
         newest: Option<LayerId>,
         (aim, limit): (u32, u32),
     ) -> Result<(), Refusal> {
         let policy = Rc::clone(&context.setup().policy);
-        let mut shed = |pass, messages, before: u32, context: &Context| {
+        let mut shed = |pass, before: &Context, after: &Context| {
             passes.push(Shed {
                 pass,
-                messages,
-                tokens: before.saturating_sub(context.tokens()),
+                messages: loss::changed(before, after),
+                tokens: before.tokens().saturating_sub(after.tokens()),
             });
         };
         let before = context.tokens();
         if before > limit && policy.passes.contains(&Pass::Fade) {
+            let was = context.clone();
             fade::step(context, newest, self.seed.now);
             if context.tokens() < before {
-                shed(PassKind::Fade, 0, before, context);
-                adjustments.push("made the older layers one step shorter".into());
+                shed(PassKind::Fade, &was, context);
+                adjustments.push(Adjustment::new(
+                    "faded_layers",
+                    "made the older layers one step shorter",
+                ));
             }
         }
         // A policy that covers nothing goes down some way at once, not to the limit at every message.
@@ -209,12 +221,27 @@ impl Run {
                 }
                 result => result?,
             };
+            shed(PassKind::Emergency, context, &smaller);
             *context = smaller;
             adjustments.extend(helped);
-            shed(PassKind::Emergency, 0, before, context);
         }
         Ok(())
     }
+}
+
+/// Passages that were quoted for one message do not stand in a window that is made anew.
+pub(super) fn forget_recalled(context: &mut Context) -> Option<Shed> {
+    context.view.recalled.as_ref()?;
+    let before = context.tokens();
+    let mut view = context.view.clone();
+    view.recalled = None;
+    context.set_view(view);
+    let tokens = before.saturating_sub(context.tokens());
+    (tokens > 0).then_some(Shed {
+        pass: PassKind::Recall,
+        messages: 0,
+        tokens,
+    })
 }
 
 /// An eighth below the limit, or so far below that the bound of the count does not reach the trigger.
@@ -263,13 +290,4 @@ fn reread(before: &Context, after: &Context) -> u32 {
 /// What stands in the slot.
 fn slot_text(context: &Context) -> Option<&str> {
     context.slot.as_ref().map(|slot| slot.text.as_str())
-}
-
-/// Whether both views show the message in the same form.
-fn alike(before: &Context, after: &Context, seq: Seq) -> bool {
-    match (before.view.rendition(seq), after.view.rendition(seq)) {
-        (Rendition::Verbatim, Rendition::Verbatim) => true,
-        (Rendition::Reduced(a), Rendition::Reduced(b)) => std::ptr::eq(a, b) || a.parts == b.parts,
-        _ => false,
-    }
 }

@@ -8,6 +8,7 @@ mod compaction;
 mod condense;
 mod conformance;
 mod extractive;
+mod figures;
 mod goldens;
 mod invariants;
 mod open_tail;

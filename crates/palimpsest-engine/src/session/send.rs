@@ -5,9 +5,8 @@ use std::rc::Rc;
 use futures_util::future::{Either, FusedFuture, select};
 use futures_util::{FutureExt, StreamExt, pin_mut};
 use palimpsest_core::message::{Part, Seq};
-use palimpsest_core::pass::{PassKind, Shed, emergency};
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
-use palimpsest_core::run::{Proposal, RunReport, Verification};
+use palimpsest_core::run::{Proposal, RunReport};
 use palimpsest_core::tool::definitions_tokens;
 
 use crate::error::EngineError;
@@ -363,50 +362,12 @@ impl Session {
         let proposal = {
             let state = self.0.state.borrow();
             let mut context = state.context.clone();
-            let before = context.tokens();
-            let segments_before = context.stretches();
-            let adjustments =
-                emergency::shrink(&mut context, limit, self.now()).map_err(EngineError::Refused)?;
+            let report = RunReport::of_emergency(&mut context, limit, self.now())
+                .map_err(EngineError::Refused)?;
             allows(context.view())?;
             let mut view = context.view().clone();
             view.number_changed_layers(state.context.view());
             view.cause = palimpsest_core::context::Cause::Emergency;
-            view.recalled = None;
-            let report = RunReport {
-                verification: Some(Verification {
-                    valid: true,
-                    tokens: context.tokens(),
-                    limit,
-                    retention: 0.0,
-                }),
-                stages: Vec::new(),
-                before,
-                after: context.tokens(),
-                layer: None,
-                covers: Vec::new(),
-                messages: 0,
-                covered_tokens: 0,
-                quoted: Vec::new(),
-                shortened: Vec::new(),
-                demands: Vec::new(),
-                summarised: Vec::new(),
-                retention: 0.0,
-                dropped: Vec::new(),
-                reread: context.tokens(),
-                preserved: context.shown_count(),
-                released: Vec::new(),
-                passes: vec![Shed {
-                    pass: PassKind::Emergency,
-                    messages: 0,
-                    tokens: before.saturating_sub(context.tokens()),
-                }],
-                adjustments,
-                cautions: Vec::new(),
-                manual: false,
-                segments_before,
-                segments_after: context.stretches(),
-                took: None,
-            };
             Proposal {
                 base: state.head.revision,
                 tip: state.head.tip,

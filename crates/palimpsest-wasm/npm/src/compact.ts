@@ -133,6 +133,40 @@ export interface CompactOptions {
   focus?: string;
 }
 
+/** What can take something out of a window: a pass, or what stands beside passes. */
+export type Pass =
+  | "condense" | "dedupe" | "strip" | "offload" | "summarize" | "truncate" | "fade" | "emergency"
+  /** The reasoning of finished turns left out. */
+  | "reasoning"
+  /** Passages that were quoted for one message, and went with it. */
+  | "recall"
+  /** What the calls before did, whose state came back with the whole list. */
+  | "earlier";
+
+/** What one pass took. */
+export interface Shed {
+  pass: Pass;
+  /** Messages it changed; `fade` and `emergency` count layers, too. */
+  messages: number;
+  /** Tokens the window lost by it. Those of all passes together are what the window lost. */
+  tokens: number;
+}
+
+/**
+ * What became of the facts of everything that does not stand in the window any more as it did: messages, layers, quotes.
+ * Each fact counts once.
+ */
+export interface Facts {
+  /** All of them. */
+  touched: number;
+  /** Those that the window still holds. */
+  kept: number;
+  /** Those it does not hold, whose message still stands in its place in a shorter form that says so: a reference, a condensed text, an excerpt. */
+  recallable: number;
+  /** The others: nothing in the window leads back to them. */
+  dropped: number;
+}
+
 /** What a call of {@link compact} did. Positions are indices into the list that was passed in. */
 export interface CompactReport {
   /** Whether the list came back changed. */
@@ -153,12 +187,27 @@ export interface CompactReport {
   shortened: number[];
   /** The user's demands that were found in covered messages, word for word, and the message each is from. */
   demands: { text: string; message: number }[];
-  /** Facts found in the result ÷ facts of what was covered by this call; 1 if nothing was. */
+  /**
+   * The user's messages that stood word for word before this call, of which neither the words nor an excerpt stand now.
+   */
+  summarised: number[];
+  /** What each pass took, in the order in which they ran: all together `before` less `after`. */
+  passes: Shed[];
+  /** What became of the facts of what this call took out or shortened. With a state: since the call that gave it. */
+  facts: Facts;
+  /** `kept` ÷ `touched` of the facts; 1 if nothing was touched. */
   retention: number;
-  /** Facts of what was covered that the result does not hold. */
+  /**
+   * Whether something left without a trace: facts were dropped, or words are gone, and neither a shorter form of them nor a
+   * layer with text stands in their place.
+   */
+  lossy: boolean;
+  /** Dropped facts, the most important first: at most 64. `facts.dropped` says how many there were. */
   dropped: string[];
-  /** What was done beside summarising. */
+  /** What was done beside summarising, in sentences. */
   adjustments: string[];
+  /** A stable name for each of the adjustments, in their order. */
+  codes: string[];
 }
 
 /** The result of {@link compact}. */

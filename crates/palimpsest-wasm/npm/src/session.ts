@@ -135,18 +135,31 @@ export interface CompactionReport {
   shortened?: number[];
   /** The user's demands that were found in what it covered, word for word, and the message each is from. */
   demands?: { text: string; message: number }[];
-  /** Facts found in the new window ÷ facts of what was covered. */
+  /**
+   * The user's messages that stood word for word before it, of which neither the words nor an excerpt stand now.
+   */
+  summarised?: number[];
+  /** What became of the facts of what was taken out or shortened. Reports of earlier versions have none. */
+  facts?: Facts;
+  /** `kept` ÷ `touched` of the facts; 1 if nothing was touched. */
   retention: number;
-  /** Facts that the new window does not hold. */
+  /**
+   * Whether something left without a trace: facts were dropped, or words are gone, and neither a shorter form of them nor a
+   * layer with text stands in their place.
+   */
+  lossy?: boolean;
+  /** Dropped facts, the most important first: at most 64. `facts.dropped` says how many there were. */
   dropped: string[];
   /** Tokens the model has to read again. */
   reread: number;
   /** Messages that are still shown. */
   preserved: number;
-  /** What each pass shed. */
-  passes?: { pass: string; messages: number; tokens: number }[];
-  /** What was done beside summarising. */
+  /** What each pass took, in the order in which they ran: all together `before` less `after`. */
+  passes?: Shed[];
+  /** What was done beside summarising, in sentences. */
   adjustments: string[];
+  /** A stable name for each of the adjustments, in their order. */
+  codes?: string[];
   /** Whether somebody asked for it. */
   manual: boolean;
   /** How long it took, in milliseconds. */
@@ -176,7 +189,7 @@ export interface CompactionPreview {
   /** The most the new layer takes. */
   layerTokens: number;
   /** What the passes before it would shed. */
-  passes?: { pass: string; messages: number; tokens: number }[];
+  passes?: Shed[];
 }
 
 /** How big the window is and what it holds. All sizes are tokens. */

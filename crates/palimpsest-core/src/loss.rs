@@ -1,0 +1,415 @@
+//! What left the window between two states: the one definition behind the figures of every report.
+//!
+//! Compared is what stands in the two windows: messages in the form they are shown in, with the reasoning that is sent
+//! with them, layers, quotes, demands, records. What stands in both as it was is not looked at. The facts of all the
+//! rest are looked for in everything that stands in the new window. A fact that is not found there is *recallable* if
+//! its message still stands in its place, in a shorter form that says so (a reference, a condensed text, an excerpt);
+//! else it is *dropped*.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::layer::{Layer, LayerId};
+use crate::message::{Message, Part, Role, Seq};
+use crate::pass::parts_now;
+use crate::rendition::{ReducedKind, Rendition, escape_fences};
+use crate::retention::{Audit, Collector, Speaker};
+use crate::run::shrinking::{is_wordless, ordered, speaker, standing};
+
+/// The most dropped facts that a report names. How many there were stands beside them.
+pub const MOST_NAMED: usize = 64;
+
+/// What became of the facts of what was taken out or shortened. Each fact counts once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Facts of everything that does not stand in the window any more as it did.
+    pub touched: u32,
+    /// Of those, the ones that the window still holds.
+    pub kept: u32,
+    /// The ones it does not hold, but whose message still stands in its place in a shorter form that says so.
+    pub recallable: u32,
+    /// The others: nothing in the window leads back to them.
+    pub dropped: u32,
+}
+
+impl Facts {
+    /// kept ÷ touched, 0 to 1; 1 if nothing was touched.
+    pub fn retention(self) -> f32 {
+        if self.touched == 0 {
+            1.0
+        } else {
+            self.kept as f32 / self.touched as f32
+        }
+    }
+}
+
+/// What left a window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Loss {
+    /// What became of the facts.
+    pub facts: Facts,
+    /// Dropped facts, the most important class first; at most [`MOST_NAMED`].
+    pub dropped: Vec<String>,
+    /// Whether something left without a trace: facts were dropped, or words are gone, and neither a shorter form of them
+    /// nor a layer with text stands in their place.
+    pub lossy: bool,
+    /// The user's messages that stood word for word, of which neither the words nor an excerpt stand now.
+    pub summarised: Vec<Seq>,
+}
+
+/// Compares `after` with the window it was made from. Layers that are another text in `after` get the retention that
+/// they have there; `newest` was measured when it was written.
+pub fn settle(before: &Context, after: &mut Context, newest: Option<LayerId>) -> Loss {
+    let mut gone = Gone::default();
+    messages(before, after, &mut gone);
+    layers(before, after, &mut gone);
+    beside(before, after, &mut gone);
+    let mut loss = Loss {
+        lossy: gone.traceless,
+        summarised: summarised(before, after),
+        ..Loss::default()
+    };
+    let changed = |layer: &Rc<Layer>| is_other(layer, before) && Some(layer.id) != newest;
+    let measured: Vec<usize> = (0..after.view.layers.len())
+        .filter(|&n| {
+            let layer = &after.view.layers[n];
+            !layer.notes.is_empty() && changed(layer)
+        })
+        .collect();
+    if gone.texts.is_empty() && measured.is_empty() {
+        return loss;
+    }
+    let window = words(after);
+    // first what a mark leads back to: a fact that stood there, too, is not dropped
+    crate::order::sort_by_key(&mut gone.texts, |text| !text.recallable);
+    let mut facts = Collector::default();
+    let mut marked = 0;
+    for text in &gone.texts {
+        facts.add(text.speaker, &without_marks(&text.text));
+        if text.recallable {
+            marked = facts.audit.facts.len();
+        }
+    }
+    let mut all = facts.audit.facts;
+    let rest = Audit {
+        facts: all.split_off(marked),
+    };
+    let marked = Audit { facts: all };
+    let recallable = marked.check(&window);
+    let dropped = rest.check(&window);
+    loss.facts = Facts {
+        touched: (marked.facts.len() + rest.facts.len()) as u32,
+        kept: recallable.found + dropped.found,
+        recallable: recallable.missing.len() as u32,
+        dropped: dropped.missing.len() as u32,
+    };
+    loss.lossy |= loss.facts.dropped > 0;
+    loss.dropped = ordered(&dropped.missing)
+        .take(MOST_NAMED)
+        .map(|fact| fact.text.clone())
+        .collect();
+    for n in measured {
+        measure(after, n, &window);
+    }
+    loss
+}
+
+/// Messages and layers that `after` shows in another form than `before`, or not at all.
+pub fn changed(before: &Context, after: &Context) -> u32 {
+    let messages = before.shown.iter().filter(|&&i| {
+        let seq = before.entries[i].message.seq;
+        !alike(before, after, seq)
+    });
+    let layers = before.view.layers.iter().filter(|l| is_other(l, after));
+    (messages.count() + layers.count()) as u32
+}
+
+/// Whether both views show the message in the same form.
+pub(crate) fn alike(before: &Context, after: &Context, seq: Seq) -> bool {
+    match (before.view.rendition(seq), after.view.rendition(seq)) {
+        (Rendition::Verbatim, Rendition::Verbatim) => true,
+        (Rendition::Reduced(a), Rendition::Reduced(b)) => std::ptr::eq(a, b) || a.parts == b.parts,
+        _ => false,
+    }
+}
+
+/// What stood in the old window and does not stand in the new one.
+#[derive(Default)]
+struct Gone<'a> {
+    texts: Vec<Text<'a>>,
+    /// Something went, and nothing stands in its place.
+    traceless: bool,
+}
+
+struct Text<'a> {
+    speaker: Speaker,
+    text: Cow<'a, str>,
+    recallable: bool,
+}
+
+impl<'a> Gone<'a> {
+    fn add(&mut self, speaker: Speaker, text: impl Into<Cow<'a, str>>, recallable: bool) {
+        self.texts.push(Text {
+            speaker,
+            text: text.into(),
+            recallable,
+        });
+    }
+}
+
+fn messages<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
+    for &i in &before.shown {
+        let message = &before.entries[i].message;
+        let told = covering(after, message.seq).is_some_and(|layer| layer.tokens > 0);
+        if before.reasoning_of(i) > 0 && after.reasoning_of(i) == 0 {
+            reasoning(message, gone);
+            gone.traceless |= !told;
+        }
+        if alike(before, after, message.seq) {
+            continue;
+        }
+        let Some(was) = parts_now(before, i) else {
+            continue;
+        };
+        let now = parts_now(after, i).unwrap_or_default();
+        let mut quotes = after.view.quotes.iter();
+        let quote = quotes.find(|q| q.seq == message.seq);
+        let stays = |part: &Part| {
+            now.contains(part) || quote.is_some_and(|q| q.text == part.words().trim())
+        };
+        for part in was.iter().filter(|part| !stays(part)) {
+            // a shorter form of a tool block has its id; other parts keep their order
+            let stands = now.iter().any(|n| is_form_of(n, part));
+            gone.traceless |= !stands && !told;
+            let speaker = match part {
+                Part::ToolResult { .. } => Speaker::Tool,
+                _ => speaker(message.role),
+            };
+            let recallable = stands
+                && matches!(after.view.rendition(message.seq), Rendition::Reduced(r)
+                    if matches!(r.kind, ReducedKind::Offloaded | ReducedKind::Condensed | ReducedKind::Excerpt));
+            gone.add(speaker, words_of(part).into_owned(), recallable);
+        }
+    }
+}
+
+fn reasoning<'a>(message: &'a Message, gone: &mut Gone<'a>) {
+    for part in &message.parts {
+        if let Part::Thinking { text } = part {
+            gone.add(Speaker::Assistant, text.as_str(), false);
+        }
+    }
+}
+
+/// Whether `now` stands in the place of `was`.
+fn is_form_of(now: &Part, was: &Part) -> bool {
+    match (now, was) {
+        (Part::ToolCall { id: a, .. }, Part::ToolCall { id: b, .. })
+        | (Part::ToolResult { call: a, .. }, Part::ToolResult { call: b, .. }) => a == b,
+        (Part::Text { .. }, Part::Text { .. } | Part::Image { .. }) => true,
+        (Part::File { name: a, .. }, Part::File { name: b, .. }) => a == b,
+        _ => false,
+    }
+}
+
+/// The layer that stands for a message.
+fn covering(context: &Context, seq: Seq) -> Option<&Layer> {
+    let mut layers = context.view.layers.iter();
+    layers.find(|l| l.covers(seq)).map(Rc::as_ref)
+}
+
+/// Whether the other window holds no layer of this text.
+fn is_other(layer: &Rc<Layer>, context: &Context) -> bool {
+    !context
+        .view
+        .layers
+        .iter()
+        .any(|l| Rc::ptr_eq(l, layer) || (l.summary == layer.summary && l.ledger == layer.ledger))
+}
+
+/// Lines of layers that are another text now.
+fn layers<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
+    let others = || before.view.layers.iter().filter(|l| is_other(l, after));
+    if others().next().is_none() {
+        return;
+    }
+    let stood = before.slot.as_ref().map_or("", |slot| slot.text.as_str());
+    let lines = |layer: &'a Layer| {
+        let ledger = layer.ledger.iter().map(String::as_str);
+        layer.summary.lines().chain(ledger).map(str::trim)
+    };
+    let mut now: Vec<&str> = after
+        .view
+        .layers
+        .iter()
+        .flat_map(|l| {
+            l.summary
+                .lines()
+                .chain(l.ledger.iter().map(String::as_str))
+                .map(str::trim)
+        })
+        .collect();
+    crate::order::sort(&mut now);
+    for layer in others().filter(|l| l.tokens > 0) {
+        let stands = after.view.layers.iter().any(|l| {
+            let first = layer.covers.first();
+            l.tokens > 0 && first.is_none_or(|span| l.covers(span.from))
+        });
+        gone.traceless |= !stands;
+        if is_wordless(layer) {
+            continue;
+        }
+        let left: Vec<&str> = lines(layer)
+            .filter(|line| !line.is_empty() && now.binary_search(line).is_err())
+            // a line that only says what a quote says does not stand in the window
+            .filter(|line| stood.contains(escape_fences(line).as_ref()))
+            .map(said)
+            .collect();
+        if !left.is_empty() {
+            gone.add(Speaker::Assistant, left.join("\n"), false);
+        }
+    }
+}
+
+/// A line of a summary without the label that says whose message it is from: `U3: `.
+fn said(line: &str) -> &str {
+    let digits = line.strip_prefix(['U', 'A', 'T']).unwrap_or(line);
+    match digits.split_once(": ") {
+        Some((n, rest)) if !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) => rest,
+        _ => line,
+    }
+}
+
+/// Quotes, demands, recalled passages and lines of the records.
+fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
+    for quote in &before.view.quotes {
+        let stands = after.view.quotes.iter().any(|q| q == quote);
+        if !stands {
+            gone.add(Speaker::User, quote.text.as_str(), false);
+        }
+    }
+    let now = after.demands();
+    for demand in before.demands() {
+        if !now.iter().any(|d| d.text == demand.text) {
+            gone.add(Speaker::User, demand.text.as_str(), false);
+        }
+    }
+    let recalled = |context: &'a Context| context.recalled_now();
+    if let Some(was) = recalled(before)
+        && after.recalled_now().is_none()
+    {
+        for quote in &was.quotes {
+            gone.add(Speaker::Assistant, quote.text.as_str(), false);
+        }
+    }
+    if before.rendered.text != after.rendered.text {
+        let lines = before.rendered.text.lines();
+        for line in lines.filter(|line| !after.rendered.text.contains(*line)) {
+            gone.add(Speaker::User, line, false);
+        }
+    }
+}
+
+/// The user's messages that stood word for word and are neither quoted nor said now.
+fn summarised(before: &Context, after: &Context) -> Vec<Seq> {
+    let shown = before.shown.iter().map(|&i| &before.entries[i].message);
+    let shown = shown.filter(|m| {
+        m.role == Role::User
+            && matches!(before.view.rendition(m.seq), Rendition::Verbatim)
+            && matches!(after.view.rendition(m.seq), Rendition::Covered(_))
+    });
+    let words = |m: &Rc<Message>| m.words().trim().to_owned();
+    let quoted = before.view.quotes.iter().filter(|q| before.says_whole(q));
+    let stood = quoted
+        .map(|q| (q.seq, q.text.trim().to_owned()))
+        .chain(shown.map(|m| (m.seq, words(m))));
+    let stood: Vec<(Seq, String)> = stood
+        .filter(|(seq, text)| !text.is_empty() && !after.view.quotes.iter().any(|q| q.seq == *seq))
+        .collect();
+    if stood.is_empty() {
+        return Vec::new();
+    }
+    let mut said = standing(after);
+    for quote in &after.view.quotes {
+        said.insert(quote.text.trim().to_owned());
+    }
+    let gone = stood.into_iter().filter(|(_, text)| !said.contains(text));
+    let mut gone: Vec<Seq> = gone.map(|(seq, _)| seq).collect();
+    crate::order::sort(&mut gone);
+    gone
+}
+
+/// Looks the facts of a layer's notes up in the window.
+fn measure(context: &mut Context, at: usize, window: &str) {
+    let layer = &context.view.layers[at];
+    let notes = layer.notes.iter().filter_map(|id| context.view.note(*id));
+    let audit = Audit {
+        facts: notes.flat_map(|n| n.facts.iter().cloned()).collect(),
+    };
+    let checked = audit.check(window);
+    let mut measured = (**layer).clone();
+    measured.retention = checked.retention();
+    for fact in checked.missing {
+        if !measured.dropped.contains(&fact.text) {
+            measured.dropped.push(fact.text);
+        }
+    }
+    context.view.layers[at] = Rc::new(measured);
+}
+
+/// The words of a part, with the names of tools and files.
+fn words_of(part: &Part) -> Cow<'_, str> {
+    match part {
+        Part::ToolCall {
+            name, arguments, ..
+        } => format!("{name} {arguments}").into(),
+        Part::File { name, text } => format!("{name}\n{text}").into(),
+        Part::Image { name, .. } => name.as_str().into(),
+        part => part.words().into(),
+    }
+}
+
+/// All words of a window.
+fn words(context: &Context) -> String {
+    let mut out = String::new();
+    for message in context.window().messages() {
+        for part in message.parts() {
+            out.push_str(&words_of(part));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// How the marks begin that passes leave: what stands in them was never said.
+const MARKS: [&str; 6] = [
+    "[condensed ",
+    "[offloaded: message ",
+    "[recall message ",
+    "[outdated: ",
+    "[the same output came again in message ",
+    "[… ",
+];
+
+/// The text without the marks of passes.
+fn without_marks(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut done = 0;
+    for (at, _) in text.match_indices('[') {
+        if at < done || !MARKS.iter().any(|mark| text[at..].starts_with(mark)) {
+            continue;
+        }
+        if let Some(end) = text[at..].find(']') {
+            out.push_str(&text[done..at]);
+            done = at + end + 1;
+        }
+    }
+    if done == 0 {
+        return text.into();
+    }
+    out.push_str(&text[done..]);
+    out.into()
+}
