@@ -17,8 +17,11 @@ use palimpsest_core::message::{Origin, Part, Role};
 use palimpsest_core::policy::Policy;
 use palimpsest_core::rendition::escape_fences;
 use palimpsest_core::retention::{Audit, Fact, Speaker, extract_from};
+use palimpsest_core::run::{Run, RunOptions, RunReport, Step, SuppliedSummary};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
+
+use crate::scene;
 
 const SEED: Seed = Seed {
     now: 0.0,
@@ -491,4 +494,91 @@ fn figures_of_a_growing_loop() {
         }
         assert!(lossy > 0, "{preset}");
     }
+}
+
+/// E1, O3: an emergency has the same figures in a list and in a session's report, and they are neither 1 nor 0 where some
+/// of the facts stand.
+#[test]
+fn an_emergency_is_told_alike_everywhere() {
+    let lines: String = (0..400).fold(String::new(), |text, i| {
+        text + &format!("src/file_{i}.rs: {} bytes\n", i * 13 + 7)
+    });
+    let call =
+        json!([{"id": "c", "type": "function", "function": {"name": "list", "arguments": "{}"}}]);
+    let list = [
+        json!({"role": "user", "content": "List the files."}),
+        json!({"role": "assistant", "content": null, "tool_calls": call}),
+        json!({"role": "tool", "tool_call_id": "c", "content": lines}),
+    ];
+    let out = compact(&list, &CompactOptions::new(1024), None);
+    check("emergency", &list, &out);
+    let told = out.report;
+
+    let mut context = scene::context(1024, Policy::default());
+    let parsed = dialect::parse(&list, Dialect::OpenAi, Origin::Host).unwrap();
+    for from in parsed.messages {
+        context.push(Rc::new(from.message));
+    }
+    let report = RunReport::of_emergency(&mut context, told.limit, 0.0).unwrap();
+    assert_eq!(report.facts, Some(told.facts));
+    assert_eq!(report.lossy, Some(told.lossy));
+    assert_eq!(
+        (report.retention, report.dropped),
+        (told.retention, told.dropped)
+    );
+    assert_eq!(
+        (report.before, report.after),
+        (told.before.tokens, told.after.tokens)
+    );
+    assert_eq!((report.passes, report.codes), (told.passes, told.codes));
+    assert!(
+        told.retention > 0.0 && told.retention < 1.0,
+        "{}",
+        told.retention
+    );
+    assert!(
+        told.facts.recallable > 0,
+        "the excerpt says that it is one: {:?}",
+        told.facts
+    );
+}
+
+/// G6, P9: a layer whose text an emergency takes out does not keep the retention that it had.
+#[test]
+fn an_emptied_layer_is_measured_anew() {
+    let list = turns(40);
+    let mut context = scene::context(4096, Policy::default());
+    let parsed = dialect::parse(&list, Dialect::OpenAi, Origin::Host).unwrap();
+    for from in parsed.messages {
+        context.push(Rc::new(from.message));
+    }
+    let mut run = Run::new(&context, RunOptions::default(), SEED);
+    let view = loop {
+        match run.step() {
+            Step::Need(job) => {
+                let text = job.extractive(&Estimator::default());
+                run.supply(job.id, SuppliedSummary::Text(text)).unwrap();
+            }
+            Step::Done(proposal) => break proposal.view,
+            Step::Refused(refusal) => panic!("{refusal:?}"),
+        }
+    };
+    context.set_view(view);
+    let before = context.view().layers[0].retention;
+    let floor = context.floor();
+    let report = RunReport::of_emergency(&mut context, floor + 8, 0.0).unwrap();
+    let layer = &context.view().layers[0];
+    assert!(
+        report.codes.iter().any(|code| code == "emptied_layers"),
+        "{:?}",
+        report.codes
+    );
+    assert_eq!(layer.tokens, 0);
+    assert!(
+        layer.retention < before / 4.0,
+        "{} of {before}",
+        layer.retention
+    );
+    assert_eq!(report.lossy, Some(true));
+    assert!(report.retention < 1.0);
 }

@@ -14,8 +14,11 @@ export {
   type Compacted,
   type Goal,
   type Demands,
+  type Facts,
+  type Pass,
   type Policy,
   type PolicyName,
+  type Shed,
   type SummaryJob,
 } from "./compact.js";
 export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";

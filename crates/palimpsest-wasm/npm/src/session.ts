@@ -1,6 +1,6 @@
 // Sessions: what they are, without the code behind them, which is loaded when one is opened.
 
-import type { Demands, Goal, Policy, PolicyName } from "./compact.js";
+import type { Demands, Facts, Goal, Policy, PolicyName, Shed } from "./compact.js";
 import type { Loss } from "./library.js";
 import type { LanguageModel } from "./language-model.js";
 import type { StorageAdapter } from "./storage.js";

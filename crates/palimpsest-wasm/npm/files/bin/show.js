@@ -31,7 +31,7 @@ export function bar({ title, dialect, messages, tokens, bound, source, window, r
 }
 
 /** What a compaction did, as lines. */
-export function report({ changed, before, after, limit, layers, covered, retention, dropped }, stream) {
+export function report({ changed, before, after, limit, layers, covered, facts, retention, lossy, dropped }, stream) {
   if (!changed) return [`${count(before.tokens)} tokens of ${count(limit)}: nothing had to be done`];
   const share = (n) => Math.round((n / Math.max(before.tokens, limit)) * WIDTH);
   const line = (n, name) => `[${paint("█".repeat(share(n)), name, stream)}${"·".repeat(Math.max(0, share(limit) - share(n)))}] ${count(n)}`;
@@ -39,8 +39,9 @@ export function report({ changed, before, after, limit, layers, covered, retenti
   return [
     `${line(before.tokens, "assistant")} before`,
     `${line(after.tokens, "layers")} after, of ${count(limit)}`,
-    `${count(messages)} messages in ${layers} layer${layers === 1 ? "" : "s"}; ${Math.round(retention * 100)} % of their facts are still there`,
-    ...(dropped.length > 0 ? [`not carried over: ${dropped.slice(0, 10).join(" · ")}${dropped.length > 10 ? ` and ${dropped.length - 10} more` : ""}`] : []),
+    `${count(messages)} messages in ${layers} layer${layers === 1 ? "" : "s"}; ${Math.floor(retention * 100)} % of the facts of what was taken out are still there`,
+    ...(dropped.length > 0 ? [`not carried over: ${dropped.slice(0, 10).join(" · ")}${facts.dropped > 10 ? ` and ${count(facts.dropped - 10)} more` : ""}`] : []),
+    ...(lossy && dropped.length === 0 ? ["something left without a trace"] : []),
   ];
 }
 
