@@ -134,7 +134,7 @@ pub struct CompactReport {
     pub covered: Vec<Span>,
     /// Positions of the user's messages that stand word for word in the slot.
     pub quoted: Vec<Seq>,
-    /// Positions of the user's messages of which the slot holds an excerpt.
+    /// Positions of the user's messages of which an excerpt stands in the slot, or since this call in their own place.
     pub shortened: Vec<Seq>,
     /// The user's demands that were found in covered messages, with the positions of those messages. They stand where the
     /// policy says.
@@ -400,6 +400,7 @@ impl Compaction {
                     dropped: report.dropped,
                     lossy: report.lossy.unwrap_or_default(),
                     summarised: report.summarised,
+                    shortened: report.shortened,
                 };
                 (loss, done)
             }
@@ -454,6 +455,12 @@ impl Compaction {
             let quotes = quotes.filter(|q| self.context.says_whole(q) == whole);
             quotes.map(|q| position(q.seq)).collect()
         };
+        let mut shortened = quotes(false);
+        for seq in loss.shortened.into_iter().map(position) {
+            if !shortened.contains(&seq) {
+                shortened.push(seq);
+            }
+        }
         let report = CompactReport {
             changed: !untouched,
             before: self.before,
@@ -470,7 +477,7 @@ impl Compaction {
                 })
                 .collect(),
             quoted: quotes(true),
-            shortened: quotes(false),
+            shortened,
             demands: self.demands(position),
             summarised: loss.summarised.into_iter().map(position).collect(),
             passes: std::mem::take(&mut self.passes),

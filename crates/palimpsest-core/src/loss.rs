@@ -58,6 +58,8 @@ pub struct Loss {
     pub lossy: bool,
     /// The user's messages that stood word for word, of which neither the words nor an excerpt stand now.
     pub summarised: Vec<Seq>,
+    /// The user's messages that stood word for word, in whose place an excerpt stands now.
+    pub shortened: Vec<Seq>,
 }
 
 /// Compares `after` with the window it was made from. Layers that are another text in `after` get the retention that
@@ -67,9 +69,11 @@ pub fn settle(before: &Context, after: &mut Context, newest: Option<LayerId>) ->
     messages(before, after, &mut gone);
     layers(before, after, &mut gone);
     beside(before, after, &mut gone);
+    let (summarised, shortened) = reworded(before, after);
     let mut loss = Loss {
         lossy: gone.traceless,
-        summarised: summarised(before, after),
+        summarised,
+        shortened,
         ..Loss::default()
     };
     let changed = |layer: &Rc<Layer>| is_other(layer, before) && Some(layer.id) != newest;
@@ -313,33 +317,38 @@ fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     }
 }
 
-/// The user's messages that stood word for word and are neither quoted nor said now.
-fn summarised(before: &Context, after: &Context) -> Vec<Seq> {
+/// The user's messages that stood word for word and do not now: of which nothing stands beside layers, and of which an
+/// excerpt stands in their place.
+fn reworded(before: &Context, after: &Context) -> (Vec<Seq>, Vec<Seq>) {
     let shown = before.shown.iter().map(|&i| &before.entries[i].message);
     let shown = shown.filter(|m| {
         m.role == Role::User
             && matches!(before.view.rendition(m.seq), Rendition::Verbatim)
-            && matches!(after.view.rendition(m.seq), Rendition::Covered(_))
+            && !matches!(after.view.rendition(m.seq), Rendition::Verbatim)
     });
-    let words = |m: &Rc<Message>| m.words().trim().to_owned();
     let quoted = before.view.quotes.iter().filter(|q| before.says_whole(q));
-    let stood = quoted
-        .map(|q| (q.seq, q.text.trim().to_owned()))
-        .chain(shown.map(|m| (m.seq, words(m))));
+    let stood = quoted.map(|q| (q.seq, q.text.trim().to_owned()));
     let stood: Vec<(Seq, String)> = stood
+        .chain(shown.map(|m| (m.seq, m.words().trim().to_owned())))
         .filter(|(seq, text)| !text.is_empty() && !after.view.quotes.iter().any(|q| q.seq == *seq))
         .collect();
+    let (mut gone, mut cut) = (Vec::new(), Vec::new());
     if stood.is_empty() {
-        return Vec::new();
+        return (gone, cut);
     }
     let mut said = standing(after);
     for quote in &after.view.quotes {
         said.insert(quote.text.trim().to_owned());
     }
-    let gone = stood.into_iter().filter(|(_, text)| !said.contains(text));
-    let mut gone: Vec<Seq> = gone.map(|(seq, _)| seq).collect();
+    for (seq, _) in stood.iter().filter(|(_, text)| !said.contains(text)) {
+        match after.view.rendition(*seq) {
+            Rendition::Reduced(form) if form.tokens > 0 => cut.push(*seq),
+            _ => gone.push(*seq),
+        }
+    }
     crate::order::sort(&mut gone);
-    gone
+    crate::order::sort(&mut cut);
+    (gone, cut)
 }
 
 /// Looks the facts of a layer's notes up in the window.

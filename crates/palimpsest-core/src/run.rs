@@ -195,7 +195,7 @@ pub struct RunReport {
     pub covered_tokens: u32,
     /// The user's words that stay verbatim in the slot.
     pub quoted: Vec<Seq>,
-    /// Of those, the ones of which only an excerpt stands there are named here instead.
+    /// Of those, the ones of which only an excerpt stands there or in their own place are named here instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shortened: Vec<Seq>,
     /// The user's demands that were found in what was covered. They stand where the policy says.

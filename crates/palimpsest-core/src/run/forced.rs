@@ -38,7 +38,7 @@ impl RunReport {
             messages: 0,
             covered_tokens: 0,
             quoted: Vec::new(),
-            shortened: Vec::new(),
+            shortened: loss.shortened,
             demands: Vec::new(),
             summarised: loss.summarised,
             retention,

@@ -138,7 +138,7 @@ impl Rewrite {
             messages: 0,
             covered_tokens: 0,
             quoted: Vec::new(),
-            shortened: Vec::new(),
+            shortened: loss.shortened,
             demands: Vec::new(),
             summarised: loss.summarised,
             retention: loss.facts.retention(),

@@ -143,7 +143,7 @@ impl Run {
             messages: plan.covered.len() as u32,
             covered_tokens: plan.covered_tokens,
             quoted: quotes(true),
-            shortened: quotes(false),
+            shortened: quotes(false).into_iter().chain(loss.shortened).collect(),
             demands: draft.found.demands(),
             summarised: loss.summarised,
             retention,

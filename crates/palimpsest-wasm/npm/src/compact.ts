@@ -183,7 +183,7 @@ export interface CompactReport {
   covered: { from: number; to: number }[];
   /** The user's messages that stand word for word beside the layers. */
   quoted: number[];
-  /** The user's messages of which an excerpt stands beside the layers. */
+  /** The user's messages of which an excerpt stands beside the layers, or since this call in their own place. */
   shortened: number[];
   /** The user's demands that were found in covered messages, word for word, and the message each is from. */
   demands: { text: string; message: number }[];

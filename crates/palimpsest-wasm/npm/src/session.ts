@@ -131,7 +131,7 @@ export interface CompactionReport {
   coveredTokens: number;
   /** The user's messages that stand word for word beside the layer. */
   quoted: number[];
-  /** The user's messages of which an excerpt stands beside the layer. */
+  /** The user's messages of which an excerpt stands beside the layer, or in their own place. */
   shortened?: number[];
   /** The user's demands that were found in what it covered, word for word, and the message each is from. */
   demands?: { text: string; message: number }[];
