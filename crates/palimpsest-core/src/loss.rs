@@ -92,7 +92,7 @@ pub fn settle(before: &Context, after: &mut Context, newest: Option<LayerId>) ->
     let mut facts = Collector::default();
     let mut marked = 0;
     for text in &gone.texts {
-        facts.add(text.speaker, &without_marks(&text.text));
+        facts.add(text.speaker, &without_marks(&text.words));
         if text.recallable {
             marked = facts.audit.facts.len();
         }
@@ -150,15 +150,15 @@ struct Gone<'a> {
 
 struct Text<'a> {
     speaker: Speaker,
-    text: Cow<'a, str>,
+    words: Cow<'a, str>,
     recallable: bool,
 }
 
 impl<'a> Gone<'a> {
-    fn add(&mut self, speaker: Speaker, text: impl Into<Cow<'a, str>>, recallable: bool) {
+    fn add(&mut self, speaker: Speaker, words: impl Into<Cow<'a, str>>, recallable: bool) {
         self.texts.push(Text {
             speaker,
-            text: text.into(),
+            words: words.into(),
             recallable,
         });
     }
@@ -212,9 +212,9 @@ fn reasoning<'a>(message: &'a Message, gone: &mut Gone<'a>) {
 fn is_form_of(now: &Part, was: &Part) -> bool {
     match (now, was) {
         (Part::ToolCall { id: a, .. }, Part::ToolCall { id: b, .. })
-        | (Part::ToolResult { call: a, .. }, Part::ToolResult { call: b, .. }) => a == b,
+        | (Part::ToolResult { call: a, .. }, Part::ToolResult { call: b, .. })
+        | (Part::File { name: a, .. }, Part::File { name: b, .. }) => a == b,
         (Part::Text { .. }, Part::Text { .. } | Part::Image { .. }) => true,
-        (Part::File { name: a, .. }, Part::File { name: b, .. }) => a == b,
         _ => false,
     }
 }

@@ -201,8 +201,8 @@ pub struct RunReport {
     /// The user's demands that were found in what was covered. They stand where the policy says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<FoundDemand>,
-    /// The user's newly covered words past their share: they stand in the summary only, their demands in the records
-    /// (P3).
+    /// The user's messages that stood word for word before, of which neither the words nor an excerpt stand now (P3). Their
+    /// demands stand where the policy says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summarised: Vec<Seq>,
     /// Facts found in the new window ÷ facts of what was taken out or shortened; 1 if nothing was.
