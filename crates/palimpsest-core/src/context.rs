@@ -133,9 +133,6 @@ pub struct View {
     pub next_layer: LayerId,
     /// The next note's number.
     pub next_note: NoteId,
-    /// Automatic runs in a row that were refused or left the window above the trigger (I9).
-    #[serde(default)]
-    pub strikes: u8,
     /// No automatic run until the next message would not fit or the user asks (P10).
     #[serde(default)]
     pub paused: bool,
@@ -157,7 +154,6 @@ impl Default for View {
             compactions: 0,
             next_layer: 1,
             next_note: 1,
-            strikes: 0,
             paused: false,
         }
     }

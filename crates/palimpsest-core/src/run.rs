@@ -10,7 +10,6 @@ mod forced;
 mod identify;
 mod ladder;
 mod metadata;
-mod outcome;
 mod prepare;
 mod rewrite;
 mod summarize;
@@ -39,7 +38,6 @@ pub(crate) mod shrinking {
 }
 
 pub use caution::Caution;
-pub use outcome::Outcome;
 pub use prepare::JobPassage;
 pub use rewrite::Rewrite;
 pub use summarize::{JobId, SummaryJob, SuppliedSummary};

@@ -343,7 +343,6 @@ pub(super) async fn view(
         compactions: row.compactions,
         next_layer: row.next_layer,
         next_note: row.next_note,
-        strikes: 0,
         paused: row.paused,
     })
 }

@@ -6,7 +6,6 @@ use std::fmt::Write;
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::context::Cause;
 use palimpsest_core::pass::Shed;
-use palimpsest_core::run::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -112,13 +111,6 @@ impl Session {
     /// What is shown of the tools' words, by tool and in total.
     pub fn analytics(&self) -> Analytics {
         Analytics::of(&self.0.state.borrow().context)
-    }
-
-    /// The last compaction as seed 4 returns it, and its line for `/compact`.
-    pub async fn last_outcome(&self) -> Result<Option<Outcome>, EngineError> {
-        let rows = self.revisions().await?;
-        let report = rows.into_iter().rev().find_map(|row| row.report);
-        Ok(report.map(|r| Outcome::of(Ok(&r), r.before, r.preserved)))
     }
 }
 

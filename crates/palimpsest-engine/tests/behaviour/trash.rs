@@ -123,11 +123,11 @@ fn a_session_that_is_brought_back_is_not_purged() {
         let other = on(Rc::new(inner.clone()), &clock).await;
         // between the look at the list and the claim
         let pause = store.pause(|call| matches!(call, Call::Claim("a")));
-        let (gone, ()) = join(engine.purge_expired(8), async {
+        let (gone, ()) = Box::pin(join(engine.purge_expired(8), async {
             pause.reached().await;
             other.undelete("a").await.unwrap();
             pause.end();
-        })
+        }))
         .await;
         assert!(gone.unwrap().is_empty());
         // after the claim: who opens it with a take-over has the right to write it from then on
@@ -137,13 +137,13 @@ fn a_session_that_is_brought_back_is_not_purged() {
             let query = Query::all(Table::Messages, vec!["a".into()]);
             matches!(call, Call::Read(read) if **read == query)
         });
-        let (gone, ()) = join(engine.purge_expired(8), async {
+        let (gone, ()) = Box::pin(join(engine.purge_expired(8), async {
             pause.reached().await;
             let session = other.open("a", true).await.unwrap();
             other.undelete("a").await.unwrap();
             drop(session);
             pause.end();
-        })
+        }))
         .await;
         assert!(gone.unwrap().is_empty());
         assert_eq!(engine.sessions().await.unwrap()[0].id, "a");
