@@ -239,6 +239,7 @@ pub fn thread(
             && let Some(message) = &mut open
         {
             message.last = seq;
+            message.ended = None;
             message.stats = costs.get(&seq).copied().or(message.stats);
             message.tokens += item.tokens;
             answer(&mut message.blocks, &item.message.parts);
@@ -267,6 +268,7 @@ pub fn thread(
             name,
             at: item.message.at,
             blocks,
+            ended: item.message.ended,
             stats: costs.get(&seq).copied(),
             form: item.reduced.map(|kind| match kind {
                 ReducedKind::Condensed => Form::Condensed,

@@ -35,6 +35,7 @@ pub fn messages(session: &Session) -> Vec<NewMessage> {
             origin: item.message.origin,
             parts: item.message.parts.clone(),
             at: item.message.at,
+            ended: item.message.ended,
         })
         .collect()
 }

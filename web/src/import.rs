@@ -211,6 +211,7 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
             origin: m.message.origin,
             parts: m.message.parts,
             at: m.message.at,
+            ended: None,
         })
         .collect();
     if messages.is_empty() {
@@ -434,6 +435,7 @@ mod tests {
             origin: new.origin,
             parts: new.parts.clone(),
             at: new.at,
+            ended: new.ended,
         }
     }
 

@@ -354,6 +354,8 @@ pub struct Reply {
     pub name: String,
     /// The place it will have.
     pub seq: u32,
+    /// The unfinished reply that it goes on with, which is shown in it.
+    pub instead: Option<u32>,
     /// Tokens so far, estimated, at most four times a second.
     pub tokens: u32,
     /// While the message waits for the window to be made smaller: the seconds after which it waits for no model.

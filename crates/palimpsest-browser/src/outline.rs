@@ -1,7 +1,7 @@
 //! An open session as JavaScript reads it: the same in the package and in a mounted app.
 
 use palimpsest_core::layer::LayerId;
-use palimpsest_core::message::{Part, Role, Seq};
+use palimpsest_core::message::{Ended, Part, Role, Seq};
 use palimpsest_core::mode::Mode;
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_engine::Session;
@@ -61,10 +61,29 @@ pub struct Item<'a> {
     role: Role,
     parts: &'a [Part],
     at: f64,
+    ended: Option<End>,
     tokens: u32,
     shown: Shown,
     layer: Option<LayerId>,
     branch: Branch,
+}
+
+/// How a reply ended that is not whole: `stopped`, or `cut` at so many tokens.
+#[derive(Debug, Serialize)]
+pub struct End {
+    how: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u32>,
+}
+
+impl From<Ended> for End {
+    fn from(ended: Ended) -> Self {
+        let (how, tokens) = match ended {
+            Ended::Stopped => ("stopped", None),
+            Ended::Cut(tokens) => ("cut", Some(tokens)),
+        };
+        Self { how, tokens }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -92,6 +111,7 @@ impl<'a> Item<'a> {
             role: message.role,
             parts: &message.parts,
             at: message.at,
+            ended: message.ended.map(End::from),
             tokens: item.tokens,
             shown: match (item.covered_by, item.reduced) {
                 (Some(_), _) => Shown::Covered,

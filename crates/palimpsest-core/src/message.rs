@@ -173,6 +173,16 @@ impl Part {
     }
 }
 
+/// How a reply ended before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// The person stopped it, or it broke off: a connection that failed, a page that was closed, a crash.
+    Stopped,
+    /// The server ended it at its most: so many tokens of it were written.
+    Cut(u32),
+}
+
 /// One message of a session. Immutable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
@@ -191,6 +201,9 @@ pub struct Message {
     /// Milliseconds since 1970 for display only; 0 if unknown.
     #[serde(default)]
     pub at: f64,
+    /// How a reply ended that is not whole; nothing for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
 }
 
 impl Message {
@@ -208,7 +221,14 @@ impl Message {
             origin,
             parts: vec![Part::text(text)],
             at: 0.0,
+            ended: None,
         }
+    }
+
+    /// Whether it is a model's reply that ended before its end and can be gone on with: a call that was made is answered
+    /// first.
+    pub fn is_unfinished(&self) -> bool {
+        self.role == Role::Assistant && self.ended.is_some() && self.calls().next().is_none()
     }
 
     /// All words of the message without its thinking, parts separated by a line break.

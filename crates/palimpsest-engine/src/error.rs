@@ -63,6 +63,9 @@ pub enum EngineError {
     /// There is nothing that could be undone.
     #[error("There is no compaction to undo.")]
     NothingToUndo,
+    /// The last message is no reply that ended before its end.
+    #[error("There is nothing to continue: the last message is no reply that was stopped or cut.")]
+    NothingToContinue,
     /// Going back would need more room than there is (P10). Nothing has changed.
     #[error("That needs {tokens} tokens, but the limit is {limit}. {}", choices_sentence(.choices))]
     WouldNotFit {
@@ -110,6 +113,7 @@ impl EngineError {
             Self::Refused(r) => r.code(),
             Self::NoSession(_) => "no_session",
             Self::NothingToUndo => "nothing_to_undo",
+            Self::NothingToContinue => "nothing_to_continue",
             Self::WouldNotFit { .. } => "would_not_fit",
             Self::CannotShrink { .. } => "cannot_shrink",
             Self::Busy(_) => "busy",

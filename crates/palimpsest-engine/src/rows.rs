@@ -3,7 +3,7 @@
 use palimpsest_core::context::{Cause, Quote, Recalled, View};
 use palimpsest_core::json;
 use palimpsest_core::layer::LayerId;
-use palimpsest_core::message::{Message, Origin, Part, Role, Seq};
+use palimpsest_core::message::{Ended, Message, Origin, Part, Role, Seq};
 use palimpsest_core::note::NoteId;
 use palimpsest_core::rendition::{Reduced, ReducedKind};
 use palimpsest_core::sorted::{SortedMap, SortedSet};
@@ -98,6 +98,8 @@ impl<'de> Deserialize<'de> for MessageRow {
             parts: Vec<Part>,
             #[serde(default)]
             at: f64,
+            #[serde(default)]
+            ended: Option<Ended>,
             tokens: u32,
             counted_by: u64,
             #[serde(default)]
@@ -112,6 +114,7 @@ impl<'de> Deserialize<'de> for MessageRow {
                 origin: row.origin,
                 parts: row.parts,
                 at: row.at,
+                ended: row.ended,
             },
             tokens: row.tokens,
             counted_by: row.counted_by,

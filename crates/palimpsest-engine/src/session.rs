@@ -12,6 +12,7 @@ mod load;
 mod log;
 mod marks;
 mod overflow;
+mod partial;
 mod prompt;
 mod recall;
 mod records;
@@ -48,6 +49,8 @@ pub use append::NewMessage;
 pub use compact::{CompactOptions, Compacted, NextJob, PendingJob, Speed};
 pub use history::{HistoryItem, LookBack};
 pub(crate) use load::rebuilt_parts;
+use partial::Partial;
+
 pub use log::{LogAction, LogEntry, log_markdown};
 pub use prompt::{PromptParts, proposal_sentence};
 pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
@@ -100,8 +103,8 @@ pub(crate) struct State {
     pub(crate) speed: Speed,
     /// The reply that streams now.
     pub(crate) reply: Option<Abort>,
-    /// What has arrived of a reply that broke off.
-    pub(crate) partial: Option<String>,
+    /// What has arrived of a reply that is not stored yet.
+    pub(crate) partial: Option<Partial>,
     /// A run whose summaries the host writes.
     pub(crate) host_run: Option<compact::HostRun>,
     /// The layer that a model of this name could not write better: it is not asked again in every quiet moment (I9).

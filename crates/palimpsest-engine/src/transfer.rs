@@ -412,6 +412,7 @@ async fn merge(session: &Session, transfer: &Transfer, accept: Accept) -> Result
             },
             parts: m.parts.clone(),
             at: m.at,
+            ended: m.ended,
         })
         .collect();
     if !more.is_empty() {

@@ -59,11 +59,30 @@ fn ollama_options(options: &RequestOptions) -> Value {
     out
 }
 
+/// What servers that begin another reply behind an unfinished one are told: not stored, and not counted, since the margin
+/// has room for it.
+const GO_ON: &str = "Your last reply was cut off. Go on with it from the very character where it ends: repeat nothing, \
+    and say nothing about the break.";
+
+/// Whether the last message is a reply that is to be gone on with.
+fn goes_on(request: &ChatRequest) -> bool {
+    let last = request.messages.last();
+    last.is_some_and(|m| {
+        let calls = |p: &Part| matches!(p, Part::ToolCall { .. });
+        m.role == Role::Assistant && !m.parts.iter().any(calls)
+    })
+}
+
 fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
     let options = &request.options;
+    let mut messages: Vec<Value> = request.messages.iter().flat_map(openai_messages).collect();
+    let goes_on = goes_on(request);
+    if goes_on && dialect == Dialect::OpenAi {
+        messages.push(json!({ "role": "user", "content": GO_ON }));
+    }
     let mut body = json!({
         "model": request.model,
-        "messages": request.messages.iter().flat_map(openai_messages).collect::<Vec<_>>(),
+        "messages": messages,
         "stream": true,
         "stream_options": { "include_usage": true },
         "max_tokens": options.num_predict,
@@ -77,7 +96,9 @@ fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
         (!options.stop.is_empty()).then(|| json!(options.stop)),
     );
     set(&mut body, "tools", tools(request));
-    let think = if request.purpose == Purpose::Summary {
+    // llama.cpp goes on with a reply by itself, but not while it would have to think first
+    let think = if request.purpose == Purpose::Summary || (goes_on && dialect == Dialect::LlamaCpp)
+    {
         Some(false)
     } else {
         options.think
@@ -369,6 +390,36 @@ mod tests {
         let sent = body(Dialect::OpenAi, &asked);
         assert_eq!(sent["reasoning_effort"], "low");
         assert!(sent.get("chat_template_kwargs").is_none());
+    }
+
+    /// P7: an unfinished reply at the end is gone on with: Ollama and llama.cpp do so by themselves, others are asked to.
+    #[test]
+    fn an_unfinished_reply_at_the_end() {
+        let mut asked = request(vec![
+            RequestMessage::text(Role::User, "Hi"),
+            RequestMessage::text(Role::Assistant, "Half an "),
+        ]);
+        asked.options.think = Some(true);
+        for dialect in [Dialect::Ollama, Dialect::LlamaCpp, Dialect::OpenAi] {
+            let sent = body(dialect, &asked);
+            let last = sent["messages"].as_array().unwrap().last().unwrap();
+            let expected = if dialect == Dialect::OpenAi {
+                json!({ "role": "user", "content": GO_ON })
+            } else {
+                json!({ "role": "assistant", "content": "Half an " })
+            };
+            assert_eq!(*last, expected, "{dialect:?}");
+        }
+        let thinks = |request: &ChatRequest| {
+            body(Dialect::LlamaCpp, request)["chat_template_kwargs"]["enable_thinking"].clone()
+        };
+        assert_eq!(thinks(&asked), false);
+        asked.messages.pop();
+        assert_eq!(thinks(&asked), true);
+        assert_eq!(
+            body(Dialect::OpenAi, &asked)["messages"],
+            json!([{ "role": "user", "content": "Hi" }])
+        );
     }
 
     fn tool_exchange() -> Vec<RequestMessage> {

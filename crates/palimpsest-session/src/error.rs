@@ -23,6 +23,7 @@ pub const CODES: &[&str] = &[
     "busy",
     "no_session",
     "nothing_to_undo",
+    "nothing_to_continue",
     "would_not_fit",
     "cannot_shrink",
     "rolled_over",
@@ -76,6 +77,7 @@ export type SessionErrorCode =
   | "busy"
   | "no_session"
   | "nothing_to_undo"
+  | "nothing_to_continue"
   | "would_not_fit"
   | "cannot_shrink"
   | "rolled_over"

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use js_sys::{Function, Promise};
+use palimpsest_browser::outline::End;
 use palimpsest_core::message::{Part, Role};
 use palimpsest_engine::ports::{LocalFuture, Signal};
 use palimpsest_engine::session::{NewMessage, SendEvent, SendOptions, ToolHandler};
@@ -65,23 +66,33 @@ impl Session {
         on: Function,
     ) -> Result<Promise, JsValue> {
         let message = one_of_the_users(messages(given, named.as_deref())?)?;
-        self.ask(Some(message), how, stop, on)
+        self.ask(What::Says(message), how, stop, on)
     }
 
     /// Lets the model answer what stands at the end.
     pub fn reply(&self, how: &str, stop: &Stop, on: Function) -> Result<Promise, JsValue> {
-        self.ask(None, how, stop, on)
+        self.ask(What::Waits, how, stop, on)
+    }
+
+    /// Lets the model go on with the reply at the end, which is not whole.
+    #[wasm_bindgen(js_name = continueReply)]
+    pub fn continue_reply(&self, how: &str, stop: &Stop, on: Function) -> Result<Promise, JsValue> {
+        self.ask(What::BrokeOff, how, stop, on)
     }
 }
 
+/// What is to be answered.
+enum What {
+    /// This, which is said first.
+    Says(NewMessage),
+    /// What stands at the end.
+    Waits,
+    /// The reply at the end is gone on with.
+    BrokeOff,
+}
+
 impl Session {
-    fn ask(
-        &self,
-        message: Option<NewMessage>,
-        how: &str,
-        stop: &Stop,
-        on: Function,
-    ) -> Result<Promise, JsValue> {
+    fn ask(&self, what: What, how: &str, stop: &Stop, on: Function) -> Result<Promise, JsValue> {
         let open = Rc::clone(&self.0);
         let how: Sending = options(how)?;
         let model = open.model.clone().ok_or_else(|| {
@@ -104,14 +115,14 @@ impl Session {
         };
         let signal = stop.signal();
         Ok(promise(async move {
-            said(&open, message, &options, signal, &on).await
+            said(&open, what, &options, signal, &on).await
         }))
     }
 }
 
 async fn said(
     open: &Open,
-    message: Option<NewMessage>,
+    what: What,
     options: &SendOptions,
     signal: Signal,
     on: &Function,
@@ -121,9 +132,10 @@ async fn said(
         let _ = on.call1(&JsValue::NULL, &step(&event).to_string().into());
     };
     let mut session = open.session();
-    let mut reply = match message {
-        Some(message) => session.send(message, options, signal.clone(), &tell).await,
-        None => session.reply(options, signal.clone(), &tell).await,
+    let mut reply = match what {
+        What::Says(message) => session.send(message, options, signal.clone(), &tell).await,
+        What::Waits => session.reply(options, signal.clone(), &tell).await,
+        What::BrokeOff => session.continue_reply(options, signal.clone(), &tell).await,
     };
     if let Err(EngineError::RolledOver { session: next }) = &reply {
         session = open.go_on_in(next).await?;
@@ -132,7 +144,7 @@ async fn said(
     let reply = reply?;
     Ok(json!({
         "seq": reply.seq, "text": words(&session, reply.seq), "usage": reply.usage, "reason": reply.reason,
-        "stopped": reply.stopped, "session": session.id(),
+        "stopped": reply.stopped, "ended": reply.ended.map(End::from), "session": session.id(),
     })
     .to_string())
 }

@@ -1,7 +1,7 @@
 //! Saying something again: regenerate, edit and resend, go from branch to branch. Nothing is removed.
 
-use super::sessions::forget_failure;
-use super::talk::talk;
+use super::sessions::{forget_failure, offer_reply};
+use super::talk::{Turn, talk};
 use super::{failed, list, note, show_all, with_engine};
 use crate::text::{T, t};
 use crate::view::thread::{Block, Entry, Who};
@@ -19,9 +19,21 @@ pub(super) fn regenerate() {
         match session.rewind_to_last_user().await {
             Ok(_) => {
                 show_all(&back).await;
-                talk(&back, &session, None).await;
+                talk(&back, &session, Turn::Waits).await;
             }
             Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Has the model go on with the last reply, which is not whole.
+pub(super) fn continue_reply() {
+    with_engine(|back| async move {
+        if let Some(session) = back.writer()
+            && !session.is_replying()
+            && super::can_send(&back)
+        {
+            talk(&back, &session, Turn::GoesOn).await;
         }
     });
 }
@@ -42,7 +54,7 @@ pub(super) fn resend(place: u32, text: String) {
             Ok(()) => {
                 show_all(&back).await;
                 let new = palimpsest_engine::session::NewMessage::user(text);
-                talk(&back, &session, Some(new)).await;
+                talk(&back, &session, Turn::Says(new)).await;
             }
             Err(error) => failed(&back, &error),
         }
@@ -74,6 +86,7 @@ pub(super) fn flip(place: u32, by: i32) {
         }
         show_all(&back).await;
         list(&back).await;
+        offer_reply(back.state, &session);
         crate::page::focus(&format!("[data-seq='{}'] .flip button", bind::place(*to)));
     });
 }

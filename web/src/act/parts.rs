@@ -95,6 +95,8 @@ part! {
         fn keep_part() = saying::keep_part;
         /// Has the last reply written again; the present one stays on its branch.
         fn regenerate() = branch::regenerate;
+        /// Has the model go on with the last reply, which is not whole.
+        fn continue_reply() = branch::continue_reply;
         /// Says something else in place of the message with the number `place`. What followed stays on its branch.
         fn resend(place: u32, text: String) = branch::resend;
         /// Shows the branch `by` steps beside that of the message with the number `place`.

@@ -8,6 +8,7 @@ use palimpsest_engine::error::EngineError;
 use palimpsest_engine::session::{IfOver, proposal_sentence};
 use palimpsest_tokens::Estimator;
 
+use super::sessions::{forget_failure, offer_reply};
 use super::{Back, failed, list, note, show_all, show_head, toast, with_engine};
 use crate::bind;
 use crate::state::{AppState, Dialog, Undo};
@@ -277,8 +278,10 @@ pub(super) fn restore(n: u32, present: String) {
         match session.restore_as(n, &present).await {
             Ok(()) => {
                 let present = session.snapshots().last().map(|s| s.n);
+                forget_failure(back.state);
                 show_all(&back).await;
                 list(&back).await;
+                offer_reply(back.state, &session);
                 let text = fill(
                     T::SnapshotRestored,
                     &[&number(session.message_count() as u32)],

@@ -277,7 +277,7 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
 
 /// A question without an answer, as after a reload in the middle of one: what had arrived is shown, and the reply can be
 /// asked for.
-fn offer_reply(state: AppState, session: &Session) {
+pub(super) fn offer_reply(state: AppState, session: &Session) {
     if is_unanswered(session)
         && !session.is_replying()
         && state.notice.with_untracked(Option::is_none)

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use palimpsest_core::message::Part;
+use palimpsest_core::message::{Ended, Part};
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
@@ -12,13 +12,13 @@ use palimpsest_engine::session::{NewMessage, SendEvent};
 use web_sys::File;
 
 use super::compaction::tend;
-use super::sessions::{arrived, forget_failure};
+use super::sessions::{arrived, forget_failure, offer_reply};
 use super::{
     Back, Incoming, back, contents, failed, give_model, keep_draft, list, note, open_now,
     parameters, say, show_all, survey, take_in, title, tokens_of, with_engine,
 };
 use crate::state::{AppState, Notice, Reply};
-use crate::text::{T, bytes, fill, t};
+use crate::text::{T, bytes, fill, number, t};
 use crate::view::model::Connection;
 use crate::view::thread::Stats;
 use crate::{bind, page};
@@ -106,7 +106,8 @@ pub(super) fn send_waiting(back: &Rc<Back>, session: &Session) {
 
 /// Says something, or has the last question answered, in its own time.
 pub(super) fn say_now(back: Rc<Back>, session: Session, message: Option<NewMessage>) {
-    spawn_local(async move { talk(&back, &session, message).await });
+    let turn = message.map_or(Turn::Waits, Turn::Says);
+    spawn_local(async move { talk(&back, &session, turn).await });
 }
 
 /// Takes text files along with the next message.
@@ -147,7 +148,7 @@ pub(super) fn retry() {
         if let Some(session) = back.session()
             && !session.is_replying()
         {
-            talk(&back, &session, None).await;
+            talk(&back, &session, Turn::Waits).await;
         }
     });
 }
@@ -185,20 +186,40 @@ pub fn stop() {
     }
 }
 
-pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<NewMessage>) {
+/// What is to be answered.
+pub(super) enum Turn {
+    /// This, which is said first.
+    Says(NewMessage),
+    /// What stands at the end.
+    Waits,
+    /// The last reply is gone on with.
+    GoesOn,
+}
+
+pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     let state = back.state;
     title::give_way(back);
     give_model(back, session).await;
     forget_failure(state);
     *back.incoming.borrow_mut() = Incoming::default();
-    state.reply_text.set(String::new());
-    state.reply_thinking.set(String::new());
+    let prior = match &turn {
+        Turn::GoesOn => session.unfinished(),
+        _ => None,
+    };
+    let so_far = |thinking: bool| {
+        let parts = prior.iter().flat_map(|m| &m.parts);
+        let said = parts.filter(|p| matches!(p, Part::Thinking { .. }) == thinking);
+        said.map(Part::words).collect::<String>()
+    };
+    state.reply_text.set(so_far(false));
+    state.reply_thinking.set(so_far(true));
     let head = session.head();
     let place = |n: u32| head.last_seq.map_or(n, |s| bind::place(s) + n);
-    let seq = place(if message.is_some() { 2 } else { 1 });
+    let seq = place(if matches!(turn, Turn::Says(_)) { 2 } else { 1 });
     state.reply.set(Some(Reply {
         name: head.model.clone(),
         seq,
+        instead: prior.map(|m| bind::place(m.seq)),
         tokens: 0,
         waits: None,
     }));
@@ -228,20 +249,21 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
             SendEvent::Tool(_) => {}
         }
     };
-    let keep = message.clone();
-    let result = match message {
-        Some(message) => {
-            session
-                .send(message, &options, Signal::never(), &hear)
-                .await
+    let mut keep = None;
+    let never = Signal::never();
+    let result = match turn {
+        Turn::Says(message) => {
+            keep = Some(message.clone());
+            session.send(message, &options, never, &hear).await
         }
-        None => session.reply(&options, Signal::never(), &hear).await,
+        Turn::Waits => session.reply(&options, never, &hear).await,
+        Turn::GoesOn => session.continue_reply(&options, never, &hear).await,
     };
     let shown = back.shows(session);
     if shown {
         state.reply.set(None);
     }
-    let whole = result.as_ref().is_ok_and(|reply| !reply.stopped);
+    let whole = result.as_ref().is_ok_and(|reply| reply.ended.is_none());
     match result {
         Ok(reply) => {
             if let (Some(read), Some(wrote)) =
@@ -260,11 +282,11 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
                     .borrow_mut()
                     .insert(bind::place(reply.seq), stats);
             }
-            state.say(t(if reply.stopped {
-                T::ReplyStopped
-            } else {
-                T::ReplyDone
-            }));
+            state.say(match reply.ended {
+                Some(Ended::Cut(tokens)) => fill(T::EndedCut, &[&number(tokens)]),
+                Some(Ended::Stopped) => t(T::ReplyStopped).to_owned(),
+                None => t(T::ReplyDone).to_owned(),
+            });
         }
         Err(EngineError::Model(ModelError::Aborted)) => {
             state.say(t(T::ReplyStopped));
@@ -308,6 +330,9 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, message: Option<New
         return send_waiting(back, session);
     }
     tend(back, session).await;
+    if back.shows(session) {
+        offer_reply(state, session);
+    }
     if whole {
         title::ask(back, session);
     }

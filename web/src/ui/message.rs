@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use leptos::prelude::AnyView;
+use palimpsest_core::message::Ended;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
@@ -25,7 +26,16 @@ pub fn message(message: &Arc<Message>) -> AnyView {
     if let Some(stats) = message.stats {
         body = body.child(self::stats(stats));
     }
+    if let Some(ended) = message.ended {
+        body = body.child(self::ended(seq, ended));
+    }
     let state = AppState::here();
+    // what is gone on with is shown as it grows
+    let grows = move || {
+        state
+            .reply
+            .with(|r| r.as_ref().is_some_and(|r| r.instead == Some(seq)))
+    };
     let all = move || {
         let messages = state.open.with(|o| o.as_ref().map_or(0, |o| o.messages));
         Some(messages.max(seq).to_string())
@@ -42,6 +52,7 @@ pub fn message(message: &Arc<Message>) -> AnyView {
         .attr("aria-posinset", seq.to_string())
         .attr_live("aria-setsize", all)
         .attr("tabindex", "-1")
+        .flag_live("hidden", grows)
         .child(head(message))
         .child(body.child(tools(message)))
         .into_child()
@@ -128,17 +139,8 @@ fn tools(message: &Arc<Message>) -> El {
 
 /// The last reply can be written again.
 fn again(message: &Arc<Message>) -> AnyView {
-    let (seq, state) = (message.seq, AppState::here());
-    let last = move || {
-        state.thread.with(|all| {
-            let last = all.iter().rev().find_map(|e| match e {
-                Entry::Message(m) => Some(m.seq),
-                Entry::Card(_) => None,
-            });
-            last == Some(seq)
-        })
-    };
-    live_if(last, || {
+    let seq = message.seq;
+    live_if(is_last(seq), || {
         el("button")
             .class("quiet")
             .attr("type", "button")
@@ -149,6 +151,46 @@ fn again(message: &Arc<Message>) -> AnyView {
             .click(act::regenerate)
             .view()
     })
+}
+
+/// Whether a message is the last one of the thread.
+fn is_last(seq: u32) -> impl Fn() -> bool + 'static {
+    let state = AppState::here();
+    move || {
+        state.thread.with(|all| {
+            let last = all.iter().rev().find_map(|e| match e {
+                Entry::Message(m) => Some(m.seq),
+                Entry::Card(_) => None,
+            });
+            last == Some(seq)
+        })
+    }
+}
+
+/// That a reply is not whole, and the way to go on with it if it is the last one.
+fn ended(seq: u32, ended: Ended) -> El {
+    let state = AppState::here();
+    let last = is_last(seq);
+    let can = move || {
+        let writes = state.open.with(|o| o.as_ref().is_some_and(|o| !o.follower));
+        writes && last() && state.reply.with(Option::is_none)
+    };
+    let told = match ended {
+        Ended::Stopped => t(T::EndedStopped).to_owned(),
+        Ended::Cut(tokens) => fill(T::EndedCut, &[&number(tokens)]),
+    };
+    el("p")
+        .class("ended")
+        .child(el("span").child(told))
+        .child(live_if(can, || {
+            el("button")
+                .class("btn")
+                .attr("type", "button")
+                .attr("id", "continue")
+                .child(t(T::Continue))
+                .click(act::continue_reply)
+                .view()
+        }))
 }
 
 /// The name beside a message.

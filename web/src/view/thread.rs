@@ -55,6 +55,8 @@ pub struct Message {
     pub at: f64,
     /// What was said, in order.
     pub blocks: Vec<Block>,
+    /// How a reply ended that is not whole.
+    pub ended: Option<Ended>,
     /// What the reply cost.
     pub stats: Option<Stats>,
     /// How it is sent, where that is not word for word.

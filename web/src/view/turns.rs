@@ -67,6 +67,7 @@ mod tests {
             name: String::new(),
             at: 0.0,
             blocks: Vec::new(),
+            ended: None,
             stats: None,
             form: None,
             tokens,

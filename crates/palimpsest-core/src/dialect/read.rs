@@ -190,6 +190,7 @@ impl Reader {
             origin: origin_of(role, self.origin),
             parts,
             at,
+            ended: None,
         };
         self.parsed.messages.push(ParsedMessage {
             message,

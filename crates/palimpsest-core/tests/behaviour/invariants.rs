@@ -185,6 +185,7 @@ impl World {
             origin,
             parts,
             at: 0.0,
+            ended: None,
         });
         self.said.push(Rc::clone(&message));
         self.context.push(message);

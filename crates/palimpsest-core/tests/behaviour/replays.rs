@@ -195,6 +195,7 @@ fn replay(said: &[Said], window: u32) -> Figures {
             origin: Origin::Host,
             parts: parts.clone(),
             at: 0.0,
+            ended: None,
         }));
         seq += 1;
         figures.messages += 1;

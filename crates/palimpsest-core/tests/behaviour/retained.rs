@@ -93,6 +93,7 @@ impl Talk {
             origin,
             parts,
             at: 0.0,
+            ended: None,
         }));
     }
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use palimpsest_core::context::{Cause, View};
-use palimpsest_core::message::{Message, Origin, Part, Role, Seq};
+use palimpsest_core::context::{Cause, Context, View};
+use palimpsest_core::message::{Ended, Message, Origin, Part, Role, Seq};
 use palimpsest_core::pass::{condense, emergency};
 use palimpsest_core::policy::Demands;
 use palimpsest_core::record::Records;
@@ -31,6 +31,8 @@ pub struct NewMessage {
     pub parts: Vec<Part>,
     /// When, in milliseconds since 1970; 0 for now.
     pub at: f64,
+    /// How a reply ended that is not whole.
+    pub ended: Option<Ended>,
 }
 
 impl NewMessage {
@@ -41,6 +43,7 @@ impl NewMessage {
             origin: Origin::Host,
             parts: vec![Part::text(text)],
             at: 0.0,
+            ended: None,
         }
     }
 
@@ -51,6 +54,7 @@ impl NewMessage {
             origin: Origin::Model,
             parts,
             at: 0.0,
+            ended: None,
         }
     }
 
@@ -61,6 +65,7 @@ impl NewMessage {
             origin: Origin::Tool,
             parts,
             at: 0.0,
+            ended: None,
         }
     }
 }
@@ -103,6 +108,7 @@ impl Session {
                         origin: new.origin,
                         parts: new.parts,
                         at,
+                        ended: new.ended,
                     };
                     let tokens = verbatim_tokens(&message, counter.as_ref());
                     if message.role == Role::User && message.origin == Origin::Host {
@@ -125,7 +131,7 @@ impl Session {
                     table: Table::Partials,
                     key: session_key(&id),
                 });
-                let excerpt = arrivals(state, &stored).or_else(|| recalls(state, &stored));
+                let excerpt = arrivals(&state.context, &stored).or_else(|| recalls(state, &stored));
                 let more: u32 = stored.iter().map(|s| s.tokens).sum();
                 let mut shown = None;
                 if let Some(view) = excerpt {
@@ -291,22 +297,22 @@ fn recalls(state: &super::State, stored: &[Stored]) -> Option<View> {
 
 /// The view in which results are condensed as they arrive, where the policy says so (T2); and in which replies
 /// and results that are larger than a quarter of the window, and would not fit, are shown as excerpts.
-fn arrivals(state: &super::State, stored: &[Stored]) -> Option<View> {
-    let shares = state.context.setup().shares;
+pub(super) fn arrivals(base: &Context, stored: &[Stored]) -> Option<View> {
+    let shares = base.setup().shares;
     let quarter = shares.window / 4;
-    let arrives = state.context.setup().policy.on_arrival
+    let arrives = base.setup().policy.on_arrival
         && stored.iter().any(|s| s.message.results().next().is_some());
     let total = stored
         .iter()
         .map(|s| s.tokens)
-        .fold(state.context.tokens(), u32::saturating_add);
+        .fold(base.tokens(), u32::saturating_add);
     let large = |s: &Stored| s.message.role != Role::User && s.tokens > quarter;
     // the usual case copies nothing
     if !arrives && (total <= shares.limit || !stored.iter().any(large)) {
         return None;
     }
-    let policy = Rc::clone(&state.context.setup().policy);
-    let mut context = state.context.clone();
+    let policy = Rc::clone(&base.setup().policy);
+    let mut context = base.clone();
     let mut view = context.view().clone();
     let mut cause = None;
     for s in stored {

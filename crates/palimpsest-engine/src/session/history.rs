@@ -9,8 +9,7 @@ use palimpsest_core::sorted::{SortedMap, SortedSet};
 
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::{Durability, Op, Table};
-use crate::rows::session_key;
+use crate::ports::Durability;
 use palimpsest_core::error::CoreError;
 
 use super::{Change, Session, State, load};
@@ -107,9 +106,21 @@ impl Session {
         self.0.state.borrow().context.entries().len()
     }
 
-    /// What has arrived of a reply that broke off, if it was not stored.
+    /// What has arrived of the reply to what was said last, as long as it is not stored as a message.
     pub fn partial(&self) -> Option<String> {
-        self.0.state.borrow().partial.clone()
+        let state = self.0.state.borrow();
+        let partial = state.partial.as_ref()?;
+        let is_here = [partial.after, partial.instead].contains(&state.head.tip);
+        is_here.then(|| partial.text.clone())
+    }
+
+    /// The last message, if it is a reply that was stopped, broke off or was cut: [`Self::continue_reply`] goes on with it.
+    pub fn unfinished(&self) -> Option<Rc<Message>> {
+        let state = self.0.state.borrow();
+        let last = state.context.entries().last()?;
+        last.message
+            .is_unfinished()
+            .then(|| Rc::clone(&last.message))
     }
 
     /// The messages that follow the same one as `seq`, `seq` included, oldest first.
@@ -172,16 +183,6 @@ impl Session {
             Durability::Strict,
             |state| {
                 let mut head = state.head.clone();
-                // what arrived of a reply answers the question that it was written for, and no other
-                let ops = if head.tip == tip {
-                    Vec::new()
-                } else {
-                    vec![Op::Delete {
-                        table: Table::Partials,
-                        key: session_key(&self.0.id),
-                    }]
-                };
-                let is_elsewhere = !ops.is_empty();
                 head.tip = tip;
                 let path = load::path(&state.messages, tip);
                 head.messages = path.len() as u32;
@@ -201,14 +202,12 @@ impl Session {
                 }
                 context.recount_view();
                 head.shows(&context);
-                Ok((Change { ops, head }, (context, is_elsewhere)))
+                let ops = Vec::new();
+                Ok((Change { ops, head }, context))
             },
-            |state, (context, is_elsewhere)| {
+            |state, context| {
                 state.covered_index.take();
                 state.replace_context(context);
-                if is_elsewhere {
-                    state.partial = None;
-                }
             },
         )
         .await?;

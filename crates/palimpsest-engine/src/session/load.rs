@@ -18,6 +18,7 @@ use crate::head::Head;
 use crate::ports::{Key, KeyPart, Lease, Query, Store, StoreError, Table};
 use crate::rows::{MessageRow, RenditionRow, RevisionRow, key, part_text, session_key, unseal};
 
+use super::partial::Partial;
 use super::{Session, Snapshot, State, Stored};
 
 impl Session {
@@ -32,7 +33,9 @@ impl Session {
         }
         // the claim writes its epoch into the head, so the head is read after it
         let lease = engine.claim_whole(id, take_over).await?;
-        Self::read(engine, id, lease).await
+        let session = Self::read(engine, id, lease).await?;
+        session.keep_arrived().await;
+        Ok(session)
     }
 
     /// The session as it stands in the store, without the right to write it: whatever would be written is
@@ -83,7 +86,7 @@ impl Session {
             .await?;
         let partial = partial
             .first()
-            .and_then(|row| unseal::<String>("a partial reply", &row.value).ok());
+            .and_then(|row| Partial::unseal(&row.value, head.tip));
         let head_revision = head.revision;
         let state = State {
             head,

@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::ports::{Durability, Signal};
 use crate::served::Served;
 
+use super::partial::Prior;
 use super::send::Answer;
 use super::{Change, SendEvent, SendOptions, Session};
 
@@ -74,15 +75,17 @@ impl Session {
         options: &SendOptions,
         signal: &Signal,
         on: &dyn Fn(SendEvent),
+        prior: Option<&Prior>,
     ) -> Result<Answer, EngineError> {
-        let full = {
+        // what goes on elsewhere is a question, not half of a reply
+        let full = prior.is_none() && {
             let context = &self.0.state.borrow().context;
             context.tokens() >= context.trigger()
         };
         let (mut refusals, mut learned) = (0, false);
         loop {
             let asked = self.0.state.borrow().context.tokens();
-            let (prompt, window) = match self.ask_model(options, signal, on).await {
+            let (prompt, window) = match self.ask_model(options, signal, on, prior).await {
                 Err(EngineError::Model(ModelError::Overflow { prompt, window })) => {
                     (prompt, window)
                 }

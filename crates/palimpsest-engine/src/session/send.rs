@@ -2,18 +2,17 @@
 
 use std::rc::Rc;
 
-use futures_util::future::{Either, FusedFuture, select};
+use futures_util::future::{Either, Fuse, FusedFuture, select};
 use futures_util::{FutureExt, StreamExt, pin_mut};
-use palimpsest_core::message::{Part, Seq};
+use palimpsest_core::message::{Ended, Part, Seq};
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
 use palimpsest_core::run::{Proposal, RunReport};
 use palimpsest_core::tool::definitions_tokens;
 
 use crate::error::EngineError;
-use crate::event::Event;
-use crate::ports::{Abort, Durability, LanguageModel, LocalFuture, Op, Signal, Table};
-use crate::rows::{seal, session_key};
+use crate::ports::{Abort, LanguageModel, LocalFuture, Signal};
 
+use super::partial::{Partial, Place, Prior, joined};
 use super::{CompactOptions, NewMessage, Session};
 
 /// Rounds of tool calls that one message may cause (G9).
@@ -82,9 +81,13 @@ pub struct Reply {
     pub reason: FinishReason,
     /// Whether the user stopped it.
     pub stopped: bool,
+    /// How it ended, if it is not whole: [`Session::continue_reply`] goes on with it.
+    pub ended: Option<Ended>,
 }
 
 pub(super) struct Answer {
+    /// Where it belongs.
+    place: Place,
     text: String,
     thinking: String,
     calls: Vec<Part>,
@@ -120,7 +123,8 @@ impl Session {
         self.send_claimed(message, options, signal, on).await
     }
 
-    /// Lets the model answer what stands at the end of the path: after a rewind, or a reply that broke off.
+    /// Lets the model answer what stands at the end of the path. A reply at the end that is not whole is written anew; what
+    /// was there stays on its branch, and comes back if nothing comes in its place.
     pub async fn reply(
         &self,
         options: &SendOptions,
@@ -129,8 +133,37 @@ impl Session {
     ) -> Result<Reply, EngineError> {
         let turn = self.claim_reply()?;
         let signal = signal.or(&turn.stop);
+        self.keep_arrived().await;
         self.count_tools(options);
-        self.rounds(options, signal, on).await
+        let unfinished = self.unfinished();
+        if let Some(part) = &unfinished {
+            self.move_tip(part.parent).await?;
+        }
+        let reply = self.rounds(options, signal, on, None).await;
+        if let (Err(_), Some(part)) = (&reply, &unfinished)
+            && self.head().tip == part.parent
+        {
+            // nothing came in its place
+            self.move_tip(Some(part.seq)).await?;
+        }
+        reply
+    }
+
+    /// Lets the model go on with the reply at the end of the path, which was stopped, broke off or was cut. What comes of it
+    /// is one message, which takes its place; what was there stays on its branch, and stays the end of the path until the
+    /// new one is stored. Refused where the last message is no such reply.
+    pub async fn continue_reply(
+        &self,
+        options: &SendOptions,
+        signal: Signal,
+        on: &dyn Fn(SendEvent),
+    ) -> Result<Reply, EngineError> {
+        let turn = self.claim_reply()?;
+        let signal = signal.or(&turn.stop);
+        self.keep_arrived().await;
+        let prior = self.prior()?;
+        self.count_tools(options);
+        self.rounds(options, signal, on, Some(prior)).await
     }
 
     /// Stops the reply that is under way, whatever it does: the compaction before it, its pauses before another attempt,
@@ -182,6 +215,7 @@ impl Session {
         signal: Signal,
         on: &dyn Fn(SendEvent),
     ) -> Result<Reply, EngineError> {
+        self.keep_arrived().await;
         self.count_tools(options);
         let seq = self.append(message).await?;
         on(SendEvent::Stored(seq));
@@ -189,7 +223,7 @@ impl Session {
             // The user has right of way on a server that does one thing at a time.
             self.put_off_compaction();
         }
-        self.rounds(options, signal, on).await
+        self.rounds(options, signal, on, None).await
     }
 
     async fn rounds(
@@ -197,12 +231,20 @@ impl Session {
         options: &SendOptions,
         signal: Signal,
         on: &dyn Fn(SendEvent),
+        mut prior: Option<Prior>,
     ) -> Result<Reply, EngineError> {
         let mut round = 0;
         loop {
             self.make_fit(options, &signal, on).await?;
-            let answer = Box::pin(self.ask_within(options, &signal, on)).await?;
-            let reply = self.store_answer(&answer).await?;
+            let asked = Box::pin(self.ask_within(options, &signal, on, prior.as_ref())).await;
+            let answer = match asked {
+                Ok(answer) => answer,
+                Err(error) => {
+                    self.keep_arrived().await;
+                    return Err(error);
+                }
+            };
+            let reply = self.store_answer(&answer, prior.take().as_ref()).await?;
             round += 1;
             let calls: Vec<Part> = answer.calls.clone();
             if calls.is_empty() || answer.stopped || round >= TOOL_ROUNDS {
@@ -388,6 +430,7 @@ impl Session {
         options: &SendOptions,
         signal: &Signal,
         on: &dyn Fn(SendEvent),
+        prior: Option<&Prior>,
     ) -> Result<Answer, EngineError> {
         let at = self.sent();
         let (request, window) = self.request_and_window(options)?;
@@ -395,7 +438,15 @@ impl Session {
         // what is weighed against the server's count is everything that was sent, own tools included
         let tools = request.tools.clone();
         let mut stream = options.model.complete(request, stop.signal());
+        let place = prior.map_or_else(
+            || Place {
+                after: self.head().tip,
+                instead: None,
+            },
+            |prior| prior.place,
+        );
         let mut answer = Answer {
+            place,
             text: String::new(),
             thinking: String::new(),
             calls: Vec::new(),
@@ -404,6 +455,8 @@ impl Session {
             stopped: false,
         };
         let (mut noted, mut noted_at) = (0, 0.0);
+        // a stream that stalls is noted, too
+        let mut due: Fuse<LocalFuture<'static, ()>> = Fuse::terminated();
         loop {
             // a stream that is always ready must not win over the wish to stop
             if signal.is_aborted() {
@@ -414,21 +467,26 @@ impl Session {
             let next = stream.next();
             let stopped = signal.aborted();
             pin_mut!(next, stopped);
-            let delta = match select(next, stopped).await {
+            let delta = match select(next, select(stopped, &mut due)).await {
                 Either::Left((delta, _)) => delta,
-                Either::Right(_) => {
+                Either::Right((Either::Left(_), _)) => {
                     stop.abort();
                     answer.stopped = true;
                     break;
                 }
+                Either::Right((Either::Right(_), _)) => {
+                    (noted, noted_at) = (answer.arrived(), self.now());
+                    self.note_answer(&answer, prior).await;
+                    continue;
+                }
             };
             match delta {
                 None => {
-                    self.keep_partial(&answer.text).await;
+                    self.note_answer(&answer, prior).await;
                     return Err(ModelError::Truncated.into());
                 }
                 Some(Err(error)) => {
-                    self.keep_partial(&answer.text).await;
+                    self.note_answer(&answer, prior).await;
                     return Err(error.into());
                 }
                 Some(Ok(delta)) => {
@@ -453,10 +511,14 @@ impl Session {
                             break;
                         }
                     }
-                    let late = self.now() - noted_at >= PARTIAL_AFTER && answer.text.len() > noted;
-                    if late || answer.text.len() > noted + PARTIAL_EVERY {
-                        (noted, noted_at) = (answer.text.len(), self.now());
-                        self.keep_partial(&answer.text).await;
+                    let arrived = answer.arrived();
+                    let late = self.now() - noted_at >= PARTIAL_AFTER && arrived > noted;
+                    if late || arrived > noted + PARTIAL_EVERY {
+                        (noted, noted_at) = (arrived, self.now());
+                        due = Fuse::terminated();
+                        self.note_answer(&answer, prior).await;
+                    } else if arrived > noted && due.is_terminated() {
+                        due = self.0.engine.world.timer.sleep(PARTIAL_AFTER as u32).fuse();
                     }
                 }
             }
@@ -468,57 +530,84 @@ impl Session {
         Ok(answer)
     }
 
-    /// Notes what has arrived, so that a crash loses at most the last moments of a reply.
-    async fn keep_partial(&self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        self.0.state.borrow_mut().partial = Some(text.to_owned());
-        let Ok(value) = seal(&text) else { return };
-        let op = Op::Put {
-            table: Table::Partials,
-            key: session_key(&self.0.id),
-            value,
-        };
-        // A partial reply is a courtesy: that it could not be noted does not stop the reply.
-        let written = self
-            .0
-            .engine
-            .store
-            .apply(&self.0.lease, None, vec![op], Durability::Relaxed)
-            .await;
-        if let Err(error) = written {
-            self.emit(&Event::Warning {
-                code: error.code(),
-                message: error.to_string(),
-            });
+    async fn note_answer(&self, answer: &Answer, prior: Option<&Prior>) {
+        if answer.arrived() > 0 {
+            self.note_partial(answer.partial(prior)).await;
         }
     }
 
-    async fn store_answer(&self, answer: &Answer) -> Result<Reply, EngineError> {
-        let mut parts = Vec::new();
-        if !answer.thinking.is_empty() {
-            parts.push(Part::Thinking {
-                text: answer.thinking.clone(),
-            });
-        }
-        if !answer.text.is_empty() {
-            parts.push(Part::text(answer.text.clone()));
-        }
-        parts.extend(answer.calls.iter().cloned());
-        if parts.is_empty() {
+    /// Stores an answer; one that goes on with `prior` together with that, as one message.
+    async fn store_answer(
+        &self,
+        answer: &Answer,
+        prior: Option<&Prior>,
+    ) -> Result<Reply, EngineError> {
+        // a server that was asked to go on and has nothing to add says that it was whole
+        let is_whole = !answer.stopped && answer.reason == FinishReason::Stop;
+        if answer.arrived() == 0 && answer.calls.is_empty() && !(prior.is_some() && is_whole) {
             if answer.stopped {
                 return Err(ModelError::Aborted.into());
             }
             return Err(ModelError::Truncated.into());
         }
-        let seq = self.append(NewMessage::assistant(parts)).await?;
+        let all = answer.partial(prior);
+        let mut parts = Vec::new();
+        if !all.thinking.is_empty() {
+            parts.push(Part::Thinking { text: all.thinking });
+        }
+        if !all.text.is_empty() {
+            parts.push(Part::text(all.text));
+        }
+        parts.extend(answer.calls.iter().cloned());
+        let ended = if answer.stopped {
+            Some(Ended::Stopped)
+        } else if answer.reason == FinishReason::Length {
+            let wrote = answer.usage.completion_tokens;
+            let wrote =
+                wrote.unwrap_or_else(|| self.count(&answer.thinking) + self.count(&answer.text));
+            Some(Ended::Cut(
+                wrote.saturating_add(prior.map_or(0, |p| p.tokens)),
+            ))
+        } else {
+            None
+        };
+        let new = NewMessage {
+            ended,
+            ..NewMessage::assistant(parts)
+        };
+        let seq = self.append_reply(new, answer.place).await?;
         Ok(Reply {
             seq,
             usage: answer.usage,
             reason: answer.reason,
             stopped: answer.stopped,
+            ended,
         })
+    }
+}
+
+impl Answer {
+    /// Bytes that have arrived.
+    const fn arrived(&self) -> usize {
+        self.text.len() + self.thinking.len()
+    }
+
+    /// What has arrived, behind what it goes on with.
+    fn partial(&self, prior: Option<&Prior>) -> Partial {
+        let (text, thinking) = match prior {
+            Some(prior) => (
+                joined(&prior.text, &self.text),
+                format!("{}{}", prior.thinking, self.thinking),
+            ),
+            None => (self.text.clone(), self.thinking.clone()),
+        };
+        Partial {
+            text,
+            thinking,
+            after: self.place.after,
+            instead: self.place.instead,
+            at: 0.0,
+        }
     }
 }
 

@@ -48,11 +48,12 @@ pub(super) fn write(transfer: &Transfer) -> String {
         );
     }
     for (n, message) in path(transfer).into_iter().enumerate() {
-        mark(
-            &mut out,
-            "message",
-            &json!({ "seq": n, "role": message.role, "origin": message.origin, "at": message.at }),
-        );
+        let mut facts =
+            json!({ "seq": n, "role": message.role, "origin": message.origin, "at": message.at });
+        if let Some(ended) = message.ended {
+            facts["ended"] = json!(ended);
+        }
+        mark(&mut out, "message", &facts);
         let who = match message.role {
             Role::System => "System",
             Role::User => "User",
@@ -181,6 +182,7 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
                     origin: palimpsest_core::json::read_value(&value["origin"]).map_err(wrong)?,
                     parts: Vec::new(),
                     at: value["at"].as_f64().unwrap_or(0.0),
+                    ended: palimpsest_core::json::read_value(&value["ended"]).map_err(wrong)?,
                 });
             }
             "part" => open = Some(palimpsest_core::json::read_value(&value).map_err(wrong)?),

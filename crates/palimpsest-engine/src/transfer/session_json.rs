@@ -22,7 +22,13 @@ pub(super) fn write(transfer: &Transfer) -> String {
     let path = path(transfer);
     let messages: Vec<Value> = path
         .iter()
-        .map(|m| json!({ "role": m.role, "parts": m.parts, "timestamp": to_iso(m.at) }))
+        .map(|m| {
+            let mut one = json!({ "role": m.role, "parts": m.parts, "timestamp": to_iso(m.at) });
+            if let Some(ended) = m.ended {
+                one["ended"] = json!(ended);
+            }
+            one
+        })
         .collect();
     let result_of = |id: &str, after: u32| {
         path.iter().filter(|m| m.seq > after).find_map(|m| {
@@ -121,6 +127,10 @@ pub(super) fn read(value: &Value) -> Result<Transfer, TransferError> {
             parts,
             from_iso(message["timestamp"].as_str().unwrap_or_default()),
         );
+        if let Some(last) = out.messages.last_mut() {
+            // a mark that another program made means something else
+            last.ended = palimpsest_core::json::read_value(&message["ended"]).unwrap_or_default();
+        }
     }
     if !has_calls {
         place_calls(&mut out.messages, &value["toolCalls"]);
@@ -142,6 +152,7 @@ fn push(messages: &mut Vec<Message>, role: Role, parts: Vec<Part>, at: f64) {
         },
         parts,
         at,
+        ended: None,
     });
 }
 
@@ -192,6 +203,9 @@ fn place_calls(messages: &mut Vec<Message>, calls: &Value) {
             }
         }
         push(&mut placed, message.role, message.parts, message.at);
+        if let Some(last) = placed.last_mut() {
+            last.ended = message.ended;
+        }
     }
     for (at, pair) in calls {
         for (role, parts) in pair {

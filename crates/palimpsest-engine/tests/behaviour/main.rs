@@ -4,6 +4,7 @@
 mod archive;
 mod audit;
 mod bad_input;
+mod continuing;
 mod counting;
 mod damage;
 mod evidence;

@@ -103,6 +103,10 @@ export class LiveSession implements Session {
     return this.#stream(options, (s, how, stop, on) => s.reply(how, stop, on));
   }
 
+  continueReply(options: SendOptions = {}): SendStream {
+    return this.#stream(options, (s, how, stop, on) => s.continueReply(how, stop, on));
+  }
+
   window(dialect?: Parameters<Session["window"]>[0]): { messages: ChatMessageLike[]; tokens: number } {
     // a caller's own names stand in these messages: they stay as they are
     return JSON.parse(this.#call((s) => s.window(dialect))) as { messages: ChatMessageLike[]; tokens: number };

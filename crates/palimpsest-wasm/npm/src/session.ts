@@ -308,6 +308,12 @@ export interface Usage {
   completionMs?: number | null;
 }
 
+/**
+ * How a reply ended that is not whole: it was stopped or broke off (a lost connection, a closed page, a crash), or the server cut
+ * it at its most, after so many tokens.
+ */
+export type ReplyEnd = { how: "stopped" } | { how: "cut"; tokens: number };
+
 /** A finished reply. */
 export interface Reply {
   /** Its message's number. */
@@ -320,6 +326,8 @@ export interface Reply {
   reason: FinishReason;
   /** Whether it was stopped: what had arrived is stored. */
   stopped: boolean;
+  /** How it ended, if it is not whole: {@link Session.continueReply} goes on with it. */
+  ended: ReplyEnd | null;
   /** The session it was given in: another one after a rollover. */
   session: string;
 }
@@ -368,6 +376,8 @@ export interface HistoryItem {
   )[];
   /** When, in milliseconds since 1970. */
   at: number;
+  /** How it ended, if it is a reply that is not whole. */
+  ended: ReplyEnd | null;
   /** Tokens as it was said. */
   tokens: number;
   /** How the model sees it: as it was said, covered by a layer, or in a shorter form. */
@@ -573,8 +583,31 @@ export interface Session {
    */
   send(message: string | object, options?: SendOptions & { dialect?: Dialect }): SendStream;
 
-  /** Lets the model answer what stands at the end: after {@link Session.append}, or a reply that broke off. */
+  /**
+   * Lets the model answer what stands at the end: after {@link Session.append}, or a question that nobody answered. A reply at the end
+   * that is not whole ({@link HistoryItem.ended}) is written anew; what was there stays on its branch.
+   */
   reply(options?: SendOptions): SendStream;
+
+  /**
+   * Lets the model go on with the last reply, which was stopped, broke off or was cut ({@link HistoryItem.ended}). The result is one
+   * message that takes its place; what was there stays on its branch, and nothing changes before the new one is stored. Ollama and
+   * llama.cpp go on from the very word; other servers are asked to in a line that is not stored. A client of your own gets the
+   * unfinished reply as the last message.
+   *
+   * @throws `nothing_to_continue` if the last message is no such reply; what {@link Session.send} throws.
+   *
+   * @example
+   * ```ts
+   * import { ollama, openSession } from "palimpsest";
+   *
+   * await using session = await openSession({ model: "llama3.2:3b", llm: ollama() });
+   * let reply = await session.send("Tell me a long story.").reply();
+   * while (reply.ended?.how === "cut") reply = await session.continueReply().reply();
+   * console.log(reply.text);
+   * ```
+   */
+  continueReply(options?: SendOptions): SendStream;
 
   /** The exact messages for the model, in a dialect: to send them with a client of your own. */
   window(dialect?: Dialect): { messages: ChatMessageLike[]; tokens: number };
