@@ -66,7 +66,8 @@ export async function serve({ folder = app, plain = false } = {}) {
 /** The browsers that the main journeys run in; the others run in the first. */
 export const ENGINES = ["chrome", "firefox"];
 
-const BROWSERS = {
+/** How each is started. */
+export const BROWSERS = {
   chrome: {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [

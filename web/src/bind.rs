@@ -653,6 +653,7 @@ mod tests {
             origin: Origin::Host,
             parts,
             at: 0.0,
+            ended: None,
         };
         HistoryItem {
             message: Rc::new(message),

@@ -76,6 +76,11 @@ pub fn fill(text: T, values: &[&str]) -> String {
     let mut out = String::new();
     let mut values = values.iter();
     let mut pieces = t(text).split("{}");
+    debug_assert!(
+        t(text).matches("{}").count() <= values.len(),
+        "a gap stays open in {:?}",
+        t(text)
+    );
     out.push_str(pieces.next().unwrap_or_default());
     for piece in pieces {
         out.push_str(values.next().copied().unwrap_or_default());
@@ -252,6 +257,7 @@ texts! {
     Inspect: "Inspect" | "Ansehen",
     NextLayerIn: "next layer in about {}" | "nächste Schicht in etwa {}",
     AtTrigger: "At the trigger: a layer is written after the next reply" | "Am Auslöser: nach der nächsten Antwort wird eine Schicht geschrieben",
+    AtTriggerWritingOne: "At the trigger: a layer is being written" | "Am Auslöser: eine Schicht wird geschrieben",
     AtTriggerWriting: "At the trigger: layer {} is being written" | "Am Auslöser: Schicht {} wird geschrieben",
     StuckAt: "Cannot shrink further: {} of it is yours or locked. Widen the window, or shorten a message." | "Kleiner geht es nicht: {} davon sind deine Worte oder gesperrt. Vergrößere das Fenster oder kürze eine Nachricht.",
     OverBy: "{} tokens too many: the window is shortened before it is sent" | "{} Tokens zu viel: das Fenster wird vor dem Senden gekürzt",
@@ -335,6 +341,7 @@ texts! {
 
     // card
     CardAnnounced: "Layer {} after this reply" | "Schicht {} nach dieser Antwort",
+    CardWorkingOne: "Writing a layer" | "Eine Schicht wird geschrieben",
     CardWorking: "Writing layer {}" | "Schicht {} wird geschrieben",
     CardDone: "Layer {} written" | "Schicht {} geschrieben",
     CardSkipped: "Nothing was written" | "Nichts wurde geschrieben",
@@ -1107,6 +1114,97 @@ mod tests {
             }
         }
         assert!(names.len() > 100);
+    }
+
+    /// The sources of the page, without their tests.
+    fn sources(folder: &std::path::Path, all: &mut Vec<(String, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, all);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+                all.push((path.display().to_string(), code.to_owned()));
+            }
+        }
+    }
+
+    /// The arguments of the call whose opening bracket stands at the beginning of `code`, and of lists as one.
+    fn arguments(code: &str) -> Vec<String> {
+        let (mut depth, mut quoted, mut escaped) = (0, false, false);
+        let mut all = vec![String::new()];
+        for c in code.chars() {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' => escaped = quoted,
+                '"' => quoted = !quoted,
+                '(' | '[' | '{' if !quoted => depth += 1,
+                ')' | ']' | '}' if !quoted => depth -= 1,
+                ',' if !quoted && depth == 1 => {
+                    all.push(String::new());
+                    continue;
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+            all.last_mut().unwrap().push(c);
+        }
+        if let Some(first) = all.first_mut().filter(|first| !first.is_empty()) {
+            first.remove(0);
+        }
+        let all = all.iter().map(|a| a.trim().to_owned());
+        all.filter(|a| !a.is_empty()).collect()
+    }
+
+    /// No sentence reaches a page with an open gap, in either language: every place that says a text gives it as many values
+    /// as it has gaps.
+    #[test]
+    fn every_gap_is_filled_where_a_text_is_said() {
+        let mut all = Vec::new();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        sources(&root, &mut all);
+        let texts: std::collections::BTreeMap<String, (usize, usize)> = ALL
+            .iter()
+            .map(|(name, en, de)| {
+                let gaps = (en.matches("{}").count(), de.matches("{}").count());
+                (format!("T::{name:?}"), gaps)
+            })
+            .collect();
+        let mut said = 0;
+        for (path, code) in &all {
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            for call in ["fill(", "t(", "count("] {
+                for (at, _) in code.match_indices(call) {
+                    if code[..at].ends_with(|c| is_word(c) || c == '.' || c == '!') {
+                        continue;
+                    }
+                    let given = arguments(&code[at + call.len() - 1..]);
+                    let Some((en, de)) = given.first().and_then(|name| texts.get(name)) else {
+                        continue;
+                    };
+                    let values = match call {
+                        "t(" => 0,
+                        "count(" => 1,
+                        _ => match given[1].strip_prefix('&') {
+                            Some(list) if list.starts_with('[') => arguments(list).len(),
+                            // a list made elsewhere: `fill` itself looks at its length
+                            _ => continue,
+                        },
+                    };
+                    let fits = |gaps: usize| gaps == values || call == "count(" && gaps < values;
+                    assert!(
+                        fits(*en) && fits(*de),
+                        "{path}: {} has {en} gaps and is given {values} values",
+                        given[0]
+                    );
+                    said += 1;
+                }
+            }
+        }
+        assert!(said > 500, "{said}");
     }
 
     #[test]

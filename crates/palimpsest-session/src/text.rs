@@ -55,6 +55,7 @@ pub(crate) fn messages(
         origin: from.message.origin,
         parts: from.message.parts,
         at: from.message.at,
+        ended: None,
     });
     Ok((system, said.collect()))
 }

@@ -61,6 +61,20 @@ pub fn budget(big: bool) -> AnyView {
     })
 }
 
+/// A sentence about the layer that is being written: by its number if that follows one that people see, else without it.
+/// Compactions count on where one was undone, or needed no layer.
+pub fn layer_by_number(named: T, plain: T, n: u32) -> String {
+    if n == 1
+        || AppState::here()
+            .layers
+            .with_untracked(|all| !all.is_empty())
+    {
+        fill(named, &[&n.to_string()])
+    } else {
+        t(plain).to_owned()
+    }
+}
+
 /// What the line above the bar says.
 fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
     let about = if budget.estimated { "≈ " } else { "" };
@@ -90,7 +104,8 @@ fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
                 .child(fill(T::NextLayerIn, &[&number(round(left))])),
         ),
         State::Trigger { layer: Some(n) } => {
-            line.child(said("strata", fill(T::AtTriggerWriting, &[&n.to_string()])))
+            let words = layer_by_number(T::AtTriggerWriting, T::AtTriggerWritingOne, n);
+            line.child(said("strata", words))
         }
         State::Trigger { layer: None } => line.child(said("strata", t(T::AtTrigger).to_owned())),
         State::Stuck => line.child(said("lock", fill(T::StuckAt, &[&number(budget.floor)]))),

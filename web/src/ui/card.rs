@@ -12,7 +12,7 @@ use crate::page::clock;
 use crate::signal::Signal;
 use crate::state::AppState;
 use crate::text::{T, count, fill, number, seconds, t};
-use crate::ui::bar::mini;
+use crate::ui::bar::{layer_by_number, mini};
 use crate::view::card::{Card, Done, Stage, State};
 
 /// Facts that were not carried over, shown at a time.
@@ -29,7 +29,10 @@ fn draw(card: &Card) -> AnyView {
     let n = card.number.to_string();
     let (class, title) = match &card.state {
         State::Announced { .. } => ("card", fill(T::CardAnnounced, &[&n])),
-        State::Working { .. } => ("card working", fill(T::CardWorking, &[&n])),
+        State::Working { .. } => (
+            "card working",
+            layer_by_number(T::CardWorking, T::CardWorkingOne, card.number),
+        ),
         State::Done(_) => ("card done", fill(T::CardDone, &[&n])),
         State::Skipped { .. } => ("card", t(T::CardSkipped).to_owned()),
         State::Failed { .. } => ("card", fill(T::CardFailed, &[&n])),

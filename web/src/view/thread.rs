@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use palimpsest_core::message::Ended;
+
 /// One entry of the thread.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Entry {
