@@ -317,22 +317,6 @@ test("a server that dies mid-reply, and a model that is gone: a sentence, and th
   await world.end({ tolerate: [/ERR_|404|Failed to load resource/] });
 });
 
-/// What arrived of a reply that broke off is shown while the page stays, and is kept once however often one asks for it.
-test("a reply that breaks off can be kept as far as it came", SLOW, async () => {
-  const world = await begin({ script: { replies: [{ content: "This reply breaks off in the middle of", hostile: "reset" }] } });
-  const { page } = world;
-  await until(page, () => document.querySelector(".live.okc"));
-  await say(page, "First question");
-  await page.waitForSelector(".notice .part");
-  const part = await text(page, ".notice .part");
-  assert.ok(part.trim() !== "");
-  await page.$eval(".notice .part + .btn", (button) => { button.click(); button.click(); });
-  await until(page, (part) => document.querySelector(".msg:not(.you):not(.replying) .prose")?.textContent.trim() === part.trim(), part);
-  assert.equal((await page.$$(".msg:not(.you)")).length, 1);
-  assert.equal(await page.$(".notice .part"), null);
-  await world.end({ tolerate: [/ERR_|Failed to load resource/] });
-});
-
 test("unknown commands are refused, known ones are not sent", SLOW, async () => {
   const world = await begin();
   const { page } = world;

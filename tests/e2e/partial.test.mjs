@@ -36,7 +36,7 @@ async function goOn({ page, fake }, n, count) {
   await until(page, () => !document.querySelector(".replying") && !document.querySelector(".ended"));
   assert.equal(await page.$$eval(".thread .msg", (all) => all.length), count, "one message of both");
   assert.equal(whole(await prose(page), n + 12), n + 12);
-  const sent = fake.requests.filter((r) => r.path === "/api/chat").map((r) => JSON.parse(r.body)).at(-1).messages.at(-1);
+  const sent = fake.requests.filter((r) => r.method === "POST" && r.path === "/api/chat").map((r) => JSON.parse(r.body)).at(-1).messages.at(-1);
   assert.deepEqual([sent.role, sent.content.trim().split(/\s+/).length], ["assistant", n], "the model went on from where it broke off");
   await page.reload();
   await messages(page, count);
@@ -45,7 +45,7 @@ async function goOn({ page, fake }, n, count) {
   assert.match(await text(page, `${last} .flip`), /2 \/ 2/);
 }
 
-/// P7, F66: a page that is reloaded in the middle of a reply has what arrived, says that it stopped, and goes on with it.
+/// F94, P7, F66: a page that is reloaded in the middle of a reply has what arrived, says that it stopped, and goes on with it.
 for (const engine of ENGINES) test(`a reload in the middle of a reply: the part is there, and is continued to one message (${engine})`, SLOW, async () => {
   const world = await begin({ engine, script: { replies: [slowly] } });
   const { page } = world;
@@ -118,7 +118,7 @@ test("a stalled stream is noted, and a broken one is marked", SLOW, async () => 
   fake.setScript({ replies: ["A whole one."] });
   await click(page, ".notice .btn");
   await until(page, (last) => document.querySelector(`${last} .prose`)?.textContent.trim() === "A whole one.", last);
-  assert.equal(await page.$(".ended, .notice"), null);
+  assert.equal(await page.$(`${last} .ended, .notice`), null);
   assert.match(await text(page, `${last} .flip`), /2 \/ 2/);
   await world.end({ tolerate: [/Failed to load resource/, /ERR_/] });
 });

@@ -337,15 +337,17 @@ test("servers that misbehave", { timeout: 240_000 }, async () => {
           await fetch(url + "/__script", { method: "POST", body: JSON.stringify({ hostile: mode }) });
           const session = await openSession({ model: "llama3.2:3b", window: 4096, llm });
           const said = await session.send("Hi").text().then((text) => text, (e) => [e.code]);
-          out[mode + " by " + name] = [said, session.history().filter((item) => item.role === "assistant").length];
+          const replies = session.history().filter((item) => item.role === "assistant");
+          out[mode + " by " + name] = [said, replies.filter((item) => item.ended === null).length, replies.every((item) => item.ended === null || item.ended.how === "stopped")];
           await session.close();
         }
       }
     `);
-    for (const [key, [said, replies]] of Object.entries(got)) {
+    for (const [key, [said, replies, marked]] of Object.entries(got)) {
       const expected = STREAMS[key.split(" by ")[0]];
       assert.deepEqual(said, expected, key);
-      if (typeof expected === "string") assert.equal(replies, 1, key);
+      // what arrived before an error is marked, and never taken for a whole reply
+      assert.deepEqual([replies, marked], [typeof expected === "string" ? 1 : 0, true], key);
     }
     assert.equal(Object.keys(got).length, 2 * modes.length - 2);
   } finally {

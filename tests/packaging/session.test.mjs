@@ -217,6 +217,76 @@ test("stopping a reply, and a server that fails", async () => {
   }
 });
 
+/** F94, P7, F76, S3: a reply that was stopped, cut or broke off is a message that says so, and is continued to one message, by every kind of server;
+ * what was there stays on its branch. The mark is in an export, and a session that was left in the middle of a reply has what arrived. */
+test("replies that are not whole are marked, and continued", async () => {
+  const words = Array.from({ length: 100 }, (_, i) => `word${i} `);
+  const cut = { content: "One, two, ", done_reason: "length", eval_count: 6 };
+  const fake = await startFake({ replies: [cut, { ...cut, content: "three, " }, "four.", { content: words, delay_ms: 20 }, "and so on.", cut, "three.", { content: "Half of", hostile: "reset" }, "a reply.", { content: words, delay_ms: 20 }, "!"] });
+  try {
+    const got = await run(`
+      const url = ${JSON.stringify(fake.url)};
+      const session = await openSession({ model: "llama3.2:3b", llm: ollama({ url }) });
+      const last = (s = session) => { const { parts, ended, branch } = s.history().at(-1); return [parts.map((p) => p.text).join(""), ended, branch]; };
+      out.nothing = await failed(session.continueReply().reply());
+      out.cut = [(await session.send("Count.").reply()).ended, last()];
+      const again = await session.continueReply().reply();
+      out.again = [again.text, again.ended, again.reason];
+      const whole = await session.continueReply().reply();
+      out.whole = [whole.text, whole.ended, last(), session.history().length];
+      out.done = await failed(session.continueReply().reply());
+      const stream = session.send("More.");
+      for await (const chunk of stream) if (chunk.type === "text" && chunk.text.includes("word3")) break;
+      out.stopped = [(await stream.reply()).ended, last()];
+      const file = await session.export();
+      out.went = await session.continueReply().text();
+      out.window = session.window().messages.map((m) => m.role);
+      const copy = await openSession({ file, trustFile: true, model: "llama3.2:3b" });
+      out.file = last(copy);
+      await copy.close();
+      await session.close();
+
+      const other = await openSession({ model: "llama3.2:3b", llm: openai({ url: url + "/v1" }) });
+      await other.send("Count.").reply();
+      out.other = [await other.continueReply().text(), other.window().messages.at(-1).role];
+      out.broke = [await failed(other.send("And?").reply()), last(other)];
+      out.joined = await other.continueReply().text();
+      await other.close();
+
+      const store = memoryStorage();
+      const left = await openSession({ id: "left", model: "llama3.2:3b", store, llm: ollama({ url }) });
+      left.send("Again.").reply().catch(() => {});
+      for (let i = 0; i < 200 && ![...store.rows.values()].some((row) => row.table === "partials" && row.value.includes("word30")); i += 1) await new Promise((done) => setTimeout(done, 20));
+      const taken = await openSession({ id: "left", model: "llama3.2:3b", store, llm: ollama({ url }), takeOver: true });
+      out.left = [last(taken)[0].slice(0, 18), last(taken)[0].includes("word30"), last(taken)[1], taken.history().length];
+      out.on = (await taken.continueReply().text()).endsWith("!");
+      await left.close().catch(() => {});
+      await taken.close();
+    `);
+    assert.equal(got.nothing, "nothing_to_continue");
+    const at = (tokens) => ({ how: "cut", tokens });
+    assert.deepEqual(got.cut, [at(6), ["One, two, ", at(6), { n: 1, of: 1 }]]);
+    assert.deepEqual(got.again, ["One, two, three, ", at(12), "length"]);
+    assert.deepEqual(got.whole, ["One, two, three, four.", null, ["One, two, three, four.", null, { n: 3, of: 3 }], 2]);
+    assert.equal(got.done, "nothing_to_continue");
+    assert.deepEqual([got.stopped[0], got.stopped[1][1]], [{ how: "stopped" }, { how: "stopped" }]);
+    assert.match(got.stopped[1][0], /^word0 word1 word2 word3 /);
+    assert.equal(got.went, `${got.stopped[1][0]}and so on.`);
+    assert.deepEqual(got.window, ["user", "assistant", "user", "assistant"]);
+    assert.deepEqual(got.file.slice(0, 2), got.stopped[1].slice(0, 2));
+    assert.deepEqual(got.other, ["One, two, three.", "assistant"]);
+    const asked = fake.requests.filter((r) => r.path === "/v1/chat/completions").map((r) => JSON.parse(r.body).messages);
+    assert.deepEqual(asked[1].map((m) => m.role), ["user", "assistant", "user"], "a line that is not stored");
+    assert.notEqual(got.broke[0], "done");
+    assert.deepEqual(got.broke[1][1], { how: "stopped" });
+    assert.equal(got.joined, `${got.broke[1][0]}a reply.`);
+    assert.deepEqual(got.left, ["word0 word1 word2 ", true, { how: "stopped" }, 2]);
+    assert.equal(got.on, true);
+  } finally {
+    await fake.close();
+  }
+});
+
 /** I10, E1: a client of one's own: pieces, a text, its own errors, an overflow, hanging, nonsense. */
 test("a client of one's own", async () => {
   const got = await run(`

@@ -322,6 +322,7 @@ texts! {
     // start
     StartTitle: "Start writing" | "Schreib los",
     StartText: "Everything you say stays in this browser. When the window fills, older replies are written over by a layer; what was said stays underneath and can be lifted again." | "Alles Gesagte bleibt in diesem Browser. Wird das Fenster voll, schreibt eine Schicht über ältere Antworten; das Gesagte liegt darunter und lässt sich wieder freilegen.",
+    StartMemory: "Nothing you say is stored: it is gone when the tab is closed. When the window fills, older replies are written over by a layer; what was said stays underneath and can be lifted again." | "Nichts Gesagtes wird gespeichert: Es ist weg, wenn der Tab geschlossen wird. Wird das Fenster voll, schreibt eine Schicht über ältere Antworten; das Gesagte liegt darunter und lässt sich wieder freilegen.",
     StartHosted: "The page around this app keeps everything you say. When the window fills, older replies are written over by a layer; what was said stays underneath and can be lifted again." | "Die Seite um diese App bewahrt alles Gesagte auf. Wird das Fenster voll, schreibt eine Schicht über ältere Antworten; das Gesagte liegt darunter und lässt sich wieder freilegen.",
     StartImport: "Import a conversation" | "Unterhaltung importieren",
     StartConnect: "Connect a model" | "Modell verbinden",
@@ -341,6 +342,7 @@ texts! {
 
     // card
     CardAnnounced: "Layer {} after this reply" | "Schicht {} nach dieser Antwort",
+    CompactsNothing: "Nothing to compact: nothing was said yet." | "Nichts zu verdichten: Es wurde noch nichts gesagt.",
     CardWorkingOne: "Writing a layer" | "Eine Schicht wird geschrieben",
     CardWorking: "Writing layer {}" | "Schicht {} wird geschrieben",
     CardDone: "Layer {} written" | "Schicht {} geschrieben",
@@ -442,6 +444,7 @@ texts! {
     ImportDone: "{} imported, {} messages." | "{} importiert, {} Nachrichten.",
     ImportLeftOut: "Left out, since it is not UTF-8: {}{}." | "Ausgelassen, weil es kein UTF-8 ist: {}{}.",
     ImportPlace: "line {} (byte {})" | "Zeile {} (Byte {})",
+    ImportNothing: "{}: everything in it is here already." | "{}: Alles darin ist schon da.",
     ImportSettings: "{} imported: settings, {} new profiles." | "{} importiert: Einstellungen, {} neue Profile.",
     OtherServer: "Another model server" | "Anderer Modellserver",
     OtherServerText: "The settings in this file name the model server {}. If you use it, what you say from now on is sent there instead of to {}." | "Die Einstellungen in dieser Datei nennen den Modellserver {}. Wenn du ihn benutzt, geht alles, was du ab jetzt sagst, dorthin statt an {}.",

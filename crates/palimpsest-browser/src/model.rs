@@ -107,6 +107,8 @@ impl Reading {
             if self.decoder.is_done() {
                 return Ok(None);
             }
+            // an error that came together with what was given is told now, also where the connection stays open
+            self.ready.extend(self.decoder.push(&[])?);
             if let Some(chunk) = self.body.next().await {
                 self.ready.extend(self.decoder.push(&chunk?)?);
                 continue;

@@ -135,12 +135,17 @@ mod tests {
 
     use super::*;
 
-    /// S3, C1: a message says how it is shown: as it was said, covered by which layer, or in which shorter form.
+    /// S3, C1, F94: a message says how it is shown: as it was said, covered by which layer, or in which shorter form; and how a reply
+    /// ended that is not whole.
     #[test]
     fn messages_say_how_they_are_shown() {
-        let check = |covered_by, reduced, expected: &str| {
+        let check = |covered_by, reduced, end: (Option<Ended>, &str), expected: &str| {
+            let (how, ended) = end;
             let item = HistoryItem {
-                message: Rc::new(Message::text(3, Role::User, "Hello")),
+                message: Rc::new(Message {
+                    ended: how,
+                    ..Message::text(3, Role::User, "Hello")
+                }),
                 tokens: 5,
                 covered_by,
                 reduced,
@@ -150,15 +155,18 @@ mod tests {
             assert_eq!(
                 text,
                 format!(
-                    r#"{{"seq":3,"role":"user","parts":[{{"type":"text","text":"Hello"}}],"at":0.0,"tokens":5,{expected},"branch":{{"n":1,"of":2}}}}"#
+                    r#"{{"seq":3,"role":"user","parts":[{{"type":"text","text":"Hello"}}],"at":0.0,"ended":{ended},"tokens":5,{expected},"branch":{{"n":1,"of":2}}}}"#
                 )
             );
         };
-        check(None, None, r#""shown":"verbatim","layer":null"#);
-        check(Some(7), None, r#""shown":"covered","layer":7"#);
+        let whole = (None, "null");
+        check(None, None, whole, r#""shown":"verbatim","layer":null"#);
+        let stopped = (Some(Ended::Stopped), r#"{"how":"stopped"}"#);
+        check(Some(7), None, stopped, r#""shown":"covered","layer":7"#);
         check(
             None,
             Some(ReducedKind::Offloaded),
+            (Some(Ended::Cut(9)), r#"{"how":"cut","tokens":9}"#),
             r#""shown":"offloaded","layer":null"#,
         );
     }

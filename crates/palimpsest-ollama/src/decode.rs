@@ -57,7 +57,8 @@ impl Decoder {
         }
     }
 
-    /// The next bytes. Returns the deltas they complete.
+    /// The next bytes. Returns the deltas they complete. An error that comes behind deltas is returned by the next call: what
+    /// arrived before it is not lost, whatever arrived together.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
         self.guarded(|decoder| {
             if decoder.answer.done {
@@ -117,7 +118,12 @@ impl Decoder {
             Ok(()) => Ok(std::mem::take(&mut self.answer.deltas)),
             Err(error) => {
                 self.failed = Some(error.clone());
-                Err(error)
+                let before = std::mem::take(&mut self.answer.deltas);
+                if before.is_empty() {
+                    Err(error)
+                } else {
+                    Ok(before)
+                }
             }
         }
     }

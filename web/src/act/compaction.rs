@@ -13,7 +13,7 @@ use super::{
 };
 use crate::bind;
 use crate::state::{Dialog, Undo};
-use crate::text::{T, fill, number};
+use crate::text::{T, fill, number, t};
 use crate::view::budget::Activity;
 use crate::view::card::{Card, State};
 use crate::view::model::Connection;
@@ -97,6 +97,11 @@ pub(super) async fn compact_now(
     };
     if session.is_compacting() {
         return Err(EngineError::Busy("a compaction"));
+    }
+    if session.message_count() == 0 {
+        // no card: the page of an empty session stays
+        note(t(T::CompactsNothing).to_owned(), false);
+        return Ok(None);
     }
     let focus = Some(focus).filter(|f| !f.is_empty());
     let options = CompactOptions {

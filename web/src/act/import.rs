@@ -6,7 +6,7 @@ use std::rc::Rc;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::{
-    Accept, Config, Engine, NewSession, Rejected, SessionInfo, Transfer, TransferError,
+    Accept, Config, Engine, NewSession, Rejected, Restored, SessionInfo, Transfer, TransferError,
 };
 use web_sys::File;
 
@@ -28,7 +28,10 @@ pub(super) fn import(file: File, take_system: bool) {
             Ok(read) => {
                 let text = if read.sessions {
                     go(Screen::Chat);
-                    let done = fill(T::ImportDone, &[&name, &number(read.messages)]);
+                    let done = match read.messages {
+                        0 => fill(T::ImportNothing, &[&name]),
+                        n => fill(T::ImportDone, &[&name, &number(n)]),
+                    };
                     [done, left_out(&read.rejected)].concat()
                 } else {
                     fill(T::ImportSettings, &[&name, &number(read.profiles)])
@@ -39,7 +42,12 @@ pub(super) fn import(file: File, take_system: bool) {
                     take_settings(&back, settings);
                 }
             }
-            Err(why) => toast(&back, fill(T::ImportFailed, &[&name, &why]), None, true),
+            Err(why) => {
+                let text = fill(T::ImportFailed, &[&name, &why]);
+                // the status says no longer that it is read
+                back.state.say(text.clone());
+                toast(&back, text, None, true);
+            }
         }
     });
 }
@@ -67,6 +75,7 @@ fn take_settings(back: &Back, settings: Settings) {
 #[derive(Default)]
 struct Read {
     sessions: bool,
+    /// Those that were not there before.
     messages: u32,
     profiles: u32,
     settings: Option<Settings>,
@@ -131,8 +140,8 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
         if !take_system {
             imported.decline_system();
         }
-        count += imported.messages.len() as u32;
-        let id = merge(back, &mut known, imported).await.map_err(say)?;
+        let (id, added) = merge(back, &mut known, imported).await.map_err(say)?;
+        count += added as u32;
         first.get_or_insert(id);
     }
     drop(progress);
@@ -189,15 +198,17 @@ impl Known {
     }
 }
 
-/// Makes a session of what was read, unless it is there already. Its identifier.
+/// Makes a session of what was read, unless it is there already. Its identifier, and how many messages are new.
 async fn merge(
     back: &Rc<Back>,
     known: &mut Known,
     imported: Imported,
-) -> Result<String, EngineError> {
+) -> Result<(String, usize), EngineError> {
+    let all = imported.messages.len();
     if let Some(archive) = &imported.archive {
         match back.engine.restore(archive).await {
-            Ok((id, _)) => return Ok(id),
+            Ok((id, Restored::There)) => return Ok((id, 0)),
+            Ok((id, _)) => return Ok((id, all)),
             // what cannot be read as it was stored is still there as what was said
             Err(EngineError::Store(StoreError::Newer | StoreError::Corrupt(_))) => {}
             Err(error) => return Err(error),
@@ -213,13 +224,13 @@ async fn merge(
         let here = session.history(None, usize::MAX);
         let here = here.iter().map(|item| item.message.as_ref());
         match meet(here, &imported.messages) {
-            Meeting::Here => return Ok(id),
+            Meeting::Here => return Ok((id, 0)),
             Meeting::More(from) => {
                 let session = back.engine.open(&id, false).await?;
                 session
                     .append_all(imported.messages[from..].to_vec())
                     .await?;
-                return Ok(id);
+                return Ok((id, all - from));
             }
             // nothing is mixed in, and nothing left out
             Meeting::Apart => id.clone_from(&imported.other),
@@ -228,12 +239,12 @@ async fn merge(
             back.engine.undelete(&id).await?;
         }
         if !known.here.insert(id.clone()) {
-            return Ok(id);
+            return Ok((id, 0));
         }
     }
     make(back, &id, imported).await?;
     known.here.insert(id.clone());
-    Ok(id)
+    Ok((id, all))
 }
 
 async fn make(back: &Rc<Back>, id: &str, imported: Imported) -> Result<(), EngineError> {

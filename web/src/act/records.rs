@@ -47,10 +47,13 @@ pub(super) fn show(back: &Back) {
     };
     state.proposals.change(sentences(proposals));
     state.asked.change(sentences(demands));
-    state.trust.change(bind::trust(
-        &session.reliability(),
-        context.view().compactions,
-    ));
+    // of compactions that were all undone nothing is left to doubt
+    let view = context.view();
+    let stands = !view.layers.is_empty() || !view.reduced.is_empty();
+    let compactions = if stands { view.compactions } else { 0 };
+    state
+        .trust
+        .change(bind::trust(&session.reliability(), compactions));
     let mut snapshots: Vec<_> = session.snapshots().iter().map(bind::snapshot).collect();
     snapshots.reverse();
     state.snapshots.change(snapshots);

@@ -106,7 +106,12 @@ fn fill_in(card: &Card, body: El) -> El {
             ),
         State::Done(done) => written(done, body),
         State::Skipped { why } => body
-            .child(plain(format!("{why} {}", t(T::CardUnchanged))))
+            .child(plain(if why.contains("unchanged") {
+                // most reasons say so themselves
+                why.clone()
+            } else {
+                format!("{why} {}", t(T::CardUnchanged))
+            }))
             .child(
                 el("p")
                     .class("acts")

@@ -10,6 +10,7 @@ use crate::icon::icon;
 use crate::state::{AppState, Dialog, Notice, Screen};
 use crate::text::{self, T, fill, number, t};
 use crate::ui::{composer::composer, header::header, notes::notes, thread::thread};
+use crate::view::kept::Kept;
 use crate::view::model::{Connection, Verdict};
 
 /// The session screen.
@@ -172,6 +173,8 @@ pub fn start() -> AnyView {
             .child(el("h2").child(t(T::StartTitle)))
             .child(el("p").child(t(if embed::keeps() {
                 T::StartHosted
+            } else if state.storage.with_untracked(|s| s.kept) == Kept::Memory {
+                T::StartMemory
             } else {
                 T::StartText
             })));
