@@ -203,6 +203,7 @@ const GUIDE = [
   ['setTokenizer("server")', /^\{"tokens":\d+,"source":"\w+","bound":\d+\}$/],
   ["/my/backend", /^Heard: Hello$/],
   ["completeJob", /^$/],
+  ["session.continueReply()", /^Hello there\.$/],
   ["onToolCall", /^Take one: rain in Oslo\.$/],
   ["declare const mine: StorageAdapter", /^0$/],
   ["library.delete(sessions[0].id)", /^japan .*"\d{4}-/m],

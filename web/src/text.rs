@@ -381,7 +381,7 @@ texts! {
     CardMessageWaits: "Your message waits for this: the conversation does not fit any more. After {} it goes on without the model." | "Deine Nachricht wartet darauf: Das Gespräch passt nicht mehr. Nach {} geht es ohne das Modell weiter.",
     DontWait: "Don't wait" | "Nicht warten",
     StatusMessageWaits: "Your message waits: the conversation is made to fit first." | "Deine Nachricht wartet: Das Gespräch wird erst passend gemacht.",
-    CardNothingChanges: "Nothing changes until it is verified, and your next message goes first." | "Bis zur Prüfung ändert sich nichts, und deine nächste Nachricht hat Vorrang.",
+    CardNothingChanges: "Nothing changes until it is verified." | "Bis zur Prüfung ändert sich nichts.",
     CardWindowAt: "The window is at {} of {}. Everything stays readable." | "Das Fenster steht bei {} von {}. Alles bleibt lesbar.",
     CardUnchanged: "The window is unchanged." | "Das Fenster ist unverändert.",
     CardUndoneText: "No automatic run until your next message would not fit." | "Kein automatischer Lauf, bis deine nächste Nachricht nicht mehr passt.",

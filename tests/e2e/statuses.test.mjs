@@ -1,0 +1,114 @@
+// What the page says of what goes on is so, and goes when it is over.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { asksForSummary } from "../ollama/fake/summary.mjs";
+import { startFake } from "../ollama/fake.mjs";
+import { bakery, click, messages, patient, ready, text, until } from "./acts.mjs";
+import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
+
+const SLOW = { timeout: 180_000 };
+test.afterEach(cleanUp);
+
+/** A model that takes seconds for a summary, and answers at once. */
+const slowWriter = (ms) => (request) => (asksForSummary(request, request.messages) ? { first_delay_ms: ms } : "Gladly.");
+const status = (page) => text(page, "#status");
+
+/// F95, P7: a message that waits for a compaction says so, and for what; the layer is called by its number only if that is the first or follows
+/// one that is there; and when it is over, nothing says that it goes on.
+test("a message that waits says for what and for which layer, until it is over", SLOW, async () => {
+  const world = await begin({ settings: { window: 2048 }, script: { replies: slowWriter(3_000) } });
+  const { page } = world;
+  await ready(page);
+  const long = transcript(bakery(16), "Bakery");
+  await importFile(page, long);
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await say(page, "And now?");
+  const told = await (await until(page, () => {
+    const card = document.querySelector(".card.working");
+    const at = (selector) => document.querySelector(selector).textContent;
+    return /Your message waits/.test(card?.textContent ?? "") && { title: card.querySelector("h3").textContent, card: card.textContent, status: at("#status"), bar: at("#s-chat .budget .sum") };
+  })).jsonValue();
+  assert.equal(told.title, "Writing layer 1");
+  assert.match(told.card, /Your message waits for this[\s\S]*After 10 s it goes on without the model/);
+  assert.doesNotMatch(told.card, /Nothing changes until/);
+  assert.match(told.status, /Your message waits/);
+  await until(page, () => !document.querySelector(".replying") && !document.querySelector(".card.working") && /Gladly\./.test(document.querySelector(".thread .msg:last-of-type .prose")?.textContent ?? ""));
+  await until(page, () => !/is being written/.test(document.querySelector("#s-chat .budget .sum").textContent));
+  assert.doesNotMatch(await status(page), /waits|is replying/);
+  await world.end();
+});
+
+/// F95: where the first layer was undone, nobody is told of a layer 2 while the next one is written.
+test("a layer that is written is called by a number that follows", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192 }, script: { replies: slowWriter(1_500) } });
+  const { page } = world;
+  await ready(page);
+  await importFile(page, transcript(bakery(10), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  for (const title of ["Writing layer 1", "Writing a layer"]) {
+    await say(page, "/compact");
+    await until(page, (title) => document.querySelector(".card.working h3")?.textContent === title, title);
+    await until(page, () => document.querySelector(".card.done") && !document.querySelector(".card.working"));
+    assert.doesNotMatch(await text(page, "#s-chat .budget .sum"), /being written/);
+    await page.evaluate(() => [...document.querySelectorAll(".card.done .acts .btn")].find((b) => b.textContent === "Undo").click());
+    await until(page, () => !document.querySelector(".card.done"));
+    assert.match(await status(page), /^Layer \d undone: [\d,]+ tokens\.$/);
+  }
+  await world.end();
+});
+
+/// F95, B7: a reply that fills the room that is kept for it is no alarm.
+test("a long reply in its own reserve is no alarm", SLOW, async () => {
+  const words = Array.from({ length: 220 }, (_, i) => `word${i} `);
+  const world = await begin({ settings: { window: 2048, reserve: 512 }, script: { replies: [{ content: words, delay_ms: 10 }] } });
+  const { page } = world;
+  await ready(page);
+  await page.evaluate(() => {
+    globalThis.seen = new Set();
+    setInterval(() => seen.add(document.querySelector("#s-chat .budget")?.dataset.state), 50);
+  });
+  await say(page, `Count. ${"Take your time. ".repeat(200)}`);
+  await messages(page, 2);
+  const seen = await page.evaluate(() => [...seen]);
+  assert.ok(!seen.includes("over"), `${seen}`);
+  await world.end();
+});
+
+/// F95: "not connected" ends by itself once the server is back, without a click or a reload.
+test("a server that comes back is connected again by itself", SLOW, async () => {
+  const world = await begin({ script: { replies: ["One.", "Two."] } });
+  const { page, fake } = world;
+  await ready(page);
+  const { port } = fake;
+  await fake.close();
+  await say(page, "Anybody there?");
+  await until(page, () => document.querySelector(".live.warnc, .live.badc") && document.querySelector(".notice"));
+  const back = await startFake({ replies: ["Here again."] }, { port });
+  try {
+    await patient(45_000)(page, () => document.querySelector(".live.okc"));
+    await click(page, ".notice .btn:last-of-type");
+    await until(page, () => /Here again\./.test(document.querySelector(".thread")?.textContent ?? ""));
+    assert.equal(await page.$(".notice"), null);
+  } finally {
+    await back.close();
+  }
+  await world.end({ tolerate: [/Failed to load resource/, /ERR_/] });
+});
+
+/// F95: what an import says it brought is what it brought; a page that has nothing to compact says that, once, and keeps its welcome.
+test("an import that brings nothing says so, and an empty session has nothing to compact", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await ready(page);
+  await say(page, "/compact");
+  await until(page, () => /nothing was said yet/.test(document.querySelector(".toasts, .toast")?.textContent ?? ""));
+  assert.ok(await page.$(".start"), "the welcome stays");
+  const file = transcript([{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello" }], "Twice");
+  for (const said of [/imported, 2 messages/, /everything in it is here already/]) {
+    await importFile(page, file);
+    await until(page, (said) => [...document.querySelectorAll(".toast")].some((toast) => new RegExp(said).test(toast.textContent)), said.source);
+    assert.match(await status(page), said);
+  }
+  await world.end();
+});
