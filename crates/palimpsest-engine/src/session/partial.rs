@@ -87,10 +87,8 @@ pub(super) struct Prior {
 /// What was said with what follows it. A model that was asked to go on in words of ours may say the last ones again: those
 /// stand once.
 pub(super) fn joined(before: &str, more: &str) -> String {
-    let ends = more.char_indices().map(|(at, c)| at + c.len_utf8());
-    let again = ends
-        .filter(|end| *end >= SAID_AGAIN && before.ends_with(&more[..*end]))
-        .last();
+    let mut ends = more.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
+    let again = ends.find(|end| *end >= SAID_AGAIN && before.ends_with(&more[..*end]));
     format!("{before}{}", &more[again.unwrap_or(0)..])
 }
 
