@@ -165,14 +165,20 @@ async fn take_transfer(
     transfer: Transfer,
     take_system: bool,
 ) -> Result<Read, String> {
-    let messages = u32::try_from(transfer.messages.len()).unwrap_or(u32::MAX);
+    let before = back.engine.sessions().await.map_err(|e| e.to_string())?;
     let accept = if take_system {
         Accept::Everything
     } else {
         Accept::Words
     };
     let session = back.engine.import(transfer, accept).await;
-    let id = session.map_err(|e| e.to_string())?.id().to_owned();
+    let session = session.map_err(|e| e.to_string())?;
+    let id = session.id().to_owned();
+    let there = before
+        .iter()
+        .find(|info| info.id == id)
+        .map_or(0, |info| info.head.messages);
+    let messages = session.head().messages.saturating_sub(there);
     list(back).await;
     open_now(back, &id, false).await;
     Ok(Read {
