@@ -90,7 +90,8 @@ impl Server {
             self.vocabulary
                 .count_message(m.role.into(), &text.join("\n"))
         });
-        TEMPLATE.base + messages.sum::<u32>()
+        let tools = request.tools.iter().map(|tool| self.vocabulary.count(&tool.to_string()));
+        TEMPLATE.base + messages.sum::<u32>() + tools.sum::<u32>()
     }
 }
 
@@ -324,6 +325,38 @@ fn segments_stand_in_window_order() {
         s.unpin(1).await.unwrap();
         assert_eq!(s.budget().reread, s.budget().used.tokens);
     });
+}
+
+/// B8, G9: the tools that are sent are part of what is measured, our own as well: with them a model's words are learned as
+/// exactly as without, and the measured window holds them once.
+#[test]
+fn tools_are_part_of_what_is_measured() {
+    let text = "The station is in the other part. ".repeat(20);
+    let learned = |tools: bool| {
+        block_on(async {
+            let (_, engine, s) = begin(8192).await;
+            if tools {
+                let config = Config::from_json(r#"{"tools":{"enabled":true}}"#).unwrap();
+                s.configure(config).await.unwrap();
+            }
+            let server = Server::new();
+            for n in 0..6 {
+                let asked = format!("What is the reason for part {n} of the station?");
+                say(&s, &server, &asked).await;
+            }
+            let reply = "There is a reason for that one, and it is the oldest of them.";
+            let reply = s.count_text(Role::Assistant, reply).tokens;
+            assert_eq!(s.budget().used.tokens, server.counted.get() + reply);
+            adds_up(&s.budget());
+            let counter = engine.counter_for(MODEL);
+            assert_ne!(counter.epoch(), Estimator::for_model(MODEL).epoch());
+            counter.count(&text)
+        })
+    };
+    let truth = Server::new().vocabulary.count(&text);
+    let (with, without) = (learned(true), learned(false));
+    let (with, without) = (truth.abs_diff(with), truth.abs_diff(without));
+    assert!(with <= without + truth / 20, "{with} and {without} of {truth}");
 }
 
 /// B8: what was learned about a model is kept: another visit starts from it, another model does not.
