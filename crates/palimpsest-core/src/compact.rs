@@ -16,12 +16,13 @@ use crate::dialect::{self, Dialect, Parsed, Rendered, Shows};
 use crate::error::CoreError;
 use crate::goal::Goal;
 use crate::layer::Span;
-use crate::loss::{self, Facts, Loss};
+use crate::loss::{self, Loss};
 use crate::message::{Message, Origin, Part, Role, Seq};
 use crate::mode::Mode;
 use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::policy::{Demands, Policy};
 use crate::record::{FoundDemand, Pin, PinKind, Records};
+use crate::retention::Facts;
 use crate::run::{
     Aim, JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
 };
@@ -304,7 +305,7 @@ impl Compaction {
                 model: options.model.clone(),
                 chunk: None,
             };
-            Run::new(&context, run_options, seed).since(found.clone())
+            Run::new(&context, run_options, seed).since(found.clone(), passes.clone())
         });
         Ok(Self {
             values,
@@ -393,7 +394,7 @@ impl Compaction {
     fn finish(&mut self, run: Option<RunReport>) -> CompactStep {
         let (loss, done) = match run {
             Some(report) => {
-                self.passes.extend(report.passes);
+                self.passes = report.passes;
                 let done = report.adjustments.into_iter().zip(report.codes).collect();
                 let loss = Loss {
                     facts: report.facts.unwrap_or_default(),
@@ -405,7 +406,7 @@ impl Compaction {
                 (loss, done)
             }
             None => (
-                loss::settle(&self.found, &mut self.context, None),
+                loss::settle(&self.found, &mut self.context, None, &mut self.passes),
                 Vec::new(),
             ),
         };
@@ -628,11 +629,7 @@ fn fingerprint(parsed: &Parsed, count: usize) -> String {
 fn shed(passes: &mut Vec<Shed>, pass: PassKind, messages: u32, was: u32, context: &Context) {
     let tokens = was.saturating_sub(context.count().tokens);
     if tokens > 0 {
-        passes.push(Shed {
-            pass,
-            messages,
-            tokens,
-        });
+        passes.push(Shed::new(pass, messages, tokens));
     }
 }
 

@@ -9,42 +9,16 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::context::Context;
 use crate::layer::{Layer, LayerId};
 use crate::message::{Message, Part, Role, Seq};
-use crate::pass::parts_now;
+use crate::pass::{PassKind, Shed, parts_now};
 use crate::rendition::{ReducedKind, Rendition, escape_fences};
-use crate::retention::{Audit, Collector, Speaker};
+use crate::retention::{Audit, Checked, Collector, Facts, Speaker};
 use crate::run::shrinking::{is_wordless, ordered, speaker, standing};
 
 /// The most dropped facts that a report names. How many there were stands beside them.
 pub const MOST_NAMED: usize = 64;
-
-/// What became of the facts of what was taken out or shortened. Each fact counts once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// Facts of everything that does not stand in the window any more as it did.
-    pub touched: u32,
-    /// Of those, the ones that the window still holds.
-    pub kept: u32,
-    /// The ones it does not hold, but whose message still stands in its place in a shorter form that says so.
-    pub recallable: u32,
-    /// The others: nothing in the window leads back to them.
-    pub dropped: u32,
-}
-
-impl Facts {
-    /// kept ÷ touched, 0 to 1; 1 if nothing was touched.
-    pub fn retention(self) -> f32 {
-        if self.touched == 0 {
-            1.0
-        } else {
-            self.kept as f32 / self.touched as f32
-        }
-    }
-}
 
 /// What left a window.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,8 +37,13 @@ pub struct Loss {
 }
 
 /// Compares `after` with the window it was made from. Layers that are another text in `after` get the retention that
-/// they have there; `newest` was measured when it was written.
-pub fn settle(before: &Context, after: &mut Context, newest: Option<LayerId>) -> Loss {
+/// they have there; `newest` was measured when it was written. Each fact is also told of the pass that took it.
+pub fn settle(
+    before: &Context,
+    after: &mut Context,
+    newest: Option<LayerId>,
+    passes: &mut [Shed],
+) -> Loss {
     let mut gone = Gone::default();
     messages(before, after, &mut gone);
     layers(before, after, &mut gone);
@@ -91,8 +70,10 @@ pub fn settle(before: &Context, after: &mut Context, newest: Option<LayerId>) ->
     crate::order::sort_by_key(&mut gone.texts, |text| !text.recallable);
     let mut facts = Collector::default();
     let mut marked = 0;
+    let mut takers = Vec::new();
     for text in &gone.texts {
         facts.add(text.speaker, &without_marks(&text.words));
+        takers.resize(facts.audit.facts.len(), taker(passes, text.by));
         if text.recallable {
             marked = facts.audit.facts.len();
         }
@@ -101,15 +82,17 @@ pub fn settle(before: &Context, after: &mut Context, newest: Option<LayerId>) ->
     let rest = Audit {
         facts: all.split_off(marked),
     };
-    let marked = Audit { facts: all };
-    let recallable = marked.check(&window);
+    let marked_facts = Audit { facts: all };
+    let recallable = marked_facts.check(&window);
     let dropped = rest.check(&window);
     loss.facts = Facts {
-        touched: (marked.facts.len() + rest.facts.len()) as u32,
+        touched: (marked_facts.facts.len() + rest.facts.len()) as u32,
         kept: recallable.found + dropped.found,
         recallable: recallable.missing.len() as u32,
         dropped: dropped.missing.len() as u32,
     };
+    tell(passes, &takers[..marked], &marked_facts, &recallable, true);
+    tell(passes, &takers[marked..], &rest, &dropped, false);
     loss.lossy |= loss.facts.dropped > 0;
     loss.dropped = ordered(&dropped.missing)
         .take(MOST_NAMED)
@@ -119,6 +102,43 @@ pub fn settle(before: &Context, after: &mut Context, newest: Option<LayerId>) ->
         measure(after, n, &window);
     }
     loss
+}
+
+/// Which of these passes took what one like `by` takes: one of its kind, else the one of last resort, else what earlier
+/// calls did.
+fn taker(passes: &[Shed], by: PassKind) -> Option<usize> {
+    let place = |kind| passes.iter().position(|shed| shed.pass == kind);
+    let covers = [PassKind::Summarize, PassKind::Truncate];
+    let like = covers.iter().filter(|_| covers.contains(&by));
+    place(by)
+        .or_else(|| like.copied().find_map(place))
+        .or_else(|| place(PassKind::Emergency))
+        .or_else(|| place(PassKind::Earlier))
+        .or_else(|| passes.len().checked_sub(1))
+}
+
+/// Adds facts to the figures of the passes that took them.
+fn tell(
+    passes: &mut [Shed],
+    takers: &[Option<usize>],
+    audit: &Audit,
+    checked: &Checked,
+    recallable: bool,
+) {
+    let mut missing = checked.missing.iter().peekable();
+    for (fact, taker) in audit.facts.iter().zip(takers) {
+        let is_missing = missing.next_if(|m| *m == fact).is_some();
+        let Some(shed) = taker.and_then(|n| passes.get_mut(n)) else {
+            continue;
+        };
+        let facts = &mut shed.facts;
+        facts.touched += 1;
+        match (is_missing, recallable) {
+            (false, _) => facts.kept += 1,
+            (true, true) => facts.recallable += 1,
+            (true, false) => facts.dropped += 1,
+        }
+    }
 }
 
 /// Messages and layers that `after` shows in another form than `before`, or not at all.
@@ -152,14 +172,17 @@ struct Text<'a> {
     speaker: Speaker,
     words: Cow<'a, str>,
     recallable: bool,
+    /// The pass that does what was done with it.
+    by: PassKind,
 }
 
 impl<'a> Gone<'a> {
-    fn add(&mut self, speaker: Speaker, words: impl Into<Cow<'a, str>>, recallable: bool) {
+    fn add(&mut self, speaker: Speaker, words: impl Into<Cow<'a, str>>, by: PassKind) {
         self.texts.push(Text {
             speaker,
             words: words.into(),
-            recallable,
+            recallable: false,
+            by,
         });
     }
 }
@@ -192,10 +215,22 @@ fn messages<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
                 Part::ToolResult { .. } => Speaker::Tool,
                 _ => speaker(message.role),
             };
-            let recallable = stands
-                && matches!(after.view.rendition(message.seq), Rendition::Reduced(r)
-                    if matches!(r.kind, ReducedKind::Offloaded | ReducedKind::Condensed | ReducedKind::Excerpt));
-            gone.add(speaker, words_of(part).into_owned(), recallable);
+            let (by, says_so) = match after.view.rendition(message.seq) {
+                Rendition::Covered(_) => (PassKind::Summarize, false),
+                Rendition::Verbatim => (PassKind::Emergency, false),
+                Rendition::Reduced(form) => match form.kind {
+                    ReducedKind::Stripped => (PassKind::Strip, false),
+                    ReducedKind::Condensed => (PassKind::Condense, true),
+                    ReducedKind::Offloaded => (PassKind::Offload, true),
+                    ReducedKind::Excerpt => (PassKind::Emergency, true),
+                },
+            };
+            gone.texts.push(Text {
+                speaker,
+                words: words_of(part).into_owned().into(),
+                recallable: stands && says_so,
+                by,
+            });
         }
     }
 }
@@ -203,7 +238,7 @@ fn messages<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
 fn reasoning<'a>(message: &'a Message, gone: &mut Gone<'a>) {
     for part in &message.parts {
         if let Part::Thinking { text } = part {
-            gone.add(Speaker::Assistant, text.as_str(), false);
+            gone.add(Speaker::Assistant, text.as_str(), PassKind::Reasoning);
         }
     }
 }
@@ -273,7 +308,7 @@ fn layers<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
             .map(said)
             .collect();
         if !left.is_empty() {
-            gone.add(Speaker::Assistant, left.join("\n"), false);
+            gone.add(Speaker::Assistant, left.join("\n"), PassKind::Fade);
         }
     }
 }
@@ -292,13 +327,13 @@ fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     for quote in &before.view.quotes {
         let stands = after.view.quotes.iter().any(|q| q == quote);
         if !stands {
-            gone.add(Speaker::User, quote.text.as_str(), false);
+            gone.add(Speaker::User, quote.text.as_str(), PassKind::Summarize);
         }
     }
     let now = after.demands();
     for demand in before.demands() {
         if !now.iter().any(|d| d.text == demand.text) {
-            gone.add(Speaker::User, demand.text.as_str(), false);
+            gone.add(Speaker::User, demand.text.as_str(), PassKind::Emergency);
         }
     }
     let recalled = |context: &'a Context| context.recalled_now();
@@ -306,13 +341,13 @@ fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
         && after.recalled_now().is_none()
     {
         for quote in &was.quotes {
-            gone.add(Speaker::Assistant, quote.text.as_str(), false);
+            gone.add(Speaker::Assistant, quote.text.as_str(), PassKind::Recall);
         }
     }
     if before.rendered.text != after.rendered.text {
         let lines = before.rendered.text.lines();
         for line in lines.filter(|line| !after.rendered.text.contains(*line)) {
-            gone.add(Speaker::User, line, false);
+            gone.add(Speaker::User, line, PassKind::Emergency);
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::context::Context;
 use crate::message::{Part, Role};
 use crate::policy::{KeepRecent, scaled};
 use crate::rendition::{Reduced, Rendition, verbatim_parts};
+use crate::retention::Facts;
 
 /// A pass by name, in the order of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,6 +81,21 @@ pub struct Shed {
     pub messages: u32,
     /// Tokens the window lost by it. Those of all passes together are what the window lost.
     pub tokens: u32,
+    /// What became of the facts of what it took or shortened.
+    #[serde(default, skip_serializing_if = "Facts::is_empty")]
+    pub facts: Facts,
+}
+
+impl Shed {
+    /// What a pass took; its facts are told when the window after all of them is there.
+    pub fn new(pass: PassKind, messages: u32, tokens: u32) -> Self {
+        Self {
+            pass,
+            messages,
+            tokens,
+            facts: Facts::default(),
+        }
+    }
 }
 
 /// Something that was done beside summarising, as a sentence and by a stable name.
@@ -134,11 +150,7 @@ pub fn apply(context: &mut Context, pass: PassKind, edits: Edits) -> Option<Appl
     let before = context.tokens();
     context.set_view(view);
     Some(Applied {
-        shed: Shed {
-            pass,
-            messages,
-            tokens: before.saturating_sub(context.tokens()),
-        },
+        shed: Shed::new(pass, messages, before.saturating_sub(context.tokens())),
         replaced,
     })
 }

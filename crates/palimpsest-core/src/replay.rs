@@ -360,11 +360,11 @@ impl<'a> Player<'a> {
             if emergency::shrink(&mut smaller, limit, 0.0).is_ok() {
                 self.context = smaller;
             }
-            self.add(&[Shed {
-                pass: PassKind::Emergency,
-                messages: 0,
-                tokens: before.saturating_sub(self.context.tokens()),
-            }]);
+            self.add(&[Shed::new(
+                PassKind::Emergency,
+                0,
+                before.saturating_sub(self.context.tokens()),
+            )]);
             self.played.reread += u64::from(self.context.tokens());
         }
     }
@@ -410,11 +410,10 @@ impl<'a> Player<'a> {
 
     fn add(&mut self, passes: &[Shed]) {
         for shed in passes {
-            let sum = self.passes.entry(shed.pass).or_insert(Shed {
-                pass: shed.pass,
-                messages: 0,
-                tokens: 0,
-            });
+            let sum = self
+                .passes
+                .entry(shed.pass)
+                .or_insert(Shed::new(shed.pass, 0, 0));
             sum.messages = sum.messages.saturating_add(shed.messages);
             sum.tokens = sum.tokens.saturating_add(shed.tokens);
             self.played.emergencies += u32::from(shed.pass == PassKind::Emergency);

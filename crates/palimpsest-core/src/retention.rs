@@ -19,7 +19,7 @@ pub(crate) mod terms;
 
 use serde::{Deserialize, Serialize};
 
-pub use audit::{Audit, Checked, Ledger, ledger};
+pub use audit::{Audit, Checked, Facts, Ledger, ledger};
 pub(crate) use audit::{Collector, Plain};
 pub use constraint::{Constraint, ConstraintKind, constraints, supersedes};
 pub(crate) use language::small_word;

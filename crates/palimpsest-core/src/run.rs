@@ -23,12 +23,12 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Segment;
 use crate::context::{Context, Seed, View};
 use crate::layer::{LayerId, Span};
-use crate::loss::Facts;
 use crate::message::Seq;
 use crate::mode::Mode;
 use crate::pass::Shed;
 use crate::pass::offload::Reference;
 use crate::record::{Found, FoundDemand, Records};
+use crate::retention::Facts;
 use crate::view_edit::ViewEdit;
 
 /// How layers are cut to a size and what of them stands: shared with the emergency pass and the comparison of windows.
@@ -299,6 +299,8 @@ pub struct Run {
     original: Context,
     /// What the report's facts are compared with, where that is not `original`.
     since: Option<Box<Context>>,
+    /// What was taken before the run, since then.
+    earlier: Vec<Shed>,
     /// As it will be.
     context: Context,
     options: RunOptions,
@@ -325,6 +327,7 @@ impl Run {
         Self {
             original: context.clone(),
             since: None,
+            earlier: Vec::new(),
             context: context.clone(),
             options,
             seed,
@@ -342,9 +345,10 @@ impl Run {
         }
     }
 
-    /// The report says what left since an earlier state of the context.
-    pub(crate) fn since(mut self, before: Context) -> Self {
+    /// The report says what left since an earlier state of the context, with what was taken since then.
+    pub(crate) fn since(mut self, before: Context, earlier: Vec<Shed>) -> Self {
         self.since = Some(Box::new(before));
+        self.earlier = earlier;
         self
     }
 

@@ -17,6 +17,35 @@ pub struct Audit {
     pub facts: Vec<Fact>,
 }
 
+/// What became of the facts of what was taken out or shortened. Each fact counts once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Facts of everything that does not stand in the window any more as it did.
+    pub touched: u32,
+    /// Of those, the ones that the window still holds.
+    pub kept: u32,
+    /// The ones it does not hold, but whose message still stands in its place in a shorter form that says so.
+    pub recallable: u32,
+    /// The others: nothing in the window leads back to them.
+    pub dropped: u32,
+}
+
+impl Facts {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// kept ÷ touched, 0 to 1; 1 if nothing was touched.
+    pub fn retention(self) -> f32 {
+        if self.touched == 0 {
+            1.0
+        } else {
+            self.kept as f32 / self.touched as f32
+        }
+    }
+}
+
 /// Facts that are being collected, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {

@@ -14,12 +14,12 @@ impl RunReport {
         let mut passes: Vec<Shed> = forget_recalled(context).into_iter().collect();
         let bare = context.clone();
         let done = emergency::shrink(context, limit, now)?;
-        passes.push(Shed {
-            pass: PassKind::Emergency,
-            messages: loss::changed(&bare, context),
-            tokens: bare.tokens().saturating_sub(context.tokens()),
-        });
-        let loss = loss::settle(&before, context, None);
+        passes.push(Shed::new(
+            PassKind::Emergency,
+            loss::changed(&bare, context),
+            bare.tokens().saturating_sub(context.tokens()),
+        ));
+        let loss = loss::settle(&before, context, None, &mut passes);
         let (adjustments, codes) = Adjustment::split(done);
         let after = context.tokens();
         let retention = loss.facts.retention();

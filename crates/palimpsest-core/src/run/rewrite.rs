@@ -128,7 +128,8 @@ impl Rewrite {
             }
             recount(&mut layer, counter);
         };
-        let loss = loss::settle(context, &mut after_context, None);
+        let mut passes = [Shed::new(PassKind::Fade, 1, before - after)];
+        let loss = loss::settle(context, &mut after_context, None, &mut passes);
         view.layers.clone_from(&after_context.view.layers);
         let report = RunReport {
             before,
@@ -148,11 +149,7 @@ impl Rewrite {
             reread: after,
             preserved: after_context.shown_count(),
             released: Vec::new(),
-            passes: vec![Shed {
-                pass: PassKind::Fade,
-                messages: 1,
-                tokens: before - after,
-            }],
+            passes: passes.to_vec(),
             cautions: Vec::new(),
             adjustments: vec![format!("layer {} was written again by {model}", old.id)],
             codes: vec!["layer_rewritten".into()],

@@ -36,15 +36,13 @@ impl Run {
         let covers = !plan.covered.is_empty();
         if covers {
             let from = trimmed.as_ref().map_or(before, |t| t.context.tokens());
-            passes.push(Shed {
-                pass: if plan.form == Form::Note {
-                    PassKind::Truncate
-                } else {
-                    PassKind::Summarize
-                },
-                messages: plan.covered.len() as u32,
-                tokens: from.saturating_sub(context.tokens()),
-            });
+            let kind = if plan.form == Form::Note {
+                PassKind::Truncate
+            } else {
+                PassKind::Summarize
+            };
+            let tokens = from.saturating_sub(context.tokens());
+            passes.push(Shed::new(kind, plan.covered.len() as u32, tokens));
         }
         let newest = covers.then_some(draft.layer);
         self.last_resorts(
@@ -90,7 +88,8 @@ impl Run {
         passes.extend(forget_recalled(&mut context));
         let after = context.tokens();
         let since = self.since.as_deref().unwrap_or(&before_context);
-        let loss = loss::settle(since, &mut context, newest);
+        let mut passes: Vec<Shed> = self.earlier.iter().copied().chain(passes).collect();
+        let loss = loss::settle(since, &mut context, newest, &mut passes);
         let retention = loss.facts.retention();
         let mut view = context.view().clone();
         if let Some(layer) = view.layers.iter_mut().find(|l| l.id == draft.layer) {
@@ -186,11 +185,11 @@ impl Run {
     ) -> Result<(), Refusal> {
         let policy = Rc::clone(&context.setup().policy);
         let mut shed = |pass, before: &Context, after: &Context| {
-            passes.push(Shed {
+            passes.push(Shed::new(
                 pass,
-                messages: loss::changed(before, after),
-                tokens: before.tokens().saturating_sub(after.tokens()),
-            });
+                loss::changed(before, after),
+                before.tokens().saturating_sub(after.tokens()),
+            ));
         };
         let before = context.tokens();
         if before > limit && policy.passes.contains(&Pass::Fade) {
@@ -237,11 +236,7 @@ pub(super) fn forget_recalled(context: &mut Context) -> Option<Shed> {
     view.recalled = None;
     context.set_view(view);
     let tokens = before.saturating_sub(context.tokens());
-    (tokens > 0).then_some(Shed {
-        pass: PassKind::Recall,
-        messages: 0,
-        tokens,
-    })
+    (tokens > 0).then_some(Shed::new(PassKind::Recall, 0, tokens))
 }
 
 /// An eighth below the limit, or so far below that the bound of the count does not reach the trigger.

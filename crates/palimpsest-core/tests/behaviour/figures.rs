@@ -14,9 +14,10 @@ use palimpsest_core::compact::{CompactOptions, CompactOutput, CompactState, Comp
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{self, Dialect, Rendered};
 use palimpsest_core::message::{Origin, Part, Role};
+use palimpsest_core::pass::PassKind;
 use palimpsest_core::policy::Policy;
 use palimpsest_core::rendition::escape_fences;
-use palimpsest_core::retention::{Audit, Fact, Speaker, extract_from};
+use palimpsest_core::retention::{Audit, Fact, Facts, Speaker, extract_from};
 use palimpsest_core::run::{Run, RunOptions, RunReport, Step, SuppliedSummary};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
@@ -379,6 +380,23 @@ fn check(name: &str, old: &[Value], out: &CompactOutput) {
     assert_eq!(report.adjustments.len(), report.codes.len(), "{name}");
     let own = recount(old, &new);
     let facts = report.facts;
+    let sum = |of: fn(&Facts) -> u32| report.passes.iter().map(|p| of(&p.facts)).sum::<u32>();
+    if !report.passes.is_empty() {
+        let by_pass = Facts {
+            touched: sum(|f| f.touched),
+            kept: sum(|f| f.kept),
+            recallable: sum(|f| f.recallable),
+            dropped: sum(|f| f.dropped),
+        };
+        assert_eq!(by_pass, facts, "{name}: the passes have all facts");
+    }
+    for shed in &report.passes {
+        let leads_back = matches!(
+            shed.pass,
+            PassKind::Condense | PassKind::Offload | PassKind::Emergency | PassKind::Earlier
+        );
+        assert!(leads_back || shed.facts.recallable == 0, "{name}: {shed:?}");
+    }
     // a line of an older layer that a quote says now stands, though not as it did: kept either way
     if !grown {
         assert_eq!(facts.touched, own.touched, "{name}");
@@ -462,6 +480,33 @@ fn what_leaves_without_a_summary_is_told() {
         assert!(out.report.retention < 1.0, "{preset}: {:?}", out.report);
         assert!(!out.report.dropped.is_empty(), "{preset}");
     }
+}
+
+/// Each fact is told of the pass that took it: a tool's words of the pass for tools, the talk of the summary.
+#[test]
+fn facts_are_told_of_their_pass() {
+    let list = turns(40);
+    let taken = |preset, window| {
+        let out = compact(&list, &with_preset(window, preset), None);
+        out.report
+            .passes
+            .iter()
+            .map(|p| (p.pass, p.facts))
+            .collect::<Vec<_>>()
+    };
+    let strip = taken("watermark", 4096);
+    assert!(
+        strip
+            .iter()
+            .any(|(pass, facts)| *pass == PassKind::Strip && facts.dropped > 0),
+        "{strip:?}"
+    );
+    let all = taken("offload-compact", 2048);
+    assert!(
+        all.iter()
+            .any(|(pass, facts)| *pass == PassKind::Summarize && facts.kept > 0),
+        "{all:?}"
+    );
 }
 
 /// O3: in a growing loop, where what came back is handed back, each call tells what left since the call before, what

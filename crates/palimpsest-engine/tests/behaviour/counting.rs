@@ -90,7 +90,10 @@ impl Server {
             self.vocabulary
                 .count_message(m.role.into(), &text.join("\n"))
         });
-        let tools = request.tools.iter().map(|tool| self.vocabulary.count(&tool.to_string()));
+        let tools = request
+            .tools
+            .iter()
+            .map(|tool| self.vocabulary.count(&tool.to_string()));
         TEMPLATE.base + messages.sum::<u32>() + tools.sum::<u32>()
     }
 }
@@ -356,7 +359,10 @@ fn tools_are_part_of_what_is_measured() {
     let truth = Server::new().vocabulary.count(&text);
     let (with, without) = (learned(true), learned(false));
     let (with, without) = (truth.abs_diff(with), truth.abs_diff(without));
-    assert!(with <= without + truth / 20, "{with} and {without} of {truth}");
+    assert!(
+        with <= without + truth / 20,
+        "{with} and {without} of {truth}"
+    );
 }
 
 /// B8: what was learned about a model is kept: another visit starts from it, another model does not.

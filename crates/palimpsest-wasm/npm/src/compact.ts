@@ -150,6 +150,8 @@ export interface Shed {
   messages: number;
   /** Tokens the window lost by it. Those of all passes together are what the window lost. */
   tokens: number;
+  /** What became of the facts of what it took or shortened; absent where there were none. Those of all passes together are the report's. */
+  facts?: Facts;
 }
 
 /**
