@@ -353,7 +353,7 @@ impl Context {
     }
 
     /// Whether the policy asks for a compaction now. The bound of estimated counts is added: "80 %" is
-    /// never reached unnoticed.
+    /// never reached unnoticed. Quotes that stand for one message do not count: they go with the next one.
     pub fn is_due(&self) -> bool {
         self.due(&Occasion::default()).is_some()
     }
@@ -362,7 +362,8 @@ impl Context {
     /// does.
     pub fn due(&self, occasion: &Occasion) -> Option<Due> {
         let count = self.count();
-        let tokens = count.tokens.saturating_add(count.bound);
+        let lasting = count.tokens.saturating_sub(self.recalled_tokens());
+        let tokens = lasting.saturating_add(count.bound);
         if tokens >= self.trigger() {
             return Some(Due::Fill);
         }
@@ -372,7 +373,7 @@ impl Context {
             }
             Trigger::Watermark => self.is_strippable().then_some(Due::Watermark),
             Trigger::Idle { seconds } => (occasion.idle_seconds >= *seconds
-                && self.tokens() > self.target())
+                && self.tokens().saturating_sub(self.recalled_tokens()) > self.target())
             .then_some(Due::Idle),
             Trigger::Overflow => occasion.overflow.then_some(Due::Overflow),
             Trigger::Manual => occasion.manual.then_some(Due::Manual),
@@ -518,7 +519,8 @@ impl Context {
             floor: self.floor(),
             trigger,
             target: self.target(),
-            until_trigger: trigger.saturating_sub(used.tokens),
+            until_trigger: trigger
+                .saturating_sub(used.tokens.saturating_sub(self.recalled_tokens())),
             free: shares.limit.saturating_sub(used.tokens),
             over: used.tokens.saturating_sub(shares.limit),
             checkpoint_budget: self.checkpoint_budget(),

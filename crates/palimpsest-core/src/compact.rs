@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use siphasher::sip::SipHasher24;
 
-use crate::context::{Context, Seed, Setup, View};
+use crate::context::{Context, Recalled, Seed, Setup, View};
 use crate::dialect::{self, Dialect, Parsed, Rendered, Shows};
 use crate::error::CoreError;
 use crate::goal::Goal;
@@ -31,9 +31,11 @@ use crate::tool::definitions_tokens;
 use crate::watermark;
 use crate::window;
 
+mod quoting;
 mod seal;
 mod tail;
 
+use quoting::{Asked, Earlier};
 use tail::Tail;
 
 /// How to compact a list.
@@ -101,6 +103,9 @@ pub struct CompactState {
     /// The list that came back, where layers stand in it: given back instead of the whole list, it is recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Handed>,
+    /// What is quoted before the user's last message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<Asked>,
     /// Check sum of all this: a state that was edited is not used.
     #[serde(default)]
     seal: String,
@@ -143,7 +148,13 @@ pub struct CompactReport {
     /// Positions of the user's messages that stood word for word before this call, of which neither the words nor an
     /// excerpt stand now.
     pub summarised: Vec<Seq>,
-    /// What each pass took, in the order in which they ran. The tokens of all together are `before` less `after`.
+    /// Positions of the covered messages of which passages are quoted before the user's last message. A message may be
+    /// there more than once.
+    pub recalled: Vec<Seq>,
+    /// Tokens that those quotes added; 0 if they stood in the given list already.
+    pub recalled_tokens: u32,
+    /// What each pass took, in the order in which they ran. The tokens of all together are `before` less `after`, with
+    /// `recalledTokens` on top.
     pub passes: Vec<Shed>,
     /// What became of the facts of what this call took out or shortened. With a state: since the call that gave it.
     pub facts: Facts,
@@ -196,6 +207,8 @@ pub struct Compaction {
     plain: bool,
     /// The list is one that an earlier call gave.
     is_handed: bool,
+    /// What an earlier call quoted.
+    earlier: Earlier,
     /// The list's unfinished end, which stays as it is. `values` is what stands before it.
     tail: Tail,
 }
@@ -221,6 +234,7 @@ impl Compaction {
             adjustments.extend(wrong.map(|(code, text)| Adjustment::new(code, text)));
             wrong.is_none()
         });
+        let quoted = state.as_ref().map(|s| s.given_quotes(&parsed));
         let handed = state.as_ref().and_then(|s| s.recognise(&mut parsed));
         let tools =
             definitions_tokens(&options.tools, counter.as_ref()).saturating_add(tail.tokens);
@@ -255,6 +269,7 @@ impl Compaction {
         }
         let mut before = context.count();
         let is_handed = handed.is_some();
+        let mut earlier = Earlier::default();
         if let Some(mut state) = state {
             let whole = (state.messages as usize == parsed.messages.len()).then(|| hash.text());
             if is_handed {
@@ -262,6 +277,8 @@ impl Compaction {
                 state.view.reduced.clear();
             }
             if is_handed || prefix.or(whole).as_deref() == Some(&state.hash) {
+                let quoted = quoted.filter(|_| is_handed).unwrap_or_default();
+                earlier = Earlier::of(&state, quoting::given(&state, quoted, &context));
                 for pin in state.pins {
                     if !records.pins.iter().any(|p| p.text == pin.text) {
                         records.pins.push(pin);
@@ -271,7 +288,7 @@ impl Compaction {
                 context.set_view(state.view);
                 context.leave_out_reasoning(state.reasoning_from.unwrap_or(0) as usize);
                 if is_handed {
-                    before = context.count();
+                    before = quoting::count_with(&mut context, earlier.given());
                 }
             } else {
                 adjustments.push(Adjustment::new(
@@ -283,7 +300,9 @@ impl Compaction {
         let plain = options.pins.is_empty() && options.goal.is_none();
         let found = context.clone();
         let mut passes = Vec::new();
-        shed(&mut passes, PassKind::Earlier, 0, before.tokens, &context);
+        let given = earlier.given().map_or(0, |given| given.tokens);
+        let was = before.tokens.saturating_sub(given);
+        shed(&mut passes, PassKind::Earlier, 0, was, &context);
         if leave_out_reasoning(&mut context, limit) {
             let messages = (0..context.entries().len())
                 .filter(|&n| found.reasoning_of(n) > 0 && context.reasoning_of(n) == 0)
@@ -319,6 +338,7 @@ impl Compaction {
             adjustments,
             plain,
             is_handed,
+            earlier,
             tail,
         })
     }
@@ -415,40 +435,36 @@ impl Compaction {
             adjustments.push(text);
             codes.push(code);
         }
+        let was = self.context.count().tokens;
+        let mut asked = self.quote();
         let context = &self.context;
         let messages = self.parsed.messages.iter().enumerate();
         let silent = messages.filter(|(n, from)| from.reasons() && !context.sends_reasoning(*n));
         self.parsed.silent = silent.map(|(_, from)| from.message.seq).collect();
-        let view = self.context.view();
-        let untouched = view.layers.is_empty()
-            && view.reduced.is_empty()
-            && self.parsed.silent.is_empty()
-            && self.plain;
-        let mut messages: Vec<Rendered> = if untouched {
-            (0..self.values.len()).map(Rendered::Kept).collect()
-        } else {
-            dialect::render_list(&self.context.window(), &self.values, &self.parsed)
-        };
-        if self.is_handed {
-            // what an earlier call made is the caller's own by now
-            for (n, message) in messages.iter_mut().enumerate() {
-                if matches!(message, Rendered::Made(made) if self.values.get(n) == Some(made)) {
-                    *message = Rendered::Kept(n);
-                }
-            }
-        }
-        let same = messages.len() == self.values.len()
-            && (0..).zip(&messages).all(|(n, m)| *m == Rendered::Kept(n));
-        let untouched = untouched || (self.is_handed && same);
+        let (mut messages, mut untouched) = self.render();
         let mut hash = Fingerprint::default();
         for from in &self.parsed.messages {
             hash.add(&from.message);
         }
-        let output = (!view.layers.is_empty())
-            .then(|| self.handed(&messages))
-            .flatten();
+        let has_layers = !self.context.view().layers.is_empty();
+        let mut output = has_layers.then(|| self.handed(&messages)).flatten();
+        if output.is_none() && self.context.view().recalled.is_some() {
+            // a list that is recognised with its state is worth more than quotes
+            let quotes = self.context.view().recalled.clone();
+            self.show_quotes(None);
+            let (bare, bare_untouched) = self.render();
+            output = self.handed(&bare);
+            if output.is_some() {
+                (messages, untouched, asked) = (bare, bare_untouched, None);
+            } else {
+                self.show_quotes(quotes);
+            }
+        }
         std::mem::take(&mut self.tail).put_back(&mut messages);
-        let view = view.clone();
+        let after = self.context.count();
+        let mut view = self.context.view().clone();
+        let quotes_now = view.recalled.take();
+        let recalled_tokens = self.settle_quotes(quotes_now.as_ref(), was, after.tokens);
         // what a caller counts are the values of its list, of which one may hold several messages
         let position = |seq: Seq| self.parsed.raw_of(seq).map_or(seq, |raw| raw as u32);
         let quotes = |whole: bool| -> Vec<Seq> {
@@ -465,7 +481,7 @@ impl Compaction {
         let report = CompactReport {
             changed: !untouched,
             before: self.before,
-            after: self.context.count(),
+            after,
             limit: self.limit,
             layers: view.layers.iter().filter(|l| l.tokens > 0).count() as u32,
             covered: view
@@ -481,6 +497,11 @@ impl Compaction {
             shortened,
             demands: self.demands(position),
             summarised: loss.summarised.into_iter().map(position).collect(),
+            recalled: quotes_now
+                .iter()
+                .flat_map(|r| r.quotes.iter().map(|q| position(q.seq)))
+                .collect(),
+            recalled_tokens,
             passes: std::mem::take(&mut self.passes),
             facts: loss.facts,
             retention: loss.facts.retention(),
@@ -501,6 +522,7 @@ impl Compaction {
                 .collect(),
             reasoning_from: Some(self.context.reasoning_from() as Seq).filter(|from| *from > 0),
             output,
+            asked,
             seal: String::new(),
         };
         state.seal = seal::of(&state);
@@ -513,6 +535,50 @@ impl Compaction {
 }
 
 impl Compaction {
+    /// The list as the context has it, and whether that is the caller's.
+    fn render(&self) -> (Vec<Rendered>, bool) {
+        let view = self.context.view();
+        let untouched = view.layers.is_empty()
+            && view.reduced.is_empty()
+            && self.parsed.silent.is_empty()
+            && self.plain;
+        let mut messages: Vec<Rendered> = if untouched {
+            (0..self.values.len()).map(Rendered::Kept).collect()
+        } else {
+            dialect::render_list(&self.context.window(), &self.values, &self.parsed)
+        };
+        if self.is_handed {
+            // what an earlier call made is the caller's own by now
+            for (n, message) in messages.iter_mut().enumerate() {
+                if matches!(message, Rendered::Made(made) if self.values.get(n) == Some(made)) {
+                    *message = Rendered::Kept(n);
+                }
+            }
+        }
+        let same = messages.len() == self.values.len()
+            && (0..).zip(&messages).all(|(n, m)| *m == Rendered::Kept(n));
+        (messages, untouched || (self.is_handed && same))
+    }
+
+    /// Notes the quotes that went out of the given list, and says how many tokens others added. `was` is the window without
+    /// any quotes.
+    fn settle_quotes(&mut self, now: Option<&Recalled>, was: u32, after: u32) -> u32 {
+        let added = after.saturating_sub(was);
+        match self.earlier.given() {
+            Some(given) if now.is_some_and(|now| now == given) => 0,
+            Some(given) => {
+                let gone = Shed {
+                    pass: PassKind::Recall,
+                    messages: 0,
+                    tokens: given.tokens,
+                };
+                self.passes.push(gone);
+                added
+            }
+            None => added,
+        }
+    }
+
     /// The demands that the list carries from now on.
     fn demands(&self, position: impl Fn(Seq) -> Seq) -> Vec<FoundDemand> {
         if self.context.setup().policy.demands == Demands::Off {
@@ -546,21 +612,38 @@ impl Compaction {
                 Role::System => None,
                 role => Some(role),
             };
-            message
-                .sources()
-                .iter()
-                .filter_map(move |s| Some((role?, s)))
+            let sources = message.sources().iter().zip(message.parts());
+            sources.filter_map(move |(s, part)| Some((role?, s, part)))
         });
         let mut rows: Vec<Shows> = Vec::new();
         for from in &read.messages {
             let mut row = Shows {
                 seq: None,
                 after: 0,
+                quoted: None,
             };
-            for _ in from.message.parts.iter().filter(|p| !p.is_empty()) {
-                let (role, source) = parts.next()?;
+            for read in from.message.parts.iter().filter(|p| !p.is_empty()) {
+                let (role, mut source, part) = parts.next()?;
                 if role != from.message.role {
                     return None;
+                }
+                if *source == window::Source::Recalled {
+                    // quotes for a message that somebody else's words lead could not be told from those
+                    if row.seq.is_some() {
+                        return None;
+                    }
+                    let lead = part.words().len();
+                    let is_joined = read.words().len() > lead;
+                    row.quoted = Some(0);
+                    if is_joined {
+                        let lead = lead + quoting::JOIN.len();
+                        row.quoted = Some(u32::try_from(lead).ok()?);
+                        let (_, next, own) = parts.next()?;
+                        if read.words().get(lead..) != Some(own.words()) {
+                            return None;
+                        }
+                        source = next;
+                    }
                 }
                 match source {
                     window::Source::Message(seq) => row.seq = row.seq.or(Some(*seq)),

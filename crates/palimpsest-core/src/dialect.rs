@@ -159,6 +159,23 @@ impl ParsedMessage {
         }
     }
 
+    /// Takes out what leads its own words: parts, and then bytes of the first text.
+    fn leave_out_lead(&mut self, parts: usize, bytes: usize) {
+        self.leave_out(parts);
+        if bytes == 0 {
+            return;
+        }
+        let first = self.message.parts.iter().position(|p| !p.is_empty());
+        let Some(at) = first else { return };
+        if let Part::Text { text } = &mut self.message.parts[at]
+            && let Some(rest) = text.get(bytes..)
+        {
+            *text = rest.to_owned();
+            // these are not the words of the caller's value
+            self.places[at] = None;
+        }
+    }
+
     /// Whether reasoning stands in it.
     pub(crate) fn reasons(&self) -> bool {
         let mut parts = self.message.parts.iter();
@@ -184,6 +201,9 @@ pub(crate) struct Shows {
     /// How many parts stand before its own.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) after: u32,
+    /// Quotes for this question lead it: their bytes in front of its own words, 0 where they are the last part before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) quoted: Option<u32>,
 }
 
 #[allow(
@@ -248,9 +268,14 @@ impl Parsed {
                 Some(Shows {
                     seq: Some(seq),
                     after,
+                    quoted,
                 }) => {
                     if let Some(stub) = list.get_mut(*seq as usize) {
-                        from.leave_out(*after as usize);
+                        from.leave_out_lead(*after as usize, quoted.unwrap_or_default() as usize);
+                        if quoted.is_some() {
+                            // the quotes are in the caller's value by now: it is written anew
+                            self.broken.insert(from.raw);
+                        }
                         *stub = from;
                     }
                 }

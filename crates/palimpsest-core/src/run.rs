@@ -315,6 +315,8 @@ pub struct Run {
     /// A layer's shorter form that the model wrote.
     faded: Option<(LayerId, String)>,
     draft: Option<update::Draft>,
+    /// Quotes for one message that stood in the window and went first.
+    forgotten: Option<Shed>,
     /// What the deterministic passes did, once they ran.
     trimmed: Option<ladder::Trimmed>,
     next_job: JobId,
@@ -339,6 +341,7 @@ impl Run {
             proposals: Vec::new(),
             faded: None,
             draft: None,
+            forgotten: None,
             trimmed: None,
             next_job: 1,
             ended: None,

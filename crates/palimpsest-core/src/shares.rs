@@ -34,7 +34,8 @@ pub struct Shares {
     pub user: u32,
     /// The most recent messages.
     pub recent: u32,
-    /// Recalled quotes.
+    /// Kept free for recalled quotes by every compaction. They may take more of what is free when the question comes:
+    /// see [`Self::recall_most`].
     pub recall: u32,
     /// What one request to a summariser may hold.
     pub chunk: u32,
@@ -121,6 +122,11 @@ impl Shares {
             recall: scale(c[9]),
             chunk: scale(c[10]),
         })
+    }
+
+    /// The most that recalled quotes take of a window that may hold `limit` tokens: a quarter of it.
+    pub const fn recall_most(limit: u32) -> u32 {
+        limit / 4
     }
 
     /// Layers at their full size.

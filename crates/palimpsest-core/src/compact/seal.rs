@@ -19,6 +19,7 @@ pub(super) fn of(state: &CompactState) -> String {
         pins,
         reasoning_from,
         output,
+        asked,
         seal: _,
     } = state;
     // The parts of a state are plain data, so that writing them as text cannot fail.
@@ -26,6 +27,10 @@ pub(super) fn of(state: &CompactState) -> String {
         serde_json::to_string(&(version, messages, hash, view, pins, reasoning_from, output));
     let mut hasher = SipHasher24::new_with_key(b"palimpsest seal!");
     hasher.write(text.unwrap_or_default().as_bytes());
+    // states without it have the sum that they had before there was any
+    if let Some(asked) = asked {
+        hasher.write(serde_json::to_string(asked).unwrap_or_default().as_bytes());
+    }
     format!("{:016x}", hasher.finish())
 }
 

@@ -67,6 +67,8 @@ impl Run {
     /// Chooses the oldest whole exchanges whose covering brings the window to its aim. The last user
     /// message and the last exchange always stay (B10); a cut never parts a call from its result (I3).
     pub(super) fn identify(&mut self) -> Result<(), Refusal> {
+        // first, so that nothing is covered to make room for what goes anyway
+        self.forgotten = super::verify::forget_recalled(&mut self.context);
         let context = &self.context;
         let shares = context.setup().shares;
         let (aim, limit) = match self.options.aim {

@@ -20,12 +20,14 @@ impl Run {
         };
         let before_context = self.original.clone();
         let before = before_context.tokens();
+        let lasting = before.saturating_sub(self.forgotten.map_or(0, |shed| shed.tokens));
         let limit = match self.options.aim {
             Aim::Target => self.context.setup().shares.limit,
             Aim::AtMost(most) => most,
         };
         let trimmed = self.trimmed.take();
-        let mut passes = trimmed.as_ref().map_or_else(Vec::new, |t| t.passes.clone());
+        let mut passes: Vec<Shed> = self.forgotten.into_iter().collect();
+        passes.extend(trimmed.iter().flat_map(|t| t.passes.iter().copied()));
         let replaced = trimmed.as_ref().map_or(0, |t| t.replaced);
         let marked = trimmed.as_ref().is_some_and(|t| t.marked);
         let mut cautions = trimmed
@@ -35,7 +37,9 @@ impl Run {
         context.set_view(draft.view.clone());
         let covers = !plan.covered.is_empty();
         if covers {
-            let from = trimmed.as_ref().map_or(before, |t| t.context.tokens());
+            let from = trimmed
+                .as_ref()
+                .map_or_else(|| self.context.tokens(), |t| t.context.tokens());
             let kind = if plan.form == Form::Note {
                 PassKind::Truncate
             } else {
@@ -58,9 +62,10 @@ impl Run {
         } else {
             plan.covered_tokens.saturating_add(replaced).div_ceil(10)
         };
-        let needed = before > limit;
-        let only_marked = marked && passes.is_empty() && after <= limit;
-        if !only_marked && (after >= before || (!needed && before - after < worth)) {
+        let needed = lasting > limit;
+        let did_nothing = passes.iter().all(|p| p.pass == PassKind::Recall);
+        let only_marked = marked && did_nothing && after <= limit;
+        if !only_marked && (after >= lasting || (!needed && lasting - after < worth)) {
             // The new layer was not worth it; what the passes before it did may still be.
             return match trimmed {
                 Some(trimmed) if covers && !trimmed.passes.is_empty() => {
@@ -85,8 +90,6 @@ impl Run {
             };
         }
 
-        passes.extend(forget_recalled(&mut context));
-        let after = context.tokens();
         let since = self.since.as_deref().unwrap_or(&before_context);
         let mut passes: Vec<Shed> = self.earlier.iter().copied().chain(passes).collect();
         let loss = loss::settle(since, &mut context, newest, &mut passes);

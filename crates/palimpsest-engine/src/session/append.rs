@@ -272,23 +272,16 @@ fn crosses_threshold(state: &super::State, more: u32) -> bool {
     let fixed = context.fixed();
     let available = context.setup().shares.limit.saturating_sub(fixed);
     let at = f64::from(available) * f64::from(rule.auto_threshold);
-    let before = f64::from(context.tokens().saturating_sub(fixed));
+    let lasting = context.tokens().saturating_sub(context.recalled_tokens());
+    let before = f64::from(lasting.saturating_sub(fixed));
     available > 0 && before < at && before + f64::from(more) >= at
 }
 
 /// The view in which covered passages that answer the user's message are quoted before it.
 fn recalls(state: &super::State, stored: &[Stored]) -> Option<View> {
     let last = stored.last()?;
-    let recalled = super::recall::recall(state, &last.message)?;
-    let room = state.context.setup().shares.limit;
-    let tokens = state
-        .context
-        .tokens()
-        .saturating_add(last.tokens)
-        .saturating_add(recalled.tokens);
-    if tokens > room {
-        return None;
-    }
+    let more = stored.iter().map(|s| s.tokens).fold(0, u32::saturating_add);
+    let recalled = super::recall::recall(state, &last.message, more)?;
     let mut view = state.context.view().clone();
     view.recalled = Some(recalled);
     view.cause = Cause::Recall;

@@ -80,7 +80,8 @@ impl Session {
         // what goes on elsewhere is a question, not half of a reply
         let full = prior.is_none() && {
             let context = &self.0.state.borrow().context;
-            context.tokens() >= context.trigger()
+            // quotes alone fill no window: they go when there is less room
+            context.tokens().saturating_sub(context.recalled_tokens()) >= context.trigger()
         };
         let (mut refusals, mut learned) = (0, false);
         loop {

@@ -1,20 +1,17 @@
 //! Quoting what is covered when the user's words ask for it (R1).
 
-use palimpsest_core::context::{Cause, Entry, Quote, Recalled};
+use palimpsest_core::context::{Cause, Entry, Recalled};
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
-use palimpsest_core::recall::{Recall, within};
+use palimpsest_core::recall::{Recall, quotes};
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::view_edit::ViewEdit;
-use palimpsest_core::window::{RECALL_FRAME, quote_tokens};
+use palimpsest_core::window::RECALL_FRAME;
 
 use crate::error::EngineError;
 
 use super::revise::Revision;
 use super::{Session, State};
-
-/// Passages looked at, the best first.
-const MOST_HITS: usize = 24;
 
 /// The index over what is covered. It grows as more is covered; where less is, or another branch is shown, it is made
 /// again: what it answers depends on what is covered now and on nothing that was before (I2).
@@ -65,9 +62,9 @@ fn follow(state: &State) {
     known.layers = layers().collect();
 }
 
-/// The passages of covered messages that answer `message`, as far as the recall slot reaches. What is quoted
-/// word for word in the slot already is not quoted again.
-pub(super) fn recall(state: &State, message: &Message) -> Option<Recalled> {
+/// The passages of covered messages that answer `message`, which takes `tokens` and is not in the window yet: a quarter of
+/// the limit, of what is free (R1).
+pub(super) fn recall(state: &State, message: &Message, tokens: u32) -> Option<Recalled> {
     let context = &state.context;
     let view = context.view();
     if !context.setup().policy.recall || view.layers.is_empty() || message.role != Role::User {
@@ -75,44 +72,10 @@ pub(super) fn recall(state: &State, message: &Message) -> Option<Recalled> {
     }
     follow(state);
     let known = state.covered_index.borrow();
-    let index = &known.index;
-    let shown: Vec<Seq> = view.quotes.iter().map(|q| q.seq).collect();
-    let hits = index.search(&message.words(), MOST_HITS, |seq| !shown.contains(&seq));
-    let words = |seq: Seq| {
-        let entries = context.entries();
-        let at = entries.binary_search_by_key(&seq, |e| e.message.seq).ok()?;
-        Some(entries[at].message.words())
-    };
-    let passage = |seq: Seq, start: u32, end: u32| {
-        words(seq).and_then(|w| {
-            w.get(start as usize..end as usize)
-                .map(|p| p.trim().to_owned())
-        })
-    };
-    let counter = context.counter().as_ref();
-    let room = context.setup().shares.recall.saturating_sub(RECALL_FRAME);
-    let chosen = within(&hits, room, |hit| {
-        passage(hit.seq, hit.start, hit.end)
-            .map_or(u32::MAX, |text| quote_tokens(hit.seq, &text, counter))
-    });
-    let quotes: Vec<Quote> = chosen
-        .iter()
-        .filter_map(|hit| {
-            let text = passage(hit.seq, hit.start, hit.end)?;
-            let tokens = quote_tokens(hit.seq, &text, counter);
-            Some(Quote {
-                seq: hit.seq,
-                text,
-                tokens,
-            })
-        })
-        .collect();
-    let tokens = RECALL_FRAME + quotes.iter().map(|q| q.tokens).sum::<u32>();
-    (!quotes.is_empty()).then_some(Recalled {
-        before: message.seq,
-        quotes,
-        tokens,
-    })
+    let room = context.recall_room(context.setup().shares.limit, tokens);
+    let passages = quotes::choose(context, &known.index, message, room);
+    let quotes = passages.iter().filter_map(|p| p.quote(context)).collect();
+    quotes::block(message.seq, quotes)
 }
 
 impl Session {

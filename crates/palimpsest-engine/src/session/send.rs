@@ -312,6 +312,13 @@ impl Session {
         if self.0.state.borrow().context.check_limit().valid {
             return Ok(());
         }
+        // quotes never push anything out: they go first
+        if self.0.state.borrow().context.recalled_tokens() > 0 {
+            self.forget_recalled(None).await?;
+            if self.0.state.borrow().context.check_limit().valid {
+                return Ok(());
+            }
+        }
         on(SendEvent::Waiting);
         // one time for all that holds this message up
         let mut late = self.wait_is_over().fuse();

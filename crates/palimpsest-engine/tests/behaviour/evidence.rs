@@ -116,7 +116,9 @@ async fn ask(chat: &Value, window: u32) -> (u32, u32, u32, u32) {
             .filter(|g| shown.contains(g) || recalled.contains(g))
             .count() as u32;
         tokens = tokens.max(s.context().view().recalled.as_ref().map_or(0, |r| r.tokens));
-        assert!(tokens <= s.context().setup().shares.recall, "R1: the slot");
+        let limit = s.context().setup().shares.limit;
+        assert!(tokens <= limit / 4, "R1: a quarter of the limit");
+        assert!(s.context().check_limit().valid, "R1: of what is free");
         let last = s.history(None, 1);
         assert_eq!(last[0].message.role, Role::User);
         s.rewind_before(seq).await.unwrap();

@@ -17,6 +17,7 @@ mod scene;
 mod session;
 mod stopping;
 mod summaries;
+mod survival;
 mod transfer;
 mod trash;
 mod wiring;

@@ -685,7 +685,8 @@ fn branches_keep_their_layers() {
 /// Talks until the window is past its trigger: below it no refusal of a server leads to another session. What is recalled
 /// for a message goes with the next one, so it goes well past it.
 async fn fill_up(s: &Session) {
-    while s.budget().used.tokens < s.budget().trigger + 300 {
+    let lasting = || s.budget().used.tokens - s.context().recalled_tokens();
+    while lasting() < s.budget().trigger + 300 {
         talk(s, 1).await;
     }
 }

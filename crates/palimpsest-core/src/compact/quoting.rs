@@ -1,0 +1,232 @@
+//! Quotes in a list: passages that layers cover and that answer the user's last message stand before it (R1).
+//!
+//! What was chosen for a message stays while that message is the last of the user's, so that the calls of one turn find
+//! the beginning of the prompt as it was. It is chosen anew when a run has written the window anew, and goes when it does
+//! not fit any more.
+
+use palimpsest_tokens::Count;
+use serde::{Deserialize, Serialize};
+
+use super::{CompactState, Compaction};
+use crate::context::{Context, Quote, Recalled};
+use crate::dialect::Parsed;
+use crate::layer::LayerId;
+use crate::message::{Message, Role, Seq};
+use crate::recall::Recall;
+use crate::recall::quotes::{self, Passage};
+use crate::rendition::Rendition;
+use crate::window::recall_block;
+
+/// Bytes of covered words that are looked through at most, the newest.
+const MOST_BYTES: usize = 4_000_000;
+
+/// What was chosen for a message of the user's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Asked {
+    /// The message.
+    before: Seq,
+    /// What is quoted before it. Empty if nothing answers it, or if there was no room any more.
+    passages: Vec<Passage>,
+}
+
+/// What an earlier call chose, and the words where the list does not hold them any more.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    asked: Option<Asked>,
+    /// The layers that stood then.
+    layers: Vec<LayerId>,
+    /// The quotes as they stand in the given list.
+    given: Option<Recalled>,
+}
+
+impl Earlier {
+    pub(super) fn of(state: &CompactState, given: Option<Recalled>) -> Self {
+        Self {
+            asked: state.asked.clone(),
+            layers: state.view.layers.iter().map(|l| l.id).collect(),
+            given,
+        }
+    }
+
+    /// The quotes that the given list holds.
+    pub(super) const fn given(&self) -> Option<&Recalled> {
+        self.given.as_ref()
+    }
+}
+
+impl CompactState {
+    /// The words of the quotes in the list that was handed out with this state; nothing if they are not there as they were.
+    pub(super) fn given_quotes(&self, parsed: &Parsed) -> Vec<(Seq, String)> {
+        let block = || {
+            let asked = self.asked.as_ref()?;
+            let shows = &self.output.as_ref()?.shows;
+            let place = shows.iter().position(|row| row.seq == Some(asked.before))?;
+            let row = shows.get(place)?;
+            let parts = &parsed.messages.get(place)?.message.parts;
+            let mut parts = parts.iter().filter(|p| !p.is_empty());
+            let text = match row.quoted? {
+                0 => parts.nth(row.after.checked_sub(1)? as usize)?.words(),
+                bytes => {
+                    let own = parts.nth(row.after as usize)?.words();
+                    own.get(..bytes as usize)?.strip_suffix(JOIN)?
+                }
+            };
+            split(text, &asked.passages)
+        };
+        block().unwrap_or_default()
+    }
+}
+
+/// How texts are joined where a message is one text.
+pub(super) const JOIN: &str = "\n\n";
+
+/// The quotes of a block, as they stand there.
+fn split(block: &str, passages: &[Passage]) -> Option<Vec<(Seq, String)>> {
+    let mut quotes = Vec::new();
+    let mut rest = block;
+    for (n, passage) in passages.iter().enumerate() {
+        let head = format!("\n[{}] ", passage.seq);
+        let at = if n == 0 { rest.find(&head)? } else { 0 };
+        rest = rest.get(at..)?.strip_prefix(&head)?;
+        let end = match passages.get(n + 1) {
+            Some(next) => {
+                // what was said may hold such a mark, too: the first that leaves a text of the known length
+                let mark = format!("\n[{}] ", next.seq);
+                let least = (passage.end.saturating_sub(passage.start) as usize).min(rest.len());
+                let all = rest.match_indices(&mark).map(|(at, _)| at);
+                let trimmed = |at: &usize| *at + TRIMMED >= least;
+                all.clone().find(trimmed).or_else(|| all.clone().last())?
+            }
+            None => rest.rfind("\n")?,
+        };
+        quotes.push((passage.seq, rest.get(..end)?.to_owned()));
+        rest = rest.get(end..)?;
+    }
+    let as_quote = |(seq, text): &(Seq, String)| Quote {
+        seq: *seq,
+        text: text.clone(),
+        tokens: 0,
+    };
+    let again = recall_block(&quotes.iter().map(as_quote).collect::<Vec<_>>());
+    (again == block).then_some(quotes)
+}
+
+/// White space at the borders of a passage that a quote leaves out, at most as a rule.
+const TRIMMED: usize = 4;
+
+/// The block of the quotes that a given list holds.
+pub(super) fn given(
+    state: &CompactState,
+    quotes: Vec<(Seq, String)>,
+    context: &Context,
+) -> Option<Recalled> {
+    let quotes = quotes.into_iter();
+    let quotes = quotes.map(|(seq, text)| quotes::quote(seq, &text, context));
+    quotes::block(state.asked.as_ref()?.before, quotes.collect())
+}
+
+/// The window's count with quotes in it.
+pub(super) fn count_with(context: &mut Context, quotes: Option<&Recalled>) -> Count {
+    if quotes.is_none() {
+        return context.count();
+    }
+    let bare = context.view().clone();
+    let mut view = bare.clone();
+    view.recalled = quotes.cloned();
+    context.set_view(view);
+    let count = context.count();
+    context.set_view(bare);
+    count
+}
+
+impl Compaction {
+    /// Puts the quotes for the last message of the user's into the context, and says what was chosen.
+    pub(super) fn quote(&mut self) -> Option<Asked> {
+        let policy = &self.context.setup().policy;
+        if !policy.recall || self.context.view().layers.is_empty() {
+            return None;
+        }
+        let question = self.question()?;
+        let (passages, quotes) = self.same_quotes(question.seq).unwrap_or_else(|| {
+            let room = self.context.recall_room(self.limit, 0);
+            let index = covered_words(&self.context);
+            let passages = quotes::choose(&self.context, &index, &question, room);
+            let quotes = passages.iter().filter_map(|p| p.quote(&self.context));
+            let quotes = quotes.collect();
+            (passages, quotes)
+        });
+        let mut asked = Asked {
+            before: question.seq,
+            passages,
+        };
+        let block = quotes::block(question.seq, quotes);
+        let tokens = block.as_ref().map_or(0, |b| b.tokens);
+        if self.context.count().tokens.saturating_add(tokens) > self.limit {
+            // quotes never push anything out; they do not come back in this turn, either
+            asked.passages.clear();
+        } else if block.is_some() {
+            self.show_quotes(block);
+        }
+        Some(asked)
+    }
+
+    pub(super) fn show_quotes(&mut self, block: Option<Recalled>) {
+        let mut view = self.context.view().clone();
+        view.recalled = block;
+        self.context.set_view(view);
+    }
+
+    /// The user's last message, where quotes can stand before it: shown, and after somebody else's.
+    fn question(&self) -> Option<Message> {
+        let context = &self.context;
+        let last = context.last_user()?;
+        let message = &context.entries().get(last)?.message;
+        let is_shown = !matches!(context.view().rendition(message.seq), Rendition::Covered(_));
+        let before = context.shown_before(last);
+        let is_alone = before.is_none_or(|before| before.role != Role::User);
+        (is_shown && is_alone).then(|| (**message).clone())
+    }
+
+    /// What an earlier call chose for the same message, if no layer was written since.
+    fn same_quotes(&self, before: Seq) -> Option<(Vec<Passage>, Vec<Quote>)> {
+        let asked = self.earlier.asked.as_ref()?;
+        let layers = self.context.view().layers.iter().map(|l| l.id);
+        if asked.before != before || !layers.eq(self.earlier.layers.iter().copied()) {
+            return None;
+        }
+        let quotes = match &self.earlier.given {
+            Some(given) => given.quotes.clone(),
+            None if self.is_handed => Vec::new(),
+            None => {
+                let quotes = asked.passages.iter();
+                quotes.filter_map(|p| p.quote(&self.context)).collect()
+            }
+        };
+        Some((asked.passages.clone(), quotes))
+    }
+}
+
+/// The index over what layers cover, the newest part of it.
+fn covered_words(context: &Context) -> Recall {
+    let view = context.view();
+    let covered = context
+        .entries()
+        .iter()
+        .rev()
+        .filter(|e| matches!(view.rendition(e.message.seq), Rendition::Covered(_)));
+    let mut left = MOST_BYTES;
+    let mut words = Vec::new();
+    for entry in covered {
+        let own = entry.message.words();
+        let Some(rest) = left.checked_sub(own.len()) else {
+            break;
+        };
+        left = rest;
+        words.push((entry.message.seq, own));
+    }
+    let mut index = Recall::default();
+    for (seq, own) in words.iter().rev() {
+        index.add(*seq, own);
+    }
+    index
+}
