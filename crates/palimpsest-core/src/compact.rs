@@ -23,9 +23,7 @@ use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::policy::{Demands, Policy};
 use crate::record::{FoundDemand, Pin, PinKind, Records};
 use crate::retention::Facts;
-use crate::run::{
-    Aim, JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary,
-};
+use crate::run::{JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary};
 use crate::shares::ShareOptions;
 use crate::tool::definitions_tokens;
 use crate::watermark;
@@ -317,7 +315,7 @@ impl Compaction {
         let marked = mark(&mut context);
         let run = (context.tokens() > limit || marked).then(|| {
             let run_options = RunOptions {
-                aim: Aim::AtMost(limit),
+                aim: quoting::aim(&context, limit),
                 manual: false,
                 focus: options.focus.clone(),
                 mode: options.mode,
@@ -567,12 +565,7 @@ impl Compaction {
         match self.earlier.given() {
             Some(given) if now.is_some_and(|now| now == given) => 0,
             Some(given) => {
-                let gone = Shed {
-                    pass: PassKind::Recall,
-                    messages: 0,
-                    tokens: given.tokens,
-                };
-                self.passes.push(gone);
+                self.passes.push(Shed::new(PassKind::Recall, 0, given.tokens));
                 added
             }
             None => added,

@@ -821,14 +821,19 @@ impl Context {
         self.recalled_now().map_or(0, |r| r.tokens)
     }
 
+    /// Whether tools are offered, or were called.
+    pub(crate) fn has_tools(&self) -> bool {
+        let calls = |e: &Entry| e.message.calls().next().is_some();
+        self.setup.tools > 0 || self.sums.tool > 0 || self.entries.iter().any(calls)
+    }
+
     /// The most that quotes for a question may take now, `more` tokens beside the window as it is without quotes: a quarter
     /// of `limit`, of what is free. Where tools are in play, half of what is free is left for their calls and results, so
     /// that the quotes can stay through the turn.
     pub fn recall_room(&self, limit: u32, more: u32) -> u32 {
         let used = self.count().tokens.saturating_sub(self.recalled_tokens());
         let free = limit.saturating_sub(used.saturating_add(more));
-        let has_tools = self.setup.tools > 0 || self.sums.tool > 0;
-        let free = if has_tools { free / 2 } else { free };
+        let free = if self.has_tools() { free / 2 } else { free };
         free.min(Shares::recall_most(limit))
     }
 
@@ -923,13 +928,6 @@ impl Context {
     /// Index of the last user message.
     pub(crate) fn last_user(&self) -> Option<usize> {
         self.last_user
-    }
-
-    /// The message that stands before an entry in the window.
-    pub(crate) fn shown_before(&self, index: usize) -> Option<&Message> {
-        let at = self.shown.partition_point(|&i| i < index);
-        let before = *self.shown.get(at.checked_sub(1)?)?;
-        Some(&self.entries[before].message)
     }
 
     /// Index of the first message of the last exchange: the newest assistant message with its results.

@@ -49,6 +49,23 @@ pub enum Aim {
     Target,
     /// As much as fits into so many tokens: what a one-shot `compact` keeps.
     AtMost(u32),
+    /// The same, and room for quotes where a summary can make it.
+    Below {
+        /// What is aimed at.
+        aim: u32,
+        /// The most that may stand.
+        most: u32,
+    },
+}
+
+impl Aim {
+    /// The most that may stand, where that is hard.
+    pub(crate) const fn hard(self) -> Option<u32> {
+        match self {
+            Self::Target => None,
+            Self::AtMost(most) | Self::Below { most, .. } => Some(most),
+        }
+    }
 }
 
 /// Who asked for the run, and how.

@@ -30,6 +30,8 @@ struct Options {
     policy: Option<String>,
     /// Where found demands stand; comes before what the policy says.
     demands: Option<Demands>,
+    /// Whether covered passages are quoted; comes before what the policy says.
+    recall: Option<bool>,
     /// Rules of the caller's own: a preset and what differs from it.
     rules: Option<Value>,
     goal: Option<Goal>,
@@ -53,6 +55,9 @@ impl Options {
         };
         if let Some(demands) = self.demands {
             policy.demands = demands;
+        }
+        if let Some(recall) = self.recall {
+            policy.recall = recall;
         }
         Ok(CompactOptions {
             window: self.window.get()?,

@@ -11,10 +11,12 @@ use super::{CompactState, Compaction};
 use crate::context::{Context, Quote, Recalled};
 use crate::dialect::Parsed;
 use crate::layer::LayerId;
-use crate::message::{Message, Role, Seq};
+use crate::message::{Message, Seq};
 use crate::recall::Recall;
 use crate::recall::quotes::{self, Passage};
 use crate::rendition::Rendition;
+use crate::run::Aim;
+use crate::shares::Shares;
 use crate::window::recall_block;
 
 /// Bytes of covered words that are looked through at most, the newest.
@@ -125,14 +127,31 @@ pub(super) fn given(
     quotes::block(state.asked.as_ref()?.before, quotes.collect())
 }
 
+/// What a run aims at that is needed anyway: where people talk, room for quotes is left. Tool calls need what they read
+/// in their own place, and find little of it in quotes.
+pub(super) fn aim(context: &Context, limit: u32) -> Aim {
+    if context.setup().policy.recall && !context.has_tools() {
+        let aim = limit - Shares::recall_most(limit);
+        Aim::Below { aim, most: limit }
+    } else {
+        Aim::AtMost(limit)
+    }
+}
+
 /// The window's count with quotes in it.
 pub(super) fn count_with(context: &mut Context, quotes: Option<&Recalled>) -> Count {
-    if quotes.is_none() {
+    let last = context.last_user().and_then(|i| context.entries().get(i));
+    let (Some(quotes), Some(last)) = (quotes, last) else {
         return context.count();
-    }
+    };
+    // the message they were for need not be the last any more
+    let quotes = Recalled {
+        before: last.message.seq,
+        ..quotes.clone()
+    };
     let bare = context.view().clone();
     let mut view = bare.clone();
-    view.recalled = quotes.cloned();
+    view.recalled = Some(quotes);
     context.set_view(view);
     let count = context.count();
     context.set_view(bare);
@@ -176,15 +195,12 @@ impl Compaction {
         self.context.set_view(view);
     }
 
-    /// The user's last message, where quotes can stand before it: shown, and after somebody else's.
+    /// The user's last message, if it is shown.
     fn question(&self) -> Option<Message> {
         let context = &self.context;
-        let last = context.last_user()?;
-        let message = &context.entries().get(last)?.message;
+        let message = &context.entries().get(context.last_user()?)?.message;
         let is_shown = !matches!(context.view().rendition(message.seq), Rendition::Covered(_));
-        let before = context.shown_before(last);
-        let is_alone = before.is_none_or(|before| before.role != Role::User);
-        (is_shown && is_alone).then(|| (**message).clone())
+        is_shown.then(|| (**message).clone())
     }
 
     /// What an earlier call chose for the same message, if no layer was written since.

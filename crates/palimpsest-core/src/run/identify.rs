@@ -74,6 +74,7 @@ impl Run {
         let (aim, limit) = match self.options.aim {
             Aim::Target => (context.target(), shares.limit),
             Aim::AtMost(most) => (most, most),
+            Aim::Below { aim, most } => (aim, most),
         };
         let before = context.tokens();
         let due = || matches!(self.options.aim, Aim::Target) && context.is_due();
@@ -145,7 +146,7 @@ impl Run {
         let reaches = |size: &Size| size.projected <= aim;
         let smallest =
             |sizes: &mut dyn Iterator<Item = Size>| sizes.min_by_key(|s| (s.projected, s.cut));
-        let hard = matches!(self.options.aim, Aim::AtMost(_));
+        let hard = self.options.aim.hard().is_some();
         // Everything before the recent messages, where the policy says so.
         let all = (policy.cover == Cover::All)
             .then(|| cuts.iter().rev().find(|&&c| c <= wanted).map(|&c| with(c)))
@@ -153,15 +154,21 @@ impl Run {
             .filter(|s| s.newest > 0 && (!hard || reaches(s)));
         // The first cut that reaches the aim with a summary; else, where the limit is hard, the first
         // that reaches it without one; else the one that comes nearest.
-        let summarized = all.or_else(|| {
+        let summary = |most: u32| {
             cuts.iter()
                 .map(|&c| with(c))
-                .find(|s| s.newest > 0 && reaches(s))
-        });
+                .find(|s| s.newest > 0 && s.projected <= most)
+        };
+        let summarized = all.or_else(|| summary(aim));
         let chosen = match self.options.aim {
             Aim::Target => summarized.or_else(|| smallest(&mut cuts.iter().map(|&c| with(c)))),
-            Aim::AtMost(_) => summarized
-                .or_else(|| cuts.iter().map(|&c| without(c)).find(reaches))
+            Aim::AtMost(most) | Aim::Below { most, .. } => summarized
+                .or_else(|| summary(most))
+                .or_else(|| {
+                    cuts.iter()
+                        .map(|&c| without(c))
+                        .find(|s| s.projected <= most)
+                })
                 .or_else(|| smallest(&mut cuts.iter().map(|&c| without(c)))),
         };
         let Some(size) = chosen else {
@@ -199,7 +206,7 @@ impl Run {
             return (Vec::new(), 0);
         };
         let wanted = self.keep_recent(exchange);
-        let end = if matches!(self.options.aim, Aim::AtMost(_)) {
+        let end = if self.options.aim.hard().is_some() {
             exchange
         } else {
             wanted

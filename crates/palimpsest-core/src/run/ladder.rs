@@ -46,7 +46,9 @@ impl Run {
             let end = match self.options.aim {
                 Aim::Target => pass::recent_from(context),
                 // a hard limit: as much as must be
-                Aim::AtMost(_) => context.last_exchange().unwrap_or(context.entries.len()),
+                Aim::AtMost(_) | Aim::Below { .. } => {
+                    context.last_exchange().unwrap_or(context.entries.len())
+                }
             };
             let edits = match *step {
                 Pass::Condense => pass::condense::edits(context, end, &policy.tool_output),

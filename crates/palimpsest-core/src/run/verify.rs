@@ -11,7 +11,7 @@ use crate::pass::{Adjustment, PassKind, Shed, emergency, fade};
 use crate::policy::{Pass, SlotRole};
 
 use super::identify::Form;
-use super::{Aim, Caution, Proposal, Refusal, Run, RunReport, Verification};
+use super::{Caution, Proposal, Refusal, Run, RunReport, Verification};
 
 impl Run {
     pub(super) fn verify(&mut self) -> Result<Proposal, Refusal> {
@@ -21,10 +21,8 @@ impl Run {
         let before_context = self.original.clone();
         let before = before_context.tokens();
         let lasting = before.saturating_sub(self.forgotten.map_or(0, |shed| shed.tokens));
-        let limit = match self.options.aim {
-            Aim::Target => self.context.setup().shares.limit,
-            Aim::AtMost(most) => most,
-        };
+        let hard = self.options.aim.hard();
+        let limit = hard.unwrap_or(self.context.setup().shares.limit);
         let trimmed = self.trimmed.take();
         let mut passes: Vec<Shed> = self.forgotten.into_iter().collect();
         passes.extend(trimmed.iter().flat_map(|t| t.passes.iter().copied()));

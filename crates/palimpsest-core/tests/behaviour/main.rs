@@ -14,6 +14,7 @@ mod invariants;
 mod open_tail;
 mod orders;
 mod passes;
+mod quotes;
 mod reasoning;
 mod recall;
 mod replays;

@@ -113,6 +113,12 @@ export interface CompactOptions {
   policy?: PolicyName | Policy;
   /** Where found demands of the user's stand; `"layer"` if not said. Comes before what the policy says. */
   demands?: Demands;
+  /**
+   * Whether passages of earlier messages that answer the user's last message are quoted before it, from what layers cover in
+   * the list that is passed in; true with the policy `balanced` if not said. The quotes take up to a quarter of the limit,
+   * of what is free, and stay as they are until the user speaks again. Comes before what the policy says.
+   */
+  recall?: boolean;
   /** Tool definitions that go with the request: their size counts. */
   tools?: readonly unknown[];
   /** What the conversation is to reach. */
@@ -193,7 +199,11 @@ export interface CompactReport {
    * The user's messages that stood word for word before this call, of which neither the words nor an excerpt stand now.
    */
   summarised: number[];
-  /** What each pass took, in the order in which they ran: all together `before` less `after`. */
+  /** The covered messages of which passages are quoted before the user's last message; one may be there more than once. */
+  recalled: number[];
+  /** Tokens that those quotes added; 0 if they stood in the given list already. */
+  recalledTokens: number;
+  /** What each pass took, in the order in which they ran: all together `before` and `recalledTokens` less `after`. */
   passes: Shed[];
   /** What became of the facts of what this call took out or shortened. With a state: since the call that gave it. */
   facts: Facts;
@@ -388,7 +398,7 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
   );
 }
 
-const KNOWN = ["window", "reserve", "maxTokens", "policy", "demands", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
+const KNOWN = ["window", "reserve", "maxTokens", "policy", "demands", "recall", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
 
 /** Numbers that JSON has no word for: the module names them in its error. */
 function odd(this: unknown, _key: string, value: unknown): unknown {

@@ -1,0 +1,189 @@
+//! Quotes in lists: what layers cover and the user asks for stands before the question.
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::rc::Rc;
+
+use palimpsest_core::compact::{CompactOptions, CompactOutput, CompactState, Compaction};
+use palimpsest_core::context::Seed;
+use palimpsest_core::dialect::{Dialect, Rendered, detect, validate::validate};
+use palimpsest_tokens::{Estimator, TokenCounter};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const SEED: Seed = Seed {
+    now: 0.0,
+    secret: [0; 16],
+};
+const FACT: &str = "The spare key hangs behind the blue kiln.";
+
+fn compact(list: &[Value], options: &CompactOptions, state: Option<CompactState>) -> CompactOutput {
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    let out = Compaction::start(list.to_vec(), options, state, &counter, SEED)
+        .and_then(Compaction::finish_without_model)
+        .unwrap();
+    assert!(
+        out.report.after.tokens <= out.report.limit,
+        "over the limit"
+    );
+    out
+}
+
+fn fill(out: &CompactOutput, raw: &[Value]) -> Vec<Value> {
+    let own = |message: &Rendered| match message {
+        Rendered::Kept(i) => raw[*i].clone(),
+        Rendered::Made(value) => value.clone(),
+    };
+    out.messages.iter().map(own).collect()
+}
+
+fn without(window: u32) -> CompactOptions {
+    let mut options = CompactOptions::new(window);
+    options.policy.recall = false;
+    options
+}
+
+/// A long talk with one fact near its beginning, said by the assistant.
+fn talk(turns: usize) -> Vec<Value> {
+    let mut list = Vec::new();
+    for n in 0..turns {
+        list.push(json!({"role": "user", "content": format!("Tell me of garden {n} and its {} trees.", n * 3 + 2)}));
+        let answer = if n == 3 {
+            FACT.to_owned()
+        } else {
+            format!(
+                "Garden {n} lies by the river. Its trees were planted in {}, and they are watered each week.",
+                1900 + n
+            )
+        };
+        list.push(json!({"role": "assistant", "content": answer}));
+    }
+    list
+}
+
+fn asked(turns: usize, question: &str) -> Vec<Value> {
+    let mut list = talk(turns);
+    list.push(json!({"role": "user", "content": question}));
+    list
+}
+
+const QUESTION: &str = "Where does the spare key hang?";
+
+fn text(list: &[Value]) -> String {
+    Value::Array(list.to_vec()).to_string()
+}
+
+/// R1, I8: the passage stands in a block of quotes before the question, and only there; without recall it does not, and a
+/// list that fits comes back as it is.
+#[test]
+fn what_is_asked_for_is_quoted() {
+    let list = asked(80, QUESTION);
+    let out = compact(&list, &CompactOptions::new(1_024), None);
+    let got = fill(&out, &list);
+    let last = got.last().unwrap()["content"].as_str().unwrap();
+    let (block, question) = last.split_once("</recalled_quotes>").unwrap();
+    assert!(block.starts_with("<recalled_quotes>\nQuoted from earlier messages, for reference:"));
+    assert!(block.contains(&format!("[7] {FACT}")), "{block}");
+    assert_eq!(question.trim(), QUESTION);
+    assert!(out.report.recalled.contains(&7) && out.report.recalled_tokens > 0);
+    let bare = compact(&list, &without(1_024), None);
+    assert_eq!(
+        (bare.report.recalled, bare.report.recalled_tokens),
+        (vec![], 0)
+    );
+    let short = asked(2, QUESTION);
+    assert_eq!(
+        fill(&compact(&short, &CompactOptions::new(8_192), None), &short),
+        short
+    );
+    // nothing answers it
+    let other = asked(80, "Zymurgy?");
+    let none = compact(&other, &CompactOptions::new(1_024), None);
+    assert!(none.report.recalled.is_empty());
+}
+
+/// Adds the calls of a loop, each with its result.
+fn step(list: &mut Vec<Value>, n: usize) {
+    let id = format!("c{n}");
+    list.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": {"name": "look", "arguments": format!("{{\"shelf\":{n}}}")}}]}));
+    list.push(
+        json!({"role": "tool", "tool_call_id": id, "content": format!("Shelf {n} is empty.")}),
+    );
+}
+
+/// I2, R1: in a loop of tool calls the list only grows: what was sent stands as it was, whether the whole list is passed
+/// with the state or what came back is.
+#[test]
+fn a_loop_keeps_the_beginning_of_its_prompt() {
+    let options = CompactOptions::new(2_048);
+    for handed in [false, true] {
+        let mut list = asked(110, QUESTION);
+        let mut state = None;
+        let mut before: Vec<Value> = Vec::new();
+        for n in 0..6 {
+            let out = compact(&list, &options, state);
+            let sent = fill(&out, &list);
+            assert!(text(&sent).contains(FACT), "{handed} {n}");
+            assert_eq!(text(&sent).matches("<recalled_quotes>").count(), 1);
+            assert!(sent.starts_with(&before), "{handed} {n}: another beginning");
+            state = Some(serde_json::from_value(json!(out.state)).unwrap());
+            before.clone_from(&sent);
+            if handed {
+                list = sent;
+            }
+            step(&mut list, n);
+        }
+    }
+}
+
+/// I7, R1: the next message takes the quotes out: they are nobody's words, in no layer, and are not quoted themselves.
+#[test]
+fn quotes_go_with_the_next_message() {
+    for dialect in ["openai", "ollama", "anthropic"] {
+        let options = CompactOptions {
+            dialect: Some(Dialect::named(dialect).unwrap()),
+            ..CompactOptions::new(1_024)
+        };
+        let mut list = asked(80, QUESTION);
+        let first = compact(&list, &options, None);
+        list = fill(&first, &list);
+        assert!(text(&list).contains(FACT), "{dialect}");
+        let again = compact(&list, &options, Some(first.state.clone()));
+        assert!(!again.report.changed, "{dialect}");
+        list.push(json!({"role": "assistant", "content": "Behind it."}));
+        list.push(json!({"role": "user", "content": "Zymurgy?"}));
+        let next = compact(&list, &options, Some(first.state));
+        let told = &next.report.adjustments;
+        assert!(
+            !told.iter().any(|a| a.contains("another list")),
+            "{dialect}: {told:?}"
+        );
+        let sent = fill(&next, &list);
+        assert!(!text(&sent).contains("recalled_quotes"), "{dialect}");
+        assert!(text(&sent).contains(QUESTION), "{dialect}");
+        let checked = validate(&sent, detect(&sent));
+        assert!(checked.ok, "{dialect}: {:?}", checked.problems);
+    }
+}
+
+/// A state holds where the quotes are from, not their words.
+#[test]
+fn the_state_stays_small() {
+    let list = asked(80, QUESTION);
+    let with = compact(&list, &CompactOptions::new(1_024), None);
+    assert!(!text(&[json!(with.state)["asked"].clone()]).contains("kiln"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// B5, R1: whatever is asked, at every window, quotes never bring a list over its limit, and the list is valid.
+    #[test]
+    fn quotes_never_exceed_the_limit(window in 256u32..3_000, turns in 5usize..60, pick in 0usize..60) {
+        let list = asked(turns, &format!("What of garden {pick}, the river and the spare key of {}?", 1900 + pick));
+        let out = compact(&list, &CompactOptions::new(window), None);
+        prop_assert!(out.report.recalled_tokens <= out.report.limit / 4);
+        let sent = fill(&out, &list);
+        let checked = validate(&sent, Some(Dialect::OpenAi));
+        prop_assert!(checked.ok, "{:?}", checked.problems);
+    }
+}
