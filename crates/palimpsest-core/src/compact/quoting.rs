@@ -99,7 +99,7 @@ fn split(block: &str, passages: &[Passage]) -> Option<Vec<(Seq, String)>> {
                 let trimmed = |at: &usize| *at + TRIMMED >= least;
                 all.clone().find(trimmed).or_else(|| all.clone().last())?
             }
-            None => rest.rfind("\n")?,
+            None => rest.rfind('\n')?,
         };
         quotes.push((passage.seq, rest.get(..end)?.to_owned()));
         rest = rest.get(end..)?;

@@ -394,7 +394,7 @@ fn check(name: &str, old: &[Value], out: &CompactOutput) {
     // the frame of the quotes is counted as the most that it takes
     let quoted = match report.recalled.len() as u32 {
         0 => 0,
-        quotes => 32 + quotes,
+        count => 32 + count,
     };
     let most = 16 + quoted + if joins { 6 * new.len() as u32 } else { 0 };
     assert!(

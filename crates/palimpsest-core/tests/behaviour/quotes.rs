@@ -79,8 +79,8 @@ fn what_is_asked_for_is_quoted() {
     let list = asked(80, QUESTION);
     let out = compact(&list, &CompactOptions::new(1_024), None);
     let got = fill(&out, &list);
-    let last = got.last().unwrap()["content"].as_str().unwrap();
-    let (block, question) = last.split_once("</recalled_quotes>").unwrap();
+    let end = got.last().unwrap()["content"].as_str().unwrap();
+    let (block, question) = end.split_once("</recalled_quotes>").unwrap();
     assert!(block.starts_with("<recalled_quotes>\nQuoted from earlier messages, for reference:"));
     assert!(block.contains(&format!("[7] {FACT}")), "{block}");
     assert_eq!(question.trim(), QUESTION);

@@ -3,7 +3,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test stops at the first surprise and prints what it measured"
+    clippy::disallowed_methods,
+    reason = "a test stops at the first surprise, and prints what it measured with a clock of the machine"
 )]
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use palimpsest_core::compact::{CompactOptions as ListOptions, CompactState, Comp
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::Rendered;
 use palimpsest_core::message::{Part, Role, Seq};
+use palimpsest_core::window::WindowMessage;
 use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{CompactOptions, NewMessage};
 use palimpsest_engine::testing::world::world;
@@ -205,7 +207,7 @@ async fn ask_session(chat: &Chat, window: u32, sum: &mut Figures) {
         let context = s.context();
         assert!(context.check_limit().valid, "over the limit");
         let window = context.window();
-        let parts = window.messages().iter().flat_map(|m| m.parts());
+        let parts = window.messages().iter().flat_map(WindowMessage::parts);
         let said = parts.map(Part::words).collect::<Vec<_>>().join("\n");
         sum.session += u32::from(gold.iter().all(|g| said.contains(&chat.turns[*g].1)));
         sum.session_tokens += u64::from(window.tokens());

@@ -139,7 +139,7 @@ fn a_session_that_is_brought_back_is_not_purged() {
         });
         let (gone, ()) = Box::pin(join(engine.purge_expired(8), async {
             pause.reached().await;
-            let session = other.open("a", true).await.unwrap();
+            let session = Box::pin(other.open("a", true)).await.unwrap();
             other.undelete("a").await.unwrap();
             drop(session);
             pause.end();
