@@ -565,7 +565,8 @@ impl Compaction {
         match self.earlier.given() {
             Some(given) if now.is_some_and(|now| now == given) => 0,
             Some(given) => {
-                self.passes.push(Shed::new(PassKind::Recall, 0, given.tokens));
+                self.passes
+                    .push(Shed::new(PassKind::Recall, 0, given.tokens));
                 added
             }
             None => added,
