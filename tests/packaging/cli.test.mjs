@@ -55,7 +55,7 @@ test("compact writes the messages to standard output and the story to standard e
   assert.match(messages[0].content, /- Gate 4 is closed\./);
   assert.deepEqual(messages.at(-1), history.at(-1));
   assert.match(err, /before\n.*after, of \d/s);
-  assert.match(messages[1].content, /\[Messages 0-63\]/);
+  assert.match(messages[1].content, /\[Messages 0-\d+\]/);
   assert.doesNotMatch(err, /\x1b/, "no colours where nobody looks");
   // the state it wrote keeps the layers as they are
   const more = Array.from({ length: 8 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `Report ${i}: lane ${i} has ${i + 3} carts and ${i + 9} crates at the ramp.` }));

@@ -104,7 +104,10 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
             Some(engine.import(file, accept).await?)
         }
         (None, Some(id)) => match engine.open(id, options.take_over).await {
-            Ok(session) => Some(session),
+            Ok(session) => {
+                session.keep_arrived().await;
+                Some(session)
+            }
             Err(EngineError::NoSession(_)) => None,
             Err(error) => return Err(error.into()),
         },

@@ -46,9 +46,9 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 20.0 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 30.0 },
     // The aim is 160: not reached either.
-    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 387.0 },
+    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 400.0 },
     // Sessions bring the engine, storage and servers; only who opens one loads them, and then not the one above.
-    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 653.0 },
+    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 664.0 },
 ];
 
 /// Raw, gzip and brotli bytes.

@@ -82,6 +82,13 @@ pub(super) fn worked(back: &Back, wrote: bool) {
 /// Makes the window smaller because a person asked, with an eye on `focus`.
 pub(super) fn compact(focus: String) {
     with_engine(|back| async move {
+        if back
+            .writer()
+            .is_some_and(|session| session.message_count() == 0)
+        {
+            // no card: the page of an empty session stays
+            return note(t(T::CompactsNothing).to_owned(), false);
+        }
         // what became of it is on its card
         let _ = compact_now(&back, focus).await;
     });
@@ -97,11 +104,6 @@ pub(super) async fn compact_now(
     };
     if session.is_compacting() {
         return Err(EngineError::Busy("a compaction"));
-    }
-    if session.message_count() == 0 {
-        // no card: the page of an empty session stays
-        note(t(T::CompactsNothing).to_owned(), false);
-        return Ok(None);
     }
     let focus = Some(focus).filter(|f| !f.is_empty());
     let options = CompactOptions {

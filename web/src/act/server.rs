@@ -7,7 +7,10 @@ use leptos::task::spawn_local;
 use palimpsest_core::message::Role;
 use palimpsest_engine::Session;
 
-use super::{Back, back, change, forget_key, give_model, key_of, list, remember_key, survey};
+use super::sessions::offer_reply;
+use super::{
+    Back, back, change, forget_key, give_model, key_of, list, remember_key, show_all, survey,
+};
 use crate::key::Key;
 use crate::settings::{Place, Server, Settings};
 use crate::state::AppState;
@@ -100,6 +103,14 @@ pub(super) fn settle_in(back: Rc<Back>, session: Session) {
     spawn_local(async move {
         // another one may have been opened while this part came
         if back.shows(&session) {
+            if session.partial().is_some() {
+                session.keep_arrived().await;
+                if !back.shows(&session) {
+                    return;
+                }
+                show_all(&back).await;
+            }
+            offer_reply(back.state, &session);
             if give_model(&back, &session).await {
                 list(&back).await;
             }

@@ -270,7 +270,6 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     if let Some(session) = back.session()
         && !follower
     {
-        offer_reply(state, &session);
         settle_in(Rc::clone(back), session);
     }
 }

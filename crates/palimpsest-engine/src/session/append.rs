@@ -84,6 +84,14 @@ impl Session {
 
     /// Stores several messages in one transaction: all of them or none.
     pub async fn append_all(&self, new: Vec<NewMessage>) -> Result<Vec<Seq>, EngineError> {
+        // what had arrived of a reply that broke off stands before what follows it
+        if !self.is_replying() {
+            self.keep_arrived().await;
+        }
+        self.append_now(new).await
+    }
+
+    pub(super) async fn append_now(&self, new: Vec<NewMessage>) -> Result<Vec<Seq>, EngineError> {
         let now = self.now();
         let mut added: Vec<Seq> = Vec::new();
         let mut snapshot_number = 0;

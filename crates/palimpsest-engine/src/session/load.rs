@@ -33,9 +33,7 @@ impl Session {
         }
         // the claim writes its epoch into the head, so the head is read after it
         let lease = engine.claim_whole(id, take_over).await?;
-        let session = Self::read(engine, id, lease).await?;
-        session.keep_arrived().await;
-        Ok(session)
+        Self::read(engine, id, lease).await
     }
 
     /// The session as it stands in the store, without the right to write it: whatever would be written is

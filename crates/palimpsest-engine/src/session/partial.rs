@@ -155,8 +155,8 @@ impl Session {
 
     /// Makes what had arrived of a reply a message that is marked as stopped: where the stream broke, and where the session
     /// was left in the middle of one. It stands with the question that it answers, wherever the conversation is now.
-    /// What cannot be stored stays noted, and a warning says why.
-    pub(crate) async fn keep_arrived(&self) {
+    /// What cannot be stored stays noted, and a warning says why. Whoever opens a session calls it; opening only reads.
+    pub async fn keep_arrived(&self) {
         let Some(partial) = self.0.state.borrow().partial.clone() else {
             return;
         };
@@ -193,7 +193,12 @@ impl Session {
         place: Place,
     ) -> Result<Seq, EngineError> {
         if place.instead.is_none() && self.is_open(place.after) {
-            return self.append(new).await;
+            return Ok(self
+                .append_now(vec![new])
+                .await?
+                .first()
+                .copied()
+                .unwrap_or(0));
         }
         // the revision as it is stored: in memory, layers of another branch were left out
         let (view, _, _) = self.content_of(self.head().revision).await?;
