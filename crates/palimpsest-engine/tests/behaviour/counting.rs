@@ -13,7 +13,7 @@ use palimpsest_core::request::{ChatRequest, Delta, FinishReason, Purpose, Usage}
 use palimpsest_engine::ports::{DeltaStream, KeyPart, LanguageModel, Query, Signal, Store, Table};
 use palimpsest_engine::session::{CompactOptions, NewMessage, SendOptions};
 use palimpsest_engine::testing::world::world;
-use palimpsest_engine::{Engine, Event, MemoryStore, NewSession, Session};
+use palimpsest_engine::{Config, Engine, Event, MemoryStore, NewSession, Session};
 use palimpsest_tokens::{Estimator, Overhead, Source, TokenCounter, Vocabulary};
 use serde_json::json;
 
