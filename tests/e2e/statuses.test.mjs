@@ -46,6 +46,7 @@ test("a layer that is written is called by a number that follows", SLOW, async (
   await ready(page);
   await importFile(page, transcript(bakery(10), "Bakery"));
   await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await messages(page, 20);
   for (const title of ["Writing layer 1", "Writing a layer"]) {
     await say(page, "/compact");
     await until(page, (title) => document.querySelector(".card.working h3")?.textContent === title, title);

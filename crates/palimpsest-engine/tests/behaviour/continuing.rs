@@ -242,6 +242,7 @@ fn what_was_left_is_kept_where_it_belongs() {
             let put = store.apply(&lease, None, vec![put], Durability::Relaxed);
             put.await.unwrap();
             let s = e.open(s.id(), true).await.unwrap();
+            s.keep_arrived().await;
             let rows = Query::all(Table::Partials, vec![s.id().into()]);
             assert_eq!(store.read(rows).await.unwrap().len(), 0, "{row}");
             if !is_here {

@@ -10,6 +10,7 @@ use futures_util::{StreamExt, stream};
 use palimpsest_core::budget::{Budget, SegmentKind};
 use palimpsest_core::message::{Part, Role};
 use palimpsest_core::request::{ChatRequest, Delta, FinishReason, Purpose, Usage};
+use palimpsest_core::tool::definitions_tokens;
 use palimpsest_engine::ports::{DeltaStream, KeyPart, LanguageModel, Query, Signal, Store, Table};
 use palimpsest_engine::session::{CompactOptions, NewMessage, SendOptions};
 use palimpsest_engine::testing::world::world;
@@ -90,11 +91,8 @@ impl Server {
             self.vocabulary
                 .count_message(m.role.into(), &text.join("\n"))
         });
-        let tools = request
-            .tools
-            .iter()
-            .map(|tool| self.vocabulary.count(&tool.to_string()));
-        TEMPLATE.base + messages.sum::<u32>() + tools.sum::<u32>()
+        let tools = definitions_tokens(&request.tools, &Estimator::for_model(MODEL));
+        TEMPLATE.base + messages.sum::<u32>() + tools
     }
 }
 
