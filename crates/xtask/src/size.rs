@@ -42,7 +42,7 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", later: false, limit: 352.0 },
     // Markdown before a stored session is shown, the conversation right after the page, the screens when they are wanted.
     Budget { name: "app prose",    folder: "app", named: "split_prose", ending: "wasm", later: true, limit: 66.0 },
-    Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 710.0 },
+    Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 738.0 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 20.0 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 30.0 },
     // The aim is 160: not reached either.
