@@ -1,5 +1,5 @@
 //! The deterministic passes at size, and on bad input. Times are compared with each other, never with a clock's
-//! absolute: ten times the messages in at most twelve times the time.
+//! absolute: ten times the messages in at most twenty times the time, where squares would take a hundred.
 
 #![allow(
     clippy::unwrap_used,
@@ -140,8 +140,8 @@ fn own_seconds() -> Option<f64> {
     Some(nanoseconds / 1e9)
 }
 
-/// W5, T3: ten times the messages take at most twelve times the time, in every deterministic pass, and the watermark
-/// over a hundred messages takes a small part of what counting them takes once. One conversation of 10,000 messages is
+/// W5, T3: ten times the messages take at most twenty times the time in every deterministic pass, where squares would take a
+/// hundred, and the watermark over a hundred messages takes a small part of what counting them takes once. One conversation of 10,000 messages is
 /// measured beside ten of 1,000, so that both lie in the same memory: what that takes more for where it is far is nobody's
 /// growth.
 #[test]
@@ -161,14 +161,14 @@ fn passes_grow_with_the_conversation() {
         let ratio = |(short, long): (f64, f64)| 10.0 * long / short;
         let mut best = (over(&short), over(&long));
         for _ in 0..9 {
-            if ratio(best) > 12.0 {
+            if ratio(best) > 20.0 {
                 best = (best.0.min(over(&short)), best.1.min(over(&long)));
             }
         }
         println!("{name:<10}{:>15.3}{:>11.3}", best.0 * 1e3, best.1 * 1e3);
         let ratio = ratio(best);
         assert!(
-            ratio <= 12.0,
+            ratio <= 20.0,
             "{name}: 10,000 messages take {ratio:.1} times what 1,000 take"
         );
     }
