@@ -4,15 +4,14 @@ use palimpsest_core::context::View;
 use palimpsest_core::model::ModelSize;
 use palimpsest_core::request::ModelError;
 
-use crate::engine::setup_of;
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::ports::{Durability, Signal};
+use crate::ports::Signal;
 use crate::served::Served;
 
 use super::partial::Prior;
 use super::send::Answer;
-use super::{Change, SendEvent, SendOptions, Session};
+use super::{SendEvent, SendOptions, Session};
 
 /// Refusals after which the question is given up, where the first one said nothing new about the window.
 const MOST_REFUSALS: u32 = 2;
@@ -36,25 +35,7 @@ impl Session {
             }
             (head.window, head.effective_window(), served)
         };
-        self.write(
-            Durability::Strict,
-            |state| {
-                let mut head = state.head.clone();
-                head.served = served;
-                head.strikes = 0;
-                let mut setup = setup_of(&head, state.context.counter().as_ref())?;
-                setup.tools = state.context.setup().tools;
-                Ok((
-                    Change {
-                        ops: Vec::new(),
-                        head,
-                    },
-                    setup,
-                ))
-            },
-            |state, setup| state.context.set_setup(setup),
-        )
-        .await?;
+        self.refit(|head| head.served = served).await?;
         let after = self.head().effective_window();
         if after < now {
             self.emit(&Event::Warning {

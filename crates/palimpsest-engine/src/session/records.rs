@@ -137,31 +137,33 @@ impl Session {
         Ok(())
     }
 
-    /// Other settings (E3). Checked first; renditions stay as they are.
-    pub async fn configure(&self, config: Config) -> Result<(), EngineError> {
-        config.validate()?;
+    /// Changes what the shares of the window follow from, and the shares with it. Automatic runs are tried again.
+    pub(super) async fn refit(&self, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
         self.write(
             Durability::Strict,
             |state| {
                 let mut head = state.head.clone();
-                let mut config = config;
-                if let Some(policy) = config.policy.take() {
-                    head.policy = policy;
-                }
-                head.config = config;
+                edit(&mut head);
                 head.strikes = 0;
                 let mut setup = setup_of(&head, state.context.counter().as_ref())?;
                 setup.tools = state.context.setup().tools;
-                Ok((
-                    Change {
-                        ops: Vec::new(),
-                        head,
-                    },
-                    setup,
-                ))
+                let ops = Vec::new();
+                Ok((Change { ops, head }, setup))
             },
             |state, setup| state.context.set_setup(setup),
         )
+        .await
+    }
+
+    /// Other settings (E3). Checked first; renditions stay as they are.
+    pub async fn configure(&self, mut config: Config) -> Result<(), EngineError> {
+        config.validate()?;
+        self.refit(|head| {
+            if let Some(policy) = config.policy.take() {
+                head.policy = policy;
+            }
+            head.config = config;
+        })
         .await?;
         self.emit_budget();
         Ok(())
