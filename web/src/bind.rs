@@ -98,7 +98,7 @@ pub fn layer(layer: &Layer) -> LayerView {
         .iter()
         .map(|s| (place(s.from), place(s.to)))
         .collect();
-    palimpsest_core::order::sort(&mut covers);
+    palimpsest_text::order::sort(&mut covers);
     LayerView {
         id: layer.id,
         number: layer.number,
@@ -223,7 +223,7 @@ pub fn thread(
     let mut entries: Vec<Entry> = Vec::new();
     let mut open: Option<Message> = None;
     let mut cards = cards.to_vec();
-    palimpsest_core::order::sort(&mut cards);
+    palimpsest_text::order::sort(&mut cards);
     let mut cards = cards.into_iter().peekable();
     let mut close = |open: &mut Option<Message>, entries: &mut Vec<Entry>, next: u32| {
         if let Some(message) = open.take() {

@@ -232,7 +232,7 @@ impl Entries for EmbedHost {
 pub fn mount(root: HtmlElement, host: EmbedHost, options: &str) {
     unmount();
     settings::keep_in(Some(Rc::new(host.clone())));
-    let options: Options = palimpsest_core::json::read(options).unwrap_or_default();
+    let options: Options = palimpsest_text::json::read(options).unwrap_or_default();
     let address = options.address.clone();
     let owner = Owner::new();
     MOUNTED.set(Some(Mounted {

@@ -127,7 +127,7 @@ impl Beside {
             (!name.trim().is_empty()).then(|| (name.clone(), profile))
         };
         Self {
-            settings: settings.and_then(|v| palimpsest_core::json::read_value(v).ok()),
+            settings: settings.and_then(|v| palimpsest_text::json::read_value(v).ok()),
             profiles: profiles.into_iter().flatten().filter_map(read).collect(),
         }
     }
@@ -150,7 +150,7 @@ pub fn read_whole(text: &str, name: &str) -> Result<(Vec<Imported>, Beside), Imp
 }
 
 fn parse(text: &str) -> Result<Value, ImportError> {
-    palimpsest_core::json::read(text).map_err(|e| ImportError::NotJson(e.to_string()))
+    palimpsest_text::json::read(text).map_err(|e| ImportError::NotJson(e.to_string()))
 }
 
 #[cfg(test)]
@@ -228,7 +228,7 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
         .take(80)
         .collect();
     let own = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
-    let archive: Option<Archive> = palimpsest_core::json::read_value(&own("archive")).ok();
+    let archive: Option<Archive> = palimpsest_text::json::read_value(&own("archive")).ok();
     let id = own_id(value);
     Ok(Imported {
         // only with everything else is it a session of ours
@@ -240,8 +240,8 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
         title,
         system,
         messages,
-        goal: palimpsest_core::json::read_value(&own("goal")).unwrap_or_default(),
-        pins: palimpsest_core::json::read_value(&own("pins")).unwrap_or_default(),
+        goal: palimpsest_text::json::read_value(&own("goal")).unwrap_or_default(),
+        pins: palimpsest_text::json::read_value(&own("pins")).unwrap_or_default(),
     })
 }
 

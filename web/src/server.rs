@@ -7,12 +7,12 @@ use leptos::prelude::window;
 use palimpsest_browser::{
     FetchTransport, Patience, ServerModel, Transport, examine, examine_over, whole,
 };
-use palimpsest_core::json;
 use palimpsest_core::request::{ChatRequest, ModelError};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_ollama::catalog::{self, same_model};
 use palimpsest_ollama::doctor::{Case, Finding, Os, Severity};
 use palimpsest_ollama::{Dialect, HttpRequest, encode};
+use palimpsest_text::json;
 
 use crate::act;
 use crate::doctor;

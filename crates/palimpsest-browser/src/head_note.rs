@@ -41,7 +41,7 @@ impl HeadNote {
             return None;
         }
         let text = LocalStorage::raw().get_item(&entry(name)).ok()??;
-        palimpsest_core::json::read(&text).ok()
+        palimpsest_text::json::read(&text).ok()
     }
 
     /// Writes it. To be called whenever a session was begun or deleted and at the end of a turn. Failing is no loss: the

@@ -129,7 +129,7 @@ impl HostStore {
 fn read<T: DeserializeOwned>(call: &str, text: Option<&str>) -> Result<T, StoreError> {
     let failed = |why: String| StoreError::Failed(format!("{call} of the storage {why}"));
     let text = text.ok_or_else(|| failed("gave no answer".into()))?;
-    let read: Result<Result<T, Refused>, _> = palimpsest_core::json::read(text);
+    let read: Result<Result<T, Refused>, _> = palimpsest_text::json::read(text);
     read.map_err(|error| failed(format!("gave something else than it should: {error}")))?
         .map_err(StoreError::from)
 }

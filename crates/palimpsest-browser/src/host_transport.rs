@@ -135,7 +135,7 @@ impl Reading {
 
 fn understood(text: Option<&str>) -> Result<Head, ModelError> {
     let text = text.ok_or_else(|| nonsense("no text"))?;
-    let read: Result<Result<Head, ModelError>, _> = palimpsest_core::json::read(text);
+    let read: Result<Result<Head, ModelError>, _> = palimpsest_text::json::read(text);
     read.unwrap_or_else(|error| Err(nonsense(&error.to_string())))
 }
 

@@ -147,5 +147,5 @@ fn item(name: &str) -> Option<String> {
 }
 
 fn rows_of(text: &str) -> Option<Vec<(Table, Row)>> {
-    palimpsest_core::json::read(text).ok()
+    palimpsest_text::json::read(text).ok()
 }

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use gloo_storage::{LocalStorage, Storage};
-use palimpsest_core::json;
 use palimpsest_engine::ports::StoreError;
+use palimpsest_text::json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

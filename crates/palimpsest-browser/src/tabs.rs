@@ -87,7 +87,7 @@ fn understood(data: &JsValue) -> Option<Changed> {
     if text.length() > LONGEST_MESSAGE {
         return None;
     }
-    palimpsest_core::json::read(&String::from(text)).ok()
+    palimpsest_text::json::read(&String::from(text)).ok()
 }
 
 impl Notify for Tabs {

@@ -105,7 +105,7 @@ impl Analytics {
             }
         }
         let mut tools: Vec<ToolFigures> = by_tool.into_values().collect();
-        crate::order::sort_by_key(&mut tools, |t| std::cmp::Reverse(t.saved()));
+        palimpsest_text::order::sort_by_key(&mut tools, |t| std::cmp::Reverse(t.saved()));
         Self { tools, total }
     }
 }

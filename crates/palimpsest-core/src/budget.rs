@@ -42,7 +42,7 @@ pub enum SegmentKind {
     Draft,
 }
 
-crate::tagged!(SegmentKind, "kind");
+palimpsest_text::tagged!(SegmentKind, "kind");
 
 /// One stretch of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for Segment {
         struct Rest {
             count: Count,
         }
-        let (Rest { count }, kind) = crate::json::both(deserializer)?;
+        let (Rest { count }, kind) = palimpsest_text::json::both(deserializer)?;
         Ok(Self { kind, count })
     }
 }

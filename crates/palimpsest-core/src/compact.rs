@@ -22,12 +22,12 @@ use crate::mode::Mode;
 use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::policy::{Demands, Policy};
 use crate::record::{FoundDemand, Pin, PinKind, Records};
-use crate::retention::Facts;
 use crate::run::{JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary};
 use crate::shares::ShareOptions;
 use crate::tool::definitions_tokens;
 use crate::watermark;
 use crate::window;
+use palimpsest_text::retention::Facts;
 
 mod quoting;
 mod seal;

@@ -98,7 +98,7 @@ pub enum Cause {
     },
 }
 
-crate::tagged!(Cause, "cause");
+palimpsest_text::tagged!(Cause, "cause");
 
 /// How every message of a path is shown: the value of one revision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -579,7 +579,7 @@ impl Context {
     fn covered(&self) -> Vec<Span> {
         let layers = self.view.layers.iter();
         let mut spans: Vec<Span> = layers.flat_map(|l| l.covers.iter().copied()).collect();
-        crate::order::sort_by_key(&mut spans, |s| s.from);
+        palimpsest_text::order::sort_by_key(&mut spans, |s| s.from);
         spans
     }
 

@@ -72,7 +72,7 @@ pub enum Author {
     },
 }
 
-crate::tagged!(Author, "by");
+palimpsest_text::tagged!(Author, "by");
 
 /// A summary that stands for a range of messages. Immutable: fading writes a new one that names its
 /// sources (C1, C3).

@@ -14,8 +14,8 @@ use crate::layer::{Layer, LayerId};
 use crate::message::{Message, Part, Role, Seq};
 use crate::pass::{PassKind, Shed, parts_now};
 use crate::rendition::{ReducedKind, Rendition, escape_fences};
-use crate::retention::{Audit, Checked, Collector, Facts, Speaker};
 use crate::run::shrinking::{is_wordless, ordered, speaker, standing};
+use palimpsest_text::retention::{Audit, Checked, Collector, Facts, Speaker};
 
 /// The most dropped facts that a report names. How many there were stands beside them.
 pub const MOST_NAMED: usize = 64;
@@ -67,7 +67,7 @@ pub fn settle(
     }
     let window = words(after);
     // first what a mark leads back to: a fact that stood there, too, is not dropped
-    crate::order::sort_by_key(&mut gone.texts, |text| !text.recallable);
+    palimpsest_text::order::sort_by_key(&mut gone.texts, |text| !text.recallable);
     let mut facts = Collector::default();
     let mut marked = 0;
     let mut takers = Vec::new();
@@ -291,7 +291,7 @@ fn layers<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
                 .map(str::trim)
         })
         .collect();
-    crate::order::sort(&mut now);
+    palimpsest_text::order::sort(&mut now);
     for layer in others().filter(|l| l.tokens > 0) {
         let stands = after.view.layers.iter().any(|l| {
             let first = layer.covers.first();
@@ -381,8 +381,8 @@ fn reworded(before: &Context, after: &Context) -> (Vec<Seq>, Vec<Seq>) {
             _ => gone.push(*seq),
         }
     }
-    crate::order::sort(&mut gone);
-    crate::order::sort(&mut cut);
+    palimpsest_text::order::sort(&mut gone);
+    palimpsest_text::order::sort(&mut cut);
     (gone, cut)
 }
 

@@ -6,11 +6,11 @@
 
 mod line;
 
-use crate::fence::{END, fence, neutralise, strip_invisible};
 use crate::goal::{ArtifactAction, DecisionKind, Goal, GoalEdit, MilestoneState};
+use palimpsest_text::fence::{END, fence, neutralise, strip_invisible};
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use crate::fence::nonce;
+pub use palimpsest_text::fence::nonce;
 
 /// More proposals in one summary are ignored and counted.
 pub const MOST_PROPOSALS: usize = 64;
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Proposal {
         struct Rest {
             cites: Vec<u32>,
         }
-        let (Rest { cites }, change) = crate::json::both(deserializer)?;
+        let (Rest { cites }, change) = palimpsest_text::json::both(deserializer)?;
         Ok(Self { change, cites })
     }
 }
@@ -114,7 +114,7 @@ pub enum Change {
     },
 }
 
-crate::tagged!(Change, "kind");
+palimpsest_text::tagged!(Change, "kind");
 
 /// Reads the output of a summariser whose prompt was written with `nonce`.
 pub fn parse(output: &str, nonce: &str) -> Markers {

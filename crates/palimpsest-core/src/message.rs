@@ -110,7 +110,7 @@ pub enum Part {
     },
 }
 
-crate::tagged!(Part, "type");
+palimpsest_text::tagged!(Part, "type");
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,

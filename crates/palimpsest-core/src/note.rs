@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::layer::{Author, Span};
-use crate::retention::Fact;
+use palimpsest_text::retention::Fact;
 
 /// Number of a note in its session. Never reused.
 pub type NoteId = u32;

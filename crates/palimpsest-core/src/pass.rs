@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::message::{Part, Role};
 use crate::policy::{KeepRecent, scaled};
 use crate::rendition::{Reduced, Rendition, verbatim_parts};
-use crate::retention::Facts;
+use palimpsest_text::retention::Facts;
 
 /// A pass by name, in the order of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -5,13 +5,13 @@ mod read;
 
 use serde::{Deserialize, Serialize};
 
-use crate::condense::CondenseOptions;
 use crate::error::CoreError;
 use crate::layer::Level;
 use crate::model::TierBudgets;
 use crate::pass::PassKind;
 use crate::pass::dedupe::DedupeOptions;
 use crate::watermark::Marks;
+use palimpsest_text::condense::CondenseOptions;
 
 /// What a fill level is a fraction of (B4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub enum Trigger {
     Manual,
 }
 
-crate::tagged!(Trigger, "on");
+palimpsest_text::tagged!(Trigger, "on");
 
 /// One step of the ladder, each taken only if the one before was not enough. Deterministic passes stand
 /// before the ones that lose more.
@@ -102,7 +102,7 @@ pub enum Pass {
     Emergency,
 }
 
-crate::tagged!(Pass, "pass");
+palimpsest_text::tagged!(Pass, "pass");
 
 const fn offload_tokens() -> u32 {
     512
@@ -144,7 +144,7 @@ pub enum Escalation {
     },
 }
 
-crate::tagged!(Escalation, "when");
+palimpsest_text::tagged!(Escalation, "when");
 
 /// What happens when a model was to summarise and did not answer, after every attempt. A text that is
 /// rejected is another matter: then the deterministic summary is taken (P8).
@@ -186,7 +186,7 @@ pub enum KeepRecent {
     },
 }
 
-crate::tagged!(KeepRecent, "by");
+palimpsest_text::tagged!(KeepRecent, "by");
 
 /// What happens to the user's own words in a covered range (P3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,7 +238,7 @@ pub enum Fading {
     },
 }
 
-crate::tagged!(Fading, "by");
+palimpsest_text::tagged!(Fading, "by");
 
 /// What decides the level of a new layer (P4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,13 +5,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::CoreError;
 use crate::goal::{Goal, GoalEdit};
-use crate::json;
 use crate::marker::{Change, Proposal};
 use crate::message::Seq;
 use crate::policy::Demands;
 use crate::prompt::{BuiltPrompt, Skill, SystemPrompt};
 use crate::rendition::escape_fences;
-use crate::retention::Constraint;
+use palimpsest_text::json;
+use palimpsest_text::retention::Constraint;
 
 /// Why a line stands in the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub enum PinKind {
     Decision,
 }
 
-crate::tagged!(PinKind, "kind");
+palimpsest_text::tagged!(PinKind, "kind");
 
 /// A line that is kept word for word in every window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -229,7 +229,7 @@ impl Records {
         }
         self.pins.retain(|p| {
             !(matches!(p.kind, PinKind::Constraint { .. })
-                && crate::retention::supersedes(text, &p.text))
+                && palimpsest_text::retention::supersedes(text, &p.text))
         });
         self.push(PinKind::Constraint { from }, text);
     }
@@ -380,7 +380,7 @@ impl Records {
         .build(budget, counter)
     }
 
-    /// Switches skills on or off by name patterns ([`crate::glob`]). The names that changed, sorted.
+    /// Switches skills on or off by name patterns ([`palimpsest_text::glob`]). The names that changed, sorted.
     pub fn switch_skills<P: AsRef<str>>(&mut self, patterns: &[P], on: bool) -> Vec<String> {
         let mut prompt = SystemPrompt {
             skills: std::mem::take(&mut self.skills),
@@ -493,7 +493,7 @@ impl Records {
         }
         out.demands.reverse();
         if !kept.is_empty() {
-            crate::order::sort_by_key(&mut kept, |p| p.id);
+            palimpsest_text::order::sort_by_key(&mut kept, |p| p.id);
             let mut block = PINS_HEADING.to_owned();
             for pin in kept {
                 block.push_str("\n- ");
@@ -553,7 +553,7 @@ mod tests {
         });
         for n in 0..100 {
             let text = format!("Never use more than {n} threads.");
-            for found in crate::retention::constraints(&text) {
+            for found in palimpsest_text::retention::constraints(&text) {
                 records.propose_demand(n, &found);
             }
         }

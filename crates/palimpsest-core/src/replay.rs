@@ -20,10 +20,10 @@ use crate::pass::{self, PassKind, Shed, emergency};
 use crate::policy::Policy;
 use crate::record::Records;
 use crate::rendition::{ReducedKind, Rendition};
-use crate::retention::{Audit, FactClass, Speaker};
 use crate::run::{Refusal, Run, RunOptions, Step, SummaryJob, SuppliedSummary};
 use crate::shares::ShareOptions;
 use crate::watermark::{self, MarkReason};
+use palimpsest_text::retention::{Audit, FactClass, Speaker};
 
 /// How to replay.
 #[derive(Debug, Clone, PartialEq)]
@@ -465,7 +465,7 @@ fn retention(context: &Context, facts: &Audit) -> Vec<ClassRetention> {
     let lost = Audit { facts: missing };
     let gone = lost.check(&places).missing;
     let mut classes: SortedMap<FactClass, ClassRetention> = SortedMap::new();
-    let mut count = |list: &[crate::retention::Fact], add: fn(&mut ClassRetention)| {
+    let mut count = |list: &[palimpsest_text::retention::Fact], add: fn(&mut ClassRetention)| {
         for fact in list {
             add(classes.entry(fact.class).or_insert(ClassRetention {
                 class: fact.class,

@@ -176,7 +176,7 @@ pub enum Delta {
     },
 }
 
-crate::tagged!(Delta, "type");
+palimpsest_text::tagged!(Delta, "type");
 
 impl Delta {
     /// A text delta.
@@ -279,7 +279,7 @@ pub enum ModelError {
     Aborted,
 }
 
-crate::tagged!(ModelError, "kind");
+palimpsest_text::tagged!(ModelError, "kind");
 
 fn overflow_numbers(prompt: Option<u32>, window: Option<u32>) -> String {
     match (prompt, window) {

@@ -28,8 +28,8 @@ use crate::mode::Mode;
 use crate::pass::Shed;
 use crate::pass::offload::Reference;
 use crate::record::{Found, FoundDemand, Records};
-use crate::retention::Facts;
 use crate::view_edit::ViewEdit;
+use palimpsest_text::retention::Facts;
 
 /// How layers are cut to a size and what of them stands: shared with the emergency pass and the comparison of windows.
 pub(crate) mod shrinking {
@@ -144,7 +144,7 @@ pub enum Refusal {
     Cancelled,
 }
 
-crate::tagged!(Refusal, "reason");
+palimpsest_text::tagged!(Refusal, "reason");
 
 impl Refusal {
     /// A stable name of the reason.

@@ -85,7 +85,7 @@ impl Pairing {
             }
         }
         pairing.unanswered = open.into_values().flatten().collect();
-        crate::order::sort(&mut pairing.unanswered);
+        palimpsest_text::order::sort(&mut pairing.unanswered);
         pairing
     }
 

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Context, View};
-use crate::glob;
 use crate::message::{Message, Part, Role, Seq};
 use crate::pass::strip::{self, StripOptions, Stripped};
+use palimpsest_text::glob;
 
 /// Why a mark was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub enum MarkReason {
 /// A mark that waits for its call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// The tool whose call becomes the mark, a pattern ([`crate::glob`]).
+    /// The tool whose call becomes the mark, a pattern ([`palimpsest_text::glob`]).
     pub tool: String,
     /// The last message when it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -57,7 +57,7 @@ pub enum Restored {
 impl Archive {
     /// The head, if this version can read it.
     fn readable_head(&self) -> Result<Head, StoreError> {
-        let head: Head = palimpsest_core::json::read(&self.head)
+        let head: Head = palimpsest_text::json::read(&self.head)
             .map_err(|e| StoreError::Corrupt(format!("the head of {}: {e}", self.id)))?;
         if head.schema > SCHEMA {
             return Err(StoreError::Newer);

@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         let head = version(self.store, self.id).await?.unwrap_or_default();
         self.audit.rows += 1;
         self.audit.taken.messages += head.len() as u64;
-        let Ok(head) = palimpsest_core::json::read::<Head>(&head) else {
+        let Ok(head) = palimpsest_text::json::read::<Head>(&head) else {
             self.faults.insert(Fault::Head);
             return Ok(());
         };

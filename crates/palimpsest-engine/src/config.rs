@@ -307,7 +307,7 @@ impl Config {
             why,
         };
         let value: Value =
-            palimpsest_core::json::read(text).map_err(|e| invalid("settings", e.to_string()))?;
+            palimpsest_text::json::read(text).map_err(|e| invalid("settings", e.to_string()))?;
         for (group, keys) in KEYS {
             let fields = if group.is_empty() {
                 Some(&value)
@@ -334,11 +334,11 @@ impl Config {
                 if field.is_object() && group.is_empty() {
                     continue;
                 }
-                palimpsest_core::json::read_value::<Self>(&alone)
+                palimpsest_text::json::read_value::<Self>(&alone)
                     .map_err(|e| invalid(&place(group, key), e.to_string()))?;
             }
         }
-        let config: Self = palimpsest_core::json::read_value(&value)
+        let config: Self = palimpsest_text::json::read_value(&value)
             .map_err(|e| invalid("settings", e.to_string()))?;
         config.validate()?;
         Ok(config)

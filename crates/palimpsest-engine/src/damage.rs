@@ -69,7 +69,7 @@ pub(crate) async fn find_head(engine: &Engine, id: &str) -> Result<Found, Engine
     };
     let stood = engine.store.read(query).await?.pop().map(|row| row.value);
     if let Some(text) = &stood
-        && let Ok(head) = palimpsest_core::json::read(text)
+        && let Ok(head) = palimpsest_text::json::read(text)
     {
         return Ok(Found::Whole(head));
     }
@@ -168,7 +168,7 @@ impl Engine {
             .read(Query::all(Table::Heads, Vec::new()))
             .await?;
         for row in heads {
-            if palimpsest_core::json::read::<Head>(&row.value).is_ok() {
+            if palimpsest_text::json::read::<Head>(&row.value).is_ok() {
                 damaged.retain(|id| row.key != session_key(id));
             }
         }

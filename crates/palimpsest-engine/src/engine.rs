@@ -198,12 +198,12 @@ impl Engine {
                     _ => return None,
                 };
                 // those whose head is damaged are told of by `damaged_sessions`
-                palimpsest_core::json::read(&row.value)
+                palimpsest_text::json::read(&row.value)
                     .ok()
                     .map(|head| SessionInfo { id, head })
             })
             .collect();
-        palimpsest_core::order::sort_by(&mut all, |a, b| {
+        palimpsest_text::order::sort_by(&mut all, |a, b| {
             (b.head.pinned, b.head.updated)
                 .partial_cmp(&(a.head.pinned, a.head.updated))
                 .unwrap_or(std::cmp::Ordering::Equal)
@@ -381,7 +381,7 @@ impl Engine {
         let rows = self.store.read(head).await?;
         // a head that cannot be read says nothing
         Ok(rows.first().is_some_and(|row| {
-            palimpsest_core::json::read(&row.value).is_ok_and(|v: Version| v.schema > SCHEMA)
+            palimpsest_text::json::read(&row.value).is_ok_and(|v: Version| v.schema > SCHEMA)
         }))
     }
 

@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for SessionInfo {
         struct Rest {
             id: String,
         }
-        let (Rest { id }, head) = palimpsest_core::json::both(deserializer)?;
+        let (Rest { id }, head) = palimpsest_text::json::both(deserializer)?;
         Ok(Self { id, head })
     }
 }

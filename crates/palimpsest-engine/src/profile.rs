@@ -11,8 +11,8 @@
 //! ```
 
 use palimpsest_core::error::CoreError;
-use palimpsest_core::glob;
 use palimpsest_core::policy::Policy;
+use palimpsest_text::glob;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub struct Profile {
 /// The policy for some models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPolicy {
-    /// Their names, as a pattern ([`palimpsest_core::glob`]); case does not matter.
+    /// Their names, as a pattern ([`palimpsest_text::glob`]); case does not matter.
     pub model: String,
     /// A preset's name, or JSON.
     pub policy: String,
@@ -58,7 +58,7 @@ impl Profile {
     /// Reads a profile from JSON: a policy may be a name or an object. Unknown keys are refused with the nearest
     /// name, policies that cannot be used with the reason.
     pub fn from_json(text: &str) -> Result<Self, EngineError> {
-        let value: Value = palimpsest_core::json::read(text).map_err(|e| wrong("profile", &e))?;
+        let value: Value = palimpsest_text::json::read(text).map_err(|e| wrong("profile", &e))?;
         let object = value
             .as_object()
             .ok_or_else(|| wrong("profile", &"it must be an object"))?;

@@ -1,13 +1,13 @@
 //! What the rows of a session look like, and how they are read back (ARCHITECTURE.md, "Storage rows").
 
 use palimpsest_core::context::{Cause, Quote, Recalled, View};
-use palimpsest_core::json;
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Ended, Message, Origin, Part, Role, Seq};
 use palimpsest_core::note::NoteId;
 use palimpsest_core::rendition::{Reduced, ReducedKind};
 use palimpsest_core::sorted::{SortedMap, SortedSet};
 use palimpsest_core::watermark::Pending;
+use palimpsest_text::json;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 

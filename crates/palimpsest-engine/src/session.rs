@@ -204,7 +204,7 @@ impl Session {
             engine: engine.clone(),
             id: id.to_owned(),
             lease,
-            secret: palimpsest_core::fence::session_secret(&engine.secret(), id),
+            secret: palimpsest_text::fence::session_secret(&engine.secret(), id),
             state: RefCell::new(state),
             listeners: Listeners::default(),
             writing: Mutex::new(first),

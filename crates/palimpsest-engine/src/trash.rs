@@ -31,7 +31,7 @@ impl Engine {
         let now = self.world.clock.now();
         let mut due: Vec<SessionInfo> = self.deleted_sessions().await?;
         due.retain(|s| is_due(&s.head, now));
-        palimpsest_core::order::sort_by(&mut due, |a, b| {
+        palimpsest_text::order::sort_by(&mut due, |a, b| {
             a.head
                 .deleted_at
                 .partial_cmp(&b.head.deleted_at)

@@ -186,7 +186,7 @@ fn not_expected() -> ModelError {
 
 /// Reads what has the expected shape; an odd entry is left out, not an error for the whole list.
 fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
-    palimpsest_core::json::read_value(value).ok()
+    palimpsest_text::json::read_value(value).ok()
 }
 
 #[derive(Default, Deserialize)]

@@ -195,7 +195,7 @@ impl<'a> Parts<'a> {
 
 /// Arguments are an object to both protocols; a model may have written something else.
 fn call_arguments(text: &str) -> Value {
-    match palimpsest_core::json::read(text) {
+    match palimpsest_text::json::read(text) {
         Ok(Value::Object(fields)) => Value::Object(fields),
         Ok(Value::Null) => json!({}),
         Ok(other) => json!({ "value": other }),

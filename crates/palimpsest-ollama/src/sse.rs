@@ -148,7 +148,7 @@ impl Events {
     }
 
     fn end(&mut self, answer: &mut Answer) {
-        palimpsest_core::order::sort_by_key(&mut self.calls, |call| call.index);
+        palimpsest_text::order::sort_by_key(&mut self.calls, |call| call.index);
         for call in self.calls.drain(..) {
             answer.call(
                 &call.id,

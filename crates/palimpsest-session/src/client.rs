@@ -59,7 +59,7 @@ impl Reading {
 }
 
 fn understood(piece: &str) -> Result<Delta, ModelError> {
-    let read: Result<Result<Delta, ModelError>, _> = palimpsest_core::json::read(piece);
+    let read: Result<Result<Delta, ModelError>, _> = palimpsest_text::json::read(piece);
     read.unwrap_or_else(|error| {
         Err(ModelError::BadResponse {
             why: format!("the client gave something that is no piece of an answer: {error}"),

@@ -7,11 +7,11 @@ use palimpsest_browser::{
     StorageHost, Tabs,
 };
 use palimpsest_core::error::CoreError;
-use palimpsest_core::json;
 use palimpsest_core::mode::Mode;
 use palimpsest_core::policy::{Demands, Policy};
 use palimpsest_engine::ports::{LanguageModel, Notify, Store, World};
 use palimpsest_engine::{Accept, Config, Engine, EngineError, MemoryStore, NewSession, Transfer};
+use palimpsest_text::json;
 use palimpsest_tokens::Estimator;
 use serde::Deserialize;
 use serde_json::{Value, json as object};

@@ -1,7 +1,7 @@
 //! Finding what was said, whether it is in the window or not.
 
-use palimpsest_core::recall::Recall;
 use palimpsest_engine::Session;
+use palimpsest_text::recall::Recall;
 use serde_json::{Value, json};
 
 /// Passages that answer `query`, the best first.

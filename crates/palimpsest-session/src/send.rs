@@ -48,7 +48,7 @@ impl ToolHandler for HostTools {
                 .await
                 .ok()
                 .and_then(|a| a.as_string());
-            let read = answer.and_then(|answer| palimpsest_core::json::read(&answer).ok());
+            let read = answer.and_then(|answer| palimpsest_text::json::read(&answer).ok());
             read.unwrap_or_else(|| Err("The tool gave no answer.".into()))
         })
     }

@@ -21,7 +21,7 @@ pub(crate) fn text(value: &impl Serialize) -> Result<String, Failure> {
 
 /// What a caller wrote as options.
 pub(crate) fn options<T: DeserializeOwned>(json: &str) -> Result<T, Failure> {
-    palimpsest_core::json::read(json).map_err(|error| {
+    palimpsest_text::json::read(json).map_err(|error| {
         Failure::new(
             "invalid_options",
             format!("The options cannot be used: {error}."),
@@ -42,7 +42,7 @@ pub(crate) fn messages(
     json: &str,
     name: Option<&str>,
 ) -> Result<(String, Vec<NewMessage>), Failure> {
-    let values: Vec<Value> = palimpsest_core::json::read(json).map_err(|error| {
+    let values: Vec<Value> = palimpsest_text::json::read(json).map_err(|error| {
         Failure::new(
             "bad_input",
             format!("The messages are not JSON that can be read: {error}."),

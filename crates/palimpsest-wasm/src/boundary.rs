@@ -12,7 +12,7 @@ use crate::error::Failure;
 
 /// A list of messages from its JSON text.
 pub(crate) fn messages(json: &str) -> Result<Vec<Value>, Failure> {
-    match palimpsest_core::json::read(json) {
+    match palimpsest_text::json::read(json) {
         Ok(Value::Array(values)) => Ok(values),
         Ok(_) => Err(Failure::new("bad_input", "Expected an array of messages.")),
         Err(error) => Err(Failure::new(
@@ -48,7 +48,7 @@ pub(crate) fn text(value: &impl Serialize) -> Result<String, Failure> {
 
 /// Options from their JSON text. What does not belong there is an error that names it.
 pub(crate) fn options<T: DeserializeOwned>(json: &str) -> Result<T, Failure> {
-    palimpsest_core::json::read(json).map_err(|error| {
+    palimpsest_text::json::read(json).map_err(|error| {
         Failure::new(
             "invalid_options",
             format!("The options cannot be used: {error}."),

@@ -206,10 +206,10 @@ fn start(
     };
     let tools = tools.map_or_else(
         || Ok(Vec::new()),
-        |t| palimpsest_core::json::read(t).map_err(|e| bad("tools", e)),
+        |t| palimpsest_text::json::read(t).map_err(|e| bad("tools", e)),
     )?;
     let state = state
-        .map(|s| palimpsest_core::json::read(s).map_err(|e| bad("state", e)))
+        .map(|s| palimpsest_text::json::read(s).map_err(|e| bad("state", e)))
         .transpose()?;
     // no clock: the same call has the same result
     let seed = Seed {

@@ -53,7 +53,7 @@ fn run(
     let tools: Vec<Value> = tools.map_or_else(
         || Ok(Vec::new()),
         |t| {
-            palimpsest_core::json::read(t)
+            palimpsest_text::json::read(t)
                 .map_err(|e| Failure::new("invalid_options", format!("tools cannot be used: {e}.")))
         },
     )?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tree::{contents, root, tracked};
 
 /// Who may use whom directly; what the used one may use is granted too. Nothing else is.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     ("palimpsest-web", &["palimpsest-browser"]),
     ("palimpsest-wasm", &["palimpsest-browser"]),
     ("palimpsest-session", &["palimpsest-browser"]),
@@ -21,7 +21,8 @@ const MAY_USE: [(&str, &[&str]); 8] = [
     ),
     ("palimpsest-engine", &["palimpsest-core"]),
     ("palimpsest-ollama", &["palimpsest-core"]),
-    ("palimpsest-core", &["palimpsest-tokens"]),
+    ("palimpsest-core", &["palimpsest-text"]),
+    ("palimpsest-text", &["palimpsest-tokens"]),
     ("palimpsest-tokens", &[]),
 ];
 

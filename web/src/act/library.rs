@@ -8,8 +8,8 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use js_sys::JsString;
 
-use palimpsest_core::json::value_of;
 use palimpsest_engine::{Archive, NewSession, Session};
+use palimpsest_text::json::value_of;
 use serde_json::Value;
 
 use super::{Back, Progress, adopt, failed, go, list, note, with_engine};

@@ -33,7 +33,7 @@ pub(super) fn look_through() {
             })
             .collect();
         // what is gone soonest stands first
-        palimpsest_core::order::sort_by(&mut trash, |a, b| a.days.cmp(&b.days));
+        palimpsest_text::order::sort_by(&mut trash, |a, b| a.days.cmp(&b.days));
         back.state.trash.change(trash);
         back.state.damaged.change(damaged);
     });

@@ -4,8 +4,8 @@ use leptos::prelude::AnyView;
 use palimpsest_core::analytics::ToolFigures;
 use palimpsest_core::pass::PassKind;
 use palimpsest_core::replay::{Point, PolicyReplay};
-use palimpsest_core::retention::FactClass;
 use palimpsest_engine::session::{LogAction, LogEntry};
+use palimpsest_text::retention::FactClass;
 use web_sys::HtmlInputElement;
 
 use crate::act;

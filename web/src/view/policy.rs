@@ -82,7 +82,7 @@ pub struct Wrong {
 
 /// The preset that a policy's text begins from.
 pub fn base_of(text: &str) -> String {
-    let base = palimpsest_core::json::read::<Value>(text)
+    let base = palimpsest_text::json::read::<Value>(text)
         .ok()
         .and_then(|value| value.get("base")?.as_str().map(str::to_owned));
     match base {
@@ -295,7 +295,7 @@ pub fn text_of(policy: &Policy, base: &str) -> Result<String, CoreError> {
 }
 
 fn fields(policy: &Policy) -> Map<String, Value> {
-    match palimpsest_core::json::value_of(policy) {
+    match palimpsest_text::json::value_of(policy) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     }
@@ -303,14 +303,14 @@ fn fields(policy: &Policy) -> Map<String, Value> {
 
 /// The word for one of a few, as it stands in JSON.
 fn word(choice: impl serde::Serialize) -> String {
-    match palimpsest_core::json::value_of(&choice) {
+    match palimpsest_text::json::value_of(&choice) {
         Ok(Value::String(word)) => word,
         _ => String::new(),
     }
 }
 
 fn choice<C: serde::de::DeserializeOwned>(word: &str) -> Result<C, Wrong> {
-    palimpsest_core::json::read_value(&Value::String(word.to_owned()))
+    palimpsest_text::json::read_value(&Value::String(word.to_owned()))
         .map_err(|error| plain(&error))
 }
 

@@ -148,7 +148,7 @@ impl Sheet {
     /// The form of a profile.
     pub fn of(profile: &Profile) -> Self {
         let line = |rule: &ModelPolicy| format!("{} → {}", rule.model, rule.policy);
-        let whole = palimpsest_core::json::value_of(&profile.settings).unwrap_or_default();
+        let whole = palimpsest_text::json::value_of(&profile.settings).unwrap_or_default();
         let value = |entry: &Entry| entry.shown(entry.at(&mut whole.clone()));
         Self {
             policy: profile.policy.clone(),
@@ -166,7 +166,7 @@ impl Sheet {
     pub fn apply(&self, profile: &Profile) -> Result<Profile, Wrong> {
         let plain = |why: String| Wrong { id: "", why };
         let mut whole =
-            palimpsest_core::json::value_of(&profile.settings).map_err(|e| plain(e.to_string()))?;
+            palimpsest_text::json::value_of(&profile.settings).map_err(|e| plain(e.to_string()))?;
         for (entry, text) in ENTRIES.iter().zip(&self.rest) {
             let place = entry.at(&mut whole);
             *place = entry.read(text, place).map_err(|why| Wrong {
@@ -178,7 +178,7 @@ impl Sheet {
         let made = Profile {
             policy: self.policy.clone(),
             models,
-            settings: palimpsest_core::json::read_value(&whole)
+            settings: palimpsest_text::json::read_value(&whole)
                 .map_err(|e| plain(e.to_string()))?,
         };
         made.validate().map_err(|e| plain(e.to_string()))?;

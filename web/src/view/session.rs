@@ -61,7 +61,7 @@ pub fn grouped(
         .iter()
         .filter(|s| needle.is_empty() || s.title.to_lowercase().contains(&needle))
         .collect();
-    palimpsest_core::order::sort_by(&mut found, |a, b| {
+    palimpsest_text::order::sort_by(&mut found, |a, b| {
         b.pinned
             .cmp(&a.pinned)
             .then_with(|| b.at.total_cmp(&a.at))

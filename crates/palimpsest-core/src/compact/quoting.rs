@@ -12,12 +12,12 @@ use crate::context::{Context, Quote, Recalled};
 use crate::dialect::Parsed;
 use crate::layer::LayerId;
 use crate::message::{Message, Seq};
-use crate::recall::Recall;
-use crate::recall::quotes::{self, Passage};
+use crate::quotes::{self, Passage};
 use crate::rendition::Rendition;
 use crate::run::Aim;
 use crate::shares::Shares;
 use crate::window::recall_block;
+use palimpsest_text::recall::Recall;
 
 /// Bytes of covered words that are looked through at most, the newest.
 const MOST_BYTES: usize = 4_000_000;

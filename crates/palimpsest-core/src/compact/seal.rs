@@ -283,7 +283,8 @@ mod tests {
                 let mut all = Vec::new();
                 ways(&scene.state, "", &mut all);
                 for (way, with, edit) in &picks {
-                    let state = edited(scene, way.get(&all), with.get(&all), EDITS[*edit]);
+                    let (way, with): (&String, &String) = (way.get(&all), with.get(&all));
+                    let state = edited(scene, way, with, EDITS[*edit]);
                     check(scene, &state);
                 }
             });

@@ -513,7 +513,7 @@ impl<'r> Writer<'r> {
             // results may stand in any order, but before everything else
             for list in [&mut slots, &mut wanted] {
                 let results = list.iter().take_while(|(_, result)| *result).count();
-                crate::order::sort(&mut list[..results]);
+                palimpsest_text::order::sort(&mut list[..results]);
             }
             let last_result = wanted.iter().filter(|(_, r)| *r).map(|(s, _)| *s).max();
             let first_other = wanted.iter().filter(|(_, r)| !*r).map(|(s, _)| *s).min();
@@ -703,7 +703,7 @@ impl<'r> Writer<'r> {
 
 /// Arguments as an object.
 pub(super) fn object(arguments: &str) -> Value {
-    match crate::json::read(arguments) {
+    match palimpsest_text::json::read(arguments) {
         Ok(object @ Value::Object(_)) => object,
         Ok(Value::Null) => json!({}),
         Ok(other) => json!({ "value": other }),

@@ -341,7 +341,7 @@ impl Reader {
 }
 
 fn is_object_text(text: &str) -> bool {
-    matches!(crate::json::read(text), Ok(Value::Object(_)))
+    matches!(palimpsest_text::json::read(text), Ok(Value::Object(_)))
 }
 
 /// Text that is no JSON object, as one.

@@ -164,7 +164,7 @@ pub fn validate_list(
     let (parsed, mut problems) = read::read(values, dialect, Origin::Host);
     structure(values, &parsed, &mut problems);
     message_ids(values, dialect, &mut problems);
-    crate::order::sort_by_key(&mut problems, |p| p.index);
+    palimpsest_text::order::sort_by_key(&mut problems, |p| p.index);
     let ok = problems.is_empty();
     let repaired = (!ok).then(|| repair(values, dialect));
     let validation = Validation {

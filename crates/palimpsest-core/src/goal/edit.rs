@@ -105,7 +105,7 @@ pub enum GoalEdit {
     },
 }
 
-crate::tagged!(GoalEdit, "edit");
+palimpsest_text::tagged!(GoalEdit, "edit");
 
 /// How long the parts of a goal may be, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

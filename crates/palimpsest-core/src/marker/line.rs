@@ -1,8 +1,8 @@
 //! One line between the goal fences: the tolerant grammar.
 
 use super::Change;
-use crate::fence::narrow;
 use crate::goal::{ArtifactAction, MilestoneState};
+use palimpsest_text::fence::narrow;
 
 /// What a line is.
 pub(super) enum Line {

@@ -1,7 +1,7 @@
 //! The windows a model can be run with: named sizes, and the number really sent as `num_ctx`.
 
 use super::{ModelSize, Tier};
-use crate::json::NumberOrText;
+use palimpsest_text::json::NumberOrText;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

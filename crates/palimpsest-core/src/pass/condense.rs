@@ -1,10 +1,10 @@
 //! Tool output and tool-call arguments said more briefly (T2, T3). What is shortened and how is data:
 //! [`CondenseOptions`].
 
-use crate::condense::{self, CondenseOptions, ToolText};
 use crate::context::Context;
 use crate::message::{Part, Role};
 use crate::rendition::{Reduced, ReducedKind, Rendition, escape_fences, verbatim_parts};
+use palimpsest_text::condense::{self, CondenseOptions, ToolText};
 
 use super::{Edits, OpenCalls};
 

@@ -10,13 +10,13 @@ use serde_json::{Map, Value};
 use siphasher::sip::SipHasher13;
 
 use crate::context::Context;
-use crate::glob;
 use crate::message::{Part, Role, Seq};
 use crate::rendition::{Reduced, ReducedKind, Rendition};
+use palimpsest_text::glob;
 
 use super::{Call, Edits, OpenCalls};
 
-/// What counts as a repetition. Names are patterns ([`crate::glob`]), compared in lower case.
+/// What counts as a repetition. Names are patterns ([`palimpsest_text::glob`]), compared in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct DedupeOptions {
@@ -155,7 +155,7 @@ fn file_use<'a>(
     } else {
         return None;
     };
-    let mut arguments: Map<String, Value> = crate::json::read(call.arguments).ok()?;
+    let mut arguments: Map<String, Value> = palimpsest_text::json::read(call.arguments).ok()?;
     let key = options
         .paths
         .iter()
@@ -171,7 +171,7 @@ fn file_use<'a>(
             .filter(|(_, v)| !v.is_null())
             .map(|(k, v)| format!("{k}={v}"))
             .collect();
-        crate::order::sort(&mut rest);
+        palimpsest_text::order::sort(&mut rest);
         rest.join(",")
     } else {
         String::new()
@@ -309,7 +309,7 @@ fn shorter(part: &Part, note: &Note, role: Role, options: &DedupeOptions) -> Opt
 /// The arguments with every long text replaced by the note; still a JSON object with the same keys. `None`
 /// if nothing in it is long.
 fn outdated(arguments: &str, note: &str, floor: usize) -> Option<String> {
-    let mut object: Map<String, Value> = crate::json::read(arguments).ok()?;
+    let mut object: Map<String, Value> = palimpsest_text::json::read(arguments).ok()?;
     let mut changed = false;
     for (_, value) in &mut object {
         let long = match value {

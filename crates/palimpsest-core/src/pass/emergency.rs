@@ -4,13 +4,13 @@
 use std::rc::Rc;
 
 use crate::context::Context;
-use crate::extractive;
 use crate::layer::{Author, Layer, Level, Span};
 use crate::message::{Part, Role, Seq};
 use crate::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
 use crate::run::Refusal;
 use crate::run::shrinking::recount;
 use crate::tool::Pairing;
+use palimpsest_text::extractive;
 
 use super::Adjustment;
 
@@ -122,7 +122,9 @@ fn excerpt(context: &mut Context, limit: u32, _: f64) {
         .map(|&i| (context.shown_tokens(i), i))
         .filter(|(tokens, _)| *tokens > room)
         .collect();
-    crate::order::sort_by_key(&mut largest, |&(tokens, i)| (std::cmp::Reverse(tokens), i));
+    palimpsest_text::order::sort_by_key(&mut largest, |&(tokens, i)| {
+        (std::cmp::Reverse(tokens), i)
+    });
     let mut view = context.view.clone();
     let mut over = i64::from(context.tokens()) - i64::from(limit);
     for (tokens, i) in largest {

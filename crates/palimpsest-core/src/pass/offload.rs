@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::condense::cut;
 use crate::context::{Context, View};
 use crate::message::{Message, Part, Seq};
 use crate::rendition::{Reduced, ReducedKind, Rendition, escape_fences};
+use palimpsest_text::condense::cut;
 
 use super::Edits;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::context::Context;
 use crate::message::Part;
 use crate::rendition::{Reduced, ReducedKind, escape_part};
-use crate::retention;
+use palimpsest_text::retention;
 
 use super::{Call, Edits, OpenCalls};
 
@@ -77,7 +77,7 @@ pub fn edits(
             gone.extend(pair.result);
         }
     }
-    crate::order::sort(&mut gone);
+    palimpsest_text::order::sort(&mut gone);
     let counter = context.counter.as_ref();
     let mut stripped = Stripped::default();
     let mut next = 0;
@@ -213,6 +213,6 @@ fn best(pairs: &[Pair<'_>], most: usize) -> SortedSet<usize> {
         .map(|(n, pair)| (retention::extract(pair.text).len(), n))
         .filter(|(score, _)| *score > 0)
         .collect();
-    crate::order::sort_by_key(&mut scored, |&(score, n)| (std::cmp::Reverse(score), n));
+    palimpsest_text::order::sort_by_key(&mut scored, |&(score, n)| (std::cmp::Reverse(score), n));
     scored.into_iter().take(most).map(|(_, n)| n).collect()
 }

@@ -4,10 +4,10 @@ use super::{
     Cover, Demands, Denominator, Escalation, Fading, Headings, KeepRecent, Levels, OnFailure, Pass,
     Policy, SlotRole, Trigger, UserWords,
 };
-use crate::condense::CondenseOptions;
 use crate::model::TierBudgets;
 use crate::pass::dedupe::DedupeOptions;
 use crate::watermark::Marks;
+use palimpsest_text::condense::CondenseOptions;
 
 /// Makes a policy.
 pub type Make = fn() -> Policy;

@@ -13,7 +13,7 @@ impl Policy {
         if !text.trim_start().starts_with('{') {
             return Self::preset(text);
         }
-        let value: Value = crate::json::read(text)
+        let value: Value = palimpsest_text::json::read(text)
             .map_err(|e| CoreError::InvalidPolicy(format!("it is not JSON: {e}")))?;
         Self::from_value(&value)
     }
@@ -48,14 +48,14 @@ impl Policy {
             }
         };
         let named = given.contains_key("name");
-        let Ok(Value::Object(mut whole)) = crate::json::value_of(&base) else {
+        let Ok(Value::Object(mut whole)) = palimpsest_text::json::value_of(&base) else {
             return Err(CoreError::InvalidPolicy("the preset cannot be read".into()));
         };
         whole.extend(given);
         if !named {
             whole.insert("name".into(), format!("custom {}", base.name).into());
         }
-        let policy: Self = crate::json::read_value(&Value::Object(whole))
+        let policy: Self = palimpsest_text::json::read_value(&Value::Object(whole))
             .map_err(|e| CoreError::InvalidPolicy(explain(&e.to_string())))?;
         policy.validate()?;
         Ok(policy)

@@ -1,6 +1,6 @@
 //! Messages as data: one JSON object a line, from which no text can break out.
 
-use crate::fence::{imitates_fence, strip_invisible};
+use palimpsest_text::fence::{imitates_fence, strip_invisible};
 use std::fmt::Write;
 
 /// Where control tokens of common chat templates begin. A server that renders the prompt to one

@@ -4,9 +4,9 @@
 //! task repeated after the data.
 
 use super::data::write_line;
-use crate::fence::{END, fence, neutralise, strip_invisible};
 use crate::marker::{EXAMPLES, GOAL_FENCE};
 use crate::mode::Mode;
+use palimpsest_text::fence::{END, fence, neutralise, strip_invisible};
 use std::fmt::Write;
 
 /// What a summary is asked for with.
@@ -29,7 +29,7 @@ pub struct SummaryRequest<'a> {
     pub target_tokens: u32,
     /// What is to be summarised, oldest first. Long tool output comes here already shortened.
     pub messages: &'a [PromptMessage<'a>],
-    /// The nonce of this job's fences ([`crate::fence::nonce`]).
+    /// The nonce of this job's fences ([`palimpsest_text::fence::nonce`]).
     pub nonce: &'a str,
 }
 

@@ -1,6 +1,6 @@
 //! The system message of a conversation: base prompt, mandates, goal, skills, checks.
 
-use crate::glob;
+use palimpsest_text::glob;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
@@ -145,7 +145,7 @@ impl SystemPrompt {
         }
     }
 
-    /// Switches on the skills whose name matches one of `patterns` ([`crate::glob`]). Returns the
+    /// Switches on the skills whose name matches one of `patterns` ([`palimpsest_text::glob`]). Returns the
     /// names that were off, sorted.
     pub fn activate<P: AsRef<str>>(&mut self, patterns: &[P]) -> Vec<String> {
         self.switch(patterns, true)
@@ -166,14 +166,14 @@ impl SystemPrompt {
                 changed.push(skill.name.clone());
             }
         }
-        crate::order::sort(&mut changed);
+        palimpsest_text::order::sort(&mut changed);
         changed.dedup();
         changed
     }
 
     fn duplicates(&self) -> Vec<SystemPromptWarning> {
         let mut names: Vec<&str> = self.skills.iter().map(|s| s.name.as_str()).collect();
-        crate::order::sort(&mut names);
+        palimpsest_text::order::sort(&mut names);
         let mut twice: Vec<&str> = names
             .windows(2)
             .filter(|w| w[0] == w[1])

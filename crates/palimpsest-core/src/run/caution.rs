@@ -27,7 +27,7 @@ pub enum Caution {
     },
 }
 
-crate::tagged!(Caution, "code");
+palimpsest_text::tagged!(Caution, "code");
 
 impl Caution {
     /// A stable name.

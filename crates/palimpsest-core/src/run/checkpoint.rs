@@ -4,7 +4,7 @@ use crate::layer::Author;
 use crate::message::Role;
 use crate::note::Note;
 use crate::policy::Fading;
-use crate::retention::{self, Fact};
+use palimpsest_text::retention::{self, Fact};
 
 use super::Run;
 use super::identify::Form;
@@ -71,7 +71,7 @@ impl Run {
 /// Facts by the ledger's order of classes, each class in the order of the text.
 pub(crate) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
     let mut facts: Vec<&Fact> = facts.iter().collect();
-    crate::order::sort_by_key(&mut facts, |f| f.class);
+    palimpsest_text::order::sort_by_key(&mut facts, |f| f.class);
     facts.into_iter()
 }
 

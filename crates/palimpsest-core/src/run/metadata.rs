@@ -2,8 +2,8 @@
 
 use crate::marker::{Change, Proposal};
 use crate::message::{Message, Part, Role};
-use crate::retention::segment::prose;
-use crate::retention::{Audit, FactClass};
+use palimpsest_text::retention::segment::prose;
+use palimpsest_text::retention::{Audit, FactClass};
 
 /// The most entries of one kind in a layer; of merged layers the newest stay.
 const MOST: usize = 32;
@@ -145,7 +145,7 @@ fn written(name: &str, arguments: &str, files: &mut Vec<String>) {
     if !WRITES.iter().any(|w| name.contains(w)) {
         return;
     }
-    let Ok(serde_json::Value::Object(fields)) = crate::json::read(arguments) else {
+    let Ok(serde_json::Value::Object(fields)) = palimpsest_text::json::read(arguments) else {
         return;
     };
     for key in PATHS {
@@ -179,7 +179,7 @@ fn steps(text: &str, out: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::retention::Speaker;
+    use palimpsest_text::retention::Speaker;
 
     /// C1: decisions, files that tools wrote and next steps of a range are named with its layer; each once.
     #[test]

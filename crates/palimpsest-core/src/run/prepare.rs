@@ -1,14 +1,14 @@
 //! Stage 2: what a summariser is given (P5, P7).
 
 use crate::context::Context;
-use crate::extractive;
 use crate::layer::Level;
 use crate::message::{Message, Part, Role, Seq};
 use crate::pass::offload;
 use crate::policy::{Fading, Headings as PolicyHeadings};
 use crate::prompt::{Headings, PromptMessage, SummaryRequest};
-use crate::retention;
 use crate::window::layer_body;
+use palimpsest_text::extractive;
+use palimpsest_text::retention;
 
 use super::identify::{Form, words_of};
 use super::summarize::SummaryJob;

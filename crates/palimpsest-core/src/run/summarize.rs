@@ -4,12 +4,12 @@ use palimpsest_tokens::TokenCounter;
 
 use crate::context::Context;
 use crate::error::CoreError;
-use crate::extractive::{self, Passage};
 use crate::layer::{Author, LayerId, Level};
 use crate::mode::Mode;
 use crate::policy::OnFailure;
 use crate::prompt::Headings;
-use crate::retention;
+use palimpsest_text::extractive::{self, Passage};
+use palimpsest_text::retention;
 
 use super::prepare::JobPassage;
 use super::{Refusal, Run, Stage};
@@ -84,8 +84,8 @@ impl SummaryJob {
             out = out.replace(said.trim(), "");
         }
         let (open, close) = (
-            crate::fence::fence(&self.nonce, "messages"),
-            crate::fence::fence(&self.nonce, crate::fence::END),
+            palimpsest_text::fence::fence(&self.nonce, "messages"),
+            palimpsest_text::fence::fence(&self.nonce, palimpsest_text::fence::END),
         );
         out.push('\n');
         match (self.prompt.find(&open), self.prompt.rfind(&close)) {
@@ -312,7 +312,7 @@ pub(super) fn accepted(text: &str, job: &SummaryJob, counter: &dyn TokenCounter)
 pub(super) fn nonce_of(context: &Context, id: JobId, secret: &[u8; 16]) -> String {
     let tip = context.entries.last().map_or(0, |e| e.message.seq);
     let place = u64::from(context.view().revision) << 32 | u64::from(tip);
-    crate::fence::nonce_at(place, id.into(), secret)
+    palimpsest_text::fence::nonce_at(place, id.into(), secret)
 }
 
 /// The summary without the model's thinking and markers, and what the markers propose. A citation counts only

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use palimpsest_tokens::TokenCounter;
 
 use crate::context::{Context, Quote, View};
-use crate::extractive;
 use crate::layer::{Author, Layer, Level};
 use crate::message::{Role, Seq};
 use crate::mode::Mode;
@@ -15,9 +14,10 @@ use crate::pass::Adjustment;
 use crate::policy::{Demands, Fading, UserWords};
 use crate::record::{Found, Records};
 use crate::rendition::Rendition;
-use crate::retention::{self, Audit, Checked, Emphasis};
 use crate::sorted::SortedSet;
 use crate::window::{Source, layer_body, quote_line};
+use palimpsest_text::extractive;
+use palimpsest_text::retention::{self, Audit, Checked, Emphasis};
 
 use super::Run;
 use super::identify::{Form, SMALLEST_SUMMARY};
@@ -375,7 +375,7 @@ impl Run {
             next_steps: b.next_steps.clone(),
         };
         view.next_layer += 1;
-        crate::order::sort(&mut merged.covers);
+        palimpsest_text::order::sort(&mut merged.covers);
         merged.ledger = self.carry(view, &merged, room);
         // the shares of section XI leave room for that; the sizes of a cascade are the sizes
         let most = if matches!(fading, Fading::Notes) {
@@ -600,7 +600,7 @@ fn rewrite(layer: &mut Layer, view: &mut View) {
         layer.created = layer.created.min(old.created);
         layer.compressions = layer.compressions.max(old.compressions + 1);
     }
-    crate::order::sort(&mut layer.covers);
+    palimpsest_text::order::sort(&mut layer.covers);
 }
 
 /// Adds the layer; two neighbouring ones without a summary become one.

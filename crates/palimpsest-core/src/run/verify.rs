@@ -77,7 +77,7 @@ impl Run {
                     self.draft = Some(super::update::Draft::new(
                         view,
                         None,
-                        crate::retention::Audit::default(),
+                        palimpsest_text::retention::Audit::default(),
                     ));
                     self.context = trimmed.context.clone();
                     self.plan = Some(plan);

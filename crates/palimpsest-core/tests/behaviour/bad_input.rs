@@ -10,7 +10,6 @@ use std::rc::Rc;
 
 use palimpsest_core::context::{Context, Entry, Seed, Setup};
 use palimpsest_core::dialect::{self, Dialect};
-use palimpsest_core::extractive;
 use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits, MilestoneState};
 use palimpsest_core::layer::Author;
 use palimpsest_core::marker;
@@ -21,6 +20,7 @@ use palimpsest_core::policy::{KeepRecent, Policy, UserWords};
 use palimpsest_core::record::Records;
 use palimpsest_core::run::{Aim, Refusal, Run, RunOptions, Step, SuppliedSummary};
 use palimpsest_core::shares::{ShareOptions, Shares};
+use palimpsest_text::extractive;
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 const SEED: Seed = Seed {
@@ -720,7 +720,7 @@ fn cancelled_runs() {
 /// I10, P9: an address whose scheme follows a letter of several bytes: found from its first letter on, no half letter.
 #[test]
 fn an_address_after_a_wide_letter() {
-    use palimpsest_core::retention::{Audit, Speaker};
+    use palimpsest_text::retention::{Audit, Speaker};
     let check = |text: &str, expected: Option<&str>| {
         let audit = Audit::new([(Speaker::User, text)]);
         let url = audit.facts.iter().find(|f| f.text.contains("://"));

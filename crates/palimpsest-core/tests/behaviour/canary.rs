@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 use crate::transcripts::{Source, Transcript};
 use corpus::{CLASSES, Conversation, Message, Who, conversation, with_canaries};
-use palimpsest_core::extractive::{Labels, Options, Passage, Speaker, summarize};
+use palimpsest_text::extractive::{Labels, Options, Passage, Speaker, summarize};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::Value;
 

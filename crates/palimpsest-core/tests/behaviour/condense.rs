@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use palimpsest_core::condense::{
+use palimpsest_text::condense::{
     CondenseOptions, Condensed, ToolText, condense, condense_arguments,
 };
 use palimpsest_tokens::{Estimator, TokenCounter};

@@ -1,7 +1,7 @@
 //! The extractive summariser, the shortener and the excerpt.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use palimpsest_core::extractive::{
+use palimpsest_text::extractive::{
     Emphasis, Labels, Options, Passage, Speaker, Summary, excerpt, shorten, summarize,
 };
 use palimpsest_tokens::{Estimator, TokenCounter};
@@ -33,7 +33,7 @@ const T: Speaker = Speaker::Tool;
 
 mod summaries {
     use super::{A, Emphasis, Labels, Options, Passage, Speaker, T, U, summary, talk, tokens};
-    use palimpsest_core::extractive::summarize;
+    use palimpsest_text::extractive::summarize;
     use palimpsest_tokens::Estimator;
     use std::fmt::Write as _;
 

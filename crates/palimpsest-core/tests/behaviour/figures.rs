@@ -17,8 +17,8 @@ use palimpsest_core::message::{Origin, Part, Role};
 use palimpsest_core::pass::PassKind;
 use palimpsest_core::policy::Policy;
 use palimpsest_core::rendition::escape_fences;
-use palimpsest_core::retention::{Audit, Fact, Facts, Speaker, extract_from};
 use palimpsest_core::run::{Run, RunOptions, RunReport, Step, SuppliedSummary};
+use palimpsest_text::retention::{Audit, Fact, Facts, Speaker, extract_from};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 

@@ -13,8 +13,8 @@ use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::Rendered;
 use palimpsest_core::message::{Message, Origin, Role};
 use palimpsest_core::policy::{Demands, Policy};
-use palimpsest_core::retention::constraints;
 use palimpsest_core::run::{Run, RunOptions, Step, SuppliedSummary};
+use palimpsest_text::retention::constraints;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 

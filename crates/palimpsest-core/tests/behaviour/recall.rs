@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use palimpsest_core::recall::{Recall, Recalled, within};
+use palimpsest_text::recall::{Recall, Recalled, within};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use proptest::prelude::*;
 use serde_json::Value;

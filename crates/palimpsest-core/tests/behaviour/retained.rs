@@ -15,12 +15,12 @@ use std::rc::Rc;
 use super::canary::corpus::{CLASSES, Canary, Class, Who, conversation};
 use palimpsest_core::budget::SegmentKind;
 use palimpsest_core::context::{Context, Seed, Setup};
-use palimpsest_core::extractive::{Options, Passage, Speaker, summarize};
 use palimpsest_core::goal::{Goal, GoalLimits};
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::record::{PinKind, Records};
 use palimpsest_core::run::{Run, RunOptions, Step, SuppliedSummary};
 use palimpsest_core::window::WindowMessage;
+use palimpsest_text::extractive::{Options, Passage, Speaker, summarize};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 const WINDOW: u32 = 8192;

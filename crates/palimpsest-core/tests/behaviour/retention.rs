@@ -5,7 +5,7 @@
     reason = "a test stops at the first surprise and prints what it measured"
 )]
 
-use palimpsest_core::retention::{
+use palimpsest_text::retention::{
     Audit, ConstraintKind, Draft, Emphasis, Fact, FactClass, Language, Rejection, Speaker,
     constraints, detect_language, extract, extract_from, ledger, reject, supersedes,
 };

@@ -20,10 +20,10 @@ use palimpsest_core::policy::presets;
 use palimpsest_core::record::Records;
 use palimpsest_core::rendition::{Reduced, ReducedKind};
 use palimpsest_core::replay::{ReplayOptions, replay};
-use palimpsest_core::retention::{Audit, FactClass, Speaker};
 use palimpsest_core::run::SuppliedSummary;
 use palimpsest_core::shares::ShareOptions;
 use palimpsest_core::sorted::SortedSet;
+use palimpsest_text::retention::{Audit, FactClass, Speaker};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::Value;
 

@@ -393,7 +393,7 @@ fn a_run_over_ten_thousand_messages() {
 /// comes out is a few kilobytes.
 #[test]
 fn condensing_megabytes() {
-    use palimpsest_core::condense::{CondenseOptions, ToolText, condense};
+    use palimpsest_text::condense::{CondenseOptions, ToolText, condense};
     use palimpsest_tokens::TokenCounter;
     let json = (0..36_000).fold("[".to_owned(), |t, i| {
         let comma = if i > 0 { "," } else { "" };

@@ -88,7 +88,7 @@ pub fn check(
     note: Option<&str>,
     ops: &[Op],
 ) -> Result<Option<Op>, StoreError> {
-    let numbers = head.map(palimpsest_core::json::read::<HeadNumbers>);
+    let numbers = head.map(palimpsest_text::json::read::<HeadNumbers>);
     let readable = match &numbers {
         Some(Ok(numbers)) => Some(*numbers),
         _ => None,
@@ -126,7 +126,7 @@ pub fn check(
         if *key != head_key(&lease.session) {
             continue;
         }
-        match palimpsest_core::json::read::<HeadNumbers>(value) {
+        match palimpsest_text::json::read::<HeadNumbers>(value) {
             Ok(new) if new.epoch == lease.epoch => writes_head = true,
             _ => {
                 return Err(StoreError::Failed(
@@ -144,15 +144,15 @@ pub fn check(
 
 /// The head row with its epoch raised by one, everything else as it was.
 fn with_next_epoch(head: &str) -> Option<(u32, String)> {
-    let numbers: HeadNumbers = palimpsest_core::json::read(head).ok()?;
+    let numbers: HeadNumbers = palimpsest_text::json::read(head).ok()?;
     let epoch = numbers.epoch.wrapping_add(1);
-    let mut row: Value = palimpsest_core::json::read(head).ok()?;
+    let mut row: Value = palimpsest_text::json::read(head).ok()?;
     *row.get_mut("epoch")? = epoch.into();
     Some((epoch, row.to_string()))
 }
 
 fn note_epoch(note: Option<&str>) -> Option<u32> {
-    palimpsest_core::json::read::<ClaimNote>(note?)
+    palimpsest_text::json::read::<ClaimNote>(note?)
         .ok()
         .map(|note| note.epoch)
 }

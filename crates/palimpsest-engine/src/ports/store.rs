@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use palimpsest_core::json::NumberOrText;
+use palimpsest_text::json::NumberOrText;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -156,7 +156,7 @@ pub enum Op {
     },
 }
 
-palimpsest_core::tagged!(Op, "op");
+palimpsest_text::tagged!(Op, "op");
 
 /// What the head of the session must still be inside the transaction. Otherwise nothing is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,7 +197,7 @@ pub enum Query {
     },
 }
 
-palimpsest_core::tagged!(Query, "query");
+palimpsest_text::tagged!(Query, "query");
 
 impl Query {
     /// All rows whose keys begin so.

@@ -8,7 +8,7 @@ use palimpsest_core::pass::{condense, emergency};
 use palimpsest_core::policy::Demands;
 use palimpsest_core::record::Records;
 use palimpsest_core::rendition::verbatim_tokens;
-use palimpsest_core::retention::constraints;
+use palimpsest_text::retention::constraints;
 
 use crate::error::EngineError;
 use crate::event::Event;

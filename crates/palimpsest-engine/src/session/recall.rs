@@ -3,10 +3,11 @@
 use palimpsest_core::context::{Cause, Entry, Recalled};
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
-use palimpsest_core::recall::{Recall, quotes};
+use palimpsest_core::quotes;
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::view_edit::ViewEdit;
 use palimpsest_core::window::RECALL_FRAME;
+use palimpsest_text::recall::Recall;
 
 use crate::error::EngineError;
 

@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use palimpsest_core::context::{Cause, Context, Entry, View};
-use palimpsest_core::extractive::{self, Passage};
 use palimpsest_core::layer::{Author, Layer, Level, Span};
 use palimpsest_core::message::{Message, Role};
 use palimpsest_core::record::Records;
 use palimpsest_core::rendition::Rendition;
-use palimpsest_core::retention::Speaker;
+use palimpsest_text::extractive::{self, Passage};
+use palimpsest_text::retention::Speaker;
 
 use crate::engine::{NewSession, first_head, head_json, setup_of};
 use crate::error::EngineError;

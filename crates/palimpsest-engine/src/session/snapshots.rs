@@ -148,7 +148,7 @@ pub(super) fn take_of(
     if snapshot.is_automatic() {
         automatic.push(snapshot.n);
     }
-    palimpsest_core::order::sort(&mut automatic);
+    palimpsest_text::order::sort(&mut automatic);
     let prune: Vec<u32> = automatic
         .iter()
         .rev()

@@ -2,13 +2,13 @@
 //! the conversation, and no more trusted than other results.
 
 use palimpsest_core::context::Context;
-use palimpsest_core::extractive;
 use palimpsest_core::message::{Message, Part, Role, Seq};
 use palimpsest_core::pass::offload::{self, Reference};
-use palimpsest_core::recall::Recall;
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::watermark::MarkReason;
 use palimpsest_core::window::quote_tokens;
+use palimpsest_text::extractive;
+use palimpsest_text::recall::Recall;
 use serde_json::{Value, json};
 
 use crate::config::OwnTools;
@@ -115,7 +115,7 @@ impl Session {
         } else {
             arguments
         };
-        let arguments: Value = palimpsest_core::json::read(text)
+        let arguments: Value = palimpsest_text::json::read(text)
             .map_err(|e| format!("The arguments are not JSON: {e}"))?;
         let name = {
             let state = self.0.state.borrow();

@@ -1,11 +1,11 @@
 //! Our own format: one JSON object a line. The first names the session; every other says what it is in `kind`.
 
-use palimpsest_core::json;
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::Message;
 use palimpsest_core::note::Note;
 use palimpsest_core::record::Records;
 use palimpsest_core::rendition::Reduced;
+use palimpsest_text::json;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ enum Line {
     },
 }
 
-palimpsest_core::tagged!(Line, "kind");
+palimpsest_text::tagged!(Line, "kind");
 
 /// What the first line says.
 #[derive(Serialize)]

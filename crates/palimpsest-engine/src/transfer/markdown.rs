@@ -160,7 +160,7 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
             .trim_end();
         let (name, json) = inside.split_once(' ').unwrap_or((inside, "null"));
         let value: Value =
-            palimpsest_core::json::read(json).map_err(|e| damaged(&e.to_string()))?;
+            palimpsest_text::json::read(json).map_err(|e| damaged(&e.to_string()))?;
         let wrong = |e: serde_json::Error| damaged(&e.to_string());
         match name {
             "session" => {
@@ -168,9 +168,9 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
                 if version > VERSION {
                     return Err(TransferError::Newer(version));
                 }
-                out.facts = palimpsest_core::json::read_value::<SessionFacts>(&value["facts"])
+                out.facts = palimpsest_text::json::read_value::<SessionFacts>(&value["facts"])
                     .map_err(wrong)?;
-                out.records = palimpsest_core::json::read_value::<Records>(&value["records"])
+                out.records = palimpsest_text::json::read_value::<Records>(&value["records"])
                     .map_err(wrong)?;
             }
             "message" => {
@@ -178,14 +178,14 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
                 out.messages.push(Message {
                     seq,
                     parent: seq.checked_sub(1),
-                    role: palimpsest_core::json::read_value(&value["role"]).map_err(wrong)?,
-                    origin: palimpsest_core::json::read_value(&value["origin"]).map_err(wrong)?,
+                    role: palimpsest_text::json::read_value(&value["role"]).map_err(wrong)?,
+                    origin: palimpsest_text::json::read_value(&value["origin"]).map_err(wrong)?,
                     parts: Vec::new(),
                     at: value["at"].as_f64().unwrap_or(0.0),
-                    ended: palimpsest_core::json::read_value(&value["ended"]).map_err(wrong)?,
+                    ended: palimpsest_text::json::read_value(&value["ended"]).map_err(wrong)?,
                 });
             }
-            "part" => open = Some(palimpsest_core::json::read_value(&value).map_err(wrong)?),
+            "part" => open = Some(palimpsest_text::json::read_value(&value).map_err(wrong)?),
             "end" => break,
             _ => return Err(damaged("an unknown mark")),
         }

@@ -12,7 +12,7 @@ use super::time::{from_iso, to_iso};
 use super::{SessionFacts, Transfer, TransferError, path};
 
 pub(super) fn is_one(text: &str) -> Option<Value> {
-    let value: Value = palimpsest_core::json::read(text).ok()?;
+    let value: Value = palimpsest_text::json::read(text).ok()?;
     (value.get("sessionId").is_some() && value.get("messages").is_some_and(Value::is_array))
         .then_some(value)
 }
@@ -54,7 +54,7 @@ pub(super) fn write(transfer: &Transfer) -> String {
             } = part
             {
                 let args: Value =
-                    palimpsest_core::json::read(arguments).unwrap_or_else(|_| json!(arguments));
+                    palimpsest_text::json::read(arguments).unwrap_or_else(|_| json!(arguments));
                 calls.push(json!({ "id": id, "name": name, "args": args,
                     "result": result_of(id, message.seq), "timestamp": to_iso(message.at) }));
             }
@@ -114,7 +114,7 @@ pub(super) fn read(value: &Value) -> Result<Transfer, TransferError> {
         let parts: Vec<Part> = match (&message["parts"], &message["content"]) {
             (Value::Array(parts), _) => parts
                 .iter()
-                .map(palimpsest_core::json::read_value)
+                .map(palimpsest_text::json::read_value)
                 .collect::<Result<_, _>>()
                 .map_err(|e| damaged(n, e.to_string()))?,
             (_, Value::String(text)) => vec![Part::text(text)],
@@ -129,7 +129,7 @@ pub(super) fn read(value: &Value) -> Result<Transfer, TransferError> {
         );
         if let Some(last) = out.messages.last_mut() {
             // a mark that another program made means something else
-            last.ended = palimpsest_core::json::read_value(&message["ended"]).unwrap_or_default();
+            last.ended = palimpsest_text::json::read_value(&message["ended"]).unwrap_or_default();
         }
     }
     if !has_calls {
@@ -193,7 +193,7 @@ fn place_calls(messages: &mut Vec<Message>, calls: &Value) {
         }
         all.push((if at > 0.0 { at } else { f64::MAX }, pair));
     }
-    palimpsest_core::order::sort_by(&mut all, |a, b| a.0.total_cmp(&b.0));
+    palimpsest_text::order::sort_by(&mut all, |a, b| a.0.total_cmp(&b.0));
     let mut calls = all.into_iter().peekable();
     let mut placed = Vec::with_capacity(messages.len());
     for message in std::mem::take(messages) {

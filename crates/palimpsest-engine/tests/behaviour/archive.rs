@@ -28,7 +28,7 @@ async fn rich(engine: &Engine) -> Session {
 /// As a file has it.
 async fn archive(engine: &Engine, id: &str) -> Archive {
     let text = serde_json::to_string(&engine.archive(id).await.unwrap()).unwrap();
-    palimpsest_core::json::read(&text).unwrap()
+    palimpsest_text::json::read(&text).unwrap()
 }
 
 async fn whole(engine: &Engine, id: &str) {

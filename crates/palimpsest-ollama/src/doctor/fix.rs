@@ -50,7 +50,7 @@ impl Fix {
 
 /// The user's own system first.
 fn ordered(os: Os, mut fixes: Vec<Fix>) -> Vec<Fix> {
-    palimpsest_core::order::sort_by_key(&mut fixes, |fix| fix.os != Some(os));
+    palimpsest_text::order::sort_by_key(&mut fixes, |fix| fix.os != Some(os));
     fixes
 }
 

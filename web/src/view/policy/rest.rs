@@ -112,8 +112,8 @@ pub static REST: [Entry; 36] = {
 
 /// The values of [`REST`] in a policy, as they stand in the form.
 pub(super) fn of(policy: &Policy) -> Vec<String> {
-    let whole = palimpsest_core::json::value_of(policy).unwrap_or_default();
-    let usual = palimpsest_core::json::value_of(&Policy::default()).unwrap_or_default();
+    let whole = palimpsest_text::json::value_of(policy).unwrap_or_default();
+    let usual = palimpsest_text::json::value_of(&Policy::default()).unwrap_or_default();
     let value = |entry: &Entry| {
         if matches!(entry.kind, Kind::Rules) {
             return rules::shown(&policy.tool_output.rules);
@@ -143,7 +143,7 @@ pub(super) fn of(policy: &Policy) -> Vec<String> {
 
 /// The policy with these values in it.
 pub(super) fn apply(values: &[String], policy: &Policy) -> Result<Policy, Wrong> {
-    let mut whole = palimpsest_core::json::value_of(policy).map_err(|e| super::plain(&e))?;
+    let mut whole = palimpsest_text::json::value_of(policy).map_err(|e| super::plain(&e))?;
     for (at, (entry, text)) in REST.iter().zip(values).enumerate() {
         let wrong = |why| Wrong {
             field: Some(Field::Rest(at)),
@@ -174,7 +174,7 @@ pub(super) fn apply(values: &[String], policy: &Policy) -> Result<Policy, Wrong>
             Kind::Text | Kind::Choice(_) => json!(text),
             Kind::Rules => {
                 let rules = rules::read(text).map_err(wrong)?;
-                palimpsest_core::json::value_of(&rules).map_err(|e| super::plain(&e))?
+                palimpsest_text::json::value_of(&rules).map_err(|e| super::plain(&e))?
             }
         };
         if value == Value::Null && !entry.may_be_none() {
@@ -182,7 +182,7 @@ pub(super) fn apply(values: &[String], policy: &Policy) -> Result<Policy, Wrong>
         }
         entry.place.set(&mut whole, value);
     }
-    palimpsest_core::json::read_value(&whole).map_err(|e| super::plain(&e))
+    palimpsest_text::json::read_value(&whole).map_err(|e| super::plain(&e))
 }
 
 impl Entry {

@@ -1,6 +1,6 @@
 //! The rules for tool output as lines of text: `tools [looks] [lines>N] [rows>N] → method`.
 
-use palimpsest_core::condense::CondenseRule;
+use palimpsest_text::condense::CondenseRule;
 
 use super::{choice, word};
 use crate::text::{T, fill};
@@ -68,7 +68,7 @@ fn rule(line: &str) -> Result<CondenseRule, String> {
 
 #[cfg(test)]
 mod tests {
-    use palimpsest_core::condense::{CondenseOptions, Content, Method};
+    use palimpsest_text::condense::{CondenseOptions, Content, Method};
 
     use super::*;
 

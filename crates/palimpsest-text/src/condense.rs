@@ -7,7 +7,7 @@
 mod args;
 mod blob;
 mod csv;
-pub(crate) mod cut;
+pub mod cut;
 mod diff;
 mod file;
 mod html;

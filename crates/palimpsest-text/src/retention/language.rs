@@ -171,7 +171,7 @@ static WORDS: LazyLock<SmallWords> = LazyLock::new(|| {
 });
 
 /// The languages (bits) in which the folded word with this hash is one of the smallest.
-pub(crate) fn small_word(word_hash: u64) -> u32 {
+pub fn small_word(word_hash: u64) -> u32 {
     WORDS.table.get(&word_hash).copied().unwrap_or(0)
 }
 

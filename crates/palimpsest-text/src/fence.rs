@@ -109,7 +109,7 @@ pub(crate) const fn is_invisible(c: char) -> bool {
 }
 
 /// Lower case, and full-width forms as their ASCII twins.
-pub(crate) fn narrow(c: char) -> char {
+pub fn narrow(c: char) -> char {
     let code = u32::from(c);
     let ascii = match code {
         0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(c),

@@ -48,14 +48,15 @@ impl Facts {
 
 /// Facts that are being collected, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Collector {
-    pub(crate) audit: Audit,
+pub struct Collector {
+    /// What was gathered.
+    pub audit: Audit,
     seen: HashSet<u64, Plain>,
 }
 
 impl Collector {
     /// Adds the facts of a text that were not there yet.
-    pub(crate) fn add(&mut self, speaker: Speaker, text: &str) {
+    pub fn add(&mut self, speaker: Speaker, text: &str) {
         for fact in extract_from(text, speaker) {
             let key = mix(hash(fact.text.as_bytes()) ^ (fact.class as u64 + 1));
             if self.seen.insert(key) {
@@ -757,11 +758,11 @@ fn each_run(text: &str, mut f: impl FnMut(&str)) {
 }
 
 /// Keys are hashes already.
-pub(crate) type Plain = BuildHasherDefault<Identity>;
+pub type Plain = BuildHasherDefault<Identity>;
 
 /// Passes a `u64` through.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Identity(u64);
+pub struct Identity(u64);
 
 impl Hasher for Identity {
     fn finish(&self) -> u64 {

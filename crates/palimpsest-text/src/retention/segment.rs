@@ -4,7 +4,7 @@ use super::script::{closer, full_stop, phrase_spaced, soft_stop};
 
 /// What a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UnitKind {
+pub enum UnitKind {
     /// A sentence of running text.
     Sentence,
     /// A list item with its continuation lines.
@@ -21,7 +21,7 @@ pub(crate) enum UnitKind {
 
 /// A piece of a text, in bytes, without surrounding white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unit {
+pub struct Unit {
     /// First byte.
     pub start: usize,
     /// After the last byte.
@@ -36,7 +36,7 @@ pub(crate) struct Unit {
 const LONG_LINE: usize = 240;
 
 /// Cuts what people and models write.
-pub(crate) fn prose(text: &str) -> Vec<Unit> {
+pub fn prose(text: &str) -> Vec<Unit> {
     let mut out = Vec::new();
     let mut lines = Lines { text, at: 0 };
     let mut paragraph: Option<(usize, usize)> = None;
@@ -110,7 +110,7 @@ pub(crate) fn prose(text: &str) -> Vec<Unit> {
 }
 
 /// Cuts what a tool wrote: line by line, long lines at structural commas.
-pub(crate) fn lines(text: &str) -> Vec<Unit> {
+pub fn lines(text: &str) -> Vec<Unit> {
     let mut out = Vec::new();
     let lines = Lines { text, at: 0 };
     for (start, end) in lines {
@@ -120,7 +120,7 @@ pub(crate) fn lines(text: &str) -> Vec<Unit> {
 }
 
 /// Cuts `text[start..end]` into sentences.
-pub(crate) fn sentences(text: &str, start: usize, end: usize, opens: bool, out: &mut Vec<Unit>) {
+pub fn sentences(text: &str, start: usize, end: usize, opens: bool, out: &mut Vec<Unit>) {
     let mut from = start;
     let mut opens = opens;
     let mut at = start;
@@ -372,7 +372,7 @@ fn heading(body: &str) -> bool {
 }
 
 /// Whether the line begins a list item: `- `, `* `, `+ `, `• `, `1. `, `1) `, `（1）`.
-pub(crate) fn list_item(body: &str) -> bool {
+pub fn list_item(body: &str) -> bool {
     let mut chars = body.chars();
     match chars.next() {
         Some('-' | '*' | '+') => chars.next() == Some(' '),
@@ -387,7 +387,7 @@ pub(crate) fn list_item(body: &str) -> bool {
 }
 
 /// Whether a machine wrote the line: source code, JSON, a log line, a table row, a stack frame.
-pub(crate) fn machine_line(body: &str) -> bool {
+pub fn machine_line(body: &str) -> bool {
     let b = body.as_bytes();
     let (Some(&first), Some(&last)) = (b.first(), b.last()) else {
         return false;

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Recall, within};
 use crate::context::{Context, Quote, Recalled};
 use crate::message::{Message, Seq};
 use crate::window::{RECALL_FRAME, quote_tokens};
+use palimpsest_text::recall::{Recall, within};
 
 /// Passages looked at, the best first.
 const MOST_HITS: usize = 64;
@@ -57,7 +57,7 @@ pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -
     let mut hits = index.search(&message.words(), MOST_HITS, |seq| !shown.contains(&seq));
     let least = hits.first().map_or(0.0, |best| best.score * LEAST);
     hits.retain(|hit| hit.score >= least);
-    let passage = |hit: &super::Recalled| Passage {
+    let passage = |hit: &palimpsest_text::recall::Recalled| Passage {
         seq: hit.seq,
         start: hit.start,
         end: hit.end,

@@ -4,7 +4,7 @@ use super::script::{combining, fold, unspaced};
 
 /// What a term is; callers weigh them differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TermKind {
+pub enum TermKind {
     /// A word of an alphabetic script, folded and stemmed.
     Word,
     /// Two neighbouring characters of a script without spaces (or a lone one).
@@ -17,7 +17,7 @@ pub(crate) enum TermKind {
 
 /// One term of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Term {
+pub struct Term {
     /// Hash of the folded, stemmed form.
     pub hash: u64,
     /// What it is.
@@ -27,12 +27,12 @@ pub(crate) struct Term {
 }
 
 /// FNV-1a with a final mix, so that the low bits are good enough for a table.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
+pub fn hash(bytes: &[u8]) -> u64 {
     fnv(bytes.iter().copied())
 }
 
 /// The hash of `word` as it is when folded; `scratch` is overwritten.
-pub(crate) fn fold_hash(word: &str, scratch: &mut String) -> u64 {
+pub fn fold_hash(word: &str, scratch: &mut String) -> u64 {
     if word.is_ascii() {
         return lower_hash(word.as_bytes());
     }
@@ -42,7 +42,7 @@ pub(crate) fn fold_hash(word: &str, scratch: &mut String) -> u64 {
 }
 
 /// The hash of an ASCII word as it is when folded.
-pub(crate) fn lower_hash(word: &[u8]) -> u64 {
+pub fn lower_hash(word: &[u8]) -> u64 {
     fnv(word.iter().map(u8::to_ascii_lowercase))
 }
 
@@ -55,7 +55,7 @@ fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
 }
 
 /// Spreads a hash over all bits.
-pub(crate) fn mix(mut h: u64) -> u64 {
+pub fn mix(mut h: u64) -> u64 {
     h ^= h >> 32;
     h = h.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     h ^ (h >> 29)
@@ -65,7 +65,7 @@ pub(crate) fn mix(mut h: u64) -> u64 {
 ///
 /// Alphabetic words are folded (case, marks) and stemmed; identifiers give their parts and the whole;
 /// scripts without spaces give pairs of characters.
-pub(crate) fn each_term(text: &str, mut f: impl FnMut(Term)) {
+pub fn each_term(text: &str, mut f: impl FnMut(Term)) {
     each(text, &mut f);
 }
 

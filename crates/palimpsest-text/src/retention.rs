@@ -12,17 +12,17 @@ mod pasted;
 mod quantity;
 mod reject;
 mod scan;
-pub(crate) mod script;
+pub mod script;
 mod secret;
-pub(crate) mod segment;
-pub(crate) mod terms;
+pub mod segment;
+pub mod terms;
 
 use serde::{Deserialize, Serialize};
 
 pub use audit::{Audit, Checked, Facts, Ledger, ledger};
-pub(crate) use audit::{Collector, Plain};
+pub use audit::{Collector, Plain};
 pub use constraint::{Constraint, ConstraintKind, constraints, supersedes};
-pub(crate) use language::small_word;
+pub use language::small_word;
 pub use language::{Language, detect_language};
 pub use reject::{Draft, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};

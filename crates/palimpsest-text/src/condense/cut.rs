@@ -1,7 +1,7 @@
 //! Cutting text where nobody notices: never inside a character as people see it.
 
 /// The longest beginning of at most `bytes` bytes that does not end inside a visible character.
-pub(crate) fn head(text: &str, bytes: usize) -> &str {
+pub fn head(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
     }
@@ -13,7 +13,7 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
 }
 
 /// The longest end of at most `bytes` bytes that does not begin inside a visible character.
-pub(crate) fn tail(text: &str, bytes: usize) -> &str {
+pub fn tail(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
     }

@@ -1,7 +1,7 @@
 //! What the writing systems need from us: where words and sentences end.
 
 /// Scripts written without spaces between words: Han, kana, Thai, Lao, Khmer, Burmese.
-pub(crate) fn unspaced(c: char) -> bool {
+pub fn unspaced(c: char) -> bool {
     let u = c as u32;
     if u < 0x0E00 {
         return false;
@@ -12,17 +12,17 @@ pub(crate) fn unspaced(c: char) -> bool {
 }
 
 /// Japanese kana.
-pub(crate) fn kana(c: char) -> bool {
+pub fn kana(c: char) -> bool {
     matches!(c as u32, 0x3041..=0x309F | 0x30A1..=0x30FA | 0x31F0..=0x31FF | 0xFF66..=0xFF9D)
 }
 
 /// Thai and its neighbours, which end a sentence with a space if with anything.
-pub(crate) fn phrase_spaced(c: char) -> bool {
+pub fn phrase_spaced(c: char) -> bool {
     matches!(c as u32, 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF)
 }
 
 /// Ends a sentence whatever follows.
-pub(crate) fn full_stop(c: char) -> bool {
+pub fn full_stop(c: char) -> bool {
     matches!(
         c,
         '。' | '！' | '？' | '｡' | '।' | '॥' | '۔' | '؟' | '።' | '។' | '။' | '։'
@@ -30,12 +30,12 @@ pub(crate) fn full_stop(c: char) -> bool {
 }
 
 /// Ends a sentence if a space, a closing mark or the end of the text follows.
-pub(crate) fn soft_stop(c: char) -> bool {
+pub fn soft_stop(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…' | '‼' | '⁇' | '⁉')
 }
 
 /// Closing marks that belong to the sentence they follow.
-pub(crate) fn closer(c: char) -> bool {
+pub fn closer(c: char) -> bool {
     matches!(
         c,
         '"' | '\''
@@ -59,12 +59,12 @@ pub(crate) fn closer(c: char) -> bool {
 }
 
 /// Combining marks that a search should not see.
-pub(crate) fn combining(c: char) -> bool {
+pub fn combining(c: char) -> bool {
     matches!(c as u32, 0x0300..=0x036F | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF | 0xFE20..=0xFE2F)
 }
 
 /// The plain letters of a Latin letter with marks, lower case; other characters lower-cased.
-pub(crate) fn fold(c: char, out: &mut String) {
+pub fn fold(c: char, out: &mut String) {
     if c.is_ascii() {
         out.push(c.to_ascii_lowercase());
         return;

@@ -4,8 +4,6 @@
 //! never text, so the index of a long history stays small. It is rebuilt by adding the originals again, in order:
 //! the same additions give the same answers on every machine.
 
-pub mod quotes;
-
 use std::cmp::Reverse;
 use std::collections::HashMap;
 

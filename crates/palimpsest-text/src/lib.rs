@@ -1,0 +1,19 @@
+//! Reads text and says what is in it.
+//!
+//! This is the lowest stratum: text goes in; facts, rules, excerpts and shortened tool output come
+//! out. Nothing here knows a conversation, a window or a budget of tokens; `palimpsest-core`
+//! decides with what this crate finds.
+//!
+//! - [`retention`]: the facts of a text, the rules in it, and what of them another text still holds;
+//! - [`extractive`]: the best sentences of a text, without a model;
+//! - [`condense`]: tool output, shortened by its kind;
+//! - [`fence`], [`glob`], [`json`], [`order`]: what the others and the crates above them stand on.
+#![forbid(unsafe_code)]
+pub mod condense;
+pub mod extractive;
+pub mod fence;
+pub mod glob;
+pub mod json;
+pub mod order;
+pub mod recall;
+pub mod retention;
