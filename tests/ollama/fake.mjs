@@ -18,7 +18,8 @@
 //   first_delay_ms, delay_ms    for every reply that has none of its own
 //   origins     what OLLAMA_ORIGINS would add: ["https://example.org"] or ["*"]
 //   version     "0.33.0"
-//   v1          "ollama" (default) or "llama.cpp": whose errors and fields /v1 shows
+//   v1          "ollama" (default) or "llama.cpp": whose errors and fields /v1 shows, and whether /props tells the window
+//   lists       "meta" (llama.cpp) or "max_model_len" (vLLM): how /v1/models tells the window; else it does not
 //
 // GET /__recorder: requests as JSON lines; DELETE /__recorder empties it. GET /__hostile lists the modes.
 
@@ -124,6 +125,18 @@ class Fake {
     return sendText(res, 404, "404 page not found");
   }
 
+  /** The window that a server as llama.cpp's was started with. */
+  startedWith() {
+    return runnerWindow(this.script.default_ctx ?? 4096, Infinity);
+  }
+
+  /** What the list of models says of a window beside OpenAI's own fields. */
+  listed(model) {
+    if (this.script.lists === "max_model_len") return { max_model_len: this.startedWith() };
+    if (this.script.lists === "meta") return { meta: { n_ctx: this.startedWith(), n_ctx_train: model.trained } };
+    return {};
+  }
+
   async route(req, res, path, body, entry) {
     const get = {
       "/": () => sendText(res, 200, "Ollama is running"),
@@ -132,8 +145,9 @@ class Fake {
       "/api/ps": () => sendJson(res, 200, ps(this.models, this.nowLoaded())),
       "/v1/models": () => sendJson(res, 200, {
         object: "list",
-        data: this.models.map((m) => ({ id: withTag(m.name), object: "model", created: 1761991200, owned_by: "library" })),
+        data: this.models.map((m) => ({ id: withTag(m.name), object: "model", created: 1761991200, owned_by: "library", ...this.listed(m) })),
       }),
+      ...(this.script.v1 === "llama.cpp" ? { "/props": () => sendJson(res, 200, { default_generation_settings: { n_ctx: this.startedWith() }, total_slots: 1 }) } : {}),
     };
     const post = {
       "/api/chat": (json) => this.generate(res, json, entry, ollamaChat(json)),

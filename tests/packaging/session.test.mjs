@@ -165,6 +165,37 @@ test("a conversation with an Ollama, and its tools", async () => {
   }
 });
 
+/** E1: the window that a server was started with holds from the first message on, however the server tells it; one that
+ * cannot tell it teaches by its refusal, and opening waits for none. */
+test("the window that a server was started with holds before anything is sent", async () => {
+  const check = async (script, protocol, asks) => {
+    const fake = await startFake({ default_ctx: 2048, v1: "llama.cpp", models: defaultModels().slice(0, 1), ...script });
+    try {
+      const got = await run(`
+        const warnings = [];
+        const session = await openSession({ model: ${JSON.stringify(defaultModels()[0].name)}, window: 8192, llm: openai({ url: ${JSON.stringify(fake.url + "/v1")}${protocol} }) });
+        session.on("warning", (warning) => warnings.push(warning.code));
+        out.atOpening = session.budget().limit > 4000;
+        for (let turn = 0; turn < 40; turn += 1) await session.append([{ role: "user", content: "Row " + turn + ": " + "barley ".repeat(60) }, { role: "assistant", content: "Noted row " + turn + "." }]).catch((e) => warnings.push(e.code));
+        out.reply = (await session.send("How many rows?").reply()).text.length > 0;
+        out.limit = session.budget().limit;
+        out.warnings = warnings;
+        await session.close();
+      `);
+      const chats = fake.requests.filter((r) => r.path === "/v1/chat/completions");
+      assert.ok(got.reply && got.limit < 2048, JSON.stringify(got));
+      assert.deepEqual(got.warnings, ["window_smaller"]);
+      assert.deepEqual(chats.map((r) => r.keptMessages > 0), [true], "nothing was sent that the server had to refuse");
+      assert.deepEqual(fake.requests.map((r) => r.path).filter((path) => !path.includes("chat")), asks);
+    } finally {
+      await fake.close();
+    }
+  };
+  await check({ lists: "meta" }, "", ["/v1/models"]);
+  await check({ lists: "max_model_len" }, "", ["/v1/models"]);
+  await check({}, ', server: "llama.cpp"', ["/v1/models", "/props"]);
+});
+
 /** I10, P7: a signal stops a reply, what had arrived is stored; leaving the loop does the same; failures have codes. */
 test("stopping a reply, and a server that fails", async () => {
   const slow = Array.from({ length: 200 }, (_, i) => `word${i} `);

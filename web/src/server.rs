@@ -133,6 +133,16 @@ async fn models(place: &Place, key: &Key) -> Result<Vec<ModelEntry>, ModelError>
     } else {
         Vec::new()
     };
+    // older llama.cpp servers tell the window of their one model apart from the list
+    let started_with = match &list[..] {
+        [only] if dialect == Dialect::LlamaCpp && only.window.is_none() => {
+            let props = ask(&*transport, catalog::props()).await;
+            props
+                .ok()
+                .and_then(|body| catalog::read_props(&body).ok().flatten())
+        }
+        _ => None,
+    };
     Ok(list
         .into_iter()
         .map(|m| {
@@ -144,7 +154,7 @@ async fn models(place: &Place, key: &Key) -> Result<Vec<ModelEntry>, ModelError>
                 size: m.parameter_size.unwrap_or_default(),
                 quantisation: m.quantization.unwrap_or_default(),
                 trained: m.trained_window,
-                loaded: now.or(m.window),
+                loaded: now.or(m.window).or(started_with),
                 bytes: (m.size > 0).then_some(m.size as f64),
                 untold: dialect != Dialect::Ollama && m.capabilities.is_none(),
                 capabilities: m.capabilities.unwrap_or_default(),

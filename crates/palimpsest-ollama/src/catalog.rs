@@ -26,7 +26,7 @@ pub struct InstalledModel {
     pub family: Option<String>,
     /// The window it was trained with, in tokens.
     pub trained_window: Option<u32>,
-    /// The window it really has, where it is not chosen per request (llama.cpp).
+    /// The window it really has, where it is not chosen per request (llama.cpp, vLLM).
     pub window: Option<u32>,
     /// Such as `completion`, `tools`, `thinking`, `vision`. `None` if the server is too old to say.
     pub capabilities: Option<Vec<String>>,
@@ -73,6 +73,11 @@ pub fn list(dialect: Dialect) -> HttpRequest {
     } else {
         "/v1/models"
     })
+}
+
+/// Asks what the server was started with (llama.cpp only).
+pub fn props() -> HttpRequest {
+    HttpRequest::get("/props")
 }
 
 /// Asks for the server's version (Ollama only).
@@ -127,6 +132,12 @@ pub fn read_list(body: &[u8]) -> Result<Vec<InstalledModel>, ModelError> {
         .filter_map(read::<Tag>)
         .map(InstalledModel::from)
         .collect())
+}
+
+/// Reads the answer to [`props`]: the window that one conversation has, in tokens.
+pub fn read_props(body: &[u8]) -> Result<Option<u32>, ModelError> {
+    let value = json::object(body)?;
+    Ok(json::count(&value["default_generation_settings"]["n_ctx"]))
 }
 
 /// Reads the answer to [`version`], such as `0.33.0-rc2`.
@@ -240,6 +251,9 @@ struct V1Model {
     id: String,
     #[serde(default)]
     meta: Option<Meta>,
+    /// The window, as vLLM and SGLang tell it.
+    #[serde(default)]
+    max_model_len: Value,
 }
 
 /// What llama.cpp adds.
@@ -263,7 +277,7 @@ impl From<V1Model> for InstalledModel {
             parameter_size: meta.n_params.as_u64().filter(|n| *n > 0).map(parameters),
             quantization: meta.ftype,
             trained_window: json::count(&meta.n_ctx_train),
-            window: json::count(&meta.n_ctx),
+            window: json::count(&meta.n_ctx).or_else(|| json::count(&model.max_model_len)),
             ..Self::default()
         }
     }
@@ -369,7 +383,28 @@ mod tests {
         assert_eq!(parameters(3_212_749_888), "3.2B");
     }
 
-    /// The loaded window is the one that counts (research, doctor).
+    /// Windows that servers were started with, as vLLM lists them and as an older llama.cpp tells them apart.
+    #[test]
+    fn windows_of_started_servers() {
+        let body = br#"{"object":"list","data":[{"id":"m","object":"model","owned_by":"vllm","max_model_len":16384}]}"#;
+        assert_eq!(read_list(body).unwrap()[0].window, Some(16_384));
+        let check = |body: &str, expected: Option<u32>| {
+            assert_eq!(
+                read_props(body.as_bytes()).ok().flatten(),
+                expected,
+                "{body}"
+            );
+        };
+        check(
+            r#"{"default_generation_settings":{"n_ctx":2048},"total_slots":2}"#,
+            Some(2048),
+        );
+        check(r#"{"total_slots":2}"#, None);
+        check("[]", None);
+        assert_eq!(props().path, "/props");
+    }
+
+    /// The window of a loaded model is the one that counts.
     #[test]
     fn ps() {
         let body = br#"{"models":[{"name":"smollm2:135m","size":124444998,"expires_at":"2026-11-21T21:40:44Z","size_vram":7,"context_length":512},{"name":"old"}]}"#;

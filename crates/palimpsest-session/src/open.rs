@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json as object};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::spawn_local;
 
 use crate::client::HostModel;
 use crate::error::Failure;
@@ -141,7 +142,11 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
         };
         engine.create_with_id(&id, new).await?
     };
-    Ok(Session::new(Open::new(host, engine, session, model)))
+    let open = Rc::new(Open::new(host, engine, session, model, options.server));
+    // opening waits for no server
+    let asks = Rc::clone(&open);
+    spawn_local(async move { asks.heed_server().await });
+    Ok(Session(open))
 }
 
 /// The engine over a storage, and its world.

@@ -131,6 +131,7 @@ async fn said(
         // the wrapper's own function: it only takes the text in
         let _ = on.call1(&JsValue::NULL, &step(&event).to_string().into());
     };
+    open.heed_server().await;
     let mut session = open.session();
     let mut reply = match what {
         What::Says(message) => session.send(message, options, signal.clone(), &tell).await,

@@ -6,7 +6,7 @@ use futures_channel::mpsc::{self, UnboundedReceiver};
 use futures_util::StreamExt;
 use futures_util::lock::Mutex;
 use js_sys::Promise;
-use palimpsest_browser::{FetchTransport, ServerModel};
+use palimpsest_browser::{FetchTransport, Patience, ServerModel, served_window};
 use palimpsest_core::request::{Delta, ModelError};
 use palimpsest_engine::ports::{Abort, LanguageModel};
 use palimpsest_ollama::Dialect;
@@ -38,7 +38,31 @@ enum Protocol {
     LlamaCpp,
 }
 
+impl Protocol {
+    const fn dialect(self) -> Dialect {
+        match self {
+            Self::Ollama => Dialect::Ollama,
+            Self::OpenAi => Dialect::OpenAi,
+            Self::LlamaCpp => Dialect::LlamaCpp,
+        }
+    }
+}
+
+/// How long the question for the window may take: a message waits for the answer.
+const WINDOW_PATIENCE: Patience = Patience {
+    first_byte_ms: 3_000,
+    idle_ms: 3_000,
+    whole_ms: 6_000,
+    ..Patience::SERVER
+};
+
 impl Address {
+    /// The window that the server there has for a model; `None` if it makes room for what it is asked, or does not say.
+    pub(crate) async fn window_of(&self, model: &str) -> Result<Option<u32>, Failure> {
+        let transport = transport(self)?.with_patience(WINDOW_PATIENCE);
+        Ok(served_window(self.protocol.dialect(), &transport, model).await?)
+    }
+
     /// Whether the server there tells what tokens a model has.
     pub(crate) const fn tells_vocabularies(&self) -> bool {
         matches!(self.protocol, Protocol::Ollama)
@@ -54,11 +78,7 @@ pub(crate) fn transport(address: &Address) -> Result<FetchTransport, Failure> {
 
 /// The models of the server at an address.
 pub(crate) fn model(address: &Address) -> Result<Rc<dyn LanguageModel>, Failure> {
-    let dialect = match address.protocol {
-        Protocol::Ollama => Dialect::Ollama,
-        Protocol::OpenAi => Dialect::OpenAi,
-        Protocol::LlamaCpp => Dialect::LlamaCpp,
-    };
+    let dialect = address.protocol.dialect();
     Ok(Rc::new(ServerModel::new(dialect, transport(address)?)))
 }
 

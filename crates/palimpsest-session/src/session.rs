@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use futures_util::lock::Mutex;
 use js_sys::Promise;
 use palimpsest_browser::outline::{Info, Item};
 use palimpsest_core::dialect;
@@ -18,6 +19,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::error::Failure;
 use crate::host::Host;
+use crate::server::Address;
 use crate::stop::Stop;
 use crate::text::{dialect, messages, options, promise, text};
 
@@ -26,6 +28,10 @@ pub(crate) struct Open {
     pub(crate) host: Rc<Host>,
     pub(crate) model: Option<Rc<dyn LanguageModel>>,
     pub(crate) engine: Engine,
+    /// The server that is asked, if it is one of ours.
+    server: Option<Address>,
+    /// The model whose window the server was asked for last.
+    window_asked: Mutex<Option<String>>,
     /// The session, and the number of our listener on it. Another one after a rollover.
     session: RefCell<(palimpsest_engine::Session, u32)>,
 }
@@ -36,12 +42,15 @@ impl Open {
         engine: Engine,
         session: palimpsest_engine::Session,
         model: Option<Rc<dyn LanguageModel>>,
+        server: Option<Address>,
     ) -> Self {
         let listener = listen(&session, &host);
         Self {
             host,
             model,
             engine,
+            server,
+            window_asked: Mutex::new(None),
             session: RefCell::new((session, listener)),
         }
     }
@@ -52,6 +61,28 @@ impl Open {
 
     pub(crate) fn model_name(&self) -> String {
         self.session().head().model
+    }
+
+    /// Goes by the window that the server really has, where that is the smaller one. The server is asked once for each
+    /// model; where it cannot be asked now, the next call tries again, and nobody is held up by an error.
+    pub(crate) async fn heed_server(&self) {
+        let Some(server) = &self.server else { return };
+        let mut asked = self.window_asked.lock().await;
+        let model = self.model_name();
+        if asked.as_ref() == Some(&model) {
+            return;
+        }
+        let Ok(listed) = server.window_of(&model).await else {
+            return;
+        };
+        *asked = Some(model);
+        let session = self.session();
+        // a smaller one was learned from a refusal, which knows better than a list
+        let smaller = listed.filter(|window| *window < session.head().effective_window());
+        if smaller.is_some() {
+            // only one who may write can note it; a reader goes by what is noted
+            let _ = session.serve_window(smaller).await;
+        }
     }
 
     /// The conversation goes on in another session (E1).
@@ -84,18 +115,15 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    pub(crate) fn new(open: Open) -> Self {
-        Self(Rc::new(open))
-    }
-
     fn now(&self) -> palimpsest_engine::Session {
         self.0.session()
     }
 
     fn compacting(&self, given: Compacting, stop: &Stop) -> Promise {
-        let (session, signal) = (self.now(), stop.signal());
+        let (open, session, signal) = (Rc::clone(&self.0), self.now(), stop.signal());
         let model = self.0.model.clone().filter(|_| !given.extractive);
         promise(async move {
+            open.heed_server().await;
             let options = CompactOptions {
                 model,
                 focus: given.focus,

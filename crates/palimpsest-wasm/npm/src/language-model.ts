@@ -132,8 +132,9 @@ export function ollama(options: OllamaOptions = {}): LanguageModel {
 }
 
 /**
- * The models of any server that speaks OpenAI's chat completions. The window is the server's: say the same one to
- * `openSession`.
+ * The models of any server that speaks OpenAI's chat completions. Such a server has the window that it was started with:
+ * a session asks it for that (llama.cpp and vLLM tell it), and where it is smaller than the session's own, budget and
+ * requests go by it, with a warning `window_smaller`. A server that does not tell teaches it by its first refusal.
  *
  * @example
  * ```ts
