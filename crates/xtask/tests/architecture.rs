@@ -157,12 +157,13 @@ fn what_is_granted_follows_the_arrows() {
         "palimpsest-core",
         "palimpsest-engine",
         "palimpsest-ollama",
+        "palimpsest-text",
         "palimpsest-tokens",
     ];
     assert_eq!(allowed("palimpsest-web"), BTreeSet::from(all));
     assert_eq!(
         allowed("palimpsest-engine"),
-        BTreeSet::from(["palimpsest-core", "palimpsest-tokens"])
+        BTreeSet::from(["palimpsest-core", "palimpsest-text", "palimpsest-tokens"])
     );
     assert_eq!(allowed("xtask"), BTreeSet::new());
 }
