@@ -3,11 +3,13 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::places::digest;
 use crate::process;
+use crate::setup::wasm::has_std_source;
 use crate::setup::{Machine, say};
 
 /// How much work the compiler puts in.
@@ -58,6 +60,9 @@ pub(crate) fn build(
         .args(["--target", "wasm32-unknown-unknown"])
         .args(["--package", package, "--profile", quality.profile()])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", remapping());
+    if quality == Quality::Release {
+        with_small_std(machine, &mut cargo);
+    }
     if later != Later::Nothing {
         // which function leads to which, for `wasm-split`
         cargo.args(["--", "-Clink-arg=--emit-relocs"]);
@@ -133,6 +138,27 @@ pub(crate) fn build(
         name_parts(machine, &name, quality, folder)?;
     }
     Ok(())
+}
+
+/// The standard library comes compiled for speed. A release compiles it once more, for size, and leaves out the places
+/// in the source that panics name: 20 KB less of each of the package's modules.
+fn with_small_std(machine: &Machine, cargo: &mut Command) {
+    if !has_std_source(machine) {
+        say(
+            "wasm",
+            "no source of the standard library (`rustup component add rust-src`): modules get larger",
+        );
+        return;
+    }
+    cargo
+        .arg("-Zbuild-std=std,panic_abort")
+        .arg("-Zbuild-std-features=optimize_for_size")
+        // a stable compiler takes these flags only so
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env(
+            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
+            format!("{} -Zlocation-detail=none", remapping()),
+        );
 }
 
 /// Shrinks the parts and gives them names that say what is in them: a page that was loaded before a new version finds none

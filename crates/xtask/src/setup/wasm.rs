@@ -61,7 +61,34 @@ pub(crate) fn find(machine: &mut Machine) -> Option<String> {
     None
 }
 
+/// Makes a toolchain ready, and the source of its standard library where that can be had.
 pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
+    let found = toolchain(machine)?;
+    if !has_std_source(machine) && !skips_rustup() {
+        say("wasm", "rustup component add rust-src");
+        let mut add = machine.command("rustup");
+        add.args(["component", "add", "rust-src"]);
+        // without it modules are larger, and all else is the same
+        let _ = process::watch(&mut add, Duration::from_mins(5), Echo::Off)?;
+    }
+    Ok(found)
+}
+
+/// Whether a build can make a standard library of its own, for size.
+pub(crate) fn has_std_source(machine: &Machine) -> bool {
+    let sysroot = process::output(machine.command("rustc").args(["--print", "sysroot"]));
+    sysroot.is_ok_and(|sysroot| {
+        Path::new(sysroot.trim())
+            .join("lib/rustlib/src/rust/library/std/Cargo.toml")
+            .is_file()
+    })
+}
+
+fn skips_rustup() -> bool {
+    env::var_os("WASM_SKIP_RUSTUP").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+fn toolchain(machine: &mut Machine) -> Result<String> {
     if let Some(found) = find(machine) {
         return Ok(found);
     }
@@ -70,7 +97,7 @@ pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
         "the Rust toolchain has no {TARGET} target, and rustup is not installed: \
          install rustup, or your system's package with Rust's standard library for WebAssembly"
     );
-    if env::var_os("WASM_SKIP_RUSTUP").is_none_or(|value| value.is_empty() || value == "0") {
+    if !skips_rustup() {
         say("wasm", &format!("rustup target add {TARGET}"));
         let mut add = machine.command("rustup");
         add.args(["target", "add", TARGET]);
