@@ -157,6 +157,9 @@ test("import reads what other programs export", async () => {
     const { out, err } = await palimpsest(["import", file(name, content)]);
     assert.deepEqual(JSON.parse(out || "null"), dialogue, `${name}: ${err}`);
   }
+  // the time is known to compact, and no server is sent a field that it does not know
+  const timed = file("timed.json", [{ name: "T", chat_messages: [{ sender: "human", text: "Where?", created_at: "2026-01-26T10:00:00Z" }] }]);
+  assert.deepEqual(JSON.parse((await palimpsest(["import", timed])).out), [{ role: "user", content: "Where?" }]);
   const circle = { mapping: { a: { parent: "b", message: null }, b: { parent: "a", message: { author: { role: "user" }, content: { parts: ["x"] } } } }, current_node: "a" };
   assert.deepEqual(JSON.parse((await palimpsest(["import", file("circle.json", circle)])).out), [{ role: "user", content: "x" }]);
   const { out } = await palimpsest(["export", "wrapped.json"]);

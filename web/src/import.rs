@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use palimpsest_core::dialect::exports::{self, Exported};
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::goal::Goal;
 use palimpsest_core::message::{Message, Origin, Part};
 use palimpsest_core::record::Pin;
 use palimpsest_engine::rows::content_hash;
 use palimpsest_engine::session::NewMessage;
-use palimpsest_engine::transfer::from_iso;
 use palimpsest_engine::{Archive, Profile};
 use serde_json::Value;
 use thiserror::Error;
@@ -150,7 +150,7 @@ pub fn read_whole(text: &str, name: &str) -> Result<(Vec<Imported>, Beside), Imp
 }
 
 fn parse(text: &str) -> Result<Value, ImportError> {
-    palimpsest_text::json::read(text).map_err(|e| ImportError::NotJson(e.to_string()))
+    exports::parse(text).map_err(|e| ImportError::NotJson(e.to_string()))
 }
 
 #[cfg(test)]
@@ -158,22 +158,17 @@ fn read(text: &str, name: &str) -> Result<Vec<Imported>, ImportError> {
     conversations(&parse(text)?, text, name)
 }
 
+/// A conversation in which nothing was said is left out; a file in which all are so is refused.
 fn conversations(value: &Value, text: &str, name: &str) -> Result<Vec<Imported>, ImportError> {
     let stem = name.strip_suffix(".json").unwrap_or(name);
-    let many = match value {
-        Value::Object(vault) => vault.get("sessions").and_then(Value::as_array),
-        Value::Array(list) if list.first().is_some_and(is_conversation) => Some(list),
-        _ => None,
-    };
-    let Some(many) = many else {
-        return conversation(value, content_hash(text.as_bytes()), stem).map(|one| vec![one]);
-    };
-    // A conversation in which nothing was said is left out; a file in which all are so is refused.
     let mut all = Vec::new();
     let mut why = ImportError::NoMessages;
-    for value in many {
-        let hash = content_hash(value.to_string().as_bytes());
-        match conversation(value, hash, stem) {
+    for exported in exports::conversations(value) {
+        let hash = match value {
+            whole if std::ptr::eq(whole, exported.value) => content_hash(text.as_bytes()),
+            _ => content_hash(exported.value.to_string().as_bytes()),
+        };
+        match conversation(&exported, hash, stem) {
             Ok(one) => all.push(one),
             Err(error) => why = error,
         }
@@ -181,24 +176,8 @@ fn conversations(value: &Value, text: &str, name: &str) -> Result<Vec<Imported>,
     if all.is_empty() { Err(why) } else { Ok(all) }
 }
 
-/// Whether a value is a conversation as other apps write it, and no message.
-fn is_conversation(value: &Value) -> bool {
-    ["mapping", "chat_messages", "chat", "messages"]
-        .iter()
-        .any(|key| value.get(key).is_some())
-}
-
-fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, ImportError> {
-    let converted = chatgpt(value)
-        .or_else(|| claude(value))
-        .or_else(|| open_webui(value));
-    let list = match (&converted, value) {
-        (Some(list), _) | (None, Value::Array(list)) => list,
-        (None, value) => value
-            .get("messages")
-            .and_then(Value::as_array)
-            .ok_or(ImportError::NoMessages)?,
-    };
+fn conversation(exported: &Exported, hash: String, stem: &str) -> Result<Imported, ImportError> {
+    let (value, list) = (exported.value, &exported.messages);
     let dialect = dialect::detect(list).unwrap_or(Dialect::OpenAi);
     let parsed = dialect::parse(list, dialect, Origin::Import)
         .map_err(|e| ImportError::BadMessage(e.to_string()))?;
@@ -217,16 +196,7 @@ fn conversation(value: &Value, hash: String, stem: &str) -> Result<Imported, Imp
     if messages.is_empty() {
         return Err(ImportError::NoMessages);
     }
-    let title = [value.get("title"), value.get("name")]
-        .into_iter()
-        .flatten()
-        .find_map(Value::as_str)
-        .map(str::trim)
-        .filter(|t| !t.is_empty())
-        .unwrap_or(stem)
-        .chars()
-        .take(80)
-        .collect();
+    let title = exported.title().unwrap_or(stem).chars().take(80).collect();
     let own = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
     let archive: Option<Archive> = palimpsest_text::json::read_value(&own("archive")).ok();
     let id = own_id(value);
@@ -265,112 +235,6 @@ fn foreign_id(value: &Value) -> Option<String> {
     Some(content_hash(format!("{app}\n{id}").as_bytes()))
 }
 
-/// A message as OpenAI's servers take it; `at` in milliseconds since 1970, 0 if nobody knows.
-fn said(role: &str, text: &str, at: f64) -> Value {
-    serde_json::json!({ "role": role, "content": text, "timestamp": at })
-}
-
-/// Milliseconds of a time in seconds, in milliseconds, or as a date in words of ISO 8601.
-fn time(value: Option<&Value>) -> f64 {
-    match value {
-        Some(Value::String(text)) => from_iso(text),
-        Some(value) => {
-            let n = value.as_f64().unwrap_or_default();
-            // no conversation with a model is older than 1973
-            if n < 1e11 { n * 1000.0 } else { n }
-        }
-        None => 0.0,
-    }
-}
-
-/// The path from `last` back to the beginning, oldest first. `step` gives a node's parent and its message.
-/// A circle ends it.
-fn path<'a>(
-    last: &'a str,
-    most: usize,
-    step: impl Fn(&'a str) -> Option<(Option<&'a str>, Option<Value>)>,
-) -> Vec<Value> {
-    let mut list = Vec::new();
-    let mut at = Some(last);
-    for _ in 0..=most {
-        let Some((parent, message)) = at.and_then(&step) else {
-            break;
-        };
-        list.extend(message);
-        at = parent;
-    }
-    list.reverse();
-    list
-}
-
-/// ChatGPT: a tree of nodes and the newest one of the branch that was shown last.
-fn chatgpt(value: &Value) -> Option<Vec<Value>> {
-    let mapping = value.get("mapping")?.as_object()?;
-    let last = value.get("current_node")?.as_str()?;
-    let step = |id: &'_ str| {
-        let node = mapping.get(id)?;
-        let message = node.get("message").and_then(|m| {
-            let role = m.pointer("/author/role")?.as_str()?;
-            let parts = m.pointer("/content/parts")?.as_array()?;
-            let texts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-            let text = texts.join("\n");
-            let plain = matches!(role, "user" | "assistant" | "system");
-            let at = time(m.get("create_time"));
-            (plain && !text.trim().is_empty()).then(|| said(role, &text, at))
-        });
-        Some((node.get("parent").and_then(Value::as_str), message))
-    };
-    Some(path(last, mapping.len(), step))
-}
-
-/// Claude: a plain list with names of its own for who speaks.
-fn claude(value: &Value) -> Option<Vec<Value>> {
-    let list = value.get("chat_messages")?.as_array()?;
-    let one = |message: &Value| {
-        let role = match message.get("sender")?.as_str()? {
-            "human" => "user",
-            "assistant" => "assistant",
-            _ => return None,
-        };
-        let text = message
-            .get("text")
-            .and_then(Value::as_str)
-            .filter(|t| !t.trim().is_empty())
-            .map_or_else(
-                || {
-                    let parts = message.get("content").and_then(Value::as_array);
-                    let texts = parts.into_iter().flatten();
-                    let texts: Vec<&str> = texts.filter_map(|p| p.get("text")?.as_str()).collect();
-                    texts.join("\n")
-                },
-                str::to_owned,
-            );
-        let at = time(message.get("created_at"));
-        (!text.trim().is_empty()).then(|| said(role, &text, at))
-    };
-    Some(list.iter().filter_map(one).collect())
-}
-
-/// Open WebUI: a tree of messages and the newest one of the branch that was shown last.
-fn open_webui(value: &Value) -> Option<Vec<Value>> {
-    let history = value.pointer("/chat/history")?;
-    let messages = history.get("messages")?.as_object()?;
-    let last = history.get("currentId")?.as_str()?;
-    let step = |id: &'_ str| {
-        let message = messages.get(id)?;
-        let role = message.get("role").and_then(Value::as_str);
-        let text = message.get("content").and_then(Value::as_str);
-        let plain = role
-            .zip(text)
-            .filter(|(role, text)| {
-                matches!(*role, "user" | "assistant" | "system") && !text.trim().is_empty()
-            })
-            .map(|(role, text)| said(role, text, time(message.get("timestamp"))));
-        Some((message.get("parentId").and_then(Value::as_str), plain))
-    };
-    Some(path(last, messages.len(), step))
-}
-
 #[cfg(test)]
 mod tests {
 
@@ -382,18 +246,6 @@ mod tests {
         let mut all = read(text, name).unwrap();
         assert_eq!(all.len(), 1);
         all.remove(0)
-    }
-
-    /// S7: a circle in a tree of messages ends it; conversations in which nothing was said are left out.
-    #[test]
-    fn trees_of_other_apps_are_walked_once() {
-        let text = r#"[{"title":"Round","current_node":"b","mapping":{
-            "a":{"parent":"b","message":{"author":{"role":"user"},"content":{"parts":["one"]}}},
-            "b":{"parent":"a","message":{"author":{"role":"assistant"},"content":{"parts":["two"]}}}}},
-            {"title":"Empty","current_node":"a","mapping":{"a":{"parent":null,"message":null}}}]"#;
-        let read_in = one(text, "conversations.json");
-        assert_eq!(read_in.title, "Round");
-        assert!(read_in.messages.len() <= 3);
     }
 
     /// S3, S7: other apps' conversations keep their times and their identity: exported again with more in it, it is the same
@@ -552,7 +404,7 @@ mod tests {
         check("\"hello\"", "no list of messages");
         check("{\"a\":1}", "no list of messages");
         check("[]", "no list of messages");
-        check("[1,2]", "essage");
+        check("[1,2]", "no list of messages");
         check(r#"[{"role":"wizard","content":"x"}]"#, "essage 0");
     }
 }

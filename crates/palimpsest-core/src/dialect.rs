@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `read.rs` | what the readers of all dialects share |
 //! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs` | one dialect each: reader and writer |
+//! | `exports.rs` | conversations in the files of other programs |
 //! | `group.rs` | which parts of a window share one message of the dialect |
 //! | `count.rs` | how large a list is as a prompt |
 //! | `reasoning.rs` | what a list's reasoning costs |
@@ -26,6 +27,7 @@ use crate::window::Window;
 mod ai_sdk;
 mod anthropic;
 mod count;
+pub mod exports;
 mod group;
 mod ollama;
 mod openai;

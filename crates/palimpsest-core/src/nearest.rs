@@ -4,16 +4,10 @@
 /// enough to be a slip: at most a third of the letters, and two in short names. Case does not count. The
 /// first of several equally near ones.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted: Vec<char> = name.to_lowercase().chars().take(LONGEST).collect();
-    let most = (wanted.len() / 3).max(2);
+    let most = (name.chars().take(LONGEST).count() / 3).max(2);
     candidates
         .into_iter()
-        .map(|c| {
-            (
-                distance(&wanted, &c.to_lowercase().chars().collect::<Vec<_>>()),
-                c,
-            )
-        })
+        .map(|c| (edits(name, c), c))
         .filter(|(d, c)| *d <= most && *d < c.chars().count())
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c)
@@ -21,6 +15,12 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// Longer names are compared by their beginning.
 const LONGEST: usize = 64;
+
+/// How many edits (insert, delete, replace, swap of neighbours) lead from one name to another. Case does not count.
+pub fn edits(a: &str, b: &str) -> usize {
+    let letters = |name: &str| -> Vec<char> { name.to_lowercase().chars().take(LONGEST).collect() };
+    distance(&letters(a), &letters(b))
+}
 
 /// Optimal string alignment distance.
 fn distance(a: &[char], b: &[char]) -> usize {

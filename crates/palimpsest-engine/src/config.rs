@@ -19,6 +19,7 @@
 //! }
 //! ```
 
+use palimpsest_core::nearest::edits;
 use palimpsest_core::policy::{Escalation, Fading, KeepRecent, Pass, Policy, Trigger};
 use palimpsest_core::shares::Shares;
 use serde::{Deserialize, Serialize};
@@ -495,9 +496,8 @@ fn unknown(group: &str, key: &str) -> ConfigError {
     let all = KEYS
         .iter()
         .flat_map(|(g, keys)| keys.iter().map(move |k| (*g, *k)));
-    let low = key.to_lowercase();
     let nearest = all
-        .min_by_key(|(g, k)| (distance(&low, k), *g != group))
+        .min_by_key(|(g, k)| (edits(key, k), *g != group))
         .map(|(g, k)| place(g, k))
         .unwrap_or_default();
     ConfigError::UnknownKey {
@@ -508,26 +508,8 @@ fn unknown(group: &str, key: &str) -> ConfigError {
 
 /// The one of `keys` that is most like `key`.
 pub(crate) fn nearest(key: &str, keys: &[&str]) -> String {
-    let low = key.to_lowercase();
-    let found = keys.iter().min_by_key(|k| distance(&low, k));
+    let found = keys.iter().min_by_key(|k| edits(key, k));
     found.map_or_else(String::new, |k| (*k).to_owned())
-}
-
-/// How many characters have to be put in, taken out or changed (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    // a key of a thousand letters is like none
-    for (i, ca) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let change = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

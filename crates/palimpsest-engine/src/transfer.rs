@@ -10,9 +10,6 @@
 mod json_lines;
 mod markdown;
 mod session_json;
-mod time;
-
-pub use time::from_iso;
 
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::{Message, Origin, Part, Role};

@@ -1,14 +1,14 @@
 //! The bytes of an answer, turned into deltas.
 
-use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
+use palimpsest_core::request::{Delta, ModelError};
 
+use crate::answer::Answer;
 use crate::dialect::Dialect;
 use crate::json;
 use crate::limits::Limits;
 use crate::lines::LineSplitter;
 use crate::ndjson;
 use crate::sse;
-use crate::think::{Piece, ThinkSplitter};
 
 /// Reads the body of a 200 answer as it arrives, in chunks of any size.
 ///
@@ -138,150 +138,5 @@ impl Protocol {
             Self::Events(events) => events.line(line, answer)?,
         }
         Ok(!answer.done)
-    }
-}
-
-/// What has come of an answer so far.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) model: String,
-    limits: Limits,
-    deltas: Vec<Delta>,
-    think: ThinkSplitter,
-    received: u64,
-    text_bytes: u64,
-    calls: usize,
-    done: bool,
-}
-
-impl Answer {
-    fn new(limits: Limits, model: String) -> Self {
-        Self {
-            model,
-            limits,
-            deltas: Vec::new(),
-            think: ThinkSplitter::new(),
-            received: 0,
-            text_bytes: 0,
-            calls: 0,
-            done: false,
-        }
-    }
-
-    /// Counts a line against the limit of the whole answer. By lines, so that the result does not depend on chunks.
-    fn receive(&mut self, line: &[u8]) -> Result<(), ModelError> {
-        self.received += line.len() as u64 + 1;
-        if self.received > u64::from(self.limits.response) {
-            return Err(ModelError::TooLong {
-                what: "the answer".into(),
-                limit: self.limits.response,
-            });
-        }
-        Ok(())
-    }
-
-    /// Counts text of any kind against the limit.
-    pub(crate) fn charge(&mut self, text: &str) -> Result<(), ModelError> {
-        self.text_bytes += text.len() as u64;
-        if self.text_bytes > u64::from(self.limits.text) {
-            return Err(ModelError::TooLong {
-                what: "the text of the answer".into(),
-                limit: self.limits.text,
-            });
-        }
-        Ok(())
-    }
-
-    pub(crate) fn text(&mut self, text: &str) -> Result<(), ModelError> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        self.charge(text)?;
-        let mut pieces = Vec::new();
-        self.think.push(text, &mut pieces);
-        self.pieces(pieces);
-        Ok(())
-    }
-
-    pub(crate) fn thinking(&mut self, text: &str) -> Result<(), ModelError> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        self.charge(text)?;
-        self.deltas.push(Delta::Thinking {
-            text: text.to_owned(),
-        });
-        Ok(())
-    }
-
-    /// A complete tool call, its size already charged.
-    pub(crate) fn call(&mut self, id: &str, name: &str, arguments: String) {
-        self.settle();
-        let id = if id.is_empty() {
-            format!("call_{}", self.calls)
-        } else {
-            id.to_owned()
-        };
-        self.calls += 1;
-        self.deltas.push(Delta::ToolCall {
-            id,
-            name: name.to_owned(),
-            arguments,
-        });
-    }
-
-    /// The end, with the server's counts if it gave any.
-    pub(crate) fn end(&mut self, usage: Usage, reason: FinishReason) {
-        self.settle();
-        if usage != Usage::default() {
-            self.deltas.push(Delta::Usage(usage));
-        }
-        let reason = if self.calls > 0 && reason == FinishReason::Stop {
-            FinishReason::ToolCalls
-        } else {
-            reason
-        };
-        self.deltas.push(Delta::Done { reason });
-        self.done = true;
-    }
-
-    pub(crate) const fn is_done(&self) -> bool {
-        self.done
-    }
-
-    /// Gives out text that was held back because it might have been a tag.
-    fn settle(&mut self) {
-        let mut pieces = Vec::new();
-        self.think.finish(&mut pieces);
-        self.pieces(pieces);
-    }
-
-    fn pieces(&mut self, pieces: Vec<Piece>) {
-        self.deltas
-            .extend(pieces.into_iter().map(|piece| match piece {
-                Piece::Text(text) => Delta::Text { text },
-                Piece::Thinking(text) => Delta::Thinking { text },
-            }));
-    }
-}
-
-/// The reason as servers write it.
-pub(crate) fn finish_reason(name: Option<&str>) -> FinishReason {
-    match name {
-        Some("stop") | None => FinishReason::Stop,
-        Some("length" | "max_tokens") => FinishReason::Length,
-        Some("tool_calls" | "function_call") => FinishReason::ToolCalls,
-        Some("load" | "unload") => FinishReason::Load,
-        Some(_) => FinishReason::Other,
-    }
-}
-
-/// The arguments of a call as JSON text, whether the server gives an object or text.
-pub(crate) fn arguments(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Null => "{}".into(),
-        serde_json::Value::String(text) if text.trim().is_empty() => "{}".into(),
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }

@@ -5,6 +5,7 @@
 //! [`catalog`] asks what models there are. [`doctor`] finds out why a page cannot reach a server.
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod catalog;
 mod decode;
 mod dialect;

@@ -3,7 +3,7 @@
 use palimpsest_core::request::{FinishReason, ModelError, Usage};
 use serde_json::Value;
 
-use crate::decode::{Answer, arguments, finish_reason};
+use crate::answer::{Answer, arguments, finish_reason};
 use crate::error::ServerError;
 use crate::json;
 

@@ -4,16 +4,15 @@ use std::rc::Rc;
 
 use js_sys::Promise;
 use palimpsest_engine::ports::World;
-use palimpsest_engine::{Engine, Fault, Format, SessionInfo, days_left};
+use palimpsest_engine::{Engine, SessionInfo, days_left};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::error::Failure;
 use crate::host::Host;
 use crate::open::{Kept, engine_over};
-use crate::text::{options, promise, text};
+use crate::text::{format_named, losses, options, promise, text};
 
 /// Sessions that are removed for good at one look: each reads who else names its large texts.
 const AT_ONCE: u32 = 8;
@@ -85,37 +84,6 @@ pub async fn library(given: String, host: Host) -> Result<Library, JsValue> {
     Ok(Library { engine, world })
 }
 
-/// What could not be read, as a caller sees it.
-pub(crate) fn losses(faults: &[Fault]) -> Vec<Value> {
-    let row = |fault: &Fault| match fault {
-        Fault::Damaged { table, n } => json!({"what": "damaged", "table": table.name(), "n": n}),
-        Fault::Missing { table, n } => json!({"what": "missing", "table": table.name(), "n": n}),
-        Fault::Gap { from, .. } => json!({"what": "missing", "table": "messages", "n": from}),
-        Fault::Text { seq } => json!({"what": "text", "table": "blobs", "n": seq}),
-        Fault::Head => json!({"what": "head", "table": "heads"}),
-        _ => json!({"what": "other"}),
-    };
-    let told = |fault: &Fault| {
-        let mut row = row(fault);
-        row["message"] = fault.to_string().into();
-        row
-    };
-    faults.iter().map(told).collect()
-}
-
-/// The format of that name.
-pub(crate) fn format(name: &str) -> Result<Format, Failure> {
-    match name {
-        "jsonl" => Ok(Format::JsonLines),
-        "markdown" => Ok(Format::Markdown),
-        "json" => Ok(Format::SessionJson),
-        _ => {
-            let why = format!("There is no format \"{name}\": jsonl, markdown or json.");
-            Err(Failure::new("invalid_options", why))
-        }
-    }
-}
-
 #[wasm_bindgen]
 impl Library {
     /// The sessions that are not deleted, and the identifiers of those that no list can show.
@@ -182,7 +150,7 @@ impl Library {
     pub fn salvage(&self, id: String, named: String) -> Promise {
         let engine = self.engine.clone();
         promise(async move {
-            let saved = engine.salvage(&id, format(&named)?).await?;
+            let saved = engine.salvage(&id, format_named(&named)?).await?;
             Ok(json!({"text": saved.text, "losses": losses(&saved.faults)}).to_string())
         })
     }

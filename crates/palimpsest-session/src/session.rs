@@ -21,7 +21,7 @@ use crate::error::Failure;
 use crate::host::Host;
 use crate::server::Address;
 use crate::stop::Stop;
-use crate::text::{dialect, messages, options, promise, text};
+use crate::text::{dialect, format_named, losses, messages, options, promise, text};
 
 /// An open session and what it was opened with.
 pub(crate) struct Open {
@@ -373,12 +373,12 @@ impl Session {
 
     /// What of the session could not be read.
     pub fn losses(&self) -> Result<String, JsValue> {
-        Ok(text(&crate::library::losses(&self.now().losses()))?)
+        Ok(text(&losses(&self.now().losses()))?)
     }
 
     /// The session as a file.
     pub fn export(&self, format: &str) -> Result<Promise, JsValue> {
-        let format = crate::library::format(format)?;
+        let format = format_named(format)?;
         let session = self.now();
         Ok(promise(async move { Ok(session.export(format).await?) }))
     }

@@ -6,9 +6,10 @@ use js_sys::Promise;
 use palimpsest_core::dialect::{self, Dialect, Parsed};
 use palimpsest_core::message::Origin;
 use palimpsest_engine::session::NewMessage;
+use palimpsest_engine::{Fault, Format};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::future_to_promise;
 
@@ -98,5 +99,36 @@ mod tests {
             messages("[]", Some("klingon")).unwrap_err().code(),
             "bad_input"
         );
+    }
+}
+
+/// What could not be read, as a caller sees it.
+pub(crate) fn losses(faults: &[Fault]) -> Vec<Value> {
+    let row = |fault: &Fault| match fault {
+        Fault::Damaged { table, n } => json!({"what": "damaged", "table": table.name(), "n": n}),
+        Fault::Missing { table, n } => json!({"what": "missing", "table": table.name(), "n": n}),
+        Fault::Gap { from, .. } => json!({"what": "missing", "table": "messages", "n": from}),
+        Fault::Text { seq } => json!({"what": "text", "table": "blobs", "n": seq}),
+        Fault::Head => json!({"what": "head", "table": "heads"}),
+        _ => json!({"what": "other"}),
+    };
+    let told = |fault: &Fault| {
+        let mut row = row(fault);
+        row["message"] = fault.to_string().into();
+        row
+    };
+    faults.iter().map(told).collect()
+}
+
+/// The format of that name.
+pub(crate) fn format_named(name: &str) -> Result<Format, Failure> {
+    match name {
+        "jsonl" => Ok(Format::JsonLines),
+        "markdown" => Ok(Format::Markdown),
+        "json" => Ok(Format::SessionJson),
+        _ => {
+            let why = format!("There is no format \"{name}\": jsonl, markdown or json.");
+            Err(Failure::new("invalid_options", why))
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! - [`retention`]: the facts of a text, the rules in it, and what of them another text still holds;
 //! - [`extractive`]: the best sentences of a text, without a model;
 //! - [`condense`]: tool output, shortened by its kind;
+//! - [`time`]: times as text, there and back;
 //! - [`fence`], [`glob`], [`json`], [`order`]: what the others and the crates above them stand on.
 #![forbid(unsafe_code)]
 pub mod condense;
@@ -17,3 +18,4 @@ pub mod json;
 pub mod order;
 pub mod recall;
 pub mod retention;
+pub mod time;

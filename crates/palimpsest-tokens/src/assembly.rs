@@ -4,40 +4,13 @@ use crate::{
     error::Error,
     joins::Joins,
     pairs::{MAX_IDS, MAX_MERGES, Pairs},
+    parts::{Kind, Merge, MergesEpoch, Parts},
     pre::Pre,
     pretokenize::Rules,
     specials::{Finder, Special},
     vocabulary::{Symbols, Vocabulary},
     words::{Arena, Index, hash},
 };
-
-/// How a vocabulary makes tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Byte-pair merges of words.
-    Bpe(Pre),
-    /// SentencePiece: the best-scored merges of the whole text, with or without a space put before it.
-    Spm { space_prefix: bool },
-}
-
-impl Default for Kind {
-    fn default() -> Self {
-        Self::Spm {
-            space_prefix: false,
-        }
-    }
-}
-
-impl Kind {
-    /// Whether tokens are UTF-8 with `▁` for a space and bytes only as a fallback. Otherwise they are bytes in
-    /// GPT-2's alphabet.
-    pub(crate) fn raw(self) -> bool {
-        match self {
-            Self::Bpe(pre) => pre.raw,
-            Self::Spm { .. } => true,
-        }
-    }
-}
 
 /// What a model's description says about its tokenizer.
 #[derive(Debug, Clone, Default)]
@@ -52,35 +25,10 @@ pub(crate) struct Description {
     pub(crate) space_prefix: Option<bool>,
 }
 
-/// `left` and `right` make `made`; `tied` if the merge is due at the same time as the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Merge {
-    pub(crate) left: u32,
-    pub(crate) right: u32,
-    pub(crate) made: u32,
-    pub(crate) tied: bool,
-}
-
 /// What a token is for, as `tokenizer.ggml.token_type` numbers it.
 pub(crate) const UNKNOWN: u8 = 2;
 pub(crate) const CONTROL: u8 = 3;
 pub(crate) const USER_DEFINED: u8 = 4;
-
-/// A vocabulary without its tables: what a snapshot holds.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Parts {
-    pub(crate) model: String,
-    pub(crate) pre: String,
-    pub(crate) kind: Kind,
-    pub(crate) add_bos: bool,
-    /// Texts as they stand in a prompt: bytes; `▁` is a space. Beyond `tokens`, symbols that are no tokens.
-    pub(crate) texts: Arena,
-    pub(crate) tokens: u32,
-    /// Special tokens: text as written, id, what it is.
-    pub(crate) specials: (Arena, Vec<(u32, Special)>),
-    /// In the order they are due.
-    pub(crate) merges: Vec<Merge>,
-}
 
 /// Work in progress.
 #[derive(Debug)]
@@ -97,21 +45,6 @@ pub(crate) struct Assembly {
     /// Tokens that merges make.
     made: Vec<bool>,
     epoch: MergesEpoch,
-}
-
-/// A number that differs with every list of merges.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct MergesEpoch(u64);
-
-impl MergesEpoch {
-    #[inline]
-    pub(crate) fn add(&mut self, merge: &Merge) {
-        let word =
-            u64::from(merge.left) << 40 | u64::from(merge.right) << 20 | u64::from(merge.made);
-        self.0 = (self.0 ^ word)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(23);
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! No expression looks back, so any start of a word can be the start of a block. What follows a block decides about
 //! its last word, and about white space at its end: those are left for the next block.
 
-use crate::pretokenize::{Cut, Words};
+use crate::cut::{Cut, Words};
 
 /// Which of the expressions that cut a text in one go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

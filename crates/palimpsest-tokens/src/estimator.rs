@@ -2,19 +2,9 @@
 
 use crate::{
     Family, Overhead, Source, TokenCounter,
-    features::{FEATURES, Feature, GROUPS, Runs, group},
+    features::{FEATURES, Feature, GROUPS, Runs, Weights, group},
     weights,
 };
-
-/// What each feature costs in one family, in 1/1024 of a token.
-#[derive(Debug)]
-pub(crate) struct Weights {
-    pub(crate) cost: [u16; FEATURES],
-    /// 95 % of held-out texts of n tokens have at most `root/1024 · √n` tokens more than estimated.
-    pub(crate) root: u32,
-    /// And no class of texts as a whole is further off than this share, in 1/1024.
-    pub(crate) drift: u32,
-}
 
 fn weights(family: Family) -> &'static Weights {
     match family {

@@ -1,6 +1,6 @@
 //! Which two tokens merge into which, and when.
 
-use crate::assembly::Merge;
+use crate::parts::Merge;
 
 /// No more symbols than this: three numbers share a word of 64 bits.
 pub(crate) const MAX_IDS: usize = (1 << 20) - 16;

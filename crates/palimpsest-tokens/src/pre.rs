@@ -1,6 +1,6 @@
 //! What `tokenizer.ggml.pre` stands for.
 
-use crate::pretokenize::{Cut, Words};
+use crate::cut::{Cut, Words};
 
 /// How one kind of byte-level vocabulary cuts and merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,10 @@
 
 use crate::{
     Vocabulary,
-    assembly::{Assembly, Kind, Merge, MergesEpoch, Parts, kind},
+    assembly::{Assembly, kind},
     error::Error,
     pairs::{MAX_IDS, MAX_MERGES, Pairs},
+    parts::{Kind, Merge, MergesEpoch, Parts},
     specials::Special,
     words::{Arena, hash},
 };

@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 
 use crate::{
     CountRole, Family, Overhead, Rules, Source, Specials, TokenCounter,
-    assembly::{Kind, Merge, Parts},
     cache::{Cache, LARGE, LONG, LargeKey, SMALL, SmallKey},
     joins::Joins,
     pairs::{MAX_IDS, Pairs, Room},
+    parts::{Kind, Merge, Parts},
     pretokenize::Scanner,
     specials::Finder,
     unicode::decode,

@@ -9,6 +9,7 @@
 //! | `compact.rs` | the class `Compaction` behind `compact` and `compactWith` |
 //! | `replay.rs` | `replay` |
 //! | `validate.rs` | `validate` |
+//! | `conversations.rs` | `readConversations` |
 //! | `count.rs` | the class `Counter` behind `countTokens` |
 //! | `tokenizer.rs` | the class `TokenizerLoader` |
 //! | `error.rs` | the table of codes, and how an error becomes a JavaScript `Error` |
@@ -26,6 +27,7 @@
 
 mod boundary;
 mod compact;
+mod conversations;
 mod count;
 mod error;
 mod replay;

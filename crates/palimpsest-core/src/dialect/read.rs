@@ -1,6 +1,7 @@
 //! What the readers of all dialects share.
 
 use crate::sorted::SortedSet;
+use palimpsest_text::time::from_iso;
 use serde_json::{Map, Value};
 
 use super::validate::{Code, Problem};
@@ -426,11 +427,14 @@ pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
 }
 
-/// Milliseconds since 1970 that a message carries, for display; 0 if none or not a time.
+/// Milliseconds since 1970 that a message carries as a number or in words of ISO 8601; 0 if none or not a time.
 pub(super) fn time_of(message: &Map<String, Value>) -> f64 {
     let time = ["createdAt", "created_at", "timestamp"]
         .iter()
-        .find_map(|key| message.get(*key)?.as_f64());
+        .find_map(|key| match message.get(*key)? {
+            Value::String(text) => Some(from_iso(text)),
+            value => value.as_f64(),
+        });
     time.filter(|t| t.is_finite() && (0.0..=8.64e15).contains(t))
         .unwrap_or(0.0)
 }

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use palimpsest_core::message::{Message, Part, Role};
 use palimpsest_core::record::Records;
+use palimpsest_text::time::to_iso;
 use serde_json::{Value, json};
 
 use super::json_lines::ratio;
-use super::time::to_iso;
 use super::{SessionFacts, Transfer, TransferError, path};
 
 const MARK: &str = "<!-- palimpsest ";

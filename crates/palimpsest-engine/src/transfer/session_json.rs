@@ -6,9 +6,9 @@
 
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::record::Records;
+use palimpsest_text::time::{from_iso, to_iso};
 use serde_json::{Value, json};
 
-use super::time::{from_iso, to_iso};
 use super::{SessionFacts, Transfer, TransferError, path};
 
 pub(super) fn is_one(text: &str) -> Option<Value> {

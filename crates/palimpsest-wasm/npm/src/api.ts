@@ -21,6 +21,7 @@ export {
   type Shed,
   type SummaryJob,
 } from "./compact.js";
+export { readConversations, type FoundConversation } from "./conversations.js";
 export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";
 export {
   ollama,

@@ -3,8 +3,8 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { Tokenizer, compact, compactWith, countTokens, init, replay, validate, version } from "palimpsest";
-import { conversations, markdown } from "./files.js";
+import { Tokenizer, compact, compactWith, countTokens, init, readConversations, replay, validate, version } from "palimpsest";
+import { markdown } from "./markdown.js";
 import { bar, replayed, report } from "./show.js";
 import { ollama } from "./ollama.js";
 
@@ -77,9 +77,18 @@ function read(file) {
   }
 }
 
-/** The messages of a file, whatever made it. */
+/** Every conversation of a file, whatever program made it. */
+function conversationsOf(file) {
+  try {
+    return readConversations(read(file));
+  } catch (error) {
+    throw error.code === "bad_input" ? new Error(error.message.replace(/^The file/, file)) : error;
+  }
+}
+
+/** The messages of a file. */
 function messagesOf(values, file) {
-  const found = conversations(read(file), file);
+  const found = conversationsOf(file);
   const n = values.conversation === undefined ? 1 : number(values.conversation, "conversation");
   if (values.conversation === undefined && found.length > 1) {
     note(`${file} holds ${found.length} conversations; this is the first. --conversation N takes another.`);
@@ -186,7 +195,8 @@ async function play(values, file) {
 }
 
 function take(values, file) {
-  put(values, toJson(messagesOf(values, file).messages));
+  // servers refuse fields that they do not know
+  put(values, toJson(messagesOf(values, file).messages.map(({ timestamp, ...message }) => message)));
 }
 
 function print(values, file) {

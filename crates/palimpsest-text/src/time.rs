@@ -2,7 +2,7 @@
 //! and civil dates.
 
 /// `2026-01-26T10:00:00.000Z`. Times that no calendar has are the beginning of 1970.
-pub(super) fn to_iso(ms: f64) -> String {
+pub fn to_iso(ms: f64) -> String {
     let ms = if ms.is_finite() && (0.0..=253_402_300_799_999.0).contains(&ms) {
         ms as i64
     } else {
