@@ -5,13 +5,13 @@
 use palimpsest_core::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 
-use crate::audit::version;
-use crate::engine::{Engine, head_json};
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::head::{Head, SCHEMA};
+use crate::head::{Head, SCHEMA, head_json};
 use crate::ports::{Durability, Expect, Key, KeyPart, Op, Query, StoreError, Table};
 use crate::rows::{MessageRow, content_hash, is_sealed, session_key, unseal};
-use crate::session::Snapshot;
+use crate::snapshot::Snapshot;
+use crate::stored::version;
 
 /// The tables whose rows are kept; a reply that was under way when the backup was made is none of it.
 const KEPT: [Table; 8] = [
@@ -142,11 +142,11 @@ impl Engine {
     /// [`StoreError::Busy`] if that does not end.
     pub async fn archive(&self, id: &str) -> Result<Archive, EngineError> {
         for _ in 0..5 {
-            let Some(head) = version(self.store.as_ref(), id).await? else {
+            let Some(head) = version(self.host.store.as_ref(), id).await? else {
                 return Err(EngineError::NoSession(id.to_owned()));
             };
             let archive = self.rows_of(id, head).await?;
-            if version(self.store.as_ref(), id).await?.as_ref() == Some(&archive.head) {
+            if version(self.host.store.as_ref(), id).await?.as_ref() == Some(&archive.head) {
                 return Ok(archive);
             }
         }
@@ -160,7 +160,11 @@ impl Engine {
             ..Archive::default()
         };
         for table in KEPT {
-            let rows = self.store.read(Query::all(table, session_key(id))).await?;
+            let rows = self
+                .host
+                .store
+                .read(Query::all(table, session_key(id)))
+                .await?;
             for row in rows {
                 let key = row.key.into_iter().skip(1).collect();
                 archive.rows.push((table, key, row.value));
@@ -177,7 +181,7 @@ impl Engine {
         }
         for hash in hashes {
             let chunks = Query::all(Table::Blobs, vec![KeyPart::Text(hash)]);
-            let rows = self.store.read(chunks).await?;
+            let rows = self.host.store.read(chunks).await?;
             archive
                 .texts
                 .extend(rows.into_iter().map(|row| (row.key, row.value)));
@@ -193,7 +197,7 @@ impl Engine {
     pub async fn restore(&self, archive: &Archive) -> Result<(String, Restored), EngineError> {
         let head = archive.readable_head()?;
         let id = archive.id.clone();
-        let Some(there) = version(self.store.as_ref(), &id).await? else {
+        let Some(there) = version(self.host.store.as_ref(), &id).await? else {
             self.put_back(&id, archive, head, None).await?;
             return Ok((id, Restored::Made));
         };
@@ -211,7 +215,7 @@ impl Engine {
             return Ok((id, Restored::Continued));
         }
         let beside = content_hash(format!("{id}{}", archive.head).as_bytes());
-        if version(self.store.as_ref(), &beside).await?.is_some() {
+        if version(self.host.store.as_ref(), &beside).await?.is_some() {
             return Ok((beside, Restored::There));
         }
         self.put_back(&beside, archive, head, None).await?;
@@ -226,8 +230,8 @@ impl Engine {
         there: Option<u32>,
     ) -> Result<(), EngineError> {
         // whoever has it open reads it anew
-        self.open.borrow_mut().remove(id);
-        let lease = self.store.claim(id, there.is_some()).await?;
+        self.open.forget(id);
+        let lease = self.host.store.claim(id, there.is_some()).await?;
         head.epoch = lease.epoch;
         head.version = head.version.max(there.unwrap_or(0)) + 1;
         head.deleted_at = None;
@@ -247,7 +251,7 @@ impl Engine {
                 value: value.clone(),
             });
         let mut texts = archive.sound_texts().peekable();
-        let naming = texts.peek().map(|_| crate::blobs::naming());
+        let naming = texts.peek().map(|_| crate::rows::naming());
         let texts = texts.map(|(key, value)| Op::Put {
             table: Table::Blobs,
             key: key.clone(),
@@ -265,10 +269,11 @@ impl Engine {
             .chain([head_op])
             .collect();
         let expect = Expect { version: there };
-        self.store
+        self.host
+            .store
             .apply(&lease, Some(expect), ops, Durability::Strict)
             .await?;
-        self.world.notify.changed(id, head.version);
+        self.host.world.notify.changed(id, head.version);
         Ok(())
     }
 }

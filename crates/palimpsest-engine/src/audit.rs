@@ -1,7 +1,6 @@
 //! Reading a session back: what it takes in the store, and whether everything that its rows name is there (S5).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use palimpsest_core::context::Cause;
 use palimpsest_core::layer::Layer;
@@ -10,14 +9,15 @@ use palimpsest_core::note::Note;
 use palimpsest_core::record::Records;
 use serde::de::DeserializeOwned;
 
-use crate::damage::stored_ids;
 use crate::engine::Engine;
+use crate::fault::Fault;
 use crate::head::{Head, SCHEMA};
 use crate::ports::{KeyPart, Query, Store, StoreError, Table};
 use crate::rows::{
     BlobRef, MessageRow, RenditionRow, RevisionRow, content_hash, session_key, unseal,
 };
-use crate::session::Snapshot;
+use crate::snapshot::Snapshot;
+use crate::stored::{stored_ids, version};
 
 /// Rows of messages that are read at once: others run in between.
 const PAGE: u32 = 256;
@@ -39,81 +39,6 @@ impl Taken {
     /// All of it.
     pub const fn all(&self) -> u64 {
         self.messages + self.tools + self.layers + self.snapshots
-    }
-}
-
-/// Something about a stored session that is not as it was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fault {
-    /// Its head cannot be read: the session is in no list.
-    Head,
-    /// A newer version wrote it: its rows were not looked at.
-    Newer,
-    /// A row cannot be read, or its checksum differs.
-    Damaged {
-        /// Where.
-        table: Table,
-        /// Its number.
-        n: u32,
-    },
-    /// Messages whose numbers were given are not there.
-    Gap {
-        /// The first.
-        from: Seq,
-        /// The last.
-        to: Seq,
-    },
-    /// A message follows one that is not there.
-    Broken {
-        /// The message.
-        seq: Seq,
-    },
-    /// The last message of the path shown is not there, or the path is not as long as it was.
-    Path,
-    /// A large text of a message is not there, or is another one.
-    Text {
-        /// The message.
-        seq: Seq,
-    },
-    /// A layer covers messages that were never said.
-    Range {
-        /// The layer's number in its rows.
-        layer: u32,
-    },
-    /// A row that another one names is not there.
-    Missing {
-        /// Where.
-        table: Table,
-        /// Its number.
-        n: u32,
-    },
-}
-
-impl fmt::Display for Fault {
-    /// A sentence without its dot. Messages are named by their numbers, from 0.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Head => write!(
-                f,
-                "the head could not be read and was made anew from the other rows"
-            ),
-            Self::Newer => write!(
-                f,
-                "a newer version wrote the session: its rows were not looked at"
-            ),
-            Self::Damaged { table, n } => write!(f, "row {n} of {} cannot be read", table.name()),
-            Self::Missing { table, n } => write!(f, "row {n} of {} is missing", table.name()),
-            Self::Gap { from, to } if from == to => write!(f, "message {from} is missing"),
-            Self::Gap { from, to } => write!(f, "messages {from} to {to} are missing"),
-            Self::Broken { seq } => write!(f, "message {seq} follows one that is missing"),
-            Self::Path => write!(f, "the conversation shown is not as long as it was"),
-            Self::Text { seq } => {
-                write!(f, "a large text of message {seq} is missing or was altered")
-            }
-            Self::Range { layer } => {
-                write!(f, "layer {layer} covers messages that were never said")
-            }
-        }
     }
 }
 
@@ -143,12 +68,12 @@ impl Engine {
     /// Every session of the store: also deleted ones that can be brought back, and those whose head
     /// cannot be read or is gone.
     pub async fn stored_sessions(&self) -> Result<Vec<String>, StoreError> {
-        stored_ids(self.store.as_ref()).await
+        stored_ids(self.host.store.as_ref()).await
     }
 
     /// Reads a session back. Changes nothing, needs no lease; a session that is written meanwhile is read once more.
     pub async fn audit(&self, id: &str, depth: Depth) -> Result<Audit, StoreError> {
-        let store = self.store.as_ref();
+        let store = self.host.store.as_ref();
         let mut before = version(store, id).await?;
         for _ in 0..2 {
             let audit = Reader::read(store, id, depth).await?;
@@ -160,15 +85,6 @@ impl Engine {
         }
         Reader::read(store, id, depth).await
     }
-}
-
-/// The head's text, which differs after every write.
-pub(crate) async fn version(store: &dyn Store, id: &str) -> Result<Option<String>, StoreError> {
-    let query = Query::Get {
-        table: Table::Heads,
-        key: session_key(id),
-    };
-    Ok(store.read(query).await?.pop().map(|row| row.value))
 }
 
 struct Reader<'a> {

@@ -7,28 +7,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::damage::stored_ids;
 use crate::ports::{Durability, Key, KeyPart, Op, Query, Store, StoreError, Table};
-use crate::rows::{MessageRow, seal, session_key, unseal};
-
-/// What is claimed to release large texts, and the first part of the names of its rows in [`Table::Meta`].
-const LARGE_TEXTS: &str = "large_texts";
+use crate::rows::{LARGE_TEXTS, MessageRow, named_key, seal, session_key, unseal};
+use crate::stored::stored_ids;
 
 /// Attempts while others say large texts; after that the next purge releases them.
 const ATTEMPTS: u32 = 16;
-
-/// To be written with every large text that is named: a release that is under way looks again.
-pub(crate) fn naming() -> Op {
-    Op::Put {
-        table: Table::Meta,
-        key: named_key(),
-        value: "1".into(),
-    }
-}
-
-fn named_key() -> Key {
-    vec![LARGE_TEXTS.into(), "named".into()]
-}
 
 fn loose_prefix() -> Key {
     vec![LARGE_TEXTS.into(), "loose".into()]

@@ -8,11 +8,10 @@ use palimpsest_core::message::{Part, Role};
 use palimpsest_core::sorted::SortedMap;
 use palimpsest_core::window::Window;
 use palimpsest_tokens::{
-    Calibration, Count, Estimator, Family, Reported, Source, TokenCounter, Verdict, Vocabulary,
-    Weigher, Weight,
+    Calibration, Estimator, Family, Reported, Source, TokenCounter, Verdict, Vocabulary, Weigher,
+    Weight,
 };
 
-use crate::engine::Engine;
 use crate::ports::{Op, Query, Store, StoreError, Table};
 use crate::rows::{seal, unseal};
 
@@ -62,6 +61,59 @@ impl Counting {
         }))
     }
 
+    /// Holds a model's vocabulary instead of the one before, or none.
+    pub(crate) fn hold(&mut self, vocabulary: Option<(&str, Vocabulary)>) {
+        self.resident = None;
+        if let Some((model, vocabulary)) = vocabulary {
+            let vocabulary = Rc::new(vocabulary);
+            self.resident = Some(Resident {
+                model: model.to_owned(),
+                counter: Rc::clone(&vocabulary) as Rc<dyn TokenCounter>,
+                vocabulary: Rc::clone(&vocabulary),
+            });
+            self.calibration(model).apply(&vocabulary);
+        }
+    }
+
+    /// The model whose vocabulary is held.
+    pub(crate) fn held(&self) -> Option<&str> {
+        self.resident.as_ref().map(|r| r.model.as_str())
+    }
+
+    /// Begins to weigh a prompt for a model.
+    pub(crate) fn weigher(&mut self, model: &str) -> Weigher {
+        let vocabulary = self.vocabulary(model);
+        self.calibration(model).weigher(vocabulary)
+    }
+
+    /// Learns from what the server counted. The operation stores it.
+    pub(crate) fn learn(
+        &mut self,
+        model: &str,
+        session: &str,
+        sent: &Sent,
+        weight: &Weight,
+        reported: Reported,
+    ) -> (Verdict, Option<Op>) {
+        let here = (session.to_owned(), sent.revision);
+        let elsewhere = std::mem::replace(&mut self.last, here.clone()) != here;
+        let vocabulary = self.vocabulary(model);
+        let calibration = self.calibration(model);
+        if elsewhere {
+            calibration.lift_anchor();
+        }
+        let verdict = calibration.observe(weight, reported);
+        if let Some(vocabulary) = vocabulary {
+            calibration.apply(&vocabulary);
+        }
+        let op = seal(calibration).ok().map(|value| Op::Put {
+            table: Table::Tokenizers,
+            key: vec![model.into()],
+            value,
+        });
+        (verdict, op)
+    }
+
     fn calibration(&mut self, model: &str) -> &mut Calibration {
         let family = self.vocabulary(model).map(|v| v.family());
         let known = self
@@ -89,7 +141,9 @@ impl Counting {
             .filter(|resident| resident.model == model)
     }
 
-    fn counter(&self, model: &str) -> Rc<dyn TokenCounter> {
+    /// What counts for a model: its vocabulary if it is the one that is held and live counts do not contradict it, else an
+    /// estimate with what was learned about the model.
+    pub(crate) fn counter(&self, model: &str) -> Rc<dyn TokenCounter> {
         let calibration = self.calibrations.get(model);
         let refuted = calibration.is_some_and(Calibration::is_refuted);
         if let Some(resident) = self.resident(model).filter(|_| !refuted) {
@@ -111,109 +165,6 @@ pub(crate) struct Sent {
     pub(crate) revision: u32,
     /// The records.
     pub(crate) records: u32,
-}
-
-impl Engine {
-    /// What counts for a model: its vocabulary if it is the one that is held and live counts do not contradict it, else an
-    /// estimate with what was learned about the model.
-    pub fn counter_for(&self, model: &str) -> Rc<dyn TokenCounter> {
-        self.counting.borrow().counter(model)
-    }
-
-    /// The model whose vocabulary is held.
-    pub fn vocabulary_of(&self) -> Option<String> {
-        let counting = self.counting.borrow();
-        counting.resident.as_ref().map(|r| r.model.clone())
-    }
-
-    /// Holds a model's vocabulary instead of the one before, or none. Open sessions of the models concerned count with it
-    /// from now on; [`crate::Session::settle`] goes over what they hold.
-    pub fn set_vocabulary(&self, vocabulary: Option<(&str, Vocabulary)>) {
-        {
-            let mut counting = self.counting.borrow_mut();
-            counting.resident = None;
-            if let Some((model, vocabulary)) = vocabulary {
-                let vocabulary = Rc::new(vocabulary);
-                counting.resident = Some(Resident {
-                    model: model.to_owned(),
-                    counter: Rc::clone(&vocabulary) as Rc<dyn TokenCounter>,
-                    vocabulary: Rc::clone(&vocabulary),
-                });
-                counting.calibration(model).apply(&vocabulary);
-            }
-        }
-        self.recount_open();
-    }
-
-    /// Goes over what open sessions hold that another counter counted, in slices between which others run.
-    pub async fn settle(&self) {
-        for session in self.open_sessions() {
-            session.settle().await;
-        }
-    }
-
-    /// Every open session takes the counter its model has now.
-    fn recount_open(&self) {
-        for session in self.open_sessions() {
-            session.adopt_counter();
-        }
-    }
-
-    /// Begins to weigh a prompt for a model.
-    pub(crate) fn weigher(&self, model: &str) -> Weigher {
-        let mut counting = self.counting.borrow_mut();
-        let vocabulary = counting.vocabulary(model);
-        counting.calibration(model).weigher(vocabulary)
-    }
-
-    /// Learns from what the server counted. The operation stores it.
-    pub(crate) fn learn(
-        &self,
-        model: &str,
-        session: &str,
-        sent: &Sent,
-        weight: &Weight,
-        reported: Reported,
-    ) -> (Verdict, Option<Op>) {
-        let (verdict, op) = {
-            let mut counting = self.counting.borrow_mut();
-            let here = (session.to_owned(), sent.revision);
-            let elsewhere = std::mem::replace(&mut counting.last, here.clone()) != here;
-            let vocabulary = counting.vocabulary(model);
-            let calibration = counting.calibration(model);
-            if elsewhere {
-                calibration.lift_anchor();
-            }
-            let verdict = calibration.observe(weight, reported);
-            if let Some(vocabulary) = vocabulary {
-                calibration.apply(&vocabulary);
-            }
-            let op = seal(calibration).ok().map(|value| Op::Put {
-                table: Table::Tokenizers,
-                key: vec![model.into()],
-                value,
-            });
-            (verdict, op)
-        };
-        self.recount_open();
-        (verdict, op)
-    }
-
-    /// Tokens of a text that is sent to a model, template included, as it counts now.
-    pub(crate) fn prompt_of(&self, model: &str, texts: &[(Role, &str)]) -> Count {
-        let counter = self.counter_for(model);
-        let tokens = texts
-            .iter()
-            .map(|(role, text)| counter.count_message((*role).into(), text))
-            .fold(counter.overhead().base, u32::saturating_add);
-        Count {
-            tokens,
-            source: counter.source(),
-            bound: counter
-                .bound(tokens)
-                .saturating_add(counter.template_bound(texts.len() as u32)),
-        }
-    }
 }
 
 /// A smaller difference than this is the template's business.

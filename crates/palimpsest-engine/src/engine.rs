@@ -1,72 +1,28 @@
 //! The door: sessions are listed, made, opened and deleted here.
 
-use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use palimpsest_core::budget::Budget;
-use palimpsest_core::context::{Context, Setup};
-use palimpsest_core::mode::Mode;
-use palimpsest_core::policy::Policy;
+use palimpsest_core::context::Context;
+use palimpsest_core::model::{ModelSize, WindowAsk, WindowError, WindowSize};
 use palimpsest_core::record::Records;
-use palimpsest_core::shares::ShareOptions;
-use palimpsest_core::sorted::SortedMap;
-use palimpsest_tokens::{Source, TokenCounter};
+use palimpsest_tokens::{TokenCounter, Vocabulary};
 
 use crate::blobs;
-use crate::config::Config;
-use crate::counting::Counting;
-use crate::damage::{Found, find_head, mended_key};
 use crate::error::EngineError;
-use crate::head::{Head, SCHEMA, SessionInfo};
+use crate::head::{Head, NewSession, SCHEMA, SessionInfo, first_head, head_json};
+use crate::host::Host;
 use crate::ports::{
     Durability, Expect, KeyPart, Lease, Op, Query, Store, StoreError, Table, World,
 };
-use crate::profile;
-use crate::rows::{hex, key, seal, session_key, unseal};
-use crate::session::{Inner, Session};
+use crate::rows::{key, seal, session_key};
+use crate::session::{OpenSessions, Session};
+use crate::setup::setup;
+use crate::stored::{Found, claim_whole, find_head, is_newer, mended_key};
 
-/// What a new session starts with.
-#[derive(Debug, Clone)]
-pub struct NewSession {
-    /// Its title; empty to take it from the first message.
-    pub title: String,
-    /// The model's name.
-    pub model: String,
-    /// The window in tokens.
-    pub window: u32,
-    /// The policy's name.
-    pub policy: String,
-    /// The system prompt.
-    pub system: String,
-    /// The model thinks before it answers.
-    pub thinking: bool,
-    /// Who runs the model, as the host calls it.
-    pub provider: String,
-    /// What kind of work the conversation is (G4).
-    pub mode: Mode,
-    /// Settings (E3). A policy named here goes before [`Self::policy`].
-    pub config: Config,
-    /// The project's profile: its settings and its policy for the model go before [`Self::policy`] and
-    /// [`Self::config`] (W4).
-    pub profile: Option<String>,
-}
+mod profiles;
 
-impl Default for NewSession {
-    fn default() -> Self {
-        Self {
-            title: String::new(),
-            model: String::new(),
-            window: 8_192,
-            policy: "balanced".into(),
-            system: String::new(),
-            thinking: false,
-            provider: String::new(),
-            mode: Mode::default(),
-            config: Config::default(),
-            profile: None,
-        }
-    }
-}
+pub use crate::host::DEVICE;
 
 /// What became of the large texts of a session that is gone (O3, O4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -90,19 +46,11 @@ impl Purged {
     }
 }
 
-/// What is claimed to write what belongs to no session, and the name under which other tabs hear of such a change.
-pub const DEVICE: &str = "device";
-
 /// The sessions of one store. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) store: Rc<dyn Store>,
-    pub(crate) world: World,
-    pub(crate) counting: Rc<RefCell<Counting>>,
-    /// What providers say about the sizes of their models.
-    pub(crate) sizes: Rc<RefCell<SortedMap<String, String>>>,
-    secret: [u8; 16],
-    pub(crate) open: Rc<RefCell<SortedMap<String, Weak<Inner>>>>,
+    pub(crate) host: Rc<Host>,
+    pub(crate) open: Rc<OpenSessions>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -119,56 +67,60 @@ impl Engine {
         world: World,
         counter: Rc<dyn TokenCounter>,
     ) -> Result<Self, EngineError> {
-        let name = vec!["secret".into()];
-        let rows = store
-            .read(Query::Get {
-                table: Table::Meta,
-                key: name.clone(),
-            })
-            .await?;
-        let secret = if let Some(row) = rows.first() {
-            unseal::<[u8; 16]>("the device's secret", &row.value)?
-        } else {
-            let secret = world.ids.random();
-            let lease = store.claim(DEVICE, true).await?;
-            let op = Op::Put {
-                table: Table::Meta,
-                key: name,
-                value: seal(&secret)?,
-            };
-            store
-                .apply(&lease, None, vec![op], Durability::Strict)
-                .await?;
-            secret
-        };
-        let counting = Counting::load(store.as_ref(), counter).await?;
-        Ok(Self {
-            store,
-            world,
-            counting: Rc::new(counting),
-            sizes: Rc::default(),
-            secret,
-            open: Rc::default(),
-        })
-    }
-
-    /// The device's secret, for nonces.
-    pub(crate) const fn secret(&self) -> [u8; 16] {
-        self.secret
-    }
-
-    /// The sessions that are open now.
-    pub(crate) fn open_sessions(&self) -> Vec<Session> {
-        let open = self.open.borrow();
-        open.values()
-            .filter_map(Weak::upgrade)
-            .map(Session::from_inner)
-            .collect()
+        let host = Rc::new(Host::start(store, world, counter).await?);
+        let open = Rc::new(OpenSessions::new(Rc::clone(&host)));
+        Ok(Self { host, open })
     }
 
     /// A fresh identifier.
     pub fn fresh_id(&self) -> String {
-        hex(&self.world.ids.random())
+        self.host.fresh_id()
+    }
+
+    /// What counts for a model: its vocabulary if it is the one that is held and live counts do not contradict it, else an
+    /// estimate with what was learned about the model.
+    pub fn counter_for(&self, model: &str) -> Rc<dyn TokenCounter> {
+        self.host.counter_for(model)
+    }
+
+    /// The model whose vocabulary is held.
+    pub fn vocabulary_of(&self) -> Option<String> {
+        self.host.counting.borrow().held().map(str::to_owned)
+    }
+
+    /// Holds a model's vocabulary instead of the one before, or none. Open sessions of the models concerned count with it
+    /// from now on; [`Session::settle`] goes over what they hold.
+    pub fn set_vocabulary(&self, vocabulary: Option<(&str, Vocabulary)>) {
+        self.host.counting.borrow_mut().hold(vocabulary);
+        self.open.adopt_counters();
+    }
+
+    /// Goes over what open sessions hold that another counter counted, in slices between which others run.
+    pub async fn settle(&self) {
+        for session in self.open.all() {
+            session.settle().await;
+        }
+    }
+
+    /// What a provider says about a model's size, such as `7.6B`: it goes before what the name says (G5).
+    pub fn know_model(&self, name: &str, parameter_size: &str) {
+        self.host.know_model(name, parameter_size);
+    }
+
+    /// The size of a model as its provider or its name says it; `None` if neither does.
+    pub fn model_size(&self, name: &str) -> Option<ModelSize> {
+        self.host.model_size(name)
+    }
+
+    /// The window to run a model with (B1): a named size, a number, or what is usual for it. `trained` is the context
+    /// it was made for. Its `tokens` are what [`NewSession::window`] takes: shown, sent as `num_ctx` and divided by.
+    pub fn window_for(
+        &self,
+        model: &str,
+        trained: Option<u32>,
+        ask: Option<&WindowAsk>,
+    ) -> Result<WindowSize, WindowError> {
+        self.host.window_for(model, trained, ask)
     }
 
     /// All sessions that are not deleted: pinned ones first, then the last used first.
@@ -187,6 +139,7 @@ impl Engine {
 
     async fn all_sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
         let rows = self
+            .host
             .store
             .read(Query::all(Table::Heads, Vec::new()))
             .await?;
@@ -221,14 +174,14 @@ impl Engine {
     pub async fn create_with_id(&self, id: &str, new: NewSession) -> Result<Session, EngineError> {
         let session = self.draft(id, new).await?;
         session.edit_head(|_| {}).await?;
-        self.remember(id, &session);
+        self.open.remember(&session);
         Ok(session)
     }
 
     /// The budget that such a session would begin with. Nothing is stored.
     pub async fn budget_of(&self, mut new: NewSession) -> Result<Budget, EngineError> {
         self.settle_new(&mut new).await?;
-        let counter = self.counter_for(&new.model);
+        let counter = self.host.counter_for(&new.model);
         let setup = setup(
             new.window,
             new.thinking,
@@ -245,8 +198,8 @@ impl Engine {
             new.policy = policy;
         }
         if let Some(name) = &new.profile {
-            let profile = self.known_profile(name).await?;
-            profile::apply(&profile, &new.model, &mut new.policy, &mut new.config)?;
+            let profile = self.host.known_profile(name).await?;
+            profile.apply(&new.model, &mut new.policy, &mut new.config)?;
         }
         Ok(())
     }
@@ -259,7 +212,7 @@ impl Engine {
         mut new: NewSession,
     ) -> Result<Session, EngineError> {
         self.settle_new(&mut new).await?;
-        let counter = self.counter_for(&new.model);
+        let counter = self.host.counter_for(&new.model);
         let setup = setup(
             new.window,
             new.thinking,
@@ -272,38 +225,28 @@ impl Engine {
             ..Records::with_system(std::mem::take(&mut new.system))
         };
         records.check_room(new.window, counter.as_ref())?;
-        let lease = self.store.claim(id, false).await?;
-        let head = first_head(new, lease.epoch, self.world.clock.now());
+        let lease = self.host.store.claim(id, false).await?;
+        let head = first_head(new, lease.epoch, self.host.world.clock.now());
         let first = vec![Op::Add {
             table: Table::Records,
             key: key(id, 1),
             value: seal(&records)?,
         }];
-        Ok(Session::begin(self, id, lease, head, setup, records, first))
+        Ok(Session::begin(
+            &self.open, id, lease, head, setup, records, first,
+        ))
     }
 
     /// Opens a session: from its head, as it was left. `take_over` reads it anew even if it is open here:
     /// another writer may have been at it.
     pub async fn open(&self, id: &str, take_over: bool) -> Result<Session, EngineError> {
-        let there = self.open.borrow().get(id).and_then(Weak::upgrade);
-        if let Some(inner) = there.filter(|_| !take_over) {
-            return Ok(Session::from_inner(inner));
-        }
-        let session = Session::load(self, id, take_over).await?;
-        self.remember(id, &session);
-        Ok(session)
+        Session::open(&self.open, id, take_over).await
     }
 
     /// A session that another writer holds, as it stands now: to be read along, and read again when it
     /// changes. Whatever would be written is refused as superseded.
     pub async fn follow(&self, id: &str) -> Result<Session, EngineError> {
-        Session::follow(self, id).await
-    }
-
-    pub(crate) fn remember(&self, id: &str, session: &Session) {
-        let mut open = self.open.borrow_mut();
-        open.retain(|_, inner| inner.strong_count() > 0);
-        open.insert(id.to_owned(), session.downgrade());
+        Session::follow(&self.open, id).await
     }
 
     /// Another title.
@@ -323,7 +266,7 @@ impl Engine {
 
     /// Hides a session. [`Self::undelete`] brings it back; [`Self::purge`] does not.
     pub async fn delete(&self, id: &str) -> Result<(), EngineError> {
-        let now = self.world.clock.now();
+        let now = self.host.world.clock.now();
         self.edit_head(id, move |head| head.deleted_at = Some(now))
             .await
     }
@@ -335,16 +278,15 @@ impl Engine {
 
     /// Changes the head of a session. Nothing else of it is read, unless it has to tell what the head was.
     async fn edit_head(&self, id: &str, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
-        let there = self.open.borrow().get(id).and_then(Weak::upgrade);
-        if let Some(inner) = there {
-            return Session::from_inner(inner).edit_head(edit).await;
+        if let Some(session) = self.open.get(id) {
+            return session.edit_head(edit).await;
         }
         // a claim writes, too: what a newer version has written is not even claimed (S5)
-        if self.is_newer(id).await? {
+        if is_newer(self.host.store.as_ref(), id).await? {
             return Err(StoreError::Newer.into());
         }
-        let lease = self.claim_whole(id, false).await?;
-        let Found::Whole(mut head) = find_head(self, id).await? else {
+        let lease = claim_whole(&self.host, id, false).await?;
+        let Found::Whole(mut head) = find_head(&self.host, id).await? else {
             return Err(StoreError::Superseded.into());
         };
         if head.schema > SCHEMA {
@@ -354,49 +296,33 @@ impl Engine {
             version: Some(head.version),
         };
         head.version += 1;
-        head.updated = self.world.clock.now();
+        head.updated = self.host.world.clock.now();
         edit(&mut head);
         let op = Op::Put {
             table: Table::Heads,
             key: session_key(id),
             value: head_json(&head)?,
         };
-        self.store
+        self.host
+            .store
             .apply(&lease, Some(expect), vec![op], Durability::Strict)
             .await?;
-        self.world.notify.changed(id, head.version);
+        self.host.world.notify.changed(id, head.version);
         Ok(())
-    }
-
-    /// Whether a newer version of this software has written the session's head.
-    pub(crate) async fn is_newer(&self, id: &str) -> Result<bool, StoreError> {
-        #[derive(serde::Deserialize)]
-        struct Version {
-            schema: u32,
-        }
-        let head = Query::Get {
-            table: Table::Heads,
-            key: session_key(id),
-        };
-        let rows = self.store.read(head).await?;
-        // a head that cannot be read says nothing
-        Ok(rows.first().is_some_and(|row| {
-            palimpsest_text::json::read(&row.value).is_ok_and(|v: Version| v.schema > SCHEMA)
-        }))
     }
 
     /// Removes every row of a session for good: the one deletion there is (I1). Its large texts go with it,
     /// unless a message of another session names them by then (O4). Where a message cannot be read nobody knows which texts it
     /// names: then all of them stay, and the result says so (O3).
     pub async fn purge(&self, id: &str) -> Result<Purged, EngineError> {
-        self.open.borrow_mut().remove(id);
-        let lease = self.store.claim(id, true).await?;
+        self.open.forget(id);
+        let lease = self.host.store.claim(id, true).await?;
         self.purge_with(id, lease).await
     }
 
     /// As [`Self::purge`], by who has the right to write the session. Refused as superseded if somebody took it over.
     pub(crate) async fn purge_with(&self, id: &str, lease: Lease) -> Result<Purged, EngineError> {
-        let named = blobs::named_by(self.store.as_ref(), id).await?;
+        let named = blobs::named_by(self.host.store.as_ref(), id).await?;
         let own = [
             Table::Messages,
             Table::Revisions,
@@ -425,87 +351,16 @@ impl Engine {
             key: mended_key(id),
         };
         let ops = ops.into_iter().chain(loose).chain([mended]).collect();
-        self.store
+        self.host
+            .store
             .apply(&lease, None, ops, Durability::Strict)
             .await?;
         // a store may keep large texts by session: given back, this one is gone
         drop(lease);
-        let released = blobs::release(self.store.as_ref()).await?;
+        let released = blobs::release(self.host.store.as_ref()).await?;
         Ok(Purged {
             released: released.unwrap_or(0),
             kept: named.is_none() || released.is_none(),
         })
     }
-}
-
-/// The head of a session that begins.
-pub(crate) fn first_head(new: NewSession, epoch: u32, now: f64) -> Head {
-    Head {
-        epoch,
-        version: 0,
-        schema: SCHEMA,
-        revision: 0,
-        last_revision: 0,
-        tip: None,
-        last_seq: None,
-        messages: 0,
-        tokens: 0,
-        records: 1,
-        titled: !new.title.is_empty(),
-        title: new.title,
-        model: new.model,
-        window: new.window,
-        policy: new.policy,
-        thinking: new.thinking,
-        created: now,
-        updated: now,
-        deleted_at: None,
-        pinned: false,
-        strikes: 0,
-        snapshots: 0,
-        warned: false,
-        provider: new.provider,
-        mode: new.mode,
-        config: new.config,
-        profile: new.profile,
-        continues: None,
-        served: None,
-        glance: None,
-    }
-}
-
-/// Window, thinking and policy of a head as the core wants them.
-pub(crate) fn setup(
-    window: u32,
-    thinking: bool,
-    policy: &str,
-    config: &Config,
-    counter: &dyn TokenCounter,
-) -> Result<Setup, EngineError> {
-    config.validate()?;
-    let options = ShareOptions {
-        reserve: config.reserve.map(|tokens| tokens.min(window / 2)),
-        thinking,
-        exact: counter.source() == Source::Exact,
-    };
-    let mut policy = Policy::from_text(policy)?;
-    config.shape(&mut policy);
-    let mut setup = Setup::new(window, options, policy, 0)?;
-    config.shape_shares(&mut setup.shares);
-    Ok(setup)
-}
-
-/// As [`setup`], of a head.
-pub(crate) fn setup_of(head: &Head, counter: &dyn TokenCounter) -> Result<Setup, EngineError> {
-    setup(
-        head.effective_window(),
-        head.thinking,
-        &head.policy,
-        &head.config,
-        counter,
-    )
-}
-
-pub(crate) fn head_json(head: &Head) -> Result<String, StoreError> {
-    serde_json::to_string(head).map_err(|e| StoreError::Failed(e.to_string()))
 }

@@ -8,7 +8,7 @@ use palimpsest_core::message::Seq;
 use palimpsest_core::run::{RunReport, Stage};
 use serde::Serialize;
 
-use crate::session::Purpose;
+use crate::snapshot::Purpose;
 
 /// Something that happened. `revision` and `version` let a listener skip what it already shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]

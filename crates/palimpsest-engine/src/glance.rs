@@ -1,13 +1,11 @@
 //! What a list of sessions shows of a window without reading the session.
 
 use palimpsest_core::budget::SegmentKind;
-use palimpsest_core::context::Context;
+use palimpsest_core::context::{Context, View};
 use palimpsest_core::layer::Level;
 use palimpsest_core::message::Role;
 use palimpsest_core::model::{Penalty, Reliability, reliability};
 use serde::{Deserialize, Serialize};
-
-use crate::session::measured;
 
 /// A window at one look, as it was at the last commit. About 100 bytes of a head.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,4 +78,15 @@ impl Glance {
     pub fn reliability(&self) -> Reliability {
         reliability(None, self.compactions, self.kept, Penalty::default())
     }
+}
+
+/// Facts that are still in the window ÷ facts that were covered, over the layers, each by what it stands for. `None`
+/// while nothing was measured.
+pub(crate) fn measured(view: &View) -> Option<f64> {
+    let layers = || view.layers.iter().filter(|l| !l.notes.is_empty());
+    let all: f64 = layers().map(|l| f64::from(l.original_tokens)).sum();
+    let kept: f64 = layers()
+        .map(|l| f64::from(l.original_tokens) * f64::from(l.retention))
+        .sum();
+    (all > 0.0).then(|| kept / all)
 }

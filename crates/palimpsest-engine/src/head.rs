@@ -3,13 +3,11 @@
 use palimpsest_core::context::Context;
 use palimpsest_core::message::Seq;
 use palimpsest_core::mode::Mode;
-use palimpsest_core::shares::Shares;
-use palimpsest_tokens::Estimator;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::Config;
-use crate::engine::setup_of;
 use crate::glance::Glance;
+use crate::ports::StoreError;
 use crate::served::Served;
 
 /// Version of the row formats in this crate.
@@ -104,12 +102,6 @@ impl Head {
         served.map_or(self.window, |served| served.window.min(self.window))
     }
 
-    /// The shares of its window, as an estimating counter has them; `None` if its settings cannot be read.
-    pub fn shares(&self) -> Option<Shares> {
-        let setup = setup_of(self, &Estimator::default());
-        setup.ok().map(|setup| setup.shares)
-    }
-
     /// Notes the window for the list of sessions.
     pub(crate) fn shows(&mut self, context: &Context) {
         self.tokens = context.tokens();
@@ -148,6 +140,90 @@ impl SessionInfo {
             self.head.tokens as f32 / window as f32
         }
     }
+}
+
+/// What a new session starts with.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// Its title; empty to take it from the first message.
+    pub title: String,
+    /// The model's name.
+    pub model: String,
+    /// The window in tokens.
+    pub window: u32,
+    /// The policy's name.
+    pub policy: String,
+    /// The system prompt.
+    pub system: String,
+    /// The model thinks before it answers.
+    pub thinking: bool,
+    /// Who runs the model, as the host calls it.
+    pub provider: String,
+    /// What kind of work the conversation is (G4).
+    pub mode: Mode,
+    /// Settings (E3). A policy named here goes before [`Self::policy`].
+    pub config: Config,
+    /// The project's profile: its settings and its policy for the model go before [`Self::policy`] and
+    /// [`Self::config`] (W4).
+    pub profile: Option<String>,
+}
+
+impl Default for NewSession {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            model: String::new(),
+            window: 8_192,
+            policy: "balanced".into(),
+            system: String::new(),
+            thinking: false,
+            provider: String::new(),
+            mode: Mode::default(),
+            config: Config::default(),
+            profile: None,
+        }
+    }
+}
+
+/// The head of a session that begins.
+pub(crate) fn first_head(new: NewSession, epoch: u32, now: f64) -> Head {
+    Head {
+        epoch,
+        version: 0,
+        schema: SCHEMA,
+        revision: 0,
+        last_revision: 0,
+        tip: None,
+        last_seq: None,
+        messages: 0,
+        tokens: 0,
+        records: 1,
+        titled: !new.title.is_empty(),
+        title: new.title,
+        model: new.model,
+        window: new.window,
+        policy: new.policy,
+        thinking: new.thinking,
+        created: now,
+        updated: now,
+        deleted_at: None,
+        pinned: false,
+        strikes: 0,
+        snapshots: 0,
+        warned: false,
+        provider: new.provider,
+        mode: new.mode,
+        config: new.config,
+        profile: new.profile,
+        continues: None,
+        served: None,
+        glance: None,
+    }
+}
+
+/// A head as its row holds it.
+pub(crate) fn head_json(head: &Head) -> Result<String, StoreError> {
+    serde_json::to_string(head).map_err(|e| StoreError::Failed(e.to_string()))
 }
 
 /// The first line of a text, short enough for a title.

@@ -160,7 +160,7 @@ pub fn message_ops(
         }
     }
     if !row.blobs.is_empty() {
-        ops.push(crate::blobs::naming());
+        ops.push(naming());
     }
     ops.push(Op::Add {
         table: Table::Messages,
@@ -168,6 +168,22 @@ pub fn message_ops(
         value: seal(&row)?,
     });
     Ok(ops)
+}
+
+/// What is claimed to release large texts, and the first part of the names of its rows in [`Table::Meta`].
+pub(crate) const LARGE_TEXTS: &str = "large_texts";
+
+/// To be written with every large text that is named: a release that is under way looks again.
+pub(crate) fn naming() -> Op {
+    Op::Put {
+        table: Table::Meta,
+        key: named_key(),
+        value: "1".into(),
+    }
+}
+
+pub(crate) fn named_key() -> Key {
+    vec![LARGE_TEXTS.into(), "named".into()]
 }
 
 /// The text of a part that may be large, if it is.

@@ -11,8 +11,10 @@ mod history;
 mod load;
 mod log;
 mod marks;
+mod open;
 mod overflow;
 mod partial;
+mod profile;
 mod prompt;
 mod recall;
 mod records;
@@ -25,58 +27,38 @@ mod trust;
 mod view;
 
 use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use futures_util::lock::Mutex;
 use palimpsest_core::budget::Budget;
-use palimpsest_core::context::{Context, Entry, Seed, Setup};
+use palimpsest_core::context::{Context, Seed, Setup};
 use palimpsest_core::layer::{Layer, LayerId};
-use palimpsest_core::message::{Message, Seq};
+use palimpsest_core::message::Seq;
 use palimpsest_core::record::Records;
 use palimpsest_core::run::Run;
 use palimpsest_core::sorted::SortedMap;
 use palimpsest_core::window::Window;
 
-use crate::audit::Fault;
-use crate::engine::{Engine, head_json};
 use crate::error::EngineError;
 use crate::event::{Event, Listeners};
-use crate::head::{Head, SCHEMA};
+use crate::fault::Fault;
+use crate::head::{Head, SCHEMA, head_json};
+use crate::host::Host;
 use crate::ports::{Abort, Durability, Expect, Lease, Op, StoreError, Table};
 use crate::rows::session_key;
+pub use crate::snapshot::{Purpose, Snapshot};
+use crate::stored::Stored;
 
 pub use append::NewMessage;
 pub use compact::{CompactOptions, Compacted, NextJob, PendingJob, Speed};
 pub use history::{HistoryItem, LookBack};
-pub(crate) use load::rebuilt_parts;
+pub(crate) use open::OpenSessions;
 use partial::Partial;
 
 pub use log::{LogAction, LogEntry, log_markdown};
 pub use prompt::{PromptParts, proposal_sentence};
 pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
-pub use snapshots::{Purpose, Snapshot};
-pub(crate) use trust::measured;
 pub use view::IfOver;
-
-/// A stored message with its count.
-#[derive(Debug, Clone)]
-pub(crate) struct Stored {
-    pub(crate) message: Rc<Message>,
-    pub(crate) tokens: u32,
-    /// The epoch of the counter that counted it.
-    pub(crate) counted_by: u64,
-}
-
-impl Stored {
-    /// The message as a path has it.
-    fn entry(&self) -> Entry {
-        Entry {
-            message: Rc::clone(&self.message),
-            tokens: self.tokens,
-            counted_by: self.counted_by,
-        }
-    }
-}
 
 pub(crate) struct State {
     pub(crate) head: Head,
@@ -124,7 +106,8 @@ impl State {
 }
 
 pub(crate) struct Inner {
-    pub(crate) engine: Engine,
+    pub(crate) host: Rc<Host>,
+    pub(crate) open: Rc<OpenSessions>,
     pub(crate) id: String,
     pub(crate) lease: Lease,
     /// The device's secret mixed with the session's identifier: what is made with it holds nowhere else (G3).
@@ -158,7 +141,7 @@ pub(crate) struct Change {
 
 impl Session {
     pub(crate) fn begin(
-        engine: &Engine,
+        open: &Rc<OpenSessions>,
         id: &str,
         lease: Lease,
         head: Head,
@@ -166,9 +149,9 @@ impl Session {
         records: Records,
         first: Vec<Op>,
     ) -> Self {
-        let context = Context::new(setup, records, engine.counter_for(&head.model));
+        let context = Context::new(setup, records, open.host.counter_for(&head.model));
         Self::with_state(
-            engine,
+            open,
             id,
             lease,
             State {
@@ -194,30 +177,23 @@ impl Session {
     }
 
     pub(crate) fn with_state(
-        engine: &Engine,
+        open: &Rc<OpenSessions>,
         id: &str,
         lease: Lease,
         state: State,
         first: Option<Vec<Op>>,
     ) -> Self {
         Self(Rc::new(Inner {
-            engine: engine.clone(),
+            host: Rc::clone(&open.host),
+            open: Rc::clone(open),
             id: id.to_owned(),
             lease,
-            secret: palimpsest_text::fence::session_secret(&engine.secret(), id),
+            secret: palimpsest_text::fence::session_secret(&open.host.secret(), id),
             state: RefCell::new(state),
             listeners: Listeners::default(),
             writing: Mutex::new(first),
             compacting: Mutex::new(()),
         }))
-    }
-
-    pub(crate) fn from_inner(inner: Rc<Inner>) -> Self {
-        Self(inner)
-    }
-
-    pub(crate) fn downgrade(&self) -> Weak<Inner> {
-        Rc::downgrade(&self.0)
     }
 
     /// Its identifier.
@@ -273,7 +249,7 @@ impl Session {
     }
 
     pub(crate) fn now(&self) -> f64 {
-        self.0.engine.world.clock.now()
+        self.0.host.world.clock.now()
     }
 
     pub(crate) fn emit(&self, event: &Event) {
@@ -336,7 +312,7 @@ impl Session {
             value,
         });
         self.0
-            .engine
+            .host
             .store
             .apply(&self.0.lease, Some(expect), change.ops, durability)
             .await?;
@@ -351,7 +327,7 @@ impl Session {
         }
         drop(turn);
         let version = self.0.state.borrow().head.version;
-        self.0.engine.world.notify.changed(&self.0.id, version);
+        self.0.host.world.notify.changed(&self.0.id, version);
         Ok(())
     }
 

@@ -19,8 +19,9 @@ use palimpsest_core::rendition::Reduced;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::engine::{Engine, NewSession};
+use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::head::NewSession;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{RenditionRow, RevisionRow, content_hash, key, message_ops, revision_row, seal};
 use crate::session::{Change, NewMessage, Session};
@@ -343,7 +344,7 @@ impl Engine {
                 if session.head().version == 0 {
                     session.edit_head(|_| {}).await?;
                 }
-                self.remember(&id, &session);
+                self.open.remember(&session);
                 Ok(session)
             }
         }

@@ -1,9 +1,9 @@
 //! What becomes of deleted sessions: they can be brought back for thirty days, then they are purged.
 
-use crate::damage::{Found, find_head};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::head::{Head, SessionInfo};
+use crate::stored::{Found, find_head};
 
 /// How long a deleted session can be brought back, in milliseconds: thirty days.
 pub const KEPT_FOR: f64 = 30.0 * DAY;
@@ -28,7 +28,7 @@ impl Engine {
     /// Purges at most `most` of the sessions that were deleted more than thirty days ago, the oldest first. One that another
     /// tab holds, or that cannot be purged now, waits for the next time. The identifiers of those that are gone.
     pub async fn purge_expired(&self, most: u32) -> Result<Vec<String>, EngineError> {
-        let now = self.world.clock.now();
+        let now = self.host.world.clock.now();
         let mut due: Vec<SessionInfo> = self.deleted_sessions().await?;
         due.retain(|s| is_due(&s.head, now));
         palimpsest_text::order::sort_by(&mut due, |a, b| {
@@ -53,9 +53,9 @@ impl Engine {
     /// Purges a session that nobody holds, if it is still due: `false` if somebody has brought it back.
     async fn let_go(&self, id: &str, now: f64) -> Result<bool, EngineError> {
         // who has it open in another tab is not thrown out of it
-        let lease = self.store.claim(id, false).await?;
+        let lease = self.host.store.claim(id, false).await?;
         // whoever brings it back writes its head, which nobody but the holder of this lease can do from here on
-        let Found::Whole(head) = find_head(self, id).await? else {
+        let Found::Whole(head) = find_head(&self.host, id).await? else {
             return Ok(false);
         };
         if !is_due(&head, now) {

@@ -21,15 +21,15 @@ use palimpsest_core::view_edit::Stale;
 use palimpsest_core::watermark;
 
 use crate::counting::was_cut;
-use crate::engine::setup_of;
 use crate::error::{EngineError, refusal_sentence};
 use crate::event::Event;
 use crate::head::Head;
 use crate::ports::{Abort, LanguageModel, Signal};
+use crate::setup::setup_of;
+use crate::snapshot::Purpose;
 
 use super::Session;
 use super::revise::Revision;
-use super::snapshots::Purpose;
 
 /// Attempts for one summary when the server is busy or the line breaks, where the settings name no other number.
 const ATTEMPTS: u32 = 3;
@@ -540,7 +540,7 @@ impl Session {
                 } => (*ms).min(30_000),
                 _ => 400 << attempt,
             };
-            let sleep = self.0.engine.world.timer.sleep(wait);
+            let sleep = self.0.host.world.timer.sleep(wait);
             let stopped = outer.or(own).or(skip);
             if let Either::Right(_) = select(sleep, Box::pin(stopped.aborted())).await {
                 return None;
@@ -582,7 +582,7 @@ impl Session {
         let mut stream = model.complete(request, stop.signal());
         let mut text = String::new();
         let mut written = 0;
-        let mut late = self.0.engine.world.timer.sleep(patience);
+        let mut late = self.0.host.world.timer.sleep(patience);
         loop {
             if stops.iter().any(|s| s.is_aborted()) {
                 stop.abort();
@@ -628,7 +628,7 @@ impl Session {
                     self.0.state.borrow_mut().speed.learn(&usage);
                     // A summary of half of what it was given would be taken for one of all of it (B9).
                     let asked = [(Role::System, &*job.system), (Role::User, &*job.prompt)];
-                    let sent = self.0.engine.prompt_of(name, &asked);
+                    let sent = self.0.host.prompt_of(name, &asked);
                     let reported = usage.prompt_tokens.unwrap_or(0);
                     if reported > 0 && was_cut(sent.tokens.saturating_sub(sent.bound), reported) {
                         stop.abort();
@@ -736,7 +736,7 @@ impl Session {
                 };
                 draft.show(state, revision)?;
                 let shown = draft.context.view();
-                let warning = self.0.engine.often_compacted(&mut draft.head, shown);
+                let warning = self.0.host.often_compacted(&mut draft.head, shown);
                 draft.told.extend(warning);
                 draft.head.strikes = if draft.context.is_due() {
                     draft.head.strikes.saturating_add(1)

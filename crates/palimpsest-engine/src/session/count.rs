@@ -9,9 +9,9 @@ use palimpsest_core::window::Window;
 use palimpsest_tokens::{Count, Reported, TokenCounter, Verdict};
 
 use crate::counting::{Sent, Weighing, was_cut};
-use crate::engine::setup_of;
 use crate::event::Event;
 use crate::ports::Durability;
+use crate::setup::setup_of;
 
 use super::Session;
 
@@ -21,7 +21,7 @@ const SLICE: usize = 64 * 1024;
 impl Session {
     /// The counter of a model.
     pub(super) fn counter_of(&self, model: &str) -> Rc<dyn TokenCounter> {
-        self.0.engine.counter_for(model)
+        self.0.host.counter_for(model)
     }
 
     /// How big the window will be with a message that is being written, and what it holds.
@@ -88,7 +88,7 @@ impl Session {
             return;
         }
         while !self.recount(SLICE) {
-            self.0.engine.world.timer.sleep(0).await;
+            self.0.host.world.timer.sleep(0).await;
         }
         self.emit_budget();
     }
@@ -114,19 +114,23 @@ impl Session {
         let Some(read) = read.filter(|n| *n > 0) else {
             return;
         };
-        let engine = &self.0.engine;
+        let host = &self.0.host;
         let head = self.head();
-        let mut weigher = engine.weigher(&head.model);
+        let mut weigher = host.counting.borrow_mut().weigher(&head.model);
         let mut weighing = Weighing::new(window, tools);
         while !weighing.step(&mut weigher, SLICE) {
-            engine.world.timer.sleep(0).await;
+            host.world.timer.sleep(0).await;
         }
         let weight = weigher.finish();
         let reported = Reported {
             prompt_tokens: Some(read),
             window: head.effective_window(),
         };
-        let (verdict, op) = engine.learn(&head.model, self.id(), sent, &weight, reported);
+        let (verdict, op) =
+            host.counting
+                .borrow_mut()
+                .learn(&head.model, self.id(), sent, &weight, reported);
+        self.0.open.adopt_counters();
         match verdict {
             // Templates may leave out tool calls and definitions: then only a large cut is one.
             Verdict::Truncated { sent, counted }
@@ -147,7 +151,7 @@ impl Session {
         }
         if let Some(op) = op {
             // What was learned is a courtesy: it is learned again if it could not be kept.
-            let _ = engine
+            let _ = host
                 .store
                 .apply(&self.0.lease, None, vec![op], Durability::Relaxed)
                 .await;

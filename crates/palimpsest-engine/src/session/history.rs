@@ -12,7 +12,9 @@ use crate::event::Event;
 use crate::ports::Durability;
 use palimpsest_core::error::CoreError;
 
-use super::{Change, Session, State, load};
+use crate::stored;
+
+use super::{Change, Session, State};
 
 /// One message of the path, and how it is shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,7 +92,7 @@ impl Session {
     /// newer.
     pub fn look_back(&self, tip: Option<Seq>, limit: usize) -> LookBack {
         let state = self.0.state.borrow();
-        let mut path = load::path(&state.messages, tip);
+        let mut path = stored::path(&state.messages, tip);
         let there: SortedSet<Seq> = path.iter().map(|e| e.message.seq).collect();
         let entries = state.context.entries().iter();
         let newer = entries.filter(|e| !there.contains(&e.message.seq)).count();
@@ -184,7 +186,7 @@ impl Session {
             |state| {
                 let mut head = state.head.clone();
                 head.tip = tip;
-                let path = load::path(&state.messages, tip);
+                let path = stored::path(&state.messages, tip);
                 head.messages = path.len() as u32;
                 let mut context = palimpsest_core::context::Context::new(
                     state.context.setup().clone(),

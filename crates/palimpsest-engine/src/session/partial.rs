@@ -14,7 +14,9 @@ use crate::rows::{message_ops, seal, session_key, unseal};
 
 use super::append::arrivals;
 use super::revise::{Draft, Revision};
-use super::{Change, NewMessage, Session, Stored, load};
+use crate::stored;
+
+use super::{Change, NewMessage, Session, Stored};
 
 /// What has arrived of a reply, as it is noted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -144,7 +146,7 @@ impl Session {
         // A partial reply is a courtesy: that it could not be noted does not stop the reply.
         let written = self
             .0
-            .engine
+            .host
             .store
             .apply(&self.0.lease, None, vec![op], Durability::Relaxed)
             .await;
@@ -237,7 +239,7 @@ impl Session {
                 let replaces = place.instead.is_some() && state.head.tip == place.instead;
                 is_shown = replaces || state.head.tip == place.after;
                 if is_shown {
-                    let path = load::path(&state.messages, place.after);
+                    let path = stored::path(&state.messages, place.after);
                     draft.set_path(place.after, path);
                     draft
                         .context

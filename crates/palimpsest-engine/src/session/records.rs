@@ -5,11 +5,11 @@ use palimpsest_core::goal::Goal;
 use palimpsest_core::record::{PinKind, Records};
 
 use crate::config::Config;
-use crate::engine::setup_of;
 use crate::error::EngineError;
 use crate::head::Head;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{key, seal};
+use crate::setup::setup_of;
 
 use super::{Change, PromptParts, Session};
 

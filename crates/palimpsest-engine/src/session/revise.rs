@@ -16,8 +16,9 @@ use crate::event::Event;
 use crate::head::Head;
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{RenditionRow, key, revision_row, seal};
+use crate::snapshot::{Purpose, Snapshot};
 
-use super::snapshots::{Purpose, Snapshot, take, taken};
+use super::snapshots::{take, taken};
 use super::{Change, Session, State};
 
 impl From<Stale> for EngineError {

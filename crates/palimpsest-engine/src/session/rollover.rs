@@ -10,13 +10,15 @@ use palimpsest_core::rendition::Rendition;
 use palimpsest_text::extractive::{self, Passage};
 use palimpsest_text::retention::Speaker;
 
-use crate::engine::{NewSession, first_head, head_json, setup_of};
 use crate::error::EngineError;
 use crate::event::Event;
+use crate::head::{NewSession, first_head, head_json};
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{key, message_ops, seal, session_key};
+use crate::setup::setup_of;
+use crate::snapshot::Purpose;
 
-use super::snapshots::{Purpose, take, taken};
+use super::snapshots::{take, taken};
 use super::{Change, Session, State};
 
 impl Session {
@@ -25,7 +27,7 @@ impl Session {
     /// transaction: there is the old session alone, or both (I6).
     pub async fn roll_over(&self) -> Result<Session, EngineError> {
         let from = self.0.id.clone();
-        let id = self.0.engine.fresh_id();
+        let id = self.0.host.fresh_id();
         let now = self.now();
         let mut snapshot_number = 0;
         let mut count = 0;
@@ -59,7 +61,7 @@ impl Session {
                 purpose: Purpose::Emergency,
             });
         }
-        let next = self.0.engine.open(&id, false).await?;
+        let next = Session::open(&self.0.open, &id, false).await?;
         self.emit(&Event::RolloverComplete {
             session: id,
             notes: count,

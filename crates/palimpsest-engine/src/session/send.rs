@@ -362,7 +362,7 @@ impl Session {
     fn wait_is_over(&self) -> LocalFuture<'static, ()> {
         let seconds = self.0.state.borrow().head.config.compression.wait_seconds;
         let most = seconds.unwrap_or(MOST_WAIT).saturating_mul(1_000);
-        self.0.engine.world.timer.sleep(most)
+        self.0.host.world.timer.sleep(most)
     }
 
     /// Waits for `work`, a compaction that holds a message up. Once it is `late`, the model's summary is not waited for
@@ -525,7 +525,7 @@ impl Session {
                         due = Fuse::terminated();
                         self.note_answer(&answer, prior).await;
                     } else if arrived > noted && due.is_terminated() {
-                        due = self.0.engine.world.timer.sleep(PARTIAL_AFTER as u32).fuse();
+                        due = self.0.host.world.timer.sleep(PARTIAL_AFTER as u32).fuse();
                     }
                 }
             }

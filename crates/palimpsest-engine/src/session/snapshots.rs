@@ -2,86 +2,23 @@
 
 use palimpsest_core::context::Cause;
 use palimpsest_core::error::CoreError;
-use palimpsest_core::message::Seq;
-use palimpsest_core::mode::Mode;
 use palimpsest_core::model::Tier;
-use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::head::Head;
 use crate::ports::{Durability, Op, StoreError, Table};
 use crate::rows::{key, seal, unseal};
+use crate::snapshot::{Purpose, Snapshot};
 use palimpsest_core::record::Records;
 
 use super::revise::Revision;
-use super::{Change, Session, State, load};
+use crate::stored;
+
+use super::{Change, Session, State};
 
 /// Automatic snapshots kept (S4). Named and pinned ones are exempt.
 const KEEP_AUTOMATIC: usize = 5;
-
-/// What a snapshot is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Purpose {
-    /// Asked for, to come back to.
-    Recovery,
-    /// Before a compaction.
-    Rollback,
-    /// Before an emergency.
-    Emergency,
-}
-
-/// A position to return to. Immutable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// Its number.
-    pub n: u32,
-    /// Its name; empty for automatic ones.
-    pub name: String,
-    /// What it is for.
-    pub purpose: Purpose,
-    /// The revision.
-    pub revision: u32,
-    /// The last message.
-    pub tip: Option<Seq>,
-    /// The records.
-    pub records: u32,
-    /// Exempt from pruning.
-    pub pinned: bool,
-    /// When; milliseconds since 1970.
-    pub at: f64,
-    /// Tokens of the window.
-    pub tokens: u32,
-    /// Messages on the path.
-    pub messages: u32,
-    /// Layers in the window.
-    pub layers: u32,
-    /// The model.
-    pub model: String,
-    /// The class of its window.
-    #[serde(default = "smallest_tier")]
-    pub tier: Tier,
-    /// The kind of work.
-    #[serde(default)]
-    pub mode: Mode,
-    /// The number of the layer that was about to be written, if a compaction was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<u32>,
-    /// What the goal was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub goal: Option<String>,
-}
-
-const fn smallest_tier() -> Tier {
-    Tier::Minimal
-}
-
-impl Snapshot {
-    fn is_automatic(&self) -> bool {
-        self.name.is_empty() && !self.pinned
-    }
-}
 
 /// Asked for, before no layer.
 pub(super) const RECOVERY: (Purpose, Option<u32>) = (Purpose::Recovery, None);
@@ -275,7 +212,7 @@ impl Session {
             .find(|s| s.n == n)
             .cloned()
             .ok_or(missing)?;
-        let store = self.0.engine.store.as_ref();
+        let store = self.0.host.store.as_ref();
         let id = self.0.id.clone();
         let (view, _, forms) = self.content_of(target.revision).await?;
         let rows = store
@@ -290,7 +227,7 @@ impl Session {
         let records: Records = unseal("the snapshot's records", &row.value)?;
         self.revise(|state, draft| {
             draft.note_present(state, name, RECOVERY)?;
-            draft.set_path(target.tip, load::path(&state.messages, target.tip));
+            draft.set_path(target.tip, stored::path(&state.messages, target.tip));
             if target.records != state.head.records {
                 draft.set_records(records)?;
             }

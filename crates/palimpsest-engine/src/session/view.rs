@@ -8,14 +8,16 @@ use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::Seq;
 use palimpsest_core::view_edit::{Stale, ViewEdit};
 
-use crate::engine::setup_of;
 use crate::error::{EngineError, RoomChoice};
 use crate::head::Head;
 use crate::ports::Table;
 use crate::rows::{RevisionRow, key};
+use crate::setup::setup_of;
 
 use super::revise::Revision;
-use super::{Session, State, load};
+use crate::stored;
+
+use super::{Session, State};
 
 /// What to do where going back would put the window over its limit (P10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -181,12 +183,12 @@ impl Session {
 
     /// The last compaction whose result the revision `n` shows.
     async fn last_compaction(&self, mut n: u32) -> Result<Undoing, EngineError> {
-        let store = self.0.engine.store.as_ref();
+        let store = self.0.host.store.as_ref();
         loop {
             if n == 0 {
                 return Err(EngineError::NothingToUndo);
             }
-            let row = load::revision(store, &self.0.id, n).await?;
+            let row = stored::revision(store, &self.0.id, n).await?;
             let to = row.parent.ok_or(EngineError::NothingToUndo)?;
             n = match row.cause {
                 Cause::Compaction { .. } | Cause::Emergency => {
@@ -252,8 +254,8 @@ impl Session {
                 palimpsest_core::sorted::SortedMap::new(),
             ));
         }
-        let store = self.0.engine.store.as_ref();
-        let row = load::revision(store, &self.0.id, n).await?;
+        let store = self.0.host.store.as_ref();
+        let row = stored::revision(store, &self.0.id, n).await?;
         let parent = row.parent;
         let mut forms: palimpsest_core::sorted::SortedMap<Seq, u32> =
             row.reduced.iter().copied().collect();
@@ -265,8 +267,8 @@ impl Session {
     /// The view of a revision, of what can be read. What cannot is among the session's losses from then on.
     async fn view_of(&self, row: RevisionRow) -> Result<View, EngineError> {
         let mut losses = Vec::new();
-        let store = self.0.engine.store.as_ref();
-        let view = load::view(store, &self.0.id, row, &mut losses).await?;
+        let store = self.0.host.store.as_ref();
+        let view = stored::view(store, &self.0.id, row, &mut losses).await?;
         let known = &mut self.0.state.borrow_mut().losses;
         losses.retain(|loss| !known.contains(loss));
         known.extend(losses);
@@ -277,7 +279,7 @@ impl Session {
     pub async fn revisions(&self) -> Result<Vec<RevisionRow>, EngineError> {
         let query =
             crate::ports::Query::all(Table::Revisions, crate::rows::session_key(&self.0.id));
-        let rows = self.0.engine.store.read(query).await?;
+        let rows = self.0.host.store.read(query).await?;
         Ok(rows
             .iter()
             .filter_map(|r| crate::rows::unseal("a revision", &r.value).ok())
@@ -288,7 +290,7 @@ impl Session {
     /// is undone.
     pub async fn all_layers(&self) -> Result<Vec<palimpsest_core::layer::Layer>, EngineError> {
         let query = crate::ports::Query::all(Table::Layers, crate::rows::session_key(&self.0.id));
-        let rows = self.0.engine.store.read(query).await?;
+        let rows = self.0.host.store.read(query).await?;
         // one that cannot be read is among the session's losses, if anything shown needs it
         Ok(rows
             .iter()
@@ -305,7 +307,7 @@ impl Session {
             table: Table::Layers,
             key: key(&self.0.id, id),
         };
-        let rows = self.0.engine.store.read(query).await?;
+        let rows = self.0.host.store.read(query).await?;
         let row = rows
             .first()
             .ok_or(CoreError::NotFound { what: "layer", id })?;

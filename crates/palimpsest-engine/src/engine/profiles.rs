@@ -1,0 +1,75 @@
+//! Profiles: kept, taken over by the sessions that use them, forgotten (W4).
+
+use crate::error::EngineError;
+use crate::ports::{Durability, Op, Table};
+use crate::profile::{Profile, row_key, wrong};
+use crate::rows::seal;
+
+use super::{DEVICE, Engine};
+
+impl Engine {
+    /// Keeps a profile under that name. The sessions that use it take it over at once; the number of those, and of
+    /// them the ones that another writer holds, which take it over when they are told to.
+    pub async fn save_profile(
+        &self,
+        name: &str,
+        profile: &Profile,
+    ) -> Result<(u32, u32), EngineError> {
+        profile.validate()?;
+        if name.trim().is_empty() {
+            return Err(wrong("profile", &"it has a name"));
+        }
+        let lease = self.host.store.claim(DEVICE, true).await?;
+        let op = Op::Put {
+            table: Table::Meta,
+            key: row_key(name),
+            value: seal(profile)?,
+        };
+        self.host
+            .store
+            .apply(&lease, None, vec![op], Durability::Strict)
+            .await?;
+        self.host.world.notify.changed(DEVICE, 0);
+        let (mut done, mut held) = (0, 0);
+        for info in self.sessions().await? {
+            if info.head.profile.as_deref() != Some(name) {
+                continue;
+            }
+            let taken = match self.open(&info.id, false).await {
+                Ok(session) => session.use_profile(Some(name)).await,
+                Err(error) => Err(error),
+            };
+            match taken {
+                Ok(()) => done += 1,
+                Err(EngineError::Store(_)) => held += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((done, held))
+    }
+
+    /// The profile of that name.
+    pub async fn profile(&self, name: &str) -> Result<Option<Profile>, EngineError> {
+        self.host.profile(name).await
+    }
+
+    /// The names of all profiles, sorted.
+    pub async fn profiles(&self) -> Result<Vec<String>, EngineError> {
+        self.host.profiles().await
+    }
+
+    /// Forgets a profile. Sessions that used it keep their settings.
+    pub async fn remove_profile(&self, name: &str) -> Result<(), EngineError> {
+        let lease = self.host.store.claim(DEVICE, true).await?;
+        let op = Op::DeletePrefix {
+            table: Table::Meta,
+            prefix: row_key(name),
+        };
+        self.host
+            .store
+            .apply(&lease, None, vec![op], Durability::Strict)
+            .await?;
+        self.host.world.notify.changed(DEVICE, 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! The sessions that are open now, each once.
+
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+
+use palimpsest_core::sorted::SortedMap;
+
+use crate::host::Host;
+
+use super::{Inner, Session};
+
+/// The sessions that are open now.
+pub(crate) struct OpenSessions {
+    pub(crate) host: Rc<Host>,
+    sessions: RefCell<SortedMap<String, Weak<Inner>>>,
+}
+
+impl OpenSessions {
+    pub(crate) fn new(host: Rc<Host>) -> Self {
+        Self {
+            host,
+            sessions: RefCell::default(),
+        }
+    }
+
+    /// The session of that identifier, if it is open.
+    pub(crate) fn get(&self, id: &str) -> Option<Session> {
+        let sessions = self.sessions.borrow();
+        sessions.get(id).and_then(Weak::upgrade).map(Session)
+    }
+
+    pub(crate) fn remember(&self, session: &Session) {
+        let mut sessions = self.sessions.borrow_mut();
+        sessions.retain(|_, inner| inner.strong_count() > 0);
+        sessions.insert(session.id().to_owned(), Rc::downgrade(&session.0));
+    }
+
+    pub(crate) fn forget(&self, id: &str) {
+        self.sessions.borrow_mut().remove(id);
+    }
+
+    pub(crate) fn all(&self) -> Vec<Session> {
+        let sessions = self.sessions.borrow();
+        sessions
+            .values()
+            .filter_map(Weak::upgrade)
+            .map(Session)
+            .collect()
+    }
+
+    /// Every open session takes the counter that its model has now.
+    pub(crate) fn adopt_counters(&self) {
+        for session in self.all() {
+            session.adopt_counter();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a snapshot is: a position to return to (S4).
+
+use palimpsest_core::message::Seq;
+use palimpsest_core::mode::Mode;
+use palimpsest_core::model::Tier;
+use serde::{Deserialize, Serialize};
+
+/// What a snapshot is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// Asked for, to come back to.
+    Recovery,
+    /// Before a compaction.
+    Rollback,
+    /// Before an emergency.
+    Emergency,
+}
+
+/// A position to return to. Immutable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Its number.
+    pub n: u32,
+    /// Its name; empty for automatic ones.
+    pub name: String,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The revision.
+    pub revision: u32,
+    /// The last message.
+    pub tip: Option<Seq>,
+    /// The records.
+    pub records: u32,
+    /// Exempt from pruning.
+    pub pinned: bool,
+    /// When; milliseconds since 1970.
+    pub at: f64,
+    /// Tokens of the window.
+    pub tokens: u32,
+    /// Messages on the path.
+    pub messages: u32,
+    /// Layers in the window.
+    pub layers: u32,
+    /// The model.
+    pub model: String,
+    /// The class of its window.
+    #[serde(default = "smallest_tier")]
+    pub tier: Tier,
+    /// The kind of work.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The number of the layer that was about to be written, if a compaction was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u32>,
+    /// What the goal was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+}
+
+const fn smallest_tier() -> Tier {
+    Tier::Minimal
+}
+
+impl Snapshot {
+    /// Whether nobody asked for it: it may be pruned.
+    pub(crate) fn is_automatic(&self) -> bool {
+        self.name.is_empty() && !self.pinned
+    }
+}

@@ -1,0 +1,184 @@
+//! The modules of a crate use each other in one direction: whoever reads one needs only those below it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The crates in which no two modules need each other.
+const CRATES: [&str; 7] = [
+    "palimpsest-text",
+    "palimpsest-tokens",
+    "palimpsest-engine",
+    "palimpsest-ollama",
+    "palimpsest-browser",
+    "palimpsest-session",
+    "palimpsest-wasm",
+];
+
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// Which of a crate's modules uses which. A folder and the file of its name are one module.
+fn graph(source: &Path) -> Graph {
+    let mut graph = Graph::new();
+    let mut folders = vec![PathBuf::new()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(source.join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    let module = |path: &Path| -> String {
+        let first = path.components().next().unwrap().as_os_str();
+        first.to_str().unwrap().trim_end_matches(".rs").to_owned()
+    };
+    let modules: BTreeSet<String> = files.iter().map(|file| module(file)).collect();
+    for file in files
+        .iter()
+        .filter(|file| !file.ends_with("tests.rs") && !file.ends_with("lib.rs"))
+    {
+        let text = fs::read_to_string(source.join(file)).unwrap();
+        let used = graph.entry(module(file)).or_default();
+        used.extend(imports(&text, file.components().count() - 1));
+    }
+    for (user, used) in &mut graph {
+        used.retain(|name| modules.contains(name) && name != user);
+    }
+    graph
+}
+
+/// The modules of the crate that a file names, `depth` folders below the crate's root. Tests are left out.
+fn imports(text: &str, depth: usize) -> BTreeSet<String> {
+    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let code: String = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let mut found = BTreeSet::new();
+    let name = |rest: &str| -> String {
+        rest.chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .collect()
+    };
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        let Some(group) = rest.strip_prefix('{') else {
+            found.insert(name(rest));
+            continue;
+        };
+        // the names that stand in the outer braces
+        let mut open = 0;
+        let mut word = String::new();
+        for c in group.chars() {
+            match c {
+                '{' => open += 1,
+                '}' if open == 0 => break,
+                '}' => open -= 1,
+                ',' if open == 0 => {
+                    found.insert(name(word.trim()));
+                    word.clear();
+                }
+                c if open == 0 => word.push(c),
+                _ => {}
+            }
+        }
+        found.insert(name(word.trim()));
+    }
+    // `super::super::name` reaches the root where there are more of it than folders
+    let root = "super::".repeat(depth + 1);
+    for (at, _) in code.match_indices(&root) {
+        if !code[..at].ends_with("super::") {
+            found.insert(name(&code[at + root.len()..]));
+        }
+    }
+    found
+}
+
+/// Modules that need each other, by way of others or at once: each group sorted.
+fn circles(graph: &Graph) -> Vec<Vec<&str>> {
+    let reached = |from: &str| {
+        let mut seen = BTreeSet::new();
+        let mut next: Vec<&str> = vec![from];
+        while let Some(at) = next.pop() {
+            for to in graph.get(at).into_iter().flatten() {
+                if seen.insert(to.as_str()) {
+                    next.push(to);
+                }
+            }
+        }
+        seen
+    };
+    let all: BTreeMap<&str, BTreeSet<&str>> = graph
+        .keys()
+        .map(|module| (module.as_str(), reached(module)))
+        .collect();
+    let mut found: Vec<Vec<&str>> = Vec::new();
+    for (module, reach) in &all {
+        if !reach.contains(module) || found.iter().any(|circle| circle.contains(module)) {
+            continue;
+        }
+        let others = reach.iter().filter(|other| all[*other].contains(module));
+        found.push(others.copied().collect());
+    }
+    found
+}
+
+#[test]
+fn modules_use_each_other_in_one_direction() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in CRATES {
+        let graph = graph(&crates.join(name).join("src"));
+        assert!(graph.len() > 1, "{name} has no modules");
+        let circles = circles(&graph);
+        assert!(
+            circles.is_empty(),
+            "{name}: these modules need each other: {circles:?}\n{graph:#?}"
+        );
+    }
+}
+
+#[test]
+fn imports_are_found() {
+    let check = |text: &str, depth: usize, expected: &[&str]| {
+        let found: Vec<String> = imports(text, depth).into_iter().collect();
+        assert_eq!(found, expected, "{text}");
+    };
+    check("use crate::a::B;\nfn f() { crate::c::d() }", 0, &["a", "c"]);
+    check("use crate::{a::{B, C}, d, e::F};", 0, &["a", "d", "e"]);
+    check("// crate::a\nuse std::fmt;", 0, &[]);
+    check("use super::a::B;", 0, &["a"]);
+    check("use super::a::B;", 1, &[]);
+    check("use super::super::a::B;", 1, &["a"]);
+    check(
+        "use crate::a;\n#[cfg(test)]\nmod tests { use crate::b; }",
+        0,
+        &["a"],
+    );
+}
+
+#[test]
+fn circles_are_found() {
+    let check = |arrows: &[(&str, &str)], expected: &[&[&str]]| {
+        let mut graph = Graph::new();
+        for (from, to) in arrows {
+            graph
+                .entry((*from).into())
+                .or_default()
+                .insert((*to).into());
+            graph.entry((*to).into()).or_default();
+        }
+        assert_eq!(circles(&graph), expected, "{arrows:?}");
+    };
+    check(&[("a", "b"), ("b", "c"), ("a", "c")], &[]);
+    check(&[("a", "b"), ("b", "a"), ("c", "a")], &[&["a", "b"]]);
+    check(
+        &[("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "d")],
+        &[&["a", "b", "c"], &["d", "e"]],
+    );
+}
