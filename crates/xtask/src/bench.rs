@@ -1,7 +1,9 @@
 //! `cargo xtask bench [NAME]`: runs `tests/bench/NAME.mjs` or a test of the core that prints a table, or lists what there
-//! is. A bench compares ours and its peers in one run.
+//! is. A bench compares ours and its peers in one run. `survival` is a bench of the engine, with options of its own.
 
-use anyhow::{Result, bail};
+use std::env;
+
+use anyhow::{Context, Result, bail};
 
 use crate::build_app::files;
 use crate::process;
@@ -18,6 +20,43 @@ const TABLES: [(&str, &str, &str); 7] = [
     ("savings", "behaviour", "savings::"),
 ];
 
+/// What survives of conversations, and what to do with the figures.
+#[derive(Debug, Default)]
+pub(crate) struct Survival {
+    /// Fewer windows and methods, only conversations of our own.
+    pub(crate) quick: bool,
+    /// The tables go into `docs/benchmarks.md`.
+    pub(crate) bless: bool,
+    /// Instead of tables: layers for reading, into this file.
+    pub(crate) layers: Option<String>,
+}
+
+/// Runs the engine's bench, which measures it.
+pub(crate) fn survival(machine: &Machine, wish: &Survival) -> Result<()> {
+    if wish.quick && wish.bless {
+        bail!("--bless wants all tables, --quick makes a part of them");
+    }
+    let mut cargo = machine.cargo();
+    cargo.args([
+        "bench",
+        "--package",
+        "palimpsest-engine",
+        "--bench",
+        "survival",
+        "--",
+    ]);
+    if let Some(file) = &wish.layers {
+        let here = env::current_dir().context("the current folder")?;
+        cargo.arg("--layers").arg(here.join(file));
+    }
+    for (name, is_set) in [("--quick", wish.quick), ("--bless", wish.bless)] {
+        if is_set {
+            cargo.arg(name);
+        }
+    }
+    process::show(&mut cargo)
+}
+
 pub(crate) fn run(machine: &Machine, name: Option<&str>) -> Result<()> {
     let folder = machine.places.root.join("tests/bench");
     let mut known: Vec<String> = files(&folder)
@@ -32,6 +71,7 @@ pub(crate) fn run(machine: &Machine, name: Option<&str>) -> Result<()> {
         })
         .collect();
     known.extend(TABLES.map(|(name, ..)| name.to_owned()));
+    known.push("survival".into());
     let table = TABLES.iter().find(|(table, ..)| Some(*table) == name);
     if let Some((_, binary, tests)) = table {
         return process::show(machine.cargo().args([

@@ -42,6 +42,10 @@ cargo xtask <command>
   pack       the npm package in dist/npm, its tarball in dist/ (--dev: quick)
   size       bytes of both against their budgets
   bench      NAME: ours and its peers in one run; without a name: which there are
+               survival       what survives of conversations
+                 --quick        a smaller run, only conversations of our own
+                 --bless        also write the tables into docs/benchmarks.md
+                 --layers FILE  instead of tables: layers for reading
   coverage   lines of the crates that the host tests reach
   setup      bring what is missing: wasm toolchain, wasm-bindgen, npm tools, browsers
                [PART…]        just these: wasm bindgen npm browsers python model oracles lighthouse vscode
@@ -109,6 +113,16 @@ fn run(mut arguments: VecDeque<String>) -> Result<ExitCode> {
         }
         "bench" => {
             let name = arguments.pop_front();
+            if name.as_deref() == Some("survival") {
+                let wish = bench::Survival {
+                    quick: flag(&mut arguments, "--quick"),
+                    bless: flag(&mut arguments, "--bless"),
+                    layers: values(&mut arguments, "--layers")?.pop(),
+                };
+                finish(&arguments)?;
+                bench::survival(&setup::prepare(&places, &[])?, &wish)?;
+                return Ok(ExitCode::SUCCESS);
+            }
             finish(&arguments)?;
             bench::run(&setup::prepare(&places, &Part::USUAL)?, name.as_deref())?;
         }

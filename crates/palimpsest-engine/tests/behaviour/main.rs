@@ -17,7 +17,6 @@ mod scene;
 mod session;
 mod stopping;
 mod summaries;
-mod survival;
 mod transfer;
 mod trash;
 mod wiring;

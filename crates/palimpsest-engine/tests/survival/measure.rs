@@ -1,0 +1,447 @@
+//! What of a conversation stands in a window.
+
+use palimpsest_text::retention::script::unspaced;
+use palimpsest_text::retention::segment;
+use palimpsest_tokens::{Estimator, TokenCounter};
+use serde_json::{Value, json};
+
+use crate::contender::{Contender, List, Shown, Who};
+use crate::corpus::{self, Talk, chats, joined, said};
+
+/// Hits of all.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Share {
+    pub(crate) hits: f64,
+    pub(crate) of: f64,
+}
+
+impl Share {
+    pub(crate) fn add(&mut self, hit: bool) {
+        self.hits += f64::from(u8::from(hit));
+        self.of += 1.0;
+    }
+
+    pub(crate) fn join(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.of += other.of;
+    }
+
+    /// In percent.
+    pub(crate) fn percent(self) -> f64 {
+        100.0 * self.hits / self.of
+    }
+}
+
+/// What was measured by questions.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Asked {
+    /// All messages that are needed for the answer stand word for word.
+    pub(crate) evidence: Share,
+    /// The answer's words stand somewhere.
+    pub(crate) answer: Share,
+    pub(crate) tokens: Share,
+    pub(crate) millis: Share,
+}
+
+impl Asked {
+    pub(crate) fn join(&mut self, other: Self) {
+        self.evidence.join(other.evidence);
+        self.answer.join(other.answer);
+        self.tokens.join(other.tokens);
+        self.millis.join(other.millis);
+    }
+}
+
+/// What was measured at the end of a conversation, where nothing is asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ended {
+    pub(crate) facts: Share,
+    /// Rules word for word.
+    pub(crate) rules: Share,
+    /// Of the values that were replaced, those that stand without their successor.
+    pub(crate) stale: Share,
+    /// Tokens of empty messages in what stands in place of covered ones.
+    pub(crate) empty: Share,
+    /// Tokens of vague messages there.
+    pub(crate) vague: Share,
+}
+
+impl Ended {
+    pub(crate) fn join(&mut self, other: Self) {
+        self.facts.join(other.facts);
+        self.rules.join(other.rules);
+        self.stale.join(other.stale);
+        self.empty.join(other.empty);
+        self.vague.join(other.vague);
+    }
+}
+
+/// Letters in lower case, white space as one space.
+pub(crate) fn plain(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").to_lowercase()
+}
+
+/// Whether the words stand in the text, not as a part of longer words. Both are [`plain`].
+pub(crate) fn stands(text: &str, words: &str) -> bool {
+    let joins = |a: Option<char>, b: Option<char>| {
+        let letter = |c: char| c.is_alphanumeric() && !unspaced(c);
+        a.is_some_and(letter) && b.is_some_and(letter)
+    };
+    !words.is_empty()
+        && text.match_indices(words).any(|(at, _)| {
+            let after = &text[at + words.len()..];
+            !joins(text[..at].chars().next_back(), words.chars().next())
+                && !joins(words.chars().next_back(), after.chars().next())
+        })
+}
+
+fn is_reply(messages: &[Value], n: usize) -> bool {
+    messages[n]["role"] == "assistant" && (n == 0 || messages[n - 1]["role"] != "assistant")
+}
+
+/// Lets the conversation happen; `at` is called before each message.
+pub(crate) fn live(
+    talk: &[Value],
+    contender: &mut dyn Contender,
+    mut at: impl FnMut(usize, &mut dyn Contender),
+) {
+    for (n, message) in talk.iter().enumerate() {
+        if is_reply(talk, n) {
+            contender.tend();
+        }
+        at(n, contender);
+        contender.push(message);
+    }
+    contender.tend();
+}
+
+/// Every question at the end of the conversation, each as if it were the only one.
+pub(crate) fn ask(talk: &Talk, contender: &mut dyn Contender) -> Asked {
+    let mut sum = Asked::default();
+    let texts: Vec<String> = talk.messages.iter().map(said).collect();
+    for question in &talk.questions {
+        let shown = contender.ask(&question.text);
+        let all = question.evidence.iter();
+        sum.evidence
+            .add(all.into_iter().all(|e| shown.text.contains(&texts[*e])));
+        sum.answer
+            .add(stands(&plain(&shown.text), &plain(&question.answer)));
+        sum.tokens.hits += f64::from(shown.tokens);
+        sum.tokens.of += 1.0;
+        sum.millis.hits += shown.took.as_secs_f64() * 1_000.0;
+        sum.millis.of += 1.0;
+    }
+    sum
+}
+
+/// What stands when nothing is asked.
+pub(crate) fn end(talk: &Talk, shown: &Shown) -> Ended {
+    let mut sum = Ended::default();
+    let text = plain(&shown.text);
+    for fact in &talk.facts {
+        sum.facts.add(stands(&text, &plain(fact)));
+    }
+    for rule in &talk.rules {
+        sum.rules.add(text.contains(&plain(rule)));
+    }
+    for update in &talk.updates {
+        sum.stale
+            .add(stands(&text, &plain(&update.old)) && !stands(&text, &plain(&update.new)));
+    }
+    (sum.empty, sum.vague) = filler(talk, &shown.made);
+    sum
+}
+
+/// Tokens of empty and of vague messages among all tokens of sentences that stand in `made`, by the labels of the messages
+/// that said them.
+fn filler(talk: &Talk, made: &str) -> (Share, Share) {
+    let (mut empty, mut vague) = (Share::default(), Share::default());
+    let made = plain(made);
+    let counter = Estimator::default();
+    let mut seen: Vec<String> = Vec::new();
+    for (message, label) in talk.messages.iter().zip(&talk.labels) {
+        if message["role"] == "tool" {
+            continue;
+        }
+        let text = said(message);
+        for unit in segment::prose(&text) {
+            let sentence = plain(&text[unit.start..unit.end]);
+            if !stands(&made, &sentence) || seen.contains(&sentence) {
+                continue;
+            }
+            let tokens = f64::from(counter.count(&sentence));
+            empty.of += tokens;
+            vague.of += tokens;
+            match label {
+                'e' => empty.hits += tokens,
+                'v' => vague.hits += tokens,
+                _ => {}
+            }
+            seen.push(sentence);
+        }
+    }
+    (empty, vague)
+}
+
+/// Values that a call needs and that were said before, though not lately.
+#[derive(Debug, Clone)]
+pub(crate) struct Need {
+    /// The message that calls.
+    pub(crate) at: usize,
+    pub(crate) values: Vec<String>,
+}
+
+/// The values in a call's arguments: whole strings of one word, and of longer ones the words that have a digit or a sign
+/// of paths, addresses and names in programs.
+fn values(arguments: &Value, out: &mut Vec<String>) {
+    match arguments {
+        Value::Object(fields) => fields.values().for_each(|value| values(value, out)),
+        Value::Array(items) => items.iter().for_each(|value| values(value, out)),
+        Value::Number(number) => out.push(number.to_string()),
+        Value::String(text) => {
+            let one = text.split_whitespace().count() == 1;
+            let ends = |c: char| "\"'`()[]{}<>,;:.|&$=!?*\\".contains(c);
+            for word in text.split(|c: char| c.is_whitespace() || "\"'`();,=<>|".contains(c)) {
+                let word = word.trim_matches(ends);
+                let shaped = word
+                    .chars()
+                    .any(|c| c.is_ascii_digit() || "/_@".contains(c));
+                if one || shaped {
+                    out.push(word.into());
+                }
+            }
+        }
+        _ => {}
+    }
+    out.retain(|value| (4..=80).contains(&value.chars().count()));
+}
+
+/// What the calls of a conversation need of messages that stand further back than `near` tokens. At most `most` calls,
+/// spread evenly.
+pub(crate) fn needs(talk: &Talk, near: u32, most: usize) -> Vec<Need> {
+    let counter = Estimator::default();
+    let texts: Vec<String> = talk.messages.iter().map(|m| plain(&said(m))).collect();
+    let tokens: Vec<u32> = texts.iter().map(|text| counter.count(text) + 5).collect();
+    let system = plain(&talk.system);
+    let mut all = Vec::new();
+    for (n, message) in talk.messages.iter().enumerate() {
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        let mut own = Vec::new();
+        for call in calls {
+            let text = call["function"]["arguments"].as_str().unwrap_or_default();
+            let arguments: Value = serde_json::from_str(text).unwrap_or_default();
+            values(&arguments, &mut own);
+        }
+        let mut left = near;
+        let first = (0..n).rev().find(|m| {
+            let rest = left.checked_sub(tokens[*m]);
+            left = rest.unwrap_or_default();
+            rest.is_none()
+        });
+        // the message at `first` stands in part within the near ones
+        let far = &texts[..first.unwrap_or_default()];
+        let near = &texts[first.unwrap_or_default()..n];
+        own = own.iter().map(|value| plain(value)).collect();
+        own.sort();
+        own.dedup();
+        own.retain(|value| {
+            let said = |texts: &[String]| texts.iter().any(|text| stands(text, value));
+            !stands(&system, value) && !said(near) && said(far)
+        });
+        if !own.is_empty() {
+            all.push(Need { at: n, values: own });
+        }
+    }
+    let step = all.len().div_ceil(most).max(1);
+    all.into_iter().step_by(step).collect()
+}
+
+/// How many of the needed values stand in the window with which the call is asked for.
+pub(crate) fn needed(talk: &Talk, needs: &[Need], contender: &mut dyn Contender) -> Share {
+    let mut sum = Share::default();
+    let last = needs.last().map_or(0, |need| need.at + 1);
+    live(&talk.messages[..last], contender, |n, contender| {
+        let Some(need) = needs.iter().find(|need| need.at == n) else {
+            return;
+        };
+        let text = plain(&contender.now().text);
+        for value in &need.values {
+            sum.add(stands(&text, value));
+        }
+    });
+    sum
+}
+
+/// The messages before which the function for lists has compacted so many times after the first `said` messages.
+pub(crate) fn after_compactions(
+    talk: &Talk,
+    said: usize,
+    window: u32,
+    counts: &[u32],
+) -> Vec<usize> {
+    let mut list = List::new("balanced", &talk.system, window);
+    let mut before = 0;
+    let mut found = Vec::new();
+    for (n, message) in talk.messages.iter().enumerate() {
+        if is_reply(&talk.messages, n) {
+            list.tend();
+        }
+        if n <= said {
+            before = list.compactions;
+        } else if let Some(next) = counts.get(found.len())
+            && list.compactions - before >= *next
+        {
+            found.push(n);
+        }
+        list.push(message);
+    }
+    found
+}
+
+/// Rules that stand word for word in the windows before those messages.
+pub(crate) fn rules(
+    talk: &Talk,
+    at: &[usize],
+    rules: &[String],
+    who: Who,
+    window: u32,
+) -> Vec<Share> {
+    let mut sums = vec![Share::default(); at.len()];
+    let mut contender = who.start(&talk.system, window);
+    let last = at.last().copied().map_or(0, |n| n + 1);
+    live(
+        &talk.messages[..last],
+        contender.as_mut(),
+        |n, contender| {
+            for (sum, _) in sums.iter_mut().zip(at).filter(|(_, at)| **at == n) {
+                let text = plain(&contender.now().text);
+                for rule in rules {
+                    sum.add(text.contains(&plain(rule)));
+                }
+            }
+        },
+    );
+    sums
+}
+
+/// Every question of a domain, and what stands at the end of its conversations.
+pub(crate) fn measured(talks: &[Talk], who: Who, window: u32) -> (Asked, Ended) {
+    let (mut asked, mut ended) = (Asked::default(), Ended::default());
+    for talk in talks {
+        let mut contender = who.start(&talk.system, window);
+        live(&talk.messages, contender.as_mut(), |_, _| {});
+        ended.join(end(talk, &contender.now()));
+        asked.join(ask(talk, contender.as_mut()));
+    }
+    (asked, ended)
+}
+
+/// A conversation that begins with rules, and the rules.
+pub(crate) struct Ruled {
+    pub(crate) talk: Talk,
+    pub(crate) rules: Vec<String>,
+    /// The message that says the last of them.
+    pub(crate) said: usize,
+}
+
+/// Each conversation with rules, with the others after it.
+pub(crate) fn own_rules() -> Vec<Ruled> {
+    let chats = chats();
+    let from = |n: usize| {
+        let mut talks = chats.clone();
+        talks.rotate_left(n);
+        let rules = talks[0].rules.clone();
+        let says = |m: &Value| rules.iter().any(|rule| said(m).contains(rule));
+        Ruled {
+            said: talks[0].messages.iter().rposition(says).unwrap_or_default(),
+            talk: joined("chats", &talks),
+            rules,
+        }
+    };
+    let all = (0..chats.len()).filter(|n| !chats[*n].rules.is_empty());
+    all.map(from).collect()
+}
+
+/// Instructions as people wrote them, three at a time at the beginning of a conversation of our own.
+pub(crate) fn recorded_rules(talk: &Talk, runs: usize) -> Vec<Ruled> {
+    let all = corpus::recorded_rules(&talk.language);
+    let step = all.len() / (runs * 3);
+    let picked: Vec<String> = all
+        .into_iter()
+        .step_by(step.max(1))
+        .take(runs * 3)
+        .collect();
+    let begin = |rules: &[String]| {
+        let mut talk = talk.clone();
+        let first = rules.iter().flat_map(|rule| {
+            [
+                json!({"role": "user", "content": rule}),
+                json!({"role": "assistant", "content": "OK."}),
+            ]
+        });
+        talk.messages = first.chain(talk.messages).collect();
+        Ruled {
+            talk,
+            rules: rules.to_vec(),
+            said: rules.len() * 2,
+        }
+    };
+    picked.chunks(3).map(begin).collect()
+}
+
+#[test]
+fn a_value_does_not_stand_within_a_longer_one() {
+    for (text, words, expected) in [
+        ("it was eight, they say", "eight", true),
+        ("the weight", "eight", false),
+        ("room 204 and 2045", "204", true),
+        ("2045", "204", false),
+        ("参加34人です", "34人", true),
+        ("", "a", false),
+        ("a", "", false),
+    ] {
+        assert_eq!(stands(text, words), expected, "{words:?} in {text:?}");
+    }
+}
+
+#[test]
+fn needs_are_values_of_calls_that_stand_far_back() {
+    let call = |arguments: &str| {
+        json!({"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function",
+            "function": {"name": "f", "arguments": arguments}}]})
+    };
+    let talk = Talk {
+        messages: vec![
+            json!({"role": "user", "content": "My booking is KF-83920, my cabin B-12-04."}),
+            json!({"role": "assistant", "content": "word ".repeat(80)}),
+            json!({"role": "user", "content": "The cabin B-12-04, please."}),
+            call(r#"{"booking": "KF-83920", "cabin": "B-12-04", "new": "never-said-1"}"#),
+        ],
+        ..Talk::default()
+    };
+    let needs = needs(&talk, 40, 10);
+    assert_eq!(needs.len(), 1);
+    assert_eq!(
+        (needs[0].at, &needs[0].values[..]),
+        (3, &["kf-83920".to_owned()][..])
+    );
+}
+
+#[test]
+fn filler_is_counted_by_the_labels_of_who_said_it() {
+    let talk = Talk {
+        messages: vec![
+            json!({"role": "user", "content": "Thanks a lot!"}),
+            json!({"role": "user", "content": "The train leaves at 9:14 from platform six."}),
+        ],
+        labels: vec!['e', 'i'],
+        ..Talk::default()
+    };
+    let (empty, vague) = filler(
+        &talk,
+        "U0: Thanks a lot!\nU1: The train leaves at 9:14 from platform six.",
+    );
+    assert!(empty.hits > 0.0 && empty.hits < empty.of / 2.0, "{empty:?}");
+    assert!(vague.hits == 0.0 && vague.of > 0.0);
+}
