@@ -1,5 +1,6 @@
 //! The tables of `cargo xtask bench survival`.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use palimpsest_core::policy::presets;
@@ -335,13 +336,15 @@ pub(crate) fn layers(file: &str) {
     let mut out = String::new();
     let mut add = |talk: &Talk, who: Who, window: u32, shown: &Shown| {
         let name = who.name().replace("**", "");
-        out.push_str(&format!(
+        write!(
+            out,
             "\n\n===== {} ({}), {name}, window {}\n\n{}",
             talk.id,
             talk.language,
             thousands(window),
             shown.made
-        ));
+        )
+        .unwrap();
     };
     let mut all: Vec<(Talk, u32)> = Vec::new();
     for talk in chats() {
