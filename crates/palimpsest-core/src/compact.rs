@@ -29,10 +29,12 @@ use crate::watermark;
 use crate::window;
 use palimpsest_text::retention::Facts;
 
+mod headroom;
 mod quoting;
 mod seal;
 mod tail;
 
+pub use headroom::{Cache, PRICE_CACHED, PRICE_WRITTEN};
 use quoting::{Asked, Earlier};
 use tail::Tail;
 
@@ -63,6 +65,8 @@ pub struct CompactOptions {
     pub focus: Option<String>,
     /// Name of the summariser that will answer the jobs; `None` for the deterministic one.
     pub model: Option<String>,
+    /// What is kept of a prompt between requests: how far below its limit a compaction goes.
+    pub cache: Cache,
 }
 
 impl CompactOptions {
@@ -81,6 +85,7 @@ impl CompactOptions {
             mode: Mode::default(),
             focus: None,
             model: None,
+            cache: Cache::default(),
         }
     }
 }
@@ -301,6 +306,7 @@ impl Compaction {
         let given = earlier.given().map_or(0, |given| given.tokens);
         let was = before.tokens.saturating_sub(given);
         shed(&mut passes, PassKind::Earlier, 0, was, &context);
+        let is_over = context.tokens() > limit;
         if leave_out_reasoning(&mut context, limit) {
             let messages = (0..context.entries().len())
                 .filter(|&n| found.reasoning_of(n) > 0 && context.reasoning_of(n) == 0)
@@ -313,9 +319,11 @@ impl Compaction {
             ));
         }
         let marked = mark(&mut context);
-        let run = (context.tokens() > limit || marked).then(|| {
+        let aim = headroom::aim(&context, limit, options.cache);
+        // what is changed is changed at once: the next requests find the beginning as it is
+        let run = (is_over && context.tokens() > aim || marked).then(|| {
             let run_options = RunOptions {
-                aim: quoting::aim(&context, limit),
+                aim: quoting::aim(&context, limit, aim),
                 manual: false,
                 focus: options.focus.clone(),
                 mode: options.mode,

@@ -129,6 +129,27 @@ pub type Edits = SortedMap<usize, Reduced>;
 /// An edit is made if the new form has at most this share of the tokens of the old one, in percent (I5).
 const WORTH: u64 = 90;
 
+/// Of these edits the oldest, as many as bring the window to `aim`: what stands behind them stays as it was read.
+pub(crate) fn oldest_of(context: &Context, edits: Edits, aim: u32) -> Edits {
+    let mut tokens = context.tokens();
+    let mut some = Edits::new();
+    for (index, reduced) in edits {
+        if tokens <= aim {
+            break;
+        }
+        let old = context.shown_tokens(index);
+        if is_worth(old, &reduced) {
+            tokens = tokens.saturating_sub(old.saturating_sub(reduced.tokens));
+            some.insert(index, reduced);
+        }
+    }
+    some
+}
+
+fn is_worth(old: u32, reduced: &Reduced) -> bool {
+    u64::from(reduced.tokens) * 100 <= u64::from(old) * WORTH
+}
+
 /// Shows the messages in their new forms. Edits that gain less than a tenth are left out; `None` if none is
 /// left.
 pub fn apply(context: &mut Context, pass: PassKind, edits: Edits) -> Option<Applied> {
@@ -136,7 +157,7 @@ pub fn apply(context: &mut Context, pass: PassKind, edits: Edits) -> Option<Appl
     let (mut messages, mut replaced) = (0, 0u32);
     for (index, reduced) in edits {
         let old = context.shown_tokens(index);
-        if u64::from(reduced.tokens) * 100 > u64::from(old) * WORTH {
+        if !is_worth(old, &reduced) {
             continue;
         }
         messages += 1;

@@ -129,9 +129,12 @@ pub(super) fn given(
 
 /// What a run aims at that is needed anyway: where people talk, room for quotes is left. Tool calls need what they read
 /// in their own place, and find little of it in quotes.
-pub(super) fn aim(context: &Context, limit: u32) -> Aim {
+pub(super) fn aim(context: &Context, limit: u32, below: u32) -> Aim {
+    let mut aim = below.min(limit);
     if context.setup().policy.recall && !context.has_tools() {
-        let aim = limit - Shares::recall_most(limit);
+        aim = aim.min(limit - Shares::recall_most(limit));
+    }
+    if aim < limit {
         Aim::Below { aim, most: limit }
     } else {
         Aim::AtMost(limit)

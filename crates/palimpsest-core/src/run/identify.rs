@@ -18,6 +18,9 @@ pub(super) const SMALLEST_SUMMARY: u32 = 24;
 /// About what the line takes that stands for messages left out without a summary.
 const NOTE_TOKENS: u32 = 24;
 
+/// A turn of so many replies is a loop of tool calls, which may be cut between any two of its steps.
+const LOOP_STEPS: usize = 4;
+
 /// What stands for the covered messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -143,6 +146,7 @@ impl Run {
         let sums = Prefix::of(context);
         let with = |cut| self.project(&sums, cut, form);
         let without = |cut| self.project(&sums, cut, Form::Bare);
+        let noted = |cut| self.project(&sums, cut, Form::Note);
         let reaches = |size: &Size| size.projected <= aim;
         let smallest =
             |sizes: &mut dyn Iterator<Item = Size>| sizes.min_by_key(|s| (s.projected, s.cut));
@@ -159,16 +163,25 @@ impl Run {
                 .map(|&c| with(c))
                 .find(|s| s.newest > 0 && s.projected <= most)
         };
+        let first = |form: &dyn Fn(usize) -> Size, most: u32| {
+            let sizes = cuts.iter().map(|&c| form(c));
+            sizes.into_iter().find(|s| s.projected <= most)
+        };
+        // past the aim, the cut that comes nearest to it
+        let nearest = |most: u32| {
+            let sizes = cuts.iter().map(|&c| with(c));
+            sizes
+                .filter(|s| s.newest > 0 && s.projected <= most)
+                .min_by_key(|s| (s.projected, s.cut))
+        };
         let summarized = all.or_else(|| summary(aim));
         let chosen = match self.options.aim {
             Aim::Target => summarized.or_else(|| smallest(&mut cuts.iter().map(|&c| with(c)))),
+            // Nothing leaves without a summary while there is room for one, nor without a line.
             Aim::AtMost(most) | Aim::Below { most, .. } => summarized
-                .or_else(|| summary(most))
-                .or_else(|| {
-                    cuts.iter()
-                        .map(|&c| without(c))
-                        .find(|s| s.projected <= most)
-                })
+                .or_else(|| nearest(most))
+                .or_else(|| first(&noted, most))
+                .or_else(|| first(&without, most))
                 .or_else(|| smallest(&mut cuts.iter().map(|&c| without(c)))),
         };
         let Some(size) = chosen else {
@@ -212,7 +225,7 @@ impl Run {
             wanted
         };
 
-        // A turn that is a small part of the window is kept or covered as a whole.
+        // A turn that is a small part of the window is kept or covered as a whole, unless it is a loop of tool calls.
         let small = context.setup().shares.window * 2 / 5;
         let mut turn_is_large = vec![false; shown.len()];
         let mut start = 0;
@@ -221,7 +234,8 @@ impl Run {
                 let tokens: u32 = (start..p)
                     .map(|q| context.shown_tokens(shown[q]))
                     .fold(0, u32::saturating_add);
-                turn_is_large[start..p].fill(tokens > small);
+                let steps = (start..p).filter(|&q| role(q) == Role::Assistant).count();
+                turn_is_large[start..p].fill(tokens > small || steps >= LOOP_STEPS);
                 start = p;
             }
         }

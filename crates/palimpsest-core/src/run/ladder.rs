@@ -43,13 +43,7 @@ impl Run {
                 continue;
             }
             let context = &trimmed.context;
-            let end = match self.options.aim {
-                Aim::Target => pass::recent_from(context),
-                // a hard limit: as much as must be
-                Aim::AtMost(_) | Aim::Below { .. } => {
-                    context.last_exchange().unwrap_or(context.entries.len())
-                }
-            };
+            let end = pass::recent_from(context);
             let edits = match *step {
                 Pass::Condense => pass::condense::edits(context, end, &policy.tool_output),
                 Pass::Dedupe => pass::dedupe::edits(context, end, &policy.repeats),
@@ -78,6 +72,13 @@ impl Run {
                     pass::offload::edits(context, end, options)
                 }
                 Pass::Summarize | Pass::Truncate | Pass::Fade | Pass::Emergency => break,
+            };
+            // Where a limit is hard, the oldest go first and no more than have to. Tool blocks go with their mates.
+            let edits = match (self.options.aim, step) {
+                (Aim::Target, _) | (_, Pass::Strip { .. }) => edits,
+                (Aim::AtMost(_) | Aim::Below { .. }, _) => {
+                    pass::oldest_of(&trimmed.context, edits, aim)
+                }
             };
             if let Some(applied) = pass::apply(&mut trimmed.context, step.kind(), edits) {
                 trimmed.add(applied);

@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use palimpsest_core::compact::{CompactOptions, CompactOutput, CompactStep, Compaction};
+use palimpsest_core::compact::{Cache, CompactOptions, CompactOutput, CompactStep, Compaction};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::Rendered;
 use palimpsest_core::message::{Message, Origin, Role};
@@ -502,6 +502,7 @@ fn own_words_are_whole_and_said_once() {
         // without room for quotes, so that the words stand in the slot or nowhere
         let mut options = CompactOptions::new(window);
         options.policy.recall = false;
+        options.cache = Cache::None;
         let out = Compaction::start(list.clone(), &options, None, &counter, seed)
             .and_then(Compaction::finish_without_model)
             .unwrap();

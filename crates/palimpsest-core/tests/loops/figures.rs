@@ -30,7 +30,11 @@ fn print(name: &str, list: &[Value]) {
     show("prune before last 10", &mut Prune(10));
     show("prune before last 3", &mut Prune(3));
     let only = std::env::var("PALIMPSEST_LOOP_ONLY").ok();
-    for window in WINDOWS {
+    let at = std::env::var("PALIMPSEST_LOOP_WINDOW").ok();
+    for window in WINDOWS
+        .into_iter()
+        .filter(|w| at.as_deref().is_none_or(|at| at == w.to_string()))
+    {
         let limit = window * 11 / 12;
         show(&format!("tail {window}"), &mut Tail(limit));
         show(
