@@ -206,6 +206,8 @@ pub struct Compaction {
     found: Context,
     passes: Vec<Shed>,
     limit: u32,
+    /// What a compaction goes down to.
+    aim: u32,
     adjustments: Vec<Adjustment>,
     plain: bool,
     /// The list is one that an earlier call gave.
@@ -341,6 +343,7 @@ impl Compaction {
             found,
             passes,
             limit,
+            aim,
             adjustments,
             plain,
             is_handed,

@@ -170,7 +170,11 @@ impl Compaction {
         }
         let question = self.question()?;
         let (passages, quotes) = self.same_quotes(question.seq).unwrap_or_else(|| {
-            let room = self.context.recall_room(self.limit, 0);
+            let mut room = self.context.recall_room(self.limit, 0);
+            if self.context.has_tools() && self.aim < self.limit {
+                // what is free belongs to the next calls and their results
+                room = room.min(self.aim.saturating_sub(self.context.tokens()));
+            }
             let index = covered_words(&self.context);
             let passages = quotes::choose(&self.context, &index, &question, room);
             let quotes = passages.iter().filter_map(|p| p.quote(&self.context));
