@@ -32,6 +32,7 @@ use palimpsest_text::retention::Facts;
 mod headroom;
 mod quoting;
 mod seal;
+mod stored;
 mod tail;
 
 pub use headroom::{Cache, PRICE_CACHED, PRICE_WRITTEN};
@@ -99,6 +100,9 @@ pub struct CompactState {
     /// Hash of those messages.
     hash: String,
     view: View,
+    /// The view's shorter forms, as positions in the messages.
+    #[serde(default)]
+    shorter: Vec<stored::Shorter>,
     pins: Vec<Pin>,
     /// The reasoning of messages before this one is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -277,10 +281,8 @@ impl Compaction {
         let mut earlier = Earlier::default();
         if let Some(mut state) = state {
             let whole = (state.messages as usize == parsed.messages.len()).then(|| hash.text());
-            if is_handed {
-                // the shorter forms are what was read
-                state.view.reduced.clear();
-            }
+            // of a list that was handed back the shorter forms are what was read
+            state.view.reduced.clear();
             if is_handed || prefix.or(whole).as_deref() == Some(&state.hash) {
                 let quoted = quoted.filter(|_| is_handed).unwrap_or_default();
                 earlier = Earlier::of(&state, quoting::given(&state, quoted, &context));
@@ -288,6 +290,9 @@ impl Compaction {
                     if !records.pins.iter().any(|p| p.text == pin.text) {
                         records.pins.push(pin);
                     }
+                }
+                if !is_handed {
+                    stored::put(&mut state.view, &state.shorter, &context);
                 }
                 context.set_records(records);
                 context.set_view(state.view);
@@ -375,7 +380,14 @@ impl Compaction {
             Step::Refused(Refusal::NothingToCompress | Refusal::NotWorth { .. }) => {
                 // No summary helps: whatever else makes it fit.
                 let was = self.context.clone();
-                match emergency::shrink(&mut self.context, self.limit, 0.0) {
+                // some way below the limit, so that the next message finds room
+                let below = self.aim.max(self.limit - self.limit / 8);
+                let mut done = emergency::shrink(&mut self.context, below, 0.0);
+                if done.is_err() && below < self.limit {
+                    self.context = was.clone();
+                    done = emergency::shrink(&mut self.context, self.limit, 0.0);
+                }
+                match done {
                     Ok(done) => {
                         self.adjustments.extend(done);
                         shed(
@@ -519,12 +531,15 @@ impl Compaction {
             adjustments,
             codes,
         };
+        let shorter = stored::take(&mut view, &self.context);
+        stored::slim(&mut view, &self.context);
         let pins = self.context.records().pins.iter();
         let mut state = CompactState {
             version: STATE_VERSION,
             messages: self.parsed.messages.len() as u32,
             hash: hash.text(),
             view,
+            shorter,
             pins: pins
                 .filter(|p| matches!(p.kind, PinKind::Constraint { .. }))
                 .cloned()
@@ -758,7 +773,7 @@ fn mark(context: &mut Context) -> bool {
 const MOST_HANDED: u32 = 1_000_000;
 
 /// Version of [`CompactState`].
-const STATE_VERSION: u32 = 1;
+const STATE_VERSION: u32 = 2;
 
 /// Recognises the beginning of a list.
 struct Fingerprint(SipHasher24);

@@ -34,9 +34,12 @@ const JUDGED: usize = 48;
 const LEAST: u64 = 46;
 const MOST: u64 = 85;
 
+/// A smaller limit leaves no room to go below it: the frame of the layers takes a part of it already.
+const SMALLEST: u32 = 1_024;
+
 /// What a compaction aims at.
 pub(super) fn aim(context: &Context, limit: u32, cache: Cache) -> u32 {
-    if cache == Cache::None {
+    if cache == Cache::None || limit < SMALLEST {
         return limit;
     }
     let share = |percent: u64| (u64::from(limit) * percent / 100) as u32;

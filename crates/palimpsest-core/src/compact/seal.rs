@@ -16,6 +16,7 @@ pub(super) fn of(state: &CompactState) -> String {
         messages,
         hash,
         view,
+        shorter,
         pins,
         reasoning_from,
         output,
@@ -23,8 +24,16 @@ pub(super) fn of(state: &CompactState) -> String {
         seal: _,
     } = state;
     // The parts of a state are plain data, so that writing them as text cannot fail.
-    let text =
-        serde_json::to_string(&(version, messages, hash, view, pins, reasoning_from, output));
+    let text = serde_json::to_string(&(
+        version,
+        messages,
+        hash,
+        view,
+        shorter,
+        pins,
+        reasoning_from,
+        output,
+    ));
     let mut hasher = SipHasher24::new_with_key(b"palimpsest seal!");
     hasher.write(text.unwrap_or_default().as_bytes());
     // states without it have the sum that they had before there was any

@@ -72,38 +72,61 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustm
     Ok(done)
 }
 
-/// Index of the first entry that must stay: the last exchange, or the last user message before it.
+/// Index of the first entry that must stay: the last exchange. The last user message stays, too, wherever it stands.
 fn first_kept(context: &Context) -> usize {
     let last = context.entries.len();
-    let exchange = context.last_exchange().unwrap_or(last);
-    exchange.min(context.last_user().unwrap_or(last))
+    context
+        .last_exchange()
+        .or(context.last_user())
+        .unwrap_or(last)
 }
 
-fn strip(context: &mut Context, _: u32, _: f64) {
+/// What is left of a tool's output, or of a call's arguments, when old ones have to make room.
+const STRIPPED: u32 = 24;
+
+/// Cuts tool output and arguments to their beginnings and ends, the oldest first, until the window fits.
+fn strip(context: &mut Context, limit: u32, _: f64) {
     let end = first_kept(context);
+    let counter = context.counter.as_ref();
     let mut view = context.view.clone();
+    let mut tokens = context.tokens();
     for &i in context.shown.iter().filter(|i| **i < end) {
+        if tokens <= limit {
+            break;
+        }
         let message = &context.entries[i].message;
-        let has_tools = message
-            .parts
-            .iter()
-            .any(|p| matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }));
-        if !has_tools {
+        let is_long = |part: &Part| {
+            matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. })
+                && part.tokens(counter) > 2 * STRIPPED
+        };
+        let parts = parts_now(context, i);
+        if !parts.iter().any(is_long) {
             continue;
         }
-        let parts = verbatim_parts(message)
+        let parts = parts
             .into_iter()
-            .filter(|p| !matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }))
+            .map(|part| {
+                if is_long(&part) {
+                    shorter_part(part, STRIPPED, counter)
+                } else {
+                    part
+                }
+            })
             .collect();
-        let reduced = Reduced::new(
-            ReducedKind::Stripped,
-            message.role,
-            parts,
-            context.counter.as_ref(),
-        );
+        let reduced = Reduced::new(ReducedKind::Excerpt, message.role, parts, counter);
+        tokens = tokens.saturating_sub(context.shown_tokens(i).saturating_sub(reduced.tokens));
         view.reduced.insert(message.seq, Rc::new(reduced));
     }
     context.set_view(view);
+}
+
+/// The parts of a message as they are shown.
+fn parts_now(context: &Context, index: usize) -> Vec<Part> {
+    let message = &context.entries[index].message;
+    match context.view.rendition(message.seq) {
+        Rendition::Reduced(r) => r.parts.clone(),
+        _ => verbatim_parts(message),
+    }
 }
 
 fn fade(context: &mut Context, _: u32, now: f64) {
@@ -118,7 +141,7 @@ fn excerpt(context: &mut Context, limit: u32, _: f64) {
     let mut largest: Vec<(u32, usize)> = context
         .shown
         .iter()
-        .filter(|i| **i < end)
+        .filter(|i| **i < end && Some(**i) != context.last_user())
         .map(|&i| (context.shown_tokens(i), i))
         .filter(|(tokens, _)| *tokens > room)
         .collect();
@@ -152,10 +175,7 @@ pub fn excerpt_of(context: &Context, seq: Seq, room: u32) -> Option<Reduced> {
 fn shorter(context: &Context, index: usize, room: u32) -> Reduced {
     let counter = context.counter.as_ref();
     let message = &context.entries[index].message;
-    let parts = match context.view.rendition(message.seq) {
-        Rendition::Reduced(r) => r.parts.clone(),
-        _ => verbatim_parts(message),
-    };
+    let parts = parts_now(context, index);
     let total: u32 = parts
         .iter()
         .map(|p| p.tokens(counter))
@@ -218,6 +238,9 @@ const LINE: u32 = 12;
 /// The least room in which a summary is tried.
 const LEAST_SUMMARY: u32 = 2 * LINE;
 
+/// What the frame of the layers takes with the least summary.
+const LEAST_SLOT: u32 = 112;
+
 fn to_a_line(context: &mut Context, _: u32, now: f64) {
     let mut view = context.view.clone();
     view.quotes.clear();
@@ -257,7 +280,7 @@ fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
     let bare = context.view.clone();
     let mut room = limit
         .saturating_sub(context.tokens())
-        .min(context.setup.shares.older);
+        .min(context.setup.shares.older.max(2 * LEAST_SUMMARY));
     while room >= LEAST_SUMMARY {
         let summary = summary_of(context, covered, room);
         if summary.trim().is_empty() {
@@ -289,14 +312,21 @@ fn cover(context: &mut Context, limit: u32, now: f64) {
             .map(|&i| context.entries[i].message.as_ref()),
     );
     let safe = pairing.safe_cuts(context.shown.len());
-    let roomy = context.setup.shares.older.min(limit / 16);
+    // at least a few words in their frame: nothing leaves without a line
+    let words = (limit / 4).min(LEAST_SLOT);
+    let roomy = context.setup.shares.older.min(limit / 16).max(words);
     let mut over = i64::from(context.tokens()) - i64::from(limit.saturating_sub(roomy));
     let mut cut = 0;
-    let mut last = None;
+    // a question goes with the reply to it
+    let parts_a_turn = |p: usize| {
+        let asked = p.checked_sub(1).map(|before| context.shown[before]);
+        asked.is_some_and(|i| {
+            Some(i) != context.last_user() && context.entries[i].message.role == Role::User
+        })
+    };
     for (p, &i) in context.shown.iter().enumerate() {
-        if p > 0 && safe[p] {
+        if p > 0 && safe[p] && (!parts_a_turn(p) || i >= end) {
             cut = p;
-            last = Some(p);
             if over <= 0 {
                 break;
             }
@@ -304,23 +334,13 @@ fn cover(context: &mut Context, limit: u32, now: f64) {
         if i >= end {
             break;
         }
-        over -= i64::from(context.shown_tokens(i));
-    }
-    // The last user message may stand before a long turn: it stays where it is.
-    let mut covered: Vec<usize> = context.shown[..last.map_or(0, |_| cut)].to_vec();
-    if over > 0
-        && let Some(exchange) = context.last_exchange()
-        && context.last_user().is_some_and(|u| u < exchange)
-    {
-        let at = context
-            .shown
-            .iter()
-            .position(|&i| i == exchange)
-            .filter(|&p| safe[p]);
-        if let Some(at) = at {
-            covered = context.shown[..at].to_vec();
+        let stays =
+            Some(i) == context.last_user() || context.entries[i].message.role == Role::System;
+        if !stays {
+            over -= i64::from(context.shown_tokens(i));
         }
     }
+    let mut covered: Vec<usize> = context.shown[..cut].to_vec();
     covered.retain(|&i| {
         Some(i) != context.last_user() && context.entries[i].message.role != Role::System
     });
@@ -398,7 +418,7 @@ fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
     let others = context.tokens().saturating_sub(total);
     let room = limit
         .saturating_sub(others)
-        .min((context.setup.shares.window / 4).max(32));
+        .min((limit - limit / 8).max(32));
     let mut view = context.view.clone();
     for i in members {
         let share = (u64::from(room) * u64::from(text(i)) / u64::from(total)) as u32;

@@ -207,7 +207,10 @@ impl Run {
         // A policy that covers nothing goes down some way at once, not to the limit at every message.
         let covers = policy.covers_with().is_some();
         let before = context.tokens();
-        let most = if covers || !context.is_due() || self.options.manual {
+        let hard = self.options.aim.hard().is_some();
+        let most = if hard && !covers {
+            aim.min(limit)
+        } else if covers || !context.is_due() || self.options.manual {
             limit
         } else {
             below_trigger(context, limit).max(aim).min(limit)

@@ -258,7 +258,7 @@ pub(crate) fn play(list: &[Value], way: &mut dyn Way) -> Figures {
 /// `compact`, with the state of the last call.
 pub(crate) struct Compact {
     options: CompactOptions,
-    state: Option<String>,
+    pub(crate) state: Option<String>,
     counter: Rc<dyn TokenCounter>,
 }
 
