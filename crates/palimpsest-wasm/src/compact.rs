@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 
 use palimpsest_core::compact::{
-    self, CompactOptions, CompactOutput, CompactReport, CompactState, CompactStep,
+    self, Cache, CompactOptions, CompactOutput, CompactReport, CompactState, CompactStep,
 };
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::Dialect;
@@ -32,6 +32,8 @@ struct Options {
     demands: Option<Demands>,
     /// Whether covered passages are quoted; comes before what the policy says.
     recall: Option<bool>,
+    /// What the provider keeps of a prompt between requests.
+    cache: Option<Cache>,
     /// Rules of the caller's own: a preset and what differs from it.
     rules: Option<Value>,
     goal: Option<Goal>,
@@ -72,6 +74,7 @@ impl Options {
             mode: self.mode.map_or_else(Mode::default, Mode::from),
             focus: self.focus,
             model: self.model,
+            cache: self.cache.unwrap_or_default(),
         })
     }
 }

@@ -18,7 +18,7 @@ const PRESETS: [&str; 5] = [
 fn print(name: &str, list: &[Value]) {
     println!("== {name}: {} messages", list.len());
     let show = |name: &str, way: &mut dyn Way| {
-        let figures = play(list, way);
+        let figures = play(list, way, 15_000);
         println!("{}", figures.line(name));
         if std::env::var_os("PALIMPSEST_LOOP_TOLD").is_some() {
             for (at, told) in &figures.told {
@@ -79,61 +79,6 @@ fn of_other_recorded_lists() {
         match list {
             Some(list) => print(name, &list),
             None => println!("../shared/data is not there: skipped"),
-        }
-    }
-}
-
-#[test]
-#[ignore = "prints figures; asked for by name"]
-fn of_what_a_state_is_made() {
-    for (window, list) in [
-        (8_192, corpus::generated(1, 400, 0)),
-        (16_384, corpus::generated(2, 800, 20)),
-    ] {
-        let mut way = Compact::new("balanced", window);
-        let figures = play(&list, &mut way);
-        println!("{}", figures.line(&format!("balanced {window}")));
-        let state: Value =
-            serde_json::from_str(way.state.as_deref().unwrap_or("null")).unwrap_or_default();
-        let mut sizes: Vec<(usize, String)> = Vec::new();
-        for (name, value) in state.as_object().into_iter().flatten() {
-            sizes.push((value.to_string().len(), name.clone()));
-            for (inner, value) in value.as_object().into_iter().flatten() {
-                sizes.push((value.to_string().len(), format!("{name}.{inner}")));
-                let of = |key: &str| -> usize {
-                    value
-                        .as_array()
-                        .into_iter()
-                        .flatten()
-                        .map(|row| row[key].to_string().len())
-                        .sum()
-                };
-                for key in [
-                    "summary",
-                    "ledger",
-                    "dropped",
-                    "covers",
-                    "text",
-                    "facts",
-                    "key_decisions",
-                    "files_modified",
-                    "next_steps",
-                    "notes",
-                ] {
-                    if of(key) > 200 {
-                        sizes.push((
-                            of(key),
-                            format!(
-                                "{name}.{inner}[].{key} of {}",
-                                value.as_array().map_or(0, Vec::len)
-                            ),
-                        ));
-                    }
-                }
-            }
-        }
-        for (size, name) in sizes {
-            println!("  {size:8} {name}");
         }
     }
 }

@@ -112,8 +112,8 @@ pub(crate) struct Figures {
     /// Bytes of the state at the end, and of the list.
     pub(crate) state_bytes: usize,
     pub(crate) list_bytes: usize,
-    /// Bytes of the state when the list had 800 messages.
-    pub(crate) state_at_800: usize,
+    /// Bytes of the state when the list had half of its messages, and of the list then.
+    pub(crate) half: (usize, usize),
     pub(crate) told: Vec<(usize, String)>,
 }
 
@@ -145,7 +145,7 @@ impl Figures {
 
     pub(crate) fn line(&self, name: &str) -> String {
         format!(
-            "{name:34} requests {:4}  breaks {:5.1} %  anew {:5.1} %  cost {:9.0}  fill {:4.0} / {:4.0} %  needed {:5.1} % (tail {:5.1} %)  state {:6.1} % ({} / {}; 800: {})",
+            "{name:34} requests {:4}  breaks {:5.1} %  anew {:5.1} %  cost {:9.0}  fill {:4.0} / {:4.0} %  needed {:5.1} % (tail {:5.1} %)  state {:6.1} % ({} / {}; half {:?})",
             self.requests,
             100.0 * self.broken(),
             100.0 * self.read_anew(),
@@ -157,7 +157,7 @@ impl Figures {
             100.0 * self.state,
             self.state_bytes,
             self.list_bytes,
-            self.state_at_800,
+            self.half,
         )
     }
 }
@@ -184,8 +184,9 @@ pub(crate) fn tail(list: &[Value], room: u32, tokens: &mut Tokens) -> Vec<Value>
         .collect()
 }
 
-/// One request before every message of the assistant's.
-pub(crate) fn play(list: &[Value], way: &mut dyn Way) -> Figures {
+/// One request before every message of the assistant's. What is needed later is looked for from the request on at which
+/// the list was larger than `full` tokens.
+pub(crate) fn play(list: &[Value], way: &mut dyn Way, full: u32) -> Figures {
     let mut tokens = Tokens::new();
     let mut figures = Figures::default();
     let mut last: Vec<Value> = Vec::new();
@@ -216,11 +217,9 @@ pub(crate) fn play(list: &[Value], way: &mut dyn Way) -> Figures {
             0
         };
         figures.cost += f64::from(cached) * CACHED + f64::from(sent - cached) * WRITTEN;
-        if let Some(limit) = made.limit {
-            was_full |= total > limit;
-            if was_full {
-                figures.fills.push(f64::from(sent) / f64::from(limit));
-            }
+        was_full |= total > full;
+        if let Some(limit) = made.limit.filter(|limit| total > *limit) {
+            figures.fills.push(f64::from(sent) / f64::from(limit));
         }
         figures
             .told
@@ -247,8 +246,8 @@ pub(crate) fn play(list: &[Value], way: &mut dyn Way) -> Figures {
         if n >= 100 {
             figures.state = figures.state.max(made.state as f64 / bytes as f64);
         }
-        if n <= 801 {
-            figures.state_at_800 = made.state;
+        if n <= list.len() / 2 {
+            figures.half = (made.state, bytes);
         }
         last = made.window;
     }

@@ -119,6 +119,12 @@ export interface CompactOptions {
    * of what is free, and stay as they are until the user speaks again. Comes before what the policy says.
    */
   recall?: boolean;
+  /**
+   * What the provider keeps of a prompt between requests: `"prefix"` what stands at the beginning of both, `"none"` nothing;
+   * `"prefix"` if not said. With `"prefix"` a compaction goes below the limit, so far that the next requests only add to
+   * the list that came back; with `"none"` it keeps as much as fits.
+   */
+  cache?: "prefix" | "none";
   /** Tool definitions that go with the request: their size counts. */
   tools?: readonly unknown[];
   /** What the conversation is to reach. */
@@ -398,7 +404,7 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
   );
 }
 
-const KNOWN = ["window", "reserve", "maxTokens", "policy", "demands", "recall", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
+const KNOWN = ["window", "reserve", "maxTokens", "policy", "demands", "recall", "cache", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
 
 /** Numbers that JSON has no word for: the module names them in its error. */
 function odd(this: unknown, _key: string, value: unknown): unknown {
