@@ -119,8 +119,8 @@ fn own_tables(quick: bool, all: &[Who]) -> Vec<Table> {
         names.clone(),
     );
     let mut others = Table::new(
-        "Our own conversations, nothing asked: replaced values that stand without their successor, % · tokens of empty / of \
-         vague messages in what stands in place of covered ones, %",
+        "Our own conversations, nothing asked: replaced values that stand without their successor · in what stands in place of covered \
+         messages: tokens of empty / of vague ones · lines of at most two words, % each",
         names.clone(),
     );
     let mut cost = Table::new("Tokens of a question's window · milliseconds", names);
@@ -132,10 +132,11 @@ fn own_tables(quick: bool, all: &[Who]) -> Vec<Table> {
                 q.push(both(asked));
                 f.push(percent(ended.facts));
                 o.push(format!(
-                    "{} · {} / {}",
+                    "{} · {} / {} · {}",
                     percent(ended.stale),
                     percent(ended.empty),
-                    percent(ended.vague)
+                    percent(ended.vague),
+                    percent(ended.bare)
                 ));
                 c.push(format!(
                     "{} · {}",
@@ -176,7 +177,7 @@ fn values(quick: bool, recorded: bool, all: &[Who]) -> Table {
         vec![Domain::new("service", service, &[2_048])]
     } else {
         vec![
-            Domain::new("service", service, &[2_048, 4_096]),
+            Domain::new("service", service, &[2_048]),
             Domain::new("coding", own("coding"), &[2_048, 4_096, 8_192]),
         ]
     };

@@ -64,6 +64,8 @@ pub(crate) struct Ended {
     pub(crate) empty: Share,
     /// Tokens of vague messages there.
     pub(crate) vague: Share,
+    /// Lines there that are too short to say anything.
+    pub(crate) bare: Share,
 }
 
 impl Ended {
@@ -73,6 +75,7 @@ impl Ended {
         self.stale.join(other.stale);
         self.empty.join(other.empty);
         self.vague.join(other.vague);
+        self.bare.join(other.bare);
     }
 }
 
@@ -150,7 +153,25 @@ pub(crate) fn end(talk: &Talk, shown: &Shown) -> Ended {
             .add(stands(&text, &plain(&update.old)) && !stands(&text, &plain(&update.new)));
     }
     (sum.empty, sum.vague) = filler(talk, &shown.made);
+    for line in shown.made.lines().filter(|line| !line.trim().is_empty()) {
+        sum.bare.add(is_bare(line));
+    }
     sum
+}
+
+/// Whether a line has at most two words, or five characters where words are not spaced. A label before it does not count.
+fn is_bare(line: &str) -> bool {
+    let label = |word: &&str| word.ends_with(':') || !word.contains(char::is_alphanumeric);
+    let words: Vec<&str> = line.split_whitespace().skip_while(label).collect();
+    if words.iter().any(|word| word.contains(unspaced)) {
+        return words
+            .concat()
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .count()
+            <= 5;
+    }
+    words.len() <= 2
 }
 
 /// Tokens of empty and of vague messages among all tokens of sentences that stand in `made`, by the labels of the messages
@@ -402,6 +423,22 @@ fn a_value_does_not_stand_within_a_longer_one() {
         ("a", "", false),
     ] {
         assert_eq!(stands(text, words), expected, "{words:?} in {text:?}");
+    }
+}
+
+#[test]
+fn a_bare_line_says_nothing_by_itself() {
+    for (line, expected) in [
+        ("four days", true),
+        ("* EpiPen", true),
+        ("U236: Library!!", true),
+        ("U270: Code 4471.", true),
+        ("U33: I don't like Vic.", false),
+        ("New ref BCC-5790.", false),
+        ("6月13日", true),
+        ("パーティーは6月13日になりました。", false),
+    ] {
+        assert_eq!(is_bare(line), expected, "{line:?}");
     }
 }
 
