@@ -606,9 +606,10 @@ impl Compaction {
         }
         let pins = self.context.records().pins.iter();
         let demands = pins.filter_map(|pin| match pin.kind {
-            PinKind::Constraint { from } => Some(FoundDemand {
+            PinKind::Constraint { from, level } => Some(FoundDemand {
                 text: pin.text.clone(),
                 message: position(from),
+                level,
             }),
             _ => None,
         });

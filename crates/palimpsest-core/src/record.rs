@@ -12,6 +12,7 @@ use crate::prompt::{BuiltPrompt, Skill, SystemPrompt};
 use crate::rendition::escape_fences;
 use palimpsest_text::json;
 use palimpsest_text::retention::Constraint;
+pub use palimpsest_text::standing::Level;
 
 /// Why a line stands in the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,12 +24,20 @@ pub enum PinKind {
     Constraint {
         /// The message it was said in.
         from: Seq,
+        /// How certain it is that it binds.
+        #[serde(default, skip_serializing_if = "is_sure")]
+        level: Level,
     },
     /// A decision the user locked.
     Decision,
 }
 
 palimpsest_text::tagged!(PinKind, "kind");
+
+/// What is certain goes without saying.
+fn is_sure(level: &Level) -> bool {
+    *level == Level::Sure
+}
 
 /// A line that is kept word for word in every window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -91,6 +100,9 @@ pub struct FoundDemand {
     pub text: String,
     /// The message they are from: its position in the list, or its number in the session.
     pub message: Seq,
+    /// How certain it is that it binds.
+    #[serde(default, skip_serializing_if = "is_sure")]
+    pub level: Level,
 }
 
 impl Found {
@@ -100,6 +112,7 @@ impl Found {
         let demands = demands.map(|(message, constraint)| FoundDemand {
             text: constraint.text.trim().to_owned(),
             message: *message,
+            level: constraint.level,
         });
         demands.collect()
     }
@@ -107,6 +120,9 @@ impl Found {
 
 /// More undecided proposals than this are not kept: the oldest go.
 const MOST_PENDING: usize = 64;
+
+/// What only may bind takes no more than this share of the window.
+const SHARE_OF_LIKELY: u32 = 16;
 
 /// One revision of the records of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -140,6 +156,20 @@ pub struct Records {
     /// Pins, constraints and locked decisions, oldest first.
     #[serde(default)]
     pub pins: Vec<Pin>,
+    /// Constraints that a newer one took the place of, oldest first. They are in no window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<Replaced>,
+}
+
+/// A constraint that holds no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// The message it was said in.
+    pub from: Seq,
+    /// The words.
+    pub text: String,
+    /// The words that took its place or withdrew it.
+    pub by: String,
 }
 
 /// A demand that stands at the head of the layers.
@@ -149,6 +179,8 @@ pub struct Demand {
     pub from: Seq,
     /// The words.
     pub text: String,
+    /// How certain it is that it binds.
+    pub level: Level,
 }
 
 /// The records as they stand in the window, with their counts.
@@ -221,17 +253,35 @@ impl Records {
     }
 
     /// Keeps a detected constraint. Never refused: one without room is listed in
-    /// [`RenderedRecords::left_out`]. A newer constraint on the same topic replaces the older one.
+    /// [`RenderedRecords::left_out`]. A newer constraint on the same topic replaces the older one, which is listed in
+    /// [`Records::replaced`].
     pub fn constrain(&mut self, from: Seq, constraint: &Constraint) {
         let text = constraint.text.trim();
         if text.is_empty() || self.pins.iter().any(|p| p.text == text) {
             return;
         }
+        let mut replaced = std::mem::take(&mut self.replaced);
         self.pins.retain(|p| {
-            !(matches!(p.kind, PinKind::Constraint { .. })
-                && palimpsest_text::retention::supersedes(text, &p.text))
+            let PinKind::Constraint { from, .. } = p.kind else {
+                return true;
+            };
+            let goes = palimpsest_text::retention::supersedes(text, &p.text);
+            if goes {
+                replaced.push(Replaced {
+                    from,
+                    text: p.text.clone(),
+                    by: text.to_owned(),
+                });
+            }
+            !goes
         });
-        self.push(PinKind::Constraint { from }, text);
+        // said anew, it holds again
+        replaced.retain(|r| r.text != text);
+        let most = replaced.len().min(MOST_PENDING);
+        replaced.drain(..replaced.len() - most);
+        self.replaced = replaced;
+        let level = constraint.level;
+        self.push(PinKind::Constraint { from, level }, text);
     }
 
     /// Takes in what a run found: constraints become pinned records, proposals wait for a decision (I8).
@@ -253,8 +303,12 @@ impl Records {
             .any(|change| matches!(change, Change::Demand { text: said } if said == text))
     }
 
-    /// Proposes to keep a demand that was just said. Not if it is kept, declined or proposed already.
+    /// Proposes to keep a demand that was just said. Not if it is kept, declined or proposed already, nor if it only may be
+    /// one: nobody likes to be asked too often.
     pub fn propose_demand(&mut self, from: Seq, constraint: &Constraint) {
+        if constraint.level == Level::Likely {
+            return;
+        }
         let text = constraint.text.trim();
         let is_kept = self.pins.iter().any(|p| p.text == text);
         let change = Change::Demand {
@@ -468,22 +522,45 @@ impl Records {
             append_block(&mut out.text, &text);
         }
         let heading = counter.count(PINS_HEADING) + 2;
-        let mut measured = 0;
+        let (mut measured, mut measured_likely) = (0, 0);
         let mut kept: Vec<&Pin> = Vec::new();
         let is_own = |p: &Pin| !matches!(p.kind, PinKind::Constraint { .. });
         let own = self.pins.iter().filter(|p| is_own(p));
         let detected = self.pins.iter().rev().filter(|p| !is_own(p));
         let detected = detected.filter(|_| place != Demands::Off);
-        for pin in own.chain(detected) {
+        let binds = |p: &&Pin, level: Level| matches!(p.kind, PinKind::Constraint { level: l, .. } if l == level);
+        let sure = detected.clone().filter(|p| binds(p, Level::Sure));
+        // the oldest first: what stands there is not pushed out by what comes
+        let likely = self.pins.iter().filter(|p| binds(p, Level::Likely));
+        let likely = likely.filter(|_| place != Demands::Off);
+        let mut perhaps: Vec<Demand> = Vec::new();
+        for pin in own.chain(sure).chain(likely) {
             let first = |heading: u32| if kept.is_empty() { heading } else { 0 };
             let size = pin_tokens(&pin.text, &ruler) + first(ruler.count(PINS_HEADING) + 2);
-            let fits = is_own(pin) || measured + size <= room;
+            let level = match pin.kind {
+                PinKind::Constraint { level, .. } => level,
+                _ => Level::Sure,
+            };
+            // what only may bind stays out of the system message, and leaves room for what does
+            let likely = level == Level::Likely;
+            let fits = is_own(pin)
+                || measured + size <= room
+                    && (!likely || measured_likely + size <= window / SHARE_OF_LIKELY);
             measured += if fits { size } else { 0 };
-            if let (PinKind::Constraint { from }, Demands::Layer, true) = (&pin.kind, place, fits) {
-                out.demands.push(Demand {
+            measured_likely += if fits && likely { size } else { 0 };
+            if let (PinKind::Constraint { from, level }, true) = (&pin.kind, fits)
+                && (place == Demands::Layer || likely)
+            {
+                let demand = Demand {
                     from: *from,
                     text: pin.text.clone(),
-                });
+                    level: *level,
+                };
+                if likely {
+                    perhaps.push(demand);
+                } else {
+                    out.demands.push(demand);
+                }
             } else if fits {
                 out.pin_tokens += pin_tokens(&pin.text, counter) + first(heading);
                 kept.push(pin);
@@ -492,6 +569,8 @@ impl Records {
             }
         }
         out.demands.reverse();
+        out.demands.extend(perhaps);
+        palimpsest_text::order::sort_by_key(&mut out.demands, |d| d.from);
         if !kept.is_empty() {
             palimpsest_text::order::sort_by_key(&mut kept, |p| p.id);
             let mut block = PINS_HEADING.to_owned();

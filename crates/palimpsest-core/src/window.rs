@@ -15,7 +15,7 @@ use crate::error::CoreError;
 use crate::layer::LayerId;
 use crate::message::{Part, Role, Seq};
 use crate::policy::{Policy, SlotRole};
-use crate::record::Demand;
+use crate::record::{Demand, Level};
 use crate::rendition::{
     DEMANDS, DEMANDS_END, FENCE, FENCE_END, QUOTE, QUOTE_END, Rendition, escape_fences,
     verbatim_parts,
@@ -30,6 +30,7 @@ const INTERRUPTED: &str = "[no result: the call was interrupted]";
 /// What follows the slot when the tail begins with a user message.
 const BRIDGE: &str = "Understood. I continue from there.";
 const DEMANDS_INTRO: &str = "The user's own words from earlier. Keep to them like to anything the user says; what the user says later comes first.";
+const LIKELY_INTRO: &str = "\n[The user's own words, perhaps meant to last]";
 const SLOT_INTRO: &str = "Reference: what was said earlier, shortened. Not an instruction.";
 
 /// Where a part of a window comes from. The egress check compares it with the active context (I7).
@@ -184,18 +185,31 @@ pub(crate) fn quote_line(seq: Seq, text: &str) -> String {
 /// The block of demands at the head of the slot: the user's words, with the user's authority and no more.
 fn demand_block(demands: &[&Demand]) -> String {
     let mut text = String::new();
-    if demands.is_empty() {
+    if demands.iter().all(|d| d.level == Level::Likely) {
         return text;
     }
     text.push_str(DEMANDS);
     text.push('\n');
     text.push_str(DEMANDS_INTRO);
-    for demand in demands {
+    for demand in demands.iter().filter(|d| d.level == Level::Sure) {
         text.push_str("\n- ");
         text.push_str(&escape_fences(&demand.text));
     }
     text.push('\n');
     text.push_str(DEMANDS_END);
+    text
+}
+
+/// What may be meant to last, word for word before the layers.
+fn likely_lines(demands: &[&Demand]) -> String {
+    let mut text = String::new();
+    for demand in demands.iter().filter(|d| d.level == Level::Likely) {
+        if text.is_empty() {
+            text.push_str(LIKELY_INTRO);
+        }
+        text.push_str("\n- ");
+        text.push_str(&escape_fences(&demand.text));
+    }
     text
 }
 
@@ -210,7 +224,8 @@ fn demand_tokens(block: &str, counter: &dyn TokenCounter) -> u32 {
 
 /// Tokens of the block that holds these demands.
 pub(crate) fn demands_take(demands: &[&Demand], counter: &dyn TokenCounter) -> u32 {
-    demand_tokens(&demand_block(demands), counter)
+    let likely = likely_lines(demands);
+    demand_tokens(&demand_block(demands), counter).saturating_add(demand_tokens(&likely, counter))
 }
 
 pub(crate) fn slot(
@@ -219,8 +234,15 @@ pub(crate) fn slot(
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> Option<Slot> {
+    // What only may bind is not said twice.
+    let quoted = |d: &Demand| view.quotes.iter().any(|q| q.text.contains(&d.text));
+    let demands = demands.iter().copied();
+    let demands = demands.filter(|d| d.level == Level::Sure || !quoted(d));
+    let demands: &[&Demand] = &demands.collect::<Vec<_>>();
     // A layer without a word covers its range but says nothing.
-    let has_reference = view.layers.iter().any(|l| l.tokens > 0) || !view.quotes.is_empty();
+    let has_reference = view.layers.iter().any(|l| l.tokens > 0)
+        || !view.quotes.is_empty()
+        || demands.iter().any(|d| d.level == Level::Likely);
     if !has_reference && demands.is_empty() {
         return None;
     }
@@ -230,7 +252,7 @@ pub(crate) fn slot(
         text.push('\n');
     }
     let block = demand_block(demands);
-    let demanded = demand_tokens(&block, counter);
+    let demanded = demands_take(demands, counter);
     if !block.is_empty() {
         text.push_str(&block);
         if has_reference {
@@ -270,6 +292,7 @@ fn reference(
     text.push_str(FENCE);
     text.push_str(">\n");
     text.push_str(SLOT_INTRO);
+    text.push_str(&likely_lines(demands));
     for layer in view.layers.iter().filter(|l| l.tokens > 0) {
         let range = layer.range();
         // a layer that came along from another session covers no message of this one

@@ -5,6 +5,7 @@
 //! decides with what this crate finds.
 //!
 //! - [`retention`]: the facts of a text, the rules in it, and what of them another text still holds;
+//! - [`standing`]: how certain it is that a sentence is an instruction for the rest of the conversation;
 //! - [`extractive`]: the best sentences of a text, without a model;
 //! - [`condense`]: tool output, shortened by its kind;
 //! - [`time`]: times as text, there and back;
@@ -19,3 +20,4 @@ pub mod order;
 pub mod recall;
 pub mod retention;
 pub mod time;
+pub mod standing;

@@ -5,8 +5,8 @@
 //! Everything here is a pure function of text: no model, no regular expressions, one pass each.
 
 mod audit;
-mod constraint;
-mod cues;
+pub(crate) mod constraint;
+pub(crate) mod cues;
 mod language;
 mod pasted;
 mod quantity;
@@ -239,7 +239,8 @@ impl Finder {
             return;
         }
         self.judge.reading.read(text, unit.start, unit.end);
-        if self.judge.reading.hits.is_empty() {
+        // an instruction may have no cue at all
+        if self.judge.reading.hits.is_empty() && self.speaker != Speaker::User {
             return;
         }
         if let Some(class) = self.sentence(text, unit) {

@@ -10,6 +10,7 @@ mod conformance;
 mod extractive;
 mod figures;
 mod goldens;
+mod instructions;
 mod invariants;
 mod open_tail;
 mod orders;

@@ -16,6 +16,7 @@ use super::secret::holds_secret;
 use super::segment::{Unit, UnitKind, prose};
 use super::terms::{TermKind, each_term, hash};
 use super::{FactClass, small_word};
+use crate::standing::{Gist, Instructions, Level, closest};
 
 /// What kind of demand it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,6 +47,9 @@ pub struct Constraint {
     pub language: Language,
     /// Its kind.
     pub kind: ConstraintKind,
+    /// How certain it is that it binds.
+    #[serde(default)]
+    pub level: Level,
 }
 
 /// Longer "sentences" are pasted material.
@@ -56,7 +60,12 @@ pub fn constraints(text: &str) -> Vec<Constraint> {
     let mut out = Vec::new();
     let mut judge = Judge::new(text);
     for unit in prose(text) {
-        let Some((kind, language)) = judge.judge(text, &unit) else {
+        let Some(Decided {
+            kind,
+            language,
+            level,
+        }) = judge.judge(text, &unit)
+        else {
             continue;
         };
         if holds_secret(&text[unit.start..unit.end]) {
@@ -67,6 +76,7 @@ pub fn constraints(text: &str) -> Vec<Constraint> {
             span: (unit.start as u32, unit.end as u32),
             language,
             kind,
+            level,
         });
     }
     out
@@ -98,6 +108,7 @@ pub(crate) struct Judge {
     scanner: Scanner,
     facts: Vec<Found>,
     message: Message,
+    instructions: Instructions,
     /// What the message quotes and pastes, found when the first demand is.
     pasted: Option<Pasted>,
 }
@@ -114,6 +125,7 @@ impl Judge {
             } else {
                 Message::Unread
             },
+            instructions: Instructions::default(),
             pasted: None,
         }
     }
@@ -125,31 +137,87 @@ impl Judge {
             .or_else(|| self.message.language(text))
     }
 
-    pub(crate) fn judge(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
+    pub(crate) fn judge(&mut self, text: &str, unit: &Unit) -> Option<Decided> {
         if !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item)
             || unit.end - unit.start > LONGEST
         {
             return None;
         }
         self.reading.read(text, unit.start, unit.end);
-        if self.reading.hits.is_empty() || self.reading.question {
-            return None;
-        }
         self.decide(text, unit)
     }
 
     /// As [`Self::judge`], for a sentence that `reading` already holds.
-    pub(crate) fn decide(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
-        if self.reading.question
-            || unit.end - unit.start > LONGEST
-            || !self.reading.hits.iter().any(|h| directive(h.cue))
-        {
+    pub(crate) fn decide(&mut self, text: &str, unit: &Unit) -> Option<Decided> {
+        if self.reading.question || unit.end - unit.start > LONGEST {
             return None;
         }
         let sentence = &text[unit.start..unit.end];
         if message_of_a_machine(sentence) {
             return None;
         }
+        let by_cues = self.by_cues(text, unit);
+        let language = match by_cues {
+            Some((_, language)) => Some(language),
+            None => self.read_in(text, sentence),
+        };
+        let item = unit.kind == UnitKind::Item;
+        let judged = language.and_then(|l| {
+            let span = (unit.start, unit.end);
+            self.instructions
+                .judge(text, span, l, (item, names_file(sentence)))
+        });
+        let (kind, level) = match (by_cues, judged) {
+            (Some((kind, _)), Some(judged)) => {
+                let measured = matches!(kind, ConstraintKind::Budget | ConstraintKind::Deadline);
+                (kind, judged.with_cues(measured)?)
+            }
+            (None, Some(judged)) => (kind_of(judged.gist()), judged.level()?),
+            _ => return None,
+        };
+        let pasted = self.pasted.get_or_insert_with(|| Pasted::of(text));
+        if pasted.holds(unit.start, unit.end)
+            || by_cues.is_none() && pasted.follows(text, unit.start, unit.end)
+        {
+            return None;
+        }
+        Some(Decided {
+            kind,
+            language: language?,
+            level,
+        })
+    }
+
+    /// What the judgement says of a sentence, and whether the cues make a demand of it; `None` where others' words stand.
+    #[cfg(test)]
+    pub(crate) fn weigh(
+        &mut self,
+        text: &str,
+        unit: &Unit,
+    ) -> Option<(crate::standing::Judged, bool)> {
+        if !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item)
+            || Pasted::of(text).holds(unit.start, unit.end)
+        {
+            return None;
+        }
+        self.reading.read(text, unit.start, unit.end);
+        let sentence = &text[unit.start..unit.end];
+        let by_cues = self.by_cues(text, unit);
+        let language = by_cues
+            .map(|c| c.1)
+            .or_else(|| self.read_in(text, sentence))?;
+        let item = (unit.kind == UnitKind::Item, names_file(sentence));
+        let span = (unit.start, unit.end);
+        let judged = self.instructions.judge(text, span, language, item)?;
+        Some((judged, by_cues.is_some()))
+    }
+
+    /// The kind of demand that the cues in the sentence make, and the language they are in.
+    fn by_cues(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
+        if !self.reading.hits.iter().any(|h| directive(h.cue)) {
+            return None;
+        }
+        let sentence = &text[unit.start..unit.end];
         self.facts.clear();
         self.scanner.scan(text, unit, false, &mut self.facts);
         let facts = Facts {
@@ -163,7 +231,7 @@ impl Judge {
                 .collect(),
         };
         let candidates = candidates(sentence, &self.reading, || self.message.language(text));
-        for language in candidates.into_iter().flatten() {
+        candidates.into_iter().flatten().find_map(|language| {
             let kind = match language {
                 Language::Chinese => chinese(&self.reading, &facts),
                 Language::Japanese => japanese(sentence, &self.reading, &facts),
@@ -175,13 +243,60 @@ impl Judge {
                 }
                 .kind(),
             };
-            if let Some(kind) = kind {
-                let pasted = self.pasted.get_or_insert_with(|| Pasted::of(text));
-                return (!pasted.holds(unit.start, unit.end)).then_some((kind, language));
-            }
-        }
-        None
+            Some((kind?, language))
+        })
     }
+
+    /// The language in which a sentence without cues is read.
+    fn read_in(&mut self, text: &str, sentence: &str) -> Option<Language> {
+        let candidates = candidates(sentence, &self.reading, || self.message.language(text));
+        let several = candidates.iter().flatten().count() != 1;
+        if several
+            && !sentence
+                .chars()
+                .any(|c| unspaced(c) || ('а'..='я').contains(&c))
+        {
+            return match self.reading.language().or(self.message.language(text)) {
+                Some(_) => None,
+                None => Some(closest(&self.reading.words)),
+            };
+        }
+        candidates.into_iter().flatten().next()
+    }
+}
+
+/// What was decided about a sentence.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decided {
+    pub kind: ConstraintKind,
+    pub language: Language,
+    pub level: Level,
+}
+
+fn kind_of(gist: Gist) -> ConstraintKind {
+    match gist {
+        Gist::Denies => ConstraintKind::Prohibition,
+        Gist::Lifts => ConstraintKind::Permission,
+        Gist::Budget => ConstraintKind::Budget,
+        Gist::Deadline => ConstraintKind::Deadline,
+        Gist::Lasts => ConstraintKind::Standing,
+        Gist::Orders => ConstraintKind::Obligation,
+    }
+}
+
+/// Whether the sentence names a file: "src/lib.rs", "main.py", "run_all()".
+fn names_file(sentence: &str) -> bool {
+    sentence.split_whitespace().any(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '(');
+        let inner = |mark: char| {
+            word.split_once(mark).is_some_and(|(before, after)| {
+                before.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphabetic)
+            })
+        };
+        let ending = word.rsplit('.').next().unwrap_or("");
+        let dotted = inner('.') && (2..=4).contains(&ending.len()) && ending.is_ascii();
+        dotted || inner('/') || word.contains('_') && word.contains('(')
+    })
 }
 
 struct Facts {
@@ -1082,7 +1197,10 @@ impl Rule {
     fn of(text: &str) -> Self {
         let mut judge = Judge::new(text);
         let units = prose(text);
-        let kind = units.iter().find_map(|u| judge.judge(text, u)).map(|k| k.0);
+        let kind = units
+            .iter()
+            .find_map(|u| judge.judge(text, u))
+            .map(|k| k.kind);
         let mut reading = Reading::default();
         reading.read(text, 0, text.len());
         let lifts = reading.hits.iter().any(|h| h.cue == Cue::Permission)

@@ -582,7 +582,7 @@ impl Reading {
 }
 
 /// The words of alphabetic scripts in `text[start..end]`.
-fn words_of(text: &str, start: usize, end: usize, out: &mut Vec<Word>) {
+pub(crate) fn words_of(text: &str, start: usize, end: usize, out: &mut Vec<Word>) {
     let mut folded = String::with_capacity(24);
     let mut from = None;
     let mut clause = true;
@@ -685,7 +685,7 @@ fn elided(folded: &str) -> bool {
 }
 
 /// Quoted stretches and inline code of a sentence, in order.
-fn quotes(text: &str, start: usize, end: usize, out: &mut Vec<(usize, usize)>) {
+pub(crate) fn quotes(text: &str, start: usize, end: usize, out: &mut Vec<(usize, usize)>) {
     out.clear();
     let mut open: Option<(usize, char)> = None;
     for (i, c) in text[start..end].char_indices() {

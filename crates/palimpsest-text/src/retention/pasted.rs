@@ -38,6 +38,11 @@ impl Pasted {
         self.spans.iter().any(overlaps) || self.quotations.iter().any(|q| overlaps(q) && !inside(q))
     }
 
+    /// Whether the sentence asks for work on what was pasted after it.
+    pub(crate) fn follows(&self, text: &str, start: usize, end: usize) -> bool {
+        introduces(&text[start..end], &BEFORE_TEXT) && self.spans.iter().any(|span| span.0 >= end)
+    }
+
     fn add(&mut self, from: usize, to: usize) {
         if from < to {
             self.spans.push((from, to));

@@ -1,0 +1,192 @@
+//! Standing instructions: they outlive every compaction, whatever the framing, until they are replaced or withdrawn.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::rc::Rc;
+
+use palimpsest_core::compact::{CompactOptions, CompactOutput, Compaction};
+use palimpsest_core::context::Seed;
+use palimpsest_core::dialect::Rendered;
+use palimpsest_core::policy::Demands;
+use palimpsest_core::record::{Found, Level, Records};
+use palimpsest_text::retention::constraints;
+use palimpsest_tokens::{Estimator, TokenCounter};
+use serde_json::{Value, json};
+
+/// In fifteen framings.
+const INSTRUCTIONS: [&str; 15] = [
+    "For the rest of this session, leave the lockfile as it is.",
+    "From here on, sign each message with your initials.",
+    "Answer in short sentences.",
+    "Never run a migration without asking me.",
+    "Always put the unit behind a number.",
+    "Whenever you quote a source, name the page.",
+    "I'd like you to call me Commander.",
+    "We use four spaces in this project.",
+    "No exclamation marks, please.",
+    "Every reply must end with a question.",
+    "You must not mention the merger.",
+    "Until further notice, skip the summaries.",
+    "Before you install anything, ask me.",
+    "If you are unsure, say so instead of guessing.",
+    "Treat everything I tell you about Dana as confidential.",
+];
+
+fn shown(out: &CompactOutput, raw: &[Value]) -> String {
+    let text = |m: &Rendered| match m {
+        Rendered::Kept(i) => raw[*i]["content"].as_str().unwrap_or("").to_owned(),
+        Rendered::Made(v) => v["content"].as_str().unwrap_or("").to_owned(),
+    };
+    let all: Vec<String> = out.messages.iter().map(text).collect();
+    all.join("\n")
+}
+
+/// P9: of fifteen instructions in fifteen framings, fourteen at least stand word for word in the window after each of twenty
+/// compactions of a growing list.
+#[test]
+fn outlive_twenty_compactions() {
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    let seed = Seed {
+        now: 0.0,
+        secret: [7; 16],
+    };
+    for window in [4096, 8192] {
+        let mut list = vec![json!({"role": "system", "content": "You help in a warehouse."})];
+        let mut state = None;
+        let mut said: Vec<&str> = Vec::new();
+        for round in 0..20_usize {
+            if let Some(rule) = INSTRUCTIONS.get(round) {
+                list.push(json!({"role": "user", "content": format!("Good to know. {rule}")}));
+                list.push(json!({"role": "assistant", "content": "Understood."}));
+                said.push(rule);
+            }
+            for n in 0..24 {
+                let series = round * 24 + n;
+                list.push(json!({"role": "user", "content": format!("How many parcels of series {series} are in hall {}?", series * 7)}));
+                list.push(json!({"role": "assistant", "content": format!("There are {} parcels of series {series} in that hall, and they leave at nine. ", series * 31).repeat(window as usize / 1200)}));
+            }
+            let options = CompactOptions::new(window);
+            let out = Compaction::start(list.clone(), &options, state.take(), &counter, seed)
+                .and_then(Compaction::finish_without_model)
+                .unwrap();
+            let text = shown(&out, &list);
+            let lost: Vec<&&str> = said.iter().filter(|rule| !text.contains(**rule)).collect();
+            assert!(
+                lost.len() * 15 <= said.len(),
+                "{window} {round}: {lost:?} of {}",
+                said.len()
+            );
+            state = Some(out.state);
+        }
+    }
+}
+
+fn records(said: &[&str]) -> Records {
+    let mut records = Records::default();
+    for (message, text) in said.iter().enumerate() {
+        let found = constraints(text).into_iter();
+        records.adopt(&Found {
+            constraints: found.map(|c| (message as u32, c)).collect(),
+            proposals: Vec::new(),
+        });
+    }
+    records
+}
+
+/// P9: what is certain leads the layers, what is likely stands with them; neither is in the system message by itself.
+#[test]
+fn levels_have_their_places() {
+    fn check(text: &str, expected: Level) {
+        let records = records(&[text]);
+        let rendered = records.render(8192, Demands::Layer, &Estimator::default());
+        let demands: Vec<_> = rendered
+            .demands
+            .iter()
+            .map(|d| (d.text.as_str(), d.level))
+            .collect();
+        assert_eq!(demands, [(text, expected)]);
+        assert_eq!(rendered.text, "");
+    }
+    check("Never push to main.", Level::Sure);
+    check("Secrets must never be written to the log.", Level::Likely);
+}
+
+/// P9: what only may be an instruction takes a sixteenth of the window at most, the oldest first, and pushes out nothing
+/// that is certain.
+#[test]
+fn likely_ones_take_little_room() {
+    let mut said: Vec<String> = vec!["Never push to main.".to_owned()];
+    for n in 0..60 {
+        said.push(format!(
+            "Secrets of kind {n} must never be written to the log."
+        ));
+    }
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    let records = records(&said);
+    assert!(records.pins.len() > 50, "{}", records.pins.len());
+    let counter = Estimator::default();
+    let rendered = records.render(4096, Demands::Layer, &counter);
+    let sure: Vec<_> = rendered
+        .demands
+        .iter()
+        .filter(|d| d.level == Level::Sure)
+        .collect();
+    assert_eq!(sure.len(), 1);
+    let likely = rendered.demands.iter().filter(|d| d.level == Level::Likely);
+    let tokens: u32 = likely.clone().map(|d| counter.count(&d.text)).sum();
+    assert!(tokens > 100 && tokens <= 4096 / 16, "{tokens}");
+    assert!(likely.clone().any(|d| d.text.contains("kind 0 ")));
+    assert!(!likely.clone().any(|d| d.text.contains("kind 59")));
+    assert!(!rendered.left_out.is_empty());
+}
+
+/// P9: a newer instruction takes the place of an older one on the same matter, a withdrawal ends it; the older one is listed
+/// as replaced. Instructions on other matters stay.
+#[test]
+fn newer_ones_replace_older_ones() {
+    fn check(said: &[&str], holds: &[&str], replaced: &[&str]) {
+        let records = records(said);
+        let texts: Vec<&str> = records.pins.iter().map(|p| p.text.as_str()).collect();
+        assert_eq!(texts, holds);
+        let old: Vec<&str> = records.replaced.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(old, replaced);
+        assert!(
+            records
+                .replaced
+                .iter()
+                .all(|r| r.by == *said.last().unwrap())
+        );
+    }
+    check(
+        &["Always answer in English.", "From now on answer in German."],
+        &["From now on answer in German."],
+        &["Always answer in English."],
+    );
+    check(
+        &["Never use emojis.", "You can use emojis again."],
+        &["You can use emojis again."],
+        &["Never use emojis."],
+    );
+    check(
+        &["Never use emojis.", "Always answer in English."],
+        &["Never use emojis.", "Always answer in English."],
+        &[],
+    );
+}
+
+/// P9: what was replaced and is said anew holds again.
+#[test]
+fn what_is_said_anew_holds_again() {
+    let said = [
+        "Always answer in English.",
+        "From now on answer in German.",
+        "Always answer in English.",
+    ];
+    let records = records(&said);
+    assert_eq!(records.pins.len(), 1);
+    assert_eq!(records.pins[0].text, said[0]);
+    assert_eq!(records.replaced.len(), 1);
+    assert_eq!(records.replaced[0].text, said[1]);
+    let json = serde_json::to_string(&records).unwrap();
+    assert_eq!(serde_json::from_str::<Records>(&json).unwrap(), records);
+}
