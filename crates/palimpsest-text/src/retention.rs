@@ -27,6 +27,7 @@ pub use language::{Language, detect_language};
 pub use reject::{Draft, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
 
+use crate::standing::Level;
 use constraint::Judge;
 use cues::Cue;
 use secret::holds_secret;
@@ -253,7 +254,9 @@ impl Finder {
     }
 
     fn sentence(&mut self, text: &str, unit: &Unit) -> Option<FactClass> {
-        if self.speaker == Speaker::User && self.judge.decide(text, unit).is_some() {
+        // what only may be an instruction is a fact like others
+        let mut decided = || self.judge.decide(text, unit);
+        if self.speaker == Speaker::User && decided().is_some_and(|d| d.level == Level::Sure) {
             return Some(FactClass::Constraint);
         }
         if self.judge.reading.question {

@@ -116,14 +116,14 @@ fn levels_have_their_places() {
 #[test]
 fn likely_ones_take_little_room() {
     let mut said: Vec<String> = vec!["Never push to main.".to_owned()];
-    for n in 0..60 {
+    for kind in ('a'..='z').chain('α'..='ω') {
         said.push(format!(
-            "Secrets of kind {n} must never be written to the log."
+            "Secrets of kind {kind} must never be written to the log."
         ));
     }
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
     let records = records(&said);
-    assert!(records.pins.len() > 50, "{}", records.pins.len());
+    assert!(records.pins.len() > 40, "{}", records.pins.len());
     let counter = Estimator::default();
     let rendered = records.render(4096, Demands::Layer, &counter);
     let sure: Vec<_> = rendered
@@ -135,8 +135,8 @@ fn likely_ones_take_little_room() {
     let likely = rendered.demands.iter().filter(|d| d.level == Level::Likely);
     let tokens: u32 = likely.clone().map(|d| counter.count(&d.text)).sum();
     assert!(tokens > 100 && tokens <= 4096 / 16, "{tokens}");
-    assert!(likely.clone().any(|d| d.text.contains("kind 0 ")));
-    assert!(!likely.clone().any(|d| d.text.contains("kind 59")));
+    assert!(likely.clone().any(|d| d.text.contains("kind a ")));
+    assert!(!likely.clone().any(|d| d.text.contains("kind ω")));
     assert!(!rendered.left_out.is_empty());
 }
 
