@@ -313,13 +313,12 @@ fn layers<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     }
 }
 
-/// A line of a summary without the label that says whose message it is from: `U3: `.
+/// A line of a summary without the role that says whose words it holds.
 fn said(line: &str) -> &str {
-    let digits = line.strip_prefix(['U', 'A', 'T']).unwrap_or(line);
-    match digits.split_once(": ") {
-        Some((n, rest)) if !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) => rest,
-        _ => line,
-    }
+    ["User: ", "Assistant: ", "Tool: "]
+        .iter()
+        .find_map(|label| line.strip_prefix(label))
+        .unwrap_or(line)
 }
 
 /// Quotes, demands, recalled passages and lines of the records.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::layer::{Author, Span};
+use palimpsest_text::extractive::Piece;
 use palimpsest_text::retention::Fact;
 
 /// Number of a note in its session. Never reused.
@@ -24,6 +25,10 @@ pub struct Note {
     pub facts: Vec<Fact>,
     /// Tokens of the text.
     pub tokens: u32,
+    /// The pieces of a text that was put together without a model, the most worthy first: shorter forms are made by
+    /// dropping the last. Empty for what a model wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<Piece>,
     /// Who wrote it.
     pub author: Author,
 }

@@ -34,7 +34,7 @@ use palimpsest_text::retention::Facts;
 /// How layers are cut to a size and what of them stands: shared with the emergency pass and the comparison of windows.
 pub(crate) mod shrinking {
     pub(crate) use super::checkpoint::{ordered, speaker};
-    pub(crate) use super::update::{fit, is_wordless, recount, standing};
+    pub(crate) use super::update::{fit, is_wordless, of_notes, recount, standing};
 }
 
 pub use caution::Caution;

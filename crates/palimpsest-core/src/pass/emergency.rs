@@ -8,7 +8,7 @@ use crate::layer::{Author, Layer, Level, Span};
 use crate::message::{Part, Role, Seq};
 use crate::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
 use crate::run::Refusal;
-use crate::run::shrinking::recount;
+use crate::run::shrinking::{recount, speaker};
 use crate::tool::Pairing;
 use palimpsest_text::extractive;
 
@@ -258,14 +258,9 @@ fn summary_of(context: &Context, covered: &[usize], room: u32) -> String {
         .collect();
     let passages: Vec<extractive::Passage<'_>> = words
         .iter()
-        .map(|(seq, role, text)| extractive::Passage {
-            id: *seq,
-            role: match role {
-                Role::User | Role::System => extractive::Speaker::User,
-                Role::Assistant => extractive::Speaker::Assistant,
-                Role::Tool => extractive::Speaker::Tool,
-            },
-            text,
+        .map(|(seq, role, text)| {
+            let role = speaker(*role);
+            extractive::Passage::new(*seq, role, text)
         })
         .collect();
     let options = extractive::Options {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::context::Context;
 use crate::layer::{Layer, LayerId, Level};
-use crate::run::shrinking::{fit, recount};
+use crate::run::shrinking::{fit, of_notes, recount};
 
 /// Every layer but `newest` one step shorter: at most half of what it is, as its level says (snippets →
 /// references → essentials).
@@ -47,7 +47,9 @@ fn shorten(context: &mut Context, now: f64, to: impl Fn(usize) -> (u32, Level)) 
             compressed_at: now,
             ..(**layer).clone()
         };
-        faded.summary = fit(&layer.summary, room, level, counter);
+        faded.summary = of_notes(&context.view, &layer.notes, room, counter)
+            .filter(|text| counter.count(text) <= counter.count(&layer.summary))
+            .unwrap_or_else(|| fit(&layer.summary, room, level, counter));
         let mut left = room.saturating_sub(counter.count(&faded.summary));
         faded.ledger.retain(|line| {
             let cost = counter.count(line) + 2;

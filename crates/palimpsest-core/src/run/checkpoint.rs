@@ -4,6 +4,7 @@ use crate::layer::Author;
 use crate::message::Role;
 use crate::note::Note;
 use crate::policy::Fading;
+use palimpsest_text::extractive::{self, Piece};
 use palimpsest_text::retention::{self, Fact};
 
 use super::Run;
@@ -37,17 +38,21 @@ impl Run {
             audit.facts.extend(new);
         }
         let note = (plan.form == Form::Summary && !self.written.is_empty()).then(|| {
-            let text = self
+            let parts: Vec<(&str, &[Piece])> = self
                 .written
                 .iter()
-                .map(|w| w.text.trim())
-                .collect::<Vec<_>>()
-                .join("\n");
+                .map(|w| (w.text.trim(), w.order.as_slice()))
+                .collect();
+            let (text, mut order) = extractive::joined(&parts);
+            if self.written.iter().any(|w| w.order.is_empty()) {
+                order.clear();
+            }
             Note {
                 id: view.next_note,
                 covers: plan.spans(&self.context),
                 tokens: counter.count(&text),
                 text,
+                order,
                 facts: ordered(&audit.facts).take(NOTE_FACTS).cloned().collect(),
                 author: self.note_author(),
             }

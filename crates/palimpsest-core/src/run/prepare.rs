@@ -23,6 +23,23 @@ pub struct JobPassage {
     pub role: Role,
     /// The words, without thinking.
     pub text: String,
+    /// Where in the text the calls of tools begin, if it makes any.
+    pub calls: Option<usize>,
+    /// The day it was said, if that is known.
+    pub day: Option<extractive::Day>,
+}
+
+impl JobPassage {
+    /// Words that were written about messages, the first of which is `seq`.
+    pub(super) const fn made(seq: Seq, text: String) -> Self {
+        Self {
+            seq,
+            role: Role::Assistant,
+            text,
+            calls: None,
+            day: None,
+        }
+    }
 }
 
 /// A message longer than this part of a chunk is given to a model as head and tail.
@@ -43,6 +60,15 @@ impl Run {
         if plan.form != Form::Summary {
             return;
         }
+        let standing: Vec<String> = self
+            .context
+            .shown
+            .iter()
+            .filter(|i| plan.covered.binary_search(i).is_err())
+            .map(|&i| &self.context.entries[i].message)
+            .filter(|m| m.role == Role::User)
+            .map(|m| m.words().trim().to_owned())
+            .collect();
         let passages: Vec<JobPassage> = self
             .rewritten()
             .chain(
@@ -51,6 +77,8 @@ impl Run {
                     .map(|&i| passage(&self.context.entries[i].message)),
             )
             .filter(|p| !p.text.trim().is_empty())
+            // what the user says again where nothing covers it
+            .filter(|p| p.role != Role::User || standing.iter().all(|s| s != p.text.trim()))
             .collect();
         if passages.is_empty() {
             return;
@@ -127,10 +155,9 @@ impl Run {
             .rfind(|l| l.level == Level::Detailed && l.tokens > room && !l.notes.is_empty())?;
         let notes = layer.notes.iter().filter_map(|n| context.view().note(*n));
         let passages: Vec<JobPassage> = notes
-            .map(|note| JobPassage {
-                seq: note.covers.first().map_or(0, |s| s.from),
-                role: Role::Assistant,
-                text: note.text.clone(),
+            .map(|note| {
+                let seq = note.covers.first().map_or(0, |s| s.from);
+                JobPassage::made(seq, note.text.clone())
             })
             .collect();
         let id = self.next_job;
@@ -163,11 +190,7 @@ impl Run {
         let layers = self.context.view().layers.iter();
         layers
             .filter(move |l| single && l.tokens > 0)
-            .map(|l| JobPassage {
-                seq: l.range().from,
-                role: Role::Assistant,
-                text: layer_body(&l.summary, &l.ledger),
-            })
+            .map(|l| JobPassage::made(l.range().from, layer_body(&l.summary, &l.ledger)))
     }
 
     /// What the fences of a job are made with (G3). The number of a job is unique in its run only: the revision
@@ -192,6 +215,7 @@ impl Run {
             let mut tokens = counter.count(&passage.text);
             if tokens > room / LARGEST_PART {
                 passage.text = extractive::excerpt(&passage.text, room / LARGEST_PART, counter);
+                passage.calls = None;
                 tokens = counter.count(&passage.text);
             }
             // number, role and JSON quoting
@@ -279,10 +303,16 @@ const fn headings(headings: PolicyHeadings) -> Headings {
 
 fn passage(message: &Message) -> JobPassage {
     let parts: Vec<Part> = message.parts.iter().map(restored).collect();
+    let text = words_of(&parts);
+    let first = parts
+        .iter()
+        .position(|p| matches!(p, Part::ToolCall { .. }));
     JobPassage {
         seq: message.seq,
         role: message.role,
-        text: words_of(&parts),
+        calls: first.map(|at| words_of(&parts[..at]).len().min(text.len())),
+        day: extractive::day_at(message.at),
+        text,
     }
 }
 

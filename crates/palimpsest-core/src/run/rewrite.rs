@@ -6,7 +6,6 @@ use std::rc::Rc;
 use crate::context::{Cause, Context, Seed};
 use crate::layer::{Author, Layer, Level};
 use crate::loss;
-use crate::message::Role;
 use crate::mode::Mode;
 use crate::note::Note;
 use crate::pass::{PassKind, Shed};
@@ -45,10 +44,9 @@ impl Rewrite {
             .layers
             .iter()
             .rfind(|l| l.is_cut && l.tokens >= SMALLEST && !l.notes.is_empty())?;
-        let passages = notes(context, layer).map(|note| JobPassage {
-            seq: note.covers.first().map_or(0, |s| s.from),
-            role: Role::Assistant,
-            text: note.text.clone(),
+        let passages = notes(context, layer).map(|note| {
+            let seq = note.covers.first().map_or(0, |s| s.from);
+            JobPassage::made(seq, note.text.clone())
         });
         let mut job = SummaryJob {
             id: JOB,

@@ -8,7 +8,7 @@ use crate::layer::{Author, LayerId, Level};
 use crate::mode::Mode;
 use crate::policy::OnFailure;
 use crate::prompt::Headings;
-use palimpsest_text::extractive::{self, Passage};
+use palimpsest_text::extractive::{self, Passage, Piece, Summary};
 use palimpsest_text::retention;
 
 use super::prepare::JobPassage;
@@ -16,6 +16,9 @@ use super::{Refusal, Run, Stage};
 
 /// Number of a job within its run.
 pub type JobId = u32;
+
+/// How many times as long as the first form of its layer a note without a model may be.
+const LONGEST_NOTE: u32 = 4;
 
 /// Attempts with a model before the deterministic summary is taken.
 const ATTEMPTS: u32 = 2;
@@ -59,22 +62,40 @@ impl SummaryJob {
 
     /// The deterministic summary of the same messages.
     pub fn extractive(&self, counter: &dyn TokenCounter) -> String {
+        self.selection(self.target_tokens, counter).text
+    }
+
+    /// The same, as the most worthy pieces in at most `room` tokens.
+    fn selection(&self, room: u32, counter: &dyn TokenCounter) -> Summary {
         let passages: Vec<Passage<'_>> = self
             .passages
             .iter()
             .map(|p| Passage {
-                id: p.seq,
-                role: super::checkpoint::speaker(p.role),
-                text: &p.text,
+                calls: p.calls,
+                day: p.day,
+                ..Passage::new(p.seq, super::checkpoint::speaker(p.role), &p.text)
             })
             .collect();
         let options = extractive::Options {
-            target_tokens: self.target_tokens,
+            target_tokens: room,
             emphasis: super::update::emphasis(self.mode),
             focus: self.focus.as_deref(),
             ..extractive::Options::default()
         };
-        extractive::summarize(&passages, &options, counter).text
+        extractive::summarize(&passages, &options, counter)
+    }
+
+    /// The deterministic summary, longer than is asked for: layers are made from it as their room allows.
+    fn written(&self, author: Author, counter: &dyn TokenCounter) -> Written {
+        let source: u32 = self.passages.iter().map(|p| counter.count(&p.text)).sum();
+        let most = self.target_tokens.saturating_mul(LONGEST_NOTE);
+        let room = (source / 3).clamp(self.target_tokens, most);
+        let summary = self.selection(room, counter);
+        Written {
+            text: summary.text,
+            order: summary.order,
+            author,
+        }
     }
 
     /// What a model is told, without the messages and without what a person said of the goal: its sentences are no summary.
@@ -142,6 +163,8 @@ pub enum SuppliedSummary {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Written {
     pub(super) text: String,
+    /// The pieces of a text without a model, the most worthy first.
+    pub(super) order: Vec<Piece>,
     pub(super) author: Author,
 }
 
@@ -183,10 +206,8 @@ impl Run {
             return Ok(());
         }
         let counter = self.context.counter.clone();
-        let fallback = |reason: String| Written {
-            text: waiting.extractive(counter.as_ref()),
-            author: Author::Fallback { reason },
-        };
+        let fallback =
+            |reason: String| waiting.written(Author::Fallback { reason }, counter.as_ref());
         let written = match answer {
             SuppliedSummary::Failed(code) => fallback(code),
             SuppliedSummary::Text(text) => {
@@ -207,6 +228,7 @@ impl Run {
                         self.proposals.extend(proposals);
                         Written {
                             text,
+                            order: Vec::new(),
                             author: self.author(),
                         }
                     }
@@ -281,11 +303,8 @@ impl Run {
             if job.fades.is_some() {
                 continue; // cut deterministically when its turn comes
             }
-            let text = job.extractive(self.context.counter.as_ref());
-            self.written.push(Written {
-                text,
-                author: Author::Extractive,
-            });
+            let written = job.written(Author::Extractive, self.context.counter.as_ref());
+            self.written.push(written);
         }
         None
     }

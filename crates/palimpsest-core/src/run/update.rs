@@ -144,6 +144,12 @@ impl Run {
         draft.view.quotes = quotes(&context, shares.user);
         context.set_view(draft.view.clone());
 
+        // Nothing goes whose room nobody needs, and what the new layer can say well is said.
+        if plan.form == Form::Summary {
+            self.restore(&mut draft, &mut context, plan.aim);
+            self.widen(&mut draft, &mut context, plan.newest, plan.aim);
+        }
+
         // What the summary missed; what room is left goes there first (P4).
         if plan.form == Form::Summary {
             self.fill_ledger(&mut draft, &mut context, plan.newest, plan.aim);
@@ -163,6 +169,65 @@ impl Run {
         self.draft = Some(draft);
     }
 
+    /// Older layers that were made shorter come back as they were while there is room, the newest first.
+    fn restore(&self, draft: &mut Draft, context: &mut Context, aim: u32) {
+        if self.context.setup().policy.fading != Fading::Notes {
+            return;
+        }
+        for at in (0..draft.view.layers.len()).rev() {
+            let faded = &draft.view.layers[at];
+            let [replaced] = faded.replaces[..] else {
+                continue;
+            };
+            let mut layers = self.context.view().layers.iter();
+            let Some(old) = layers.find(|l| l.id == replaced) else {
+                continue;
+            };
+            if old.tokens <= faded.tokens
+                || context.tokens() + (old.tokens - faded.tokens) > aim
+                || faded.id == draft.layer
+            {
+                continue;
+            }
+            let before = std::mem::replace(&mut draft.view.layers[at], Rc::clone(old));
+            context.set_view(draft.view.clone());
+            if context.tokens() > aim {
+                draft.view.layers[at] = before;
+                context.set_view(draft.view.clone());
+            }
+        }
+    }
+
+    /// Half of what is left under the aim goes to the new layer, as far as its note has more to say.
+    fn widen(&self, draft: &mut Draft, context: &mut Context, newest: u32, aim: u32) {
+        if self.context.setup().policy.fading != Fading::Notes {
+            return;
+        }
+        let counter = self.context.counter.as_ref();
+        let left = aim.saturating_sub(context.tokens()) / 2;
+        let Some(at) = draft.view.layers.iter().position(|l| l.id == draft.layer) else {
+            return;
+        };
+        let mut layer = (*draft.view.layers[at]).clone();
+        let longer = of_notes(
+            &draft.view,
+            &layer.notes,
+            newest.max(layer.tokens) + left,
+            counter,
+        );
+        let Some(longer) = longer.filter(|text| text.len() > layer.summary.len()) else {
+            return;
+        };
+        layer.summary = longer;
+        recount(&mut layer, counter);
+        let before = std::mem::replace(&mut draft.view.layers[at], Rc::new(layer));
+        context.set_view(draft.view.clone());
+        if context.tokens() > aim {
+            draft.view.layers[at] = before;
+            context.set_view(draft.view.clone());
+        }
+    }
+
     /// What is left under the aim after ledger and quotes goes to the older layers, the newest first: facts of their
     /// notes that their room had no place for (P4).
     fn grow(&self, draft: &mut Draft, context: &mut Context, aim: u32) {
@@ -177,16 +242,24 @@ impl Run {
                 continue;
             }
             let mut layer = (**old).clone();
-            layer.ledger = self.carry(&draft.view, &layer, old.tokens + left);
-            recount(&mut layer, counter);
-            if layer.tokens <= old.tokens {
+            // a form never gets longer than the one before, and what is stored keeps its row
+            let seen = |id: &u32| self.context.view().layers.iter().find(|l| l.id == *id);
+            if seen(&old.id).is_some() {
                 continue;
             }
-            // one that is stored already keeps its row: a longer form is another layer
-            if self.context.view().layers.iter().any(|l| l.id == layer.id) {
-                layer.id = draft.view.next_layer;
-                layer.replaces = vec![old.id];
-                draft.view.next_layer += 1;
+            let most = match old.replaces[..] {
+                [before] => seen(&before).map_or(u32::MAX, |l| l.tokens - 1),
+                _ => u32::MAX,
+            };
+            let room = (old.tokens + left * 3 / 4).min(most);
+            let longer = of_notes(&draft.view, &layer.notes, room, counter);
+            if let Some(longer) = longer.filter(|text| text.len() > old.summary.len()) {
+                layer.summary = longer;
+            }
+            layer.ledger = self.carry(&draft.view, &layer, (old.tokens + left).min(most));
+            recount(&mut layer, counter);
+            if layer.tokens <= old.tokens || layer.tokens > most {
+                continue;
             }
             let before = draft.view.clone();
             draft.view.layers[at] = Rc::new(layer);
@@ -210,7 +283,8 @@ impl Run {
         let messages = plan.covered.len() as u32;
         let level = self.context.setup().policy.levels.of(plan.covered_tokens);
         let summary = match note {
-            Some(n) => fit(&n.text, plan.newest, level, counter),
+            Some(n) => extractive::fade(&n.text, &n.order, plan.newest, counter)
+                .unwrap_or_else(|| fit(&n.text, plan.newest, level, counter)),
             None if plan.form == Form::Note => left_out(messages, plan.covered_tokens),
             None => String::new(),
         };
@@ -389,12 +463,15 @@ impl Run {
 
     /// The text of notes cut to its part of `room`; the rest is for facts.
     fn text_of_notes(&self, view: &View, notes: &[u32], level: Level, room: u32) -> String {
+        let counter = self.context.counter.as_ref();
+        if let Some(text) = of_notes(view, notes, room - room / 4, counter) {
+            return text;
+        }
         let texts: Vec<&str> = notes
             .iter()
             .filter_map(|id| view.note(*id))
             .map(|n| n.text.as_str())
             .collect();
-        let counter = self.context.counter.as_ref();
         fit(&texts.join("\n"), prose_of(level, room), level, counter)
     }
 
@@ -415,7 +492,9 @@ impl Run {
         let quarter = newest / 4;
         let left = aim.saturating_sub(context.tokens());
         if left < quarter && layer.tokens > newest - quarter {
-            layer.summary = fit(&layer.summary, newest - quarter, layer.level, counter);
+            let room = newest - quarter;
+            layer.summary = of_notes(&draft.view, &layer.notes, room, counter)
+                .unwrap_or_else(|| fit(&layer.summary, room, layer.level, counter));
             recount(&mut layer, counter);
             draft.view.layers[at] = Rc::new(layer.clone());
             context.set_view(draft.view.clone());
@@ -624,6 +703,24 @@ fn push_layer(view: &mut View, layer: Layer) {
         return;
     }
     view.layers.push(Rc::new(layer));
+}
+
+/// The most worthy pieces of these notes in `room` tokens; `None` if a model wrote one of them, or not one piece fits.
+pub(crate) fn of_notes(
+    view: &View,
+    notes: &[u32],
+    room: u32,
+    counter: &dyn TokenCounter,
+) -> Option<String> {
+    let notes = notes.iter().map(|id| view.note(*id));
+    let notes: Option<Vec<&Rc<Note>>> = notes.collect();
+    let notes = notes.filter(|all| all.iter().all(|n| !n.order.is_empty()))?;
+    let parts: Vec<(&str, &[extractive::Piece])> = notes
+        .iter()
+        .map(|n| (n.text.as_str(), n.order.as_slice()))
+        .collect();
+    let (text, order) = extractive::joined(&parts);
+    extractive::fade(&text, &order, room, counter)
 }
 
 /// `text` if it fits, else cut by level.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use palimpsest_text::retention::segment::sentences;
+
 /// Shorter lines could be anybody's: a line that short goes only with the quoted message it is from.
 const TELLING: usize = 12;
 
@@ -17,7 +19,7 @@ impl Said {
         }
     }
 
-    /// The lines of a layer that say something else.
+    /// The lines of a layer, sentence by sentence, that say something else.
     pub(crate) fn beside<'a>(&self, body: &'a str) -> Cow<'a, str> {
         if self.words.is_empty() {
             return Cow::Borrowed(body);
@@ -26,10 +28,16 @@ impl Said {
         let mut is_code = false;
         let mut dropped = false;
         let mut kept: Vec<Cow<'_, str>> = Vec::new();
-        // the label of a line that went, for the next line of the same message
+        // the label of a line that went, for the next line of the same speaker
         let mut orphaned = "";
+        // the day above lines none of which is kept yet
+        let mut above = None;
         for line in body.lines() {
             is_code ^= line.trim_start().starts_with("```");
+            if !is_code && line.starts_with('[') && line.ends_with(']') {
+                dropped |= above.replace(line).is_some();
+                continue;
+            }
             let (label, words) = labelled(line);
             if let Some(label) = &label {
                 from = match label {
@@ -38,22 +46,54 @@ impl Said {
                 };
                 orphaned = "";
             }
-            if !is_code && self.holds(from, words) {
+            let rest = if is_code {
+                Cow::Borrowed(words)
+            } else if self.holds(None, line) {
+                Cow::Borrowed("")
+            } else {
+                self.rest(from, words)
+            };
+            let prefix = &line[..line.len() - words.len()];
+            if rest.is_empty() && !words.is_empty() {
                 dropped = true;
                 if label.is_some() && !line.starts_with("* ") {
-                    orphaned = &line[..line.len() - words.len()];
+                    orphaned = prefix;
                 }
-            } else if orphaned.is_empty() || label.is_some() {
+                continue;
+            }
+            kept.extend(above.take().map(Cow::Borrowed));
+            if orphaned.is_empty() && matches!(rest, Cow::Borrowed(_)) {
                 kept.push(Cow::Borrowed(line));
             } else {
-                kept.push(Cow::Owned(format!("{orphaned}{line}")));
+                dropped |= matches!(rest, Cow::Owned(_));
+                kept.push(Cow::Owned(format!("{orphaned}{prefix}{rest}")));
                 orphaned = "";
             }
         }
-        if dropped {
+        if dropped || above.is_some() {
             Cow::Owned(kept.join("\n"))
         } else {
             Cow::Borrowed(body)
+        }
+    }
+
+    /// What a line says that nobody is quoted with: all of it, or its other sentences.
+    fn rest<'a>(&self, from: Option<u32>, words: &'a str) -> Cow<'a, str> {
+        if self.holds(from, words) {
+            return Cow::Borrowed("");
+        }
+        let mut units = Vec::new();
+        sentences(words, 0, words.len(), true, &mut units);
+        let said: Vec<&str> = units.iter().map(|u| &words[u.start..u.end]).collect();
+        let other: Vec<&str> = said
+            .iter()
+            .copied()
+            .filter(|sentence| !self.holds(from, sentence))
+            .collect();
+        if other.len() == said.len() {
+            Cow::Borrowed(words)
+        } else {
+            Cow::Owned(other.join(" "))
         }
     }
 
@@ -73,13 +113,16 @@ impl Said {
 
 /// The label at the start of a line of a layer.
 enum Label {
-    /// `U12:`, the number of a message of the user's.
+    /// `U12:`, the number of a message of the user's, as layers had it once.
     User(u32),
-    /// `A3:`, `T4:` or `* `, a reply, a result or a fact.
+    /// A name, or `* ` before a fact.
     Other,
 }
 
-/// Splits `U12: words`, `A3: words` or `* fact` into the label, if there is one, and the words.
+/// The most words of a name.
+const NAME: usize = 3;
+
+/// Splits `Name: words` or `* fact` into the label, if there is one, and the words.
 fn labelled(line: &str) -> (Option<Label>, &str) {
     if let Some(fact) = line.strip_prefix("* ") {
         return (Some(Label::Other), fact);
@@ -87,11 +130,16 @@ fn labelled(line: &str) -> (Option<Label>, &str) {
     let Some((label, words)) = line.split_once(": ") else {
         return (None, line);
     };
-    let (who, place) = label.split_at(label.chars().next().map_or(0, char::len_utf8));
-    match (who, place.parse()) {
-        ("U", Ok(seq)) => (Some(Label::User(seq)), words),
-        ("A" | "T", Ok(_)) => (Some(Label::Other), words),
-        _ => (None, line),
+    if let Some(Ok(seq)) = label.strip_prefix('U').map(str::parse) {
+        return (Some(Label::User(seq)), words);
+    }
+    let is_name = label.starts_with(char::is_alphabetic)
+        && !label.contains(['.', '!', '?', ','])
+        && label.split_whitespace().count() <= NAME;
+    if is_name {
+        (Some(Label::Other), words)
+    } else {
+        (None, line)
     }
 }
 
@@ -109,14 +157,26 @@ mod tests {
         let said = Said::new([(0, "My dog is called Biscuit.\nHe likes walks. Yes.")].into_iter());
         let check = |body: &str, expected: &str| assert_eq!(said.beside(body), expected);
         check(
-            "U0: My dog is called Biscuit.\nYes.\nA1: A fine name.\n* He likes walks.",
-            "A1: A fine name.",
+            "User: My dog is called Biscuit.\nAssistant: A fine name.\n* He likes walks.",
+            "Assistant: A fine name.",
         );
-        check("U0: My dog is called Biscuit.\nHe barks.", "U0: He barks.");
         check(
-            "A1: Yes.\nU2: My cat is called Biscuit.",
-            "A1: Yes.\nU2: My cat is called Biscuit.",
+            "User: My dog is called Biscuit. He barks.",
+            "User: He barks.",
         );
+        check(
+            "User: My dog is called Biscuit.\nHe barks.",
+            "User: He barks.",
+        );
+        check(
+            "[8 May 2023]\nUser: He likes walks.\n[9 May 2023]\nAnn: He barks.",
+            "[9 May 2023]\nAnn: He barks.",
+        );
+        check(
+            "Assistant: Yes.\nUser: My cat is called Biscuit.",
+            "Assistant: Yes.\nUser: My cat is called Biscuit.",
+        );
+        check("U0: My dog is called Biscuit.\nYes.\nA1: No.", "A1: No.");
         check(
             "```\nHe likes walks. Yes.\n```",
             "```\nHe likes walks. Yes.\n```",

@@ -27,19 +27,18 @@ fn ours(c: &Conversation, budget: u32, counter: &dyn TokenCounter) -> String {
         .messages
         .iter()
         .enumerate()
-        .map(|(i, m)| Passage {
-            id: i as u32,
-            role: match m.who {
+        .map(|(i, m)| {
+            let role = match m.who {
                 Who::User => Speaker::User,
                 Who::Assistant => Speaker::Assistant,
                 Who::Tool => Speaker::Tool,
-            },
-            text: &m.text,
+            };
+            Passage::new(i as u32, role, &m.text)
         })
         .collect();
     let options = Options {
         target_tokens: budget,
-        labels: Labels::SpeakerPlace,
+        labels: Labels::Speaker,
         ..Options::default()
     };
     let summary = summarize(&passages, &options, counter);

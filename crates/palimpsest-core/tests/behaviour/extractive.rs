@@ -11,11 +11,7 @@ fn talk<'a>(lines: &[(Speaker, &'a str)]) -> Vec<Passage<'a>> {
     lines
         .iter()
         .enumerate()
-        .map(|(i, &(role, text))| Passage {
-            id: i as u32 + 1,
-            role,
-            text,
-        })
+        .map(|(i, &(role, text))| Passage::new(i as u32 + 1, role, text))
         .collect()
 }
 
@@ -42,8 +38,11 @@ mod summaries {
     fn a_roomy_target_keeps_every_line() {
         let s = summary(
             &[
-                (U, "The oven is broken. It smells of gas."),
-                (A, "Close the valve first."),
+                (
+                    U,
+                    "The kitchen oven is broken today. The cellar smells of gas again.",
+                ),
+                (A, "Close the yellow valve beside the boiler first."),
             ],
             Options {
                 target_tokens: 200,
@@ -52,7 +51,7 @@ mod summaries {
         );
         assert_eq!(
             s.text,
-            "U1: The oven is broken.\nIt smells of gas.\nA2: Close the valve first."
+            "User: The kitchen oven is broken today. The cellar smells of gas again.\nAssistant: Close the yellow valve beside the boiler first."
         );
         assert_eq!(s.tokens, tokens(&s.text));
         assert_eq!(
@@ -60,26 +59,17 @@ mod summaries {
                 .iter()
                 .map(|k| (k.id, k.start, k.end))
                 .collect::<Vec<_>>(),
-            [(1, 0, 19), (1, 20, 37), (2, 0, 22)]
+            [(1, 0, 33), (1, 34, 65), (2, 0, 47)]
         );
         let plain = summary(
-            &[(U, "The oven is broken.")],
+            &[(U, "The kitchen oven is broken today.")],
             Options {
                 target_tokens: 200,
                 labels: Labels::None,
                 ..Options::default()
             },
         );
-        assert_eq!(plain.text, "The oven is broken.");
-        let place = summary(
-            &[(U, "The oven is broken.")],
-            Options {
-                target_tokens: 200,
-                labels: Labels::Place,
-                ..Options::default()
-            },
-        );
-        assert_eq!(place.text, "1: The oven is broken.");
+        assert_eq!(plain.text, "The kitchen oven is broken today.");
     }
 
     /// P8: what says nothing goes first; a demand stays.
@@ -102,21 +92,15 @@ mod summaries {
                 ..Options::default()
             },
         );
-        assert_eq!(s.text, "U1: Never heat the kiln above 980 °C.");
+        assert_eq!(s.text, "User: Never heat the kiln above 980 °C.");
     }
 
     /// P8: every script has its sentence ends.
     #[test]
     fn sentences_end_in_every_script() {
         let check = |text: &str, expected: usize| {
-            let s = summary(
-                &[(U, text)],
-                Options {
-                    target_tokens: 500,
-                    ..Options::default()
-                },
-            );
-            assert_eq!(s.kept.len(), expected, "{text}: {}", s.text);
+            let units = palimpsest_text::retention::segment::prose(text);
+            assert_eq!(units.len(), expected, "{text}: {units:?}");
         };
         check("预算是三千元。截止日期是星期五！真的吗？", 3);
         check("予算は三千円です。締め切りは金曜日です。", 2);
@@ -304,11 +288,7 @@ mod summaries {
         );
         let long = "word ".repeat(400);
         let s = summarize(
-            &[Passage {
-                id: 7,
-                role: Speaker::User,
-                text: &long,
-            }],
+            &[Passage::new(7, Speaker::User, &long)],
             &Options {
                 target_tokens: 30,
                 ..Options::default()
@@ -316,7 +296,7 @@ mod summaries {
             &counter,
         );
         assert!(
-            s.text.starts_with("U7: word word") && s.text.contains("tokens left out"),
+            s.text.starts_with("User: word word") && s.text.contains("tokens left out"),
             "{}",
             s.text
         );
@@ -332,7 +312,7 @@ mod summaries {
             },
             &counter,
         );
-        assert_eq!(again.text, "U1: The oven is broken.", "said once");
+        assert_eq!(again.text, "User: The oven is broken.", "said once");
     }
 }
 

@@ -12,6 +12,7 @@ mod figures;
 mod goldens;
 mod instructions;
 mod invariants;
+mod layers;
 mod open_tail;
 mod orders;
 mod passes;

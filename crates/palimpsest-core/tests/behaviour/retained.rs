@@ -179,11 +179,7 @@ impl Talk {
         let passages: Vec<Passage<'_>> = passages
             .iter()
             .enumerate()
-            .map(|(i, (role, text))| Passage {
-                id: i as u32,
-                role: *role,
-                text,
-            })
+            .map(|(i, (role, text))| Passage::new(i as u32, *role, text))
             .collect();
         let options = Options {
             target_tokens: self.slot_tokens(),

@@ -181,11 +181,7 @@ fn carried(context: &Context, now: f64) -> Vec<Rc<Layer>> {
     let counter = context.counter().as_ref();
     let passages: Vec<Passage<'_>> = tail
         .iter()
-        .map(|(id, role, text)| Passage {
-            id: *id,
-            role: *role,
-            text,
-        })
+        .map(|(id, role, text)| Passage::new(*id, *role, text))
         .collect();
     let options = extractive::Options {
         target_tokens: shares.newest,

@@ -5,10 +5,12 @@ use std::collections::{BinaryHeap, HashMap};
 
 use palimpsest_tokens::TokenCounter;
 
+use super::turns::Turns;
+use super::worth::{Features, is_content, probability};
 use super::{Emphasis, Passage, Speaker};
-use crate::retention::segment::{Unit, UnitKind};
+use crate::retention::segment::{Unit, UnitKind, lines, prose};
 use crate::retention::terms::{Term, TermKind, each_term, hash, mix};
-use crate::retention::{FactClass, Finder, Found, Plain, small_word, units};
+use crate::retention::{FactClass, Finder, Found, Language, Plain, small_word};
 
 /// A unit that can be kept.
 #[derive(Debug, Clone, Copy)]
@@ -33,18 +35,52 @@ pub(crate) struct Pool {
     arena: Vec<u32>,
     /// What an element is worth when it is said for the first time.
     value: Vec<f32>,
-    /// Whether an element is a fact: facts are worth the same whoever says them.
+    /// Whether an element is a fact.
     fact: Vec<bool>,
 }
 
 /// How much the user's wish for a focus raises the words it names.
 const FOCUS: f32 = 5.0;
 
+/// What saying a term again is worth, beside the first time.
+const AGAIN: [f32; 4] = [1.0, 0.35, 0.1, 0.0];
+
+/// A block of this many turns is one place where a term may stand.
+const BLOCK: usize = 8;
+
+/// How many turns later somebody else may take up a term.
+const UPTAKE: usize = 3;
+
+/// What is known of an element while the units go by.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    units: u32,
+    last_unit: u32,
+    occurrences: u32,
+    blocks: u32,
+    last_block: u32,
+    base: f32,
+    content: bool,
+}
+
+/// Which units there are to choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Also those that say nothing: there is nothing else.
+    All,
+    /// Those that say something.
+    Telling,
+    /// Of what tools say only what reports trouble: its values are kept by themselves.
+    TellingBesideValues,
+}
+
 impl Pool {
     pub(crate) fn new(
         passages: &[Passage<'_>],
+        turns: &Turns,
         emphasis: Emphasis,
         focus: Option<&str>,
+        wanted: Wanted,
         counter: &dyn TokenCounter,
     ) -> Self {
         let bytes: usize = passages.iter().map(|p| p.text.len()).sum();
@@ -56,9 +92,8 @@ impl Pool {
         };
         let mut ids: HashMap<u64, u32, Plain> =
             HashMap::with_capacity_and_hasher(bytes / 24 + 16, Plain::default());
-        // Per element: in how many units, the last unit that had it, and its base worth.
-        let mut seen: Vec<(u32, u32)> = Vec::new();
-        let mut base: Vec<f32> = Vec::new();
+        let mut seen: Vec<Seen> = Vec::new();
+        let mut features: Vec<Features> = Vec::with_capacity(bytes / 80 + 1);
         let mut found: Vec<Found> = Vec::new();
         let mut focus_terms: Vec<u64> = Vec::new();
         each_term(focus.unwrap_or_default(), |t| {
@@ -67,79 +102,141 @@ impl Pool {
             }
         });
         focus_terms.sort_unstable();
-        let first_user = passages.iter().position(|p| p.role == Speaker::User);
+        let with_tools = passages
+            .iter()
+            .any(|p| p.role == Speaker::Tool || p.calls.is_some());
+        // German writes every noun with a capital.
+        let capitals_are_names = turns.language != Some(Language::German);
         for (index, passage) in passages.iter().enumerate() {
-            let mut finder = Finder::new(passage.text, passage.role);
-            for unit in units(passage.text, passage.role) {
-                let body = &passage.text[unit.start..unit.end];
+            let turn = &turns.turns[index];
+            let text = &passage.text[turn.from..];
+            let shift = turn.from;
+            let calls = passage
+                .calls
+                .map_or(text.len(), |at| at.saturating_sub(shift));
+            let mut finder = Finder::new(text, passage.role);
+            let is_tool = passage.role == Speaker::Tool;
+            let mut own = if is_tool {
+                lines(text)
+            } else {
+                prose(&text[..calls])
+            };
+            own.extend(
+                lines(&text[calls..])
+                    .into_iter()
+                    .filter(|_| !is_tool)
+                    .map(|unit| Unit {
+                        start: unit.start + calls,
+                        end: unit.end + calls,
+                        ..unit
+                    }),
+            );
+            let voice = match passage.role {
+                Speaker::User if with_tools => 1.8,
+                Speaker::Assistant if passage.calls.is_some() => 0.35,
+                _ => 1.0,
+            };
+            for unit in own {
+                let body = &text[unit.start..unit.end];
+                let is_machine = is_tool || unit.kind == UnitKind::Line;
+                let alarm = is_machine.then(|| alarm(body, emphasis)).flatten();
+                if wanted == Wanted::TellingBesideValues
+                    && (is_tool || unit.start >= calls)
+                    && alarm.is_none()
+                {
+                    continue;
+                }
                 let number = pool.candidates.len() as u32;
                 let first = pool.arena.len() as u32;
                 let mut hits = 0u32;
                 let mut words = 0u32;
-                let mut add = |key: u64, worth: f32, fact: bool, pool: &mut Self| {
+                let mut own = Features::default();
+                let mut add = |key: u64, worth: f32, fact: bool, content: bool, pool: &mut Self| {
+                    let known = seen.len() as u32;
                     let id = *ids.entry(key).or_insert_with(|| {
-                        seen.push((0, u32::MAX));
-                        base.push(worth);
+                        seen.push(Seen {
+                            units: 0,
+                            last_unit: u32::MAX,
+                            occurrences: 0,
+                            blocks: 0,
+                            last_block: u32::MAX,
+                            base: worth,
+                            content,
+                        });
                         pool.value.push(0.0);
                         pool.fact.push(fact);
-                        seen.len() as u32 - 1
+                        known
                     });
                     let slot = &mut seen[id as usize];
-                    if slot.1 != number {
-                        *slot = (slot.0 + 1, number);
-                        base[id as usize] = base[id as usize].max(worth);
+                    slot.occurrences += 1;
+                    let block = (index / BLOCK) as u32;
+                    if slot.last_block != block {
+                        slot.last_block = block;
+                        slot.blocks += 1;
+                    }
+                    let is_new_here = slot.last_unit != number;
+                    if is_new_here {
+                        let last = std::mem::replace(&mut slot.last_unit, number) as usize;
+                        if content && let Some(before) = pool.candidates.get(last) {
+                            let near = index - before.passage <= UPTAKE && index > before.passage;
+                            if near && turns.turns[before.passage].speaker != turn.speaker {
+                                features[last].taken_up += 1;
+                            }
+                        }
+                        slot.units += 1;
+                        slot.base = slot.base.max(worth);
                         pool.arena.push(id);
                     }
+                    (is_new_here, id == known)
                 };
                 each_term(body, |t| {
                     words += 1;
+                    let content = is_content(&t, &turns.people);
                     let mut worth = term_worth(&t, words);
                     if worth <= 0.0 {
+                        own.see(&t, false, false);
                         return;
                     }
                     if focus_terms.binary_search(&t.hash).is_ok() {
                         worth *= FOCUS;
                         hits += 1;
                     }
-                    add(t.hash, worth, false, &mut pool);
+                    let (is_new_here, is_first) = add(t.hash, worth, false, content, &mut pool);
+                    own.see(&t, content, is_new_here);
+                    own.new += u16::from(content && is_first);
                 });
                 found.clear();
-                finder.find(passage.text, &unit, &mut found);
+                finder.find(text, &unit, &mut found);
+                let mut settles = false;
                 for fact in &found {
-                    let text = &passage.text[fact.start..fact.end];
-                    let key = mix(hash(text.as_bytes()) ^ (fact.class as u64 + 11).rotate_left(40));
-                    let trust = if passage.role == Speaker::Tool {
-                        0.6
-                    } else {
-                        1.0
-                    };
-                    add(
-                        key,
-                        fact_worth(fact.class, emphasis) * trust,
-                        true,
-                        &mut pool,
-                    );
+                    settles |= matches!(fact.class, FactClass::Constraint | FactClass::Decision);
+                    let worth = fact_worth(fact.class, emphasis, is_tool);
+                    if worth > 0.0 {
+                        let text = &text[fact.start..fact.end];
+                        let key = hash(text.as_bytes()) ^ (fact.class as u64 + 11).rotate_left(40);
+                        add(mix(key), worth, true, false, &mut pool);
+                    }
                 }
-                if (passage.role == Speaker::Tool || unit.kind == UnitKind::Line)
-                    && let Some(worth) = alarm(body, emphasis)
-                {
+                if let Some(worth) = alarm {
                     // The same error again, with another number, is the same error.
-                    add(mix(template(body) ^ 0xA1A2), worth, true, &mut pool);
+                    add(mix(template(body) ^ 0xA1A2), worth, true, false, &mut pool);
                 }
                 let count = pool.arena.len() as u32 - first;
                 if count == 0 {
                     continue;
                 }
-                let mut weight = unit_weight(passage.role, &unit, body, emphasis);
-                if Some(index) == first_user {
-                    weight *= 1.3;
-                } else if index * 10 >= passages.len() * 9 {
-                    weight *= 1.1;
-                }
+                let mut weight = unit_weight(passage.role, &unit, body, emphasis) * voice;
                 weight *= 1.0 + 0.8 * hits.min(3) as f32;
+                own.is_machine = is_tool || matches!(unit.kind, UnitKind::Code | UnitKind::Line);
+                own.settles = settles || hits > 0;
+                features.push(own);
                 pool.candidates.push(Candidate {
                     passage: index,
-                    unit,
+                    unit: Unit {
+                        start: unit.start + shift,
+                        end: unit.end + shift,
+                        ..unit
+                    },
                     cost: counter.count(body) + 1,
                     weight,
                     first,
@@ -147,17 +244,59 @@ impl Pool {
                 });
             }
         }
-        let all = log2(pool.candidates.len() as u32 + 1);
-        for (id, value) in pool.value.iter_mut().enumerate() {
-            let df = seen[id].0.max(1);
-            *value = if pool.fact[id] {
-                base[id]
+        pool.weigh(
+            &seen,
+            &mut features,
+            passages.len(),
+            capitals_are_names,
+            wanted == Wanted::All,
+        );
+        pool
+    }
+
+    /// Values of the elements and weights of the units, when all of them are known.
+    fn weigh(
+        &mut self,
+        seen: &[Seen],
+        features: &mut [Features],
+        passages: usize,
+        capitals_are_names: bool,
+        all: bool,
+    ) {
+        let units = log2(self.candidates.len() as u32 + 1);
+        let blocks = passages.div_ceil(BLOCK).max(1) as u32;
+        let mut burst: Vec<f32> = Vec::with_capacity(seen.len());
+        for (id, of) in seen.iter().enumerate() {
+            let df = of.units.max(1);
+            self.value[id] = if self.fact[id] {
+                of.base
             } else {
                 // Rare in this conversation, and a little more if it comes back: a topic, not a slip.
-                base[id] * (all - log2(df) + 0.2).max(0.0) * (1.0 + 0.35 * log2(df))
+                of.base * (units - log2(df) + 0.2).max(0.0) * (1.0 + 0.35 * log2(df))
+            };
+            burst.push(bursts(of.occurrences, of.blocks, blocks));
+        }
+        for (candidate, own) in self.candidates.iter_mut().zip(features) {
+            if own.is_machine {
+                continue;
+            }
+            let from = candidate.first as usize;
+            let elements = &self.arena[from..from + candidate.count as usize];
+            let content = elements.iter().filter(|e| seen[**e as usize].content);
+            let (mut sum, mut n) = (0f32, 0u32);
+            for &e in content {
+                sum += burst[e as usize];
+                n += 1;
+            }
+            own.burst = (sum / n.max(1) as f32 / 2.0).min(1.0);
+            let z = own.sum(capitals_are_names);
+            let p = probability(if own.settles { z.max(0.0) } else { z });
+            candidate.weight *= if z < 0.0 && !own.settles && !all {
+                0.0
+            } else {
+                p * p
             };
         }
-        pool
     }
 
     /// Chooses candidates worth the most within `budget`; the best first. `extra` tells what choosing a candidate costs
@@ -167,7 +306,7 @@ impl Pool {
         budget: u32,
         mut extra: impl FnMut(&Candidate, bool) -> u32,
     ) -> Vec<usize> {
-        let mut covered = vec![false; self.value.len()];
+        let mut covered = vec![0u8; self.value.len()];
         let mut heap: BinaryHeap<(u32, Reverse<u32>)> =
             BinaryHeap::with_capacity(self.candidates.len());
         for (i, c) in self.candidates.iter().enumerate() {
@@ -200,7 +339,8 @@ impl Pool {
             }
             used += c.cost + extra(c, true);
             for &e in self.elements(c) {
-                covered[e as usize] = true;
+                let times = &mut covered[e as usize];
+                *times = (*times + 1).min(3);
             }
             chosen.push(i as usize);
         }
@@ -209,7 +349,7 @@ impl Pool {
 
     /// The candidate worth the most by itself.
     pub(crate) fn best(&self) -> Option<&Candidate> {
-        let covered = vec![false; self.value.len()];
+        let covered = vec![0u8; self.value.len()];
         let mut best: Option<(&Candidate, f32)> = None;
         for c in &self.candidates {
             let gain = self.gain(c, &covered);
@@ -224,27 +364,39 @@ impl Pool {
         &self.arena[c.first as usize..(c.first + c.count) as usize]
     }
 
-    fn gain(&self, c: &Candidate, covered: &[bool]) -> f32 {
+    fn gain(&self, c: &Candidate, covered: &[u8]) -> f32 {
         let (mut words, mut facts, mut most) = (0f32, 0f32, 0f32);
         for &e in self.elements(c) {
-            if covered[e as usize] {
-                continue;
-            }
-            if self.fact[e as usize] {
-                facts += self.value[e as usize];
-                most = most.max(self.value[e as usize]);
-            } else {
-                words += self.value[e as usize];
+            let times = covered[e as usize];
+            let value = self.value[e as usize];
+            if !self.fact[e as usize] {
+                words += value * AGAIN[times as usize];
+            } else if times == 0 {
+                facts += value;
+                most = most.max(value);
             }
         }
         // The first fact of a unit counts whole, further ones half: a list of names is not worth five sentences.
-        words * c.weight + (facts + most) * 0.5
+        (words + (facts + most) * 0.5) * c.weight
     }
 
-    fn ratio(&self, c: &Candidate, covered: &[bool], extra: u32) -> f32 {
+    fn ratio(&self, c: &Candidate, covered: &[u8], extra: u32) -> f32 {
         // A few tokens on top keep very short units from winning by shortness alone.
         self.gain(c, covered) / (c.cost + extra + 3) as f32
     }
+}
+
+/// How far a term comes in bursts, 0 to 3: how much rarer its blocks are than chance would strew its occurrences.
+fn bursts(occurrences: u32, blocks: u32, all: u32) -> f32 {
+    const ONE: u32 = 1 << 16;
+    // 2 to the power of −1.4427·n/D, straight between powers of two
+    let power = 1.4427 * occurrences as f32 / all as f32;
+    let whole = (power as u32).min(15);
+    let part = (power - whole as f32).min(1.0);
+    let none = (1.0 - part / 2.0) / (1u32 << whole) as f32;
+    let chance = log2(((1.0 - none) * ONE as f32) as u32) - 16.0;
+    let seen = log2(blocks) - log2(all);
+    (chance - seen).clamp(0.0, 3.0)
 }
 
 fn term_worth(term: &Term, position: u32) -> f32 {
@@ -265,55 +417,49 @@ fn term_worth(term: &Term, position: u32) -> f32 {
     }
 }
 
-fn fact_worth(class: FactClass, emphasis: Emphasis) -> f32 {
+/// What a fact adds to the words around it. Of what people and models write only what must be exact counts; numbers, dates,
+/// likes and denials are worth what their words are.
+fn fact_worth(class: FactClass, emphasis: Emphasis, is_tool: bool) -> f32 {
     use FactClass as F;
     let base = match class {
         F::Constraint => 90.0,
         F::Decision | F::Path | F::Identifier => 60.0,
-        F::Preference => 36.0,
-        F::Number => 42.0,
-        F::Date => 34.0,
         F::Url => 30.0,
-        F::Negation => 14.0,
-        F::Quoted => 12.0,
+        F::Number if is_tool => 42.0,
+        F::Date if is_tool => 34.0,
+        F::Quoted if is_tool => 12.0,
+        F::Number | F::Date | F::Quoted | F::Preference | F::Negation => 0.0,
     };
     let factor = match (emphasis, class) {
         (Emphasis::Developer, F::Path | F::Identifier | F::Quoted)
         | (Emphasis::Debugger, F::Identifier | F::Path | F::Number | F::Quoted) => 1.5,
-        (Emphasis::Planning, F::Decision | F::Date | F::Constraint)
-        | (Emphasis::Assistant, F::Preference) => 1.4,
+        (Emphasis::Planning, F::Decision | F::Date | F::Constraint) => 1.4,
         (Emphasis::Planning, F::Path | F::Identifier) => 0.6,
         _ => 1.0,
     };
-    base * factor
+    base * factor * if is_tool { 0.6 } else { 1.0 }
 }
 
 fn unit_weight(role: Speaker, unit: &Unit, body: &str, emphasis: Emphasis) -> f32 {
-    let mut weight = match role {
-        Speaker::User => 1.25,
-        Speaker::Assistant => 1.0,
-        Speaker::Tool => 0.4,
-    };
     let code = match emphasis {
         Emphasis::Developer => 0.9,
         Emphasis::Debugger => 0.7,
         _ => 0.35,
     };
-    weight *= match unit.kind {
+    let weight = match unit.kind {
         UnitKind::Sentence | UnitKind::Item => 1.0,
         UnitKind::Heading => 0.5,
         UnitKind::Quote => 0.8,
-        UnitKind::Code => code,
-        UnitKind::Line => 0.6,
+        // what machines write has no features of speech
+        UnitKind::Code => code * 0.4,
+        UnitKind::Line => 0.25,
     };
-    if unit.opens && unit.kind == UnitKind::Sentence {
-        weight *= 1.1;
+    // a model's closing question says nothing
+    if role == Speaker::Assistant && body.ends_with(['?', '？', '؟']) {
+        weight * 0.5
+    } else {
+        weight
     }
-    if body.ends_with(['?', '？', '؟']) {
-        // A model's closing question says nothing; a user's is what it was about.
-        weight *= if role == Speaker::User { 0.9 } else { 0.5 };
-    }
-    weight
 }
 
 /// What a tool's line is worth for reporting trouble.

@@ -2,8 +2,10 @@
 
 use palimpsest_tokens::TokenCounter;
 
-use super::pool::Pool;
-use super::{Emphasis, Passage, Speaker, excerpt, one_line};
+use super::lines::one_line;
+use super::pool::{Pool, Wanted};
+use super::turns::Turns;
+use super::{Emphasis, Passage, Speaker, excerpt};
 use crate::retention::segment::{Unit, UnitKind, prose};
 
 /// Cuts `text` to at most `target_tokens` tokens, dropping detail as `level` says: 3 keeps all kinds, 2 drops code blocks and
@@ -23,12 +25,16 @@ pub fn shorten(text: &str, target_tokens: u32, level: u8, counter: &dyn TokenCou
     if counter.count_until(&whole, target_tokens).is_some() {
         return whole;
     }
-    let passage = [Passage {
-        id: 0,
-        role: Speaker::Assistant,
-        text,
-    }];
-    let pool = Pool::new(&passage, Emphasis::Assistant, None, counter);
+    let passage = [Passage::new(0, Speaker::Assistant, text)];
+    let turns = Turns::plain(&passage);
+    let pool = Pool::new(
+        &passage,
+        &turns,
+        Emphasis::Assistant,
+        None,
+        Wanted::All,
+        counter,
+    );
     // The pool's units are the same cut; those without a word in them are not candidates.
     let place = |start: usize| units.binary_search_by_key(&start, |u| u.start).ok();
     let heading: Vec<Option<usize>> = headings(&units);
