@@ -315,6 +315,7 @@ fn layers<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
 
 /// A line of a summary without the role that says whose words it holds.
 fn said(line: &str) -> &str {
+    let line = line.trim_start_matches("* ");
     ["User: ", "Assistant: ", "Tool: "]
         .iter()
         .find_map(|label| line.strip_prefix(label))

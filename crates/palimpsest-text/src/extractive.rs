@@ -12,6 +12,7 @@ mod excerpt;
 mod fade;
 mod lines;
 mod pool;
+mod relative;
 mod shorten;
 mod turns;
 mod values;
@@ -24,7 +25,9 @@ use serde::{Deserialize, Serialize};
 pub use date::{Day, day_at};
 pub use excerpt::excerpt;
 pub use fade::{Piece, fade, joined};
+pub use relative::undated;
 pub use shorten::shorten;
+pub(crate) use worth::alone;
 
 pub use crate::retention::{Emphasis, Speaker};
 
@@ -173,7 +176,7 @@ pub fn summarize(
             let text = passages[part.passage].text;
             match part.value {
                 Some(n) => lines.add(part.passage, &values[n].text, UnitKind::Line),
-                None => lines.add(part.passage, &text[part.start..part.end], part.kind()),
+                None => lines.say(part.passage, &text[part.start..part.end], part.kind()),
             }
         }
         let tokens = counter.count(&lines.text);

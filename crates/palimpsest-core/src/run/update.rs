@@ -186,6 +186,8 @@ impl Run {
             if old.tokens <= faded.tokens
                 || context.tokens() + (old.tokens - faded.tokens) > aim
                 || faded.id == draft.layer
+                // a model was asked for the shorter form
+                || self.faded.as_ref().is_some_and(|(id, _)| *id == replaced)
             {
                 continue;
             }

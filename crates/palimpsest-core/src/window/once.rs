@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use palimpsest_text::extractive::undated;
 use palimpsest_text::retention::segment::sentences;
 
 /// Shorter lines could be anybody's: a line that short goes only with the quoted message it is from.
@@ -99,7 +100,8 @@ impl Said {
 
     /// `from` is the user's message that the line is from, if it says so.
     fn holds(&self, from: Option<u32>, line: &str) -> bool {
-        let line = one_line(line);
+        // the quoted words do not have the dates that a layer adds
+        let line = one_line(&undated(line));
         if line.is_empty() {
             return false;
         }
@@ -171,6 +173,10 @@ mod tests {
         check(
             "[8 May 2023]\nUser: He likes walks.\n[9 May 2023]\nAnn: He barks.",
             "[9 May 2023]\nAnn: He barks.",
+        );
+        check(
+            "User: My dog (8 May 2023) is called Biscuit. He barks.",
+            "User: He barks.",
         );
         check(
             "Assistant: Yes.\nUser: My cat is called Biscuit.",

@@ -266,3 +266,83 @@ fn values(json: &str) -> impl Iterator<Item = &str> {
     let all = json.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '@' | '.')));
     all.filter(|w| w.len() >= 4 && w.contains(|c: char| c.is_ascii_digit()))
 }
+
+/// One message of the recorded coding session.
+fn step(line: &str) -> Option<(Speaker, String, usize)> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    let message = &line["message"];
+    let role = match message["role"].as_str()? {
+        "user" => Speaker::User,
+        "assistant" => Speaker::Assistant,
+        "toolResult" => Speaker::Tool,
+        _ => return None,
+    };
+    let (mut text, mut calls) = (String::new(), String::new());
+    for part in message["content"].as_array().into_iter().flatten() {
+        if let Some(words) = part["text"].as_str() {
+            text.push_str(words);
+        }
+        if let Some(name) = part["name"].as_str() {
+            calls.push_str(&format!("\n{name} {}", part["arguments"]));
+        }
+    }
+    let prose = text.len();
+    Some((role, text + &calls, prose))
+}
+
+/// The paths that a coding agent's calls need later are in a layer of a tenth.
+#[test]
+#[ignore = "needs ../shared/data"]
+fn layers_of_code_hold_paths() {
+    let counter = Estimator::default();
+    let path = format!(
+        "{}/../../../shared/data/coding-session.jsonl",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let turns: Vec<_> = std::fs::read_to_string(path)
+        .unwrap()
+        .lines()
+        .filter_map(step)
+        .collect();
+    let mut kept = Sum::default();
+    for start in (0..turns.len() - 80).step_by(60) {
+        let covered = &turns[start..start + 50];
+        let before: String = covered.iter().map(|t| t.1.as_str()).collect();
+        let later: String = turns[start + 60..start + 80]
+            .iter()
+            .map(|t| &t.1[t.2..])
+            .collect();
+        let tail: String = turns[start + 50..start + 60]
+            .iter()
+            .map(|t| t.1.as_str())
+            .collect();
+        let paths =
+            later.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '.')));
+        let wanted: BTreeSet<&str> = paths
+            .filter(|p| p.contains('/') && p.len() > 6 && before.contains(p) && !tail.contains(p))
+            .collect();
+        let passages: Vec<Passage<'_>> = (covered.iter().zip(0..))
+            .map(|((role, text, calls), id)| Passage {
+                calls: (*calls < text.len()).then_some(*calls),
+                ..Passage::new(id, *role, text)
+            })
+            .collect();
+        let options = Options {
+            target_tokens: (counter.count(&before) / 10).min(1_200),
+            ..Options::default()
+        };
+        let layer = summarize(&passages, &options, &counter).text;
+        if start % 180 == 0 && std::env::var_os("PALIMPSEST_SHOW").is_some() {
+            println!(
+                "--- from {start}, {} tokens\n{layer}",
+                options.target_tokens
+            );
+        }
+        kept.add(
+            wanted.iter().filter(|p| layer.contains(**p)).count(),
+            wanted.len(),
+        );
+    }
+    println!("code, 10 %: {:.1} % of {} paths", kept.percent(), kept.all);
+    assert!(kept.percent() > 40.0, "{kept:?}");
+}

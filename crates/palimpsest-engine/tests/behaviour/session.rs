@@ -1294,7 +1294,7 @@ fn a_quiet_moment() {
             manual: true,
             ..CompactOptions::default()
         };
-        for _ in 0..3 {
+        for _ in 0..8 {
             talk(&s, 30).await;
             s.compact(plain.clone(), Signal::never()).await.unwrap();
         }

@@ -1,7 +1,10 @@
 //! Chosen pieces as lines: the sentences of a message on one, the day above, the speaker where it changes.
 
+use std::borrow::Cow;
+
 use super::date::Day;
 use super::fade::Piece;
+use super::relative::dated;
 use super::turns::Turns;
 use crate::retention::segment::UnitKind;
 
@@ -30,7 +33,18 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Adds a piece of the passage at this place; call in the order of the conversation.
+    /// Adds what is said in the passage at this place, with the dates of its phrases of time; call in the order of the
+    /// conversation.
+    pub(crate) fn say(&mut self, passage: usize, body: &str, kind: UnitKind) {
+        let day = self.turns.turns[passage].day.filter(|_| self.labelled);
+        let body = match day {
+            Some(day) if kind != UnitKind::Code => dated(body, day, self.turns.language),
+            _ => Cow::Borrowed(body),
+        };
+        self.add(passage, &body, kind);
+    }
+
+    /// Adds a piece as it is.
     pub(crate) fn add(&mut self, passage: usize, body: &str, kind: UnitKind) {
         let flows = |kind| matches!(kind, UnitKind::Sentence | UnitKind::Quote);
         let same = self.last.filter(|(at, _)| *at == passage);

@@ -48,6 +48,9 @@ const AGAIN: [f32; 4] = [1.0, 0.35, 0.1, 0.0];
 /// A block of this many turns is one place where a term may stand.
 const BLOCK: usize = 8;
 
+/// The most lines of one result that report trouble: what follows the first is about the same.
+const ALARMS: u32 = 3;
+
 /// How many turns later somebody else may take up a term.
 const UPTAKE: usize = 3;
 
@@ -136,10 +139,15 @@ impl Pool {
                 Speaker::Assistant if passage.calls.is_some() => 0.35,
                 _ => 1.0,
             };
+            let mut alarms = 0;
             for unit in own {
                 let body = &text[unit.start..unit.end];
                 let is_machine = is_tool || unit.kind == UnitKind::Line;
-                let alarm = is_machine.then(|| alarm(body, emphasis)).flatten();
+                let mut alarm = is_machine.then(|| alarm(body, emphasis)).flatten();
+                if wanted == Wanted::TellingBesideValues && (alarms >= ALARMS || is_code(body)) {
+                    alarm = None;
+                }
+                alarms += u32::from(alarm.is_some());
                 if wanted == Wanted::TellingBesideValues
                     && (is_tool || unit.start >= calls)
                     && alarm.is_none()
@@ -499,6 +507,18 @@ fn alarm(body: &str, emphasis: Emphasis) -> Option<f32> {
     } else {
         worth
     })
+}
+
+/// Whether a line of a result is source code, in which trouble is only spoken of.
+fn is_code(body: &str) -> bool {
+    let body = body.trim();
+    body.ends_with([';', '{', '}', '(', ',', '=', '[', '>'])
+        || [
+            "//", "/*", "* ", "# ", "- ", "case ", "if ", "throw ", "import ", "export ",
+            "return ", "def ", "fn ",
+        ]
+        .iter()
+        .any(|start| body.starts_with(start))
 }
 
 /// The line with its numbers out.

@@ -56,6 +56,7 @@ struct Value {
     by_model: bool,
     in_call: bool,
     in_change: bool,
+    is_relative: bool,
     /// Whether a tool said it or was asked for it.
     is_machine: bool,
 }
@@ -120,6 +121,7 @@ pub(crate) fn value_lines(
                     by_model: false,
                     in_call: false,
                     in_change: false,
+                    is_relative: word.starts_with("./") || word.starts_with("../"),
                     is_machine: false,
                 });
                 values.len() as u32 - 1
@@ -157,7 +159,13 @@ fn packed(
     let mut order: Vec<(u32, u32, usize)> = Vec::with_capacity(values.len());
     for (at, value) in values.iter().enumerate() {
         let worth = worth(value);
-        if !value.is_machine || worth <= 0.0 {
+        // a date or a number that nothing names says nothing
+        let is_bare = value.key.0 == value.key.1
+            && matches!(
+                value.shape,
+                Shape::Date | Shape::Number | Shape::Capitals | Shape::Camel
+            );
+        if !value.is_machine || is_bare || worth <= 0.0 {
             continue;
         }
         // two marks more: the key's and the comma's
@@ -234,6 +242,8 @@ fn worth(value: &Value) -> f32 {
     sum += 0.5 * (is(value.by_user) + is(value.by_model) + is(value.in_call) + is(value.in_change));
     sum -= 0.3 * is(value.messages == 1);
     sum += match value.shape {
+        // what a file imports
+        Shape::Path if value.is_relative => 0.0,
         Shape::Path | Shape::Mixed | Shape::Snake => 1.0,
         Shape::Date => 0.7,
         Shape::Url => 0.0,
@@ -359,6 +369,11 @@ fn each_word(text: &str, mut f: impl FnMut(usize, usize, Option<(usize, usize)>)
     }
 }
 
+/// What the names of files end in. A name with another end is a member of something: `event.type`.
+const EXTENSIONS: &str = "bash bat c cc cfg conf cpp cs css csv db docx env gif go gradle h hpp html ico ini ipynb java jpeg \
+    jpg js json jsonl jsx kt lock log lua md mjs mts pdf php pl png properties proto ps1 py r rb rs sass scala scss sh sql \
+    svelte svg swift tex toml ts tsv tsx txt vue wasm xlsx xml yaml yml zig zip";
+
 /// What kind of value a word is by its shape; nothing for words.
 fn shape(word: &str) -> Option<Shape> {
     let b = word.as_bytes();
@@ -389,12 +404,9 @@ fn shape(word: &str) -> Option<Shape> {
         return (digits >= 2 && is_plain).then_some(Shape::Number);
     }
     let slashes = count(|b| matches!(b, b'/' | b'\\'));
-    let extension = word.rsplit_once('.').is_some_and(|(stem, end)| {
-        !stem.is_empty()
-            && (1..=5).contains(&end.len())
-            && end.bytes().all(|b| b.is_ascii_alphanumeric())
-            && end.bytes().any(|b| b.is_ascii_lowercase())
-    });
+    let extension = word
+        .rsplit_once('.')
+        .is_some_and(|(stem, end)| !stem.is_empty() && EXTENSIONS.split(' ').any(|e| e == end));
     if letters > 0
         && (slashes >= 2 || slashes >= 1 && (extension || matches!(b[0], b'/' | b'.' | b'@')))
     {
@@ -410,11 +422,14 @@ fn shape(word: &str) -> Option<Shape> {
     if digits > 0 && unit.len() <= 2 && letters == unit.len() {
         return None;
     }
-    if word.trim_matches('_').contains('_') {
+    if extension && letters >= 3 {
+        return Some(Shape::Path);
+    }
+    if word.trim_matches('_').contains('_') && !word.contains('.') {
         return Some(Shape::Snake);
     }
-    if extension && digits < word.len() / 2 && letters >= 3 {
-        return Some(Shape::Path);
+    if word.contains('.') && digits < 2 {
+        return None;
     }
     // an ISO date with a time is a date
     if b.len() >= 16 && digits >= 10 && b[4] == b'-' && b.contains(&b'T') {
@@ -451,6 +466,8 @@ mod tests {
         check("1,240", Some(Shape::Number));
         check("fullOutput", Some(Shape::Camel));
         check("JFK", Some(Shape::Capitals));
+        check("event.type", None);
+        check("this._onData", None);
         check("118ms", None);
         check("create/modify", None);
         check("/", None);

@@ -6,6 +6,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
+use crate::extractive::alone;
+
 use super::script::{combining, fold, unspaced};
 use super::terms::{hash, mix};
 use super::{Emphasis, Fact, FactClass, Speaker, extract_from};
@@ -233,12 +235,10 @@ impl Packing<'_> {
             }
             let mark = u32::from(!self.lines.is_empty());
             let left = end.saturating_sub(self.used + mark);
-            let fitting = [line_for(fact), bare(&fact.text)]
-                .into_iter()
-                .find_map(|line| {
-                    let tokens = self.counter.count_until(&line, left)?;
-                    Some((line, tokens))
-                });
+            let fitting = line_for(fact).and_then(|line| {
+                let tokens = self.counter.count_until(&line, left)?;
+                Some((line, tokens))
+            });
             if let Some((line, tokens)) = fitting {
                 self.used += tokens + mark;
                 self.held.add(&line);
@@ -294,14 +294,77 @@ fn rarity(facts: &[Fact]) -> Vec<u32> {
         .collect()
 }
 
-fn line_for(fact: &Fact) -> String {
-    if fact.class.sentence() || matches!(fact.class, FactClass::Path | FactClass::Url) {
-        return bare(&fact.text);
+/// The fewest words of a clause.
+const CLAUSE: usize = 3;
+
+/// A clause that is less likely than this to say something is not carried. What somebody likes is said in few words.
+const TELLING: f32 = 0.4;
+const TELLING_LIKES: f32 = 0.2;
+
+/// The line that carries a fact: its sentence or clause, or the value after its key; a path or an address says what it is by
+/// itself. Nothing for what would be a fragment that says nothing.
+fn line_for(fact: &Fact) -> Option<String> {
+    let text = bare(&fact.text);
+    match fact.class {
+        FactClass::Constraint | FactClass::Decision => return Some(text),
+        FactClass::Path | FactClass::Url => {
+            let is_place = text.chars().filter(|c| c.is_alphanumeric()).count() >= 4;
+            return is_place.then_some(text);
+        }
+        _ => {}
     }
     let context = bare(&fact.context);
-    let text = bare(&fact.text);
+    if !fact.class.sentence()
+        && (super::segment::machine_line(context.trim()) || words_of(&context) < CLAUSE)
+    {
+        return keyed(&context, &text);
+    }
+    let line = clause(fact, &context, text);
+    let least = if fact.class == FactClass::Preference {
+        TELLING_LIKES
+    } else {
+        TELLING
+    };
+    (words_of(&line) >= CLAUSE && alone(&line) >= least).then_some(line)
+}
+
+/// How many words a line has; of scripts without spaces two characters are one.
+fn words_of(line: &str) -> usize {
+    let wide = line.chars().filter(|c| unspaced(*c)).count();
+    let words = line
+        .split_whitespace()
+        .filter(|w| w.contains(char::is_alphanumeric));
+    words.count() + wide / 2
+}
+
+/// The value after the word that names it: `port: 8081`, `"port": 8081`, `port = 8081`.
+fn keyed(context: &str, value: &str) -> Option<String> {
+    let at = context.find(value)?;
+    let is_mark = |c: char| matches!(c, '"' | '\'' | '`' | '[' | '{' | '(') || c.is_whitespace();
+    let before = context[..at].trim_end_matches(is_mark);
+    let before = before
+        .strip_suffix([':', '=', '：'])?
+        .trim_end_matches(is_mark);
+    let from = before
+        .rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')))
+        .map_or(0, |i| {
+            i + before[i..].chars().next().map_or(1, char::len_utf8)
+        });
+    let key = &before[from..];
+    key.contains(char::is_alphabetic)
+        .then(|| format!("{key} {value}"))
+}
+
+fn clause(fact: &Fact, context: &str, text: String) -> String {
+    if fact.class.sentence() {
+        return text;
+    }
     if context.chars().count() <= 140 {
-        return if context.is_empty() { text } else { context };
+        return if context.is_empty() {
+            text
+        } else {
+            context.to_owned()
+        };
     }
     // A few words on both sides.
     let Some(at) = context.find(&text) else {
