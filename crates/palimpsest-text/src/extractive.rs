@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use date::{Day, day_at};
 pub use excerpt::excerpt;
-pub use fade::{Piece, fade, joined};
+pub use fade::{Piece, fade, faded, joined};
 pub use relative::undated;
 pub use shorten::shorten;
 pub(crate) use worth::alone;

@@ -19,5 +19,5 @@ pub mod json;
 pub mod order;
 pub mod recall;
 pub mod retention;
-pub mod time;
 pub mod standing;
+pub mod time;

@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use palimpsest_text::extractive;
 use palimpsest_text::order;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
@@ -302,8 +303,15 @@ fn joined(
     counter: &dyn TokenCounter,
 ) -> Option<Note> {
     let last = notes.last()?;
-    let texts: Vec<&str> = notes.iter().map(|n| n.text.as_str()).collect();
-    let text = fit(&texts.join("\n"), room, level, counter);
+    let parts: Vec<(&str, &[extractive::Piece])> = notes
+        .iter()
+        .map(|n| (n.text.as_str(), n.order.as_slice()))
+        .collect();
+    let (whole, order) = extractive::joined(&parts);
+    let in_order = parts.iter().all(|(_, order)| !order.is_empty());
+    let (text, order) = extractive::faded(&whole, &order, room, counter)
+        .filter(|_| in_order)
+        .unwrap_or_else(|| (fit(&whole, room, level, counter), Vec::new()));
     let each = most.div_ceil(notes.len());
     let mut facts: Vec<_> = notes
         .iter()
@@ -321,6 +329,7 @@ fn joined(
         tokens: counter.count(&text),
         text,
         facts,
+        order,
         author: last.author.clone(),
     })
 }

@@ -11,6 +11,16 @@ pub struct Piece(pub u32, pub u32);
 /// The most worthy pieces of `text` that fit `room`, as they stand there: with their labels and headings. `order` names the
 /// pieces, the most worthy first. `None` if the order does not fit the text, or not one piece fits.
 pub fn fade(text: &str, order: &[Piece], room: u32, counter: &dyn TokenCounter) -> Option<String> {
+    faded(text, order, room, counter).map(|(form, _)| form)
+}
+
+/// As [`fade`], with the order of the pieces that are left, by which the form can fade again.
+pub fn faded(
+    text: &str,
+    order: &[Piece],
+    room: u32,
+    counter: &dyn TokenCounter,
+) -> Option<(String, Vec<Piece>)> {
     let mut places: Vec<Piece> = order.to_vec();
     crate::order::sort(&mut places);
     let fits = |p: &Piece| p.0 < p.1 && text.get(p.0 as usize..p.1 as usize).is_some();
@@ -23,7 +33,7 @@ pub fn fade(text: &str, order: &[Piece], room: u32, counter: &dyn TokenCounter) 
     while least < most {
         let middle = least + (most - least).div_ceil(2);
         let form = form(text, &places, &order[..middle]);
-        if counter.count_until(&form, room).is_some() {
+        if counter.count_until(&form.0, room).is_some() {
             best = Some(form);
             least = middle;
         } else {
@@ -51,10 +61,11 @@ pub fn joined(parts: &[(&str, &[Piece])]) -> (String, Vec<Piece>) {
     (text, all.into_iter().map(|(_, _, piece)| piece).collect())
 }
 
-/// The text with these pieces only.
-fn form(text: &str, places: &[Piece], chosen: &[Piece]) -> String {
-    let mut chosen = chosen.to_vec();
+/// The text with these pieces only, and where each of them stands in it.
+fn form(text: &str, places: &[Piece], order: &[Piece]) -> (String, Vec<Piece>) {
+    let mut chosen = order.to_vec();
     crate::order::sort(&mut chosen);
+    let mut stand = Vec::with_capacity(chosen.len());
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     // what stands above and before the piece; what was said last
@@ -89,10 +100,13 @@ fn form(text: &str, places: &[Piece], chosen: &[Piece]) -> String {
             out.push_str(label);
             said_label = label;
         }
+        let start = out.len() as u32;
         out.push_str(&text[piece.0 as usize..end]);
+        stand.push(Piece(start, out.len() as u32));
         broken = false;
     }
-    out
+    let stands = |piece: &Piece| Some(stand[chosen.binary_search(piece).ok()?]);
+    (out, order.iter().filter_map(stands).collect())
 }
 
 /// The line above the words of a day.
@@ -126,7 +140,12 @@ mod tests {
             let room = counter.count(expected);
             let mut all = order.clone();
             all.sort_unstable();
-            assert_eq!(form(text, &all, &order[..n]), expected);
+            let (form, left) = form(text, &all, &order[..n]);
+            assert_eq!(form, expected);
+            let words = |text: &str, p: &Piece| text[p.0 as usize..p.1 as usize].to_owned();
+            let kept: Vec<_> = order[..n].iter().map(|p| words(text, p)).collect();
+            let left: Vec<_> = left.iter().map(|p| words(&form, p)).collect();
+            assert_eq!(left, kept);
             assert_eq!(
                 fade(text, &order, room, &counter).as_deref(),
                 Some(expected)
