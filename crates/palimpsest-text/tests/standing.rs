@@ -1,6 +1,6 @@
 //! Standing instructions in sentences of our own, and how often they are found in conversations that others had.
 
-use palimpsest_text::retention::{Constraint, constraints};
+use palimpsest_text::retention::{Constraint, constraints, supersedes};
 use palimpsest_text::standing::Level;
 use serde::Deserialize;
 use turns::{fitted, read, user_turns};
@@ -235,5 +235,51 @@ mod data {
             unseen_wrong * 1000 <= unseen * 2,
             "{unseen_wrong} of {unseen}"
         );
+    }
+
+    #[derive(Deserialize)]
+    struct Pair {
+        text: String,
+        part: String,
+        context: Option<Earlier>,
+        #[serde(default)]
+        supersedes: Option<String>,
+    }
+
+    #[derive(Deserialize)]
+    struct Earlier {
+        #[serde(default)]
+        earlier: Vec<String>,
+    }
+
+    /// A newer instruction hits the one that it replaces or withdraws, and hardly ever another.
+    #[test]
+    #[ignore = "needs ../shared/data"]
+    fn newer_ones_hit_the_right_older_one() {
+        for part in ["tune", "fresh"] {
+            let (mut pairs, mut right, mut hits, mut wrong) = (0, 0, 0, 0);
+            for line in read("standing-instructions.jsonl").lines() {
+                let pair: Pair = serde_json::from_str(line).unwrap();
+                let earlier = pair.context.map(|c| c.earlier).unwrap_or_default();
+                if pair.part != part || earlier.is_empty() {
+                    continue;
+                }
+                pairs += 1;
+                let hit: Vec<&String> = earlier
+                    .iter()
+                    .filter(|o| supersedes(&pair.text, o))
+                    .collect();
+                let wanted: Vec<&String> = pair.supersedes.iter().collect();
+                right += u32::from(hit == wanted);
+                hits += hit.len() as u32;
+                wrong += hit.iter().filter(|h| !wanted.contains(h)).count() as u32;
+                if part == "tune" && hit != wanted {
+                    println!("{:?} hit {hit:?}, not {wanted:?}", pair.text);
+                }
+            }
+            println!("{part}: {right} of {pairs} right, {wrong} of {hits} hits wrong");
+            assert!(right * 5 >= pairs * 2, "{part}: {right} of {pairs}");
+            assert!(wrong * 8 <= hits, "{part}: {wrong} of {hits}");
+        }
     }
 }

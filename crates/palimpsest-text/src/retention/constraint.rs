@@ -212,6 +212,15 @@ impl Judge {
         Some((judged, by_cues.is_some()))
     }
 
+    /// Whether the sentence ends an earlier rule.
+    fn lifts(&mut self, text: &str, unit: &Unit) -> bool {
+        self.reading.read(text, unit.start, unit.end);
+        let language = self.read_in(text, &text[unit.start..unit.end]);
+        let span = (unit.start, unit.end);
+        let judged = language.and_then(|l| self.instructions.judge(text, span, l, (false, false)));
+        judged.is_some_and(|j| j.gist() == Gist::Lifts)
+    }
+
     /// The kind of demand that the cues in the sentence make, and the language they are in.
     fn by_cues(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
         if !self.reading.hits.iter().any(|h| directive(h.cue)) {
@@ -1100,6 +1109,19 @@ pub fn supersedes(new: &str, old: &str) -> bool {
         let other_things = shared == 0 && !a.topic.is_empty() && !b.topic.is_empty();
         return (a.values != b.values || a.slots != b.slots) && !other_things;
     }
+    // "Forget the rule about emojis", "you can use digits again": what both speak of holds no more.
+    if a.lifts && !b.lifts {
+        let chosen = |x: &Slot| b.slots.iter().any(|y| x.of == y.of && x.choice == y.choice);
+        let valued = |v: &u64| b.values.contains(v);
+        let shares = if new.contains(unspaced) {
+            shares_run(new, old)
+        } else {
+            shared > 0
+        };
+        if shares || a.slots.iter().any(chosen) || a.values.iter().any(valued) {
+            return true;
+        }
+    }
     // The same slot filled otherwise: German → English, tabs → spaces, npm → pnpm.
     let about_the_same = near || shared > 0 || a.topic.is_empty() || b.topic.is_empty();
     let clash = a.slots.iter().any(|x| {
@@ -1123,6 +1145,18 @@ pub fn supersedes(new: &str, old: &str) -> bool {
     !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && shared * 3 >= least * 2
 }
 
+/// Whether both hold the same content word, in a script without spaces: two characters in Japanese, where grammar has an
+/// alphabet of its own, three in Chinese.
+fn shares_run(new: &str, old: &str) -> bool {
+    let hiragana = |c: char| ('ぁ'..='ゟ').contains(&c);
+    let size = if new.contains(hiragana) { 2 } else { 3 };
+    let content: Vec<char> = new.chars().collect();
+    content.windows(size).any(|run| {
+        let run_of_content = run.iter().all(|c| unspaced(*c) && !hiragana(*c));
+        run_of_content && old.contains(run.iter().collect::<String>().as_str())
+    })
+}
+
 /// A choice that a rule makes or forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot {
@@ -1137,6 +1171,8 @@ struct Rule {
     values: Vec<u64>,
     slots: Vec<Slot>,
     denies: bool,
+    /// It ends an earlier rule.
+    lifts: bool,
     kind: Option<ConstraintKind>,
 }
 
@@ -1197,6 +1233,7 @@ impl Rule {
     fn of(text: &str) -> Self {
         let mut judge = Judge::new(text);
         let units = prose(text);
+        let lifts_rule = units.iter().any(|u| judge.lifts(text, u));
         let kind = units
             .iter()
             .find_map(|u| judge.judge(text, u))
@@ -1296,6 +1333,7 @@ impl Rule {
         }
         Self {
             text: lower.split_whitespace().collect::<Vec<_>>().join(" "),
+            lifts: lifts_rule,
             topic,
             values,
             slots,

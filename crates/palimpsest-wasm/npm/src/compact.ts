@@ -199,8 +199,11 @@ export interface CompactReport {
   quoted: number[];
   /** The user's messages of which an excerpt stands beside the layers, or since this call in their own place. */
   shortened: number[];
-  /** The user's demands that were found in covered messages, word for word, and the message each is from. */
-  demands: { text: string; message: number }[];
+  /**
+   * The user's demands that were found in covered messages, word for word, and the message each is from. One that only may
+   * be meant to last is `"likely"`: it stands with the layers, without a demand's authority.
+   */
+  demands: { text: string; message: number; level?: "likely" }[];
   /**
    * The user's messages that stood word for word before this call, of which neither the words nor an excerpt stand now.
    */
