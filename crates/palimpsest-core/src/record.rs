@@ -35,6 +35,10 @@ pub enum PinKind {
 palimpsest_text::tagged!(PinKind, "kind");
 
 /// What is certain goes without saying.
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the serializer passes a reference"
+)]
 fn is_sure(level: &Level) -> bool {
     *level == Level::Sure
 }

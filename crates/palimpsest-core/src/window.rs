@@ -235,9 +235,9 @@ pub(crate) fn slot(
     counter: &dyn TokenCounter,
 ) -> Option<Slot> {
     // What only may bind is not said twice.
-    let quoted = |d: &Demand| view.quotes.iter().any(|q| q.text.contains(&d.text));
+    let is_said = |d: &Demand| view.quotes.iter().any(|q| q.text.contains(&d.text));
     let demands = demands.iter().copied();
-    let demands = demands.filter(|d| d.level == Level::Sure || !quoted(d));
+    let demands = demands.filter(|d| d.level == Level::Sure || !is_said(d));
     let demands: &[&Demand] = &demands.collect::<Vec<_>>();
     // A layer without a word covers its range but says nothing.
     let has_reference = view.layers.iter().any(|l| l.tokens > 0)

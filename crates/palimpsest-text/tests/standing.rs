@@ -1,5 +1,7 @@
 //! Standing instructions in sentences of our own, and how often they are found in conversations that others had.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use palimpsest_text::retention::{Constraint, constraints, supersedes};
 use palimpsest_text::standing::Level;
 use serde::Deserialize;

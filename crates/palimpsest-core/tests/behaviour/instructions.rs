@@ -70,10 +70,10 @@ fn outlive_twenty_compactions() {
                 .and_then(Compaction::finish_without_model)
                 .unwrap();
             let text = shown(&out, &list);
-            let lost: Vec<&&str> = said.iter().filter(|rule| !text.contains(**rule)).collect();
+            let gone: Vec<&&str> = said.iter().filter(|rule| !text.contains(**rule)).collect();
             assert!(
-                lost.len() * 15 <= said.len(),
-                "{window} {round}: {lost:?} of {}",
+                gone.len() * 15 <= said.len(),
+                "{window} {round}: {gone:?} of {}",
                 said.len()
             );
             state = Some(out.state);

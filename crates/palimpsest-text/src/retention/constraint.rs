@@ -1113,12 +1113,12 @@ pub fn supersedes(new: &str, old: &str) -> bool {
     if a.lifts && !b.lifts {
         let chosen = |x: &Slot| b.slots.iter().any(|y| x.of == y.of && x.choice == y.choice);
         let valued = |v: &u64| b.values.contains(v);
-        let shares = if new.contains(unspaced) {
+        let holds = if new.contains(unspaced) {
             shares_run(new, old)
         } else {
             shared > 0
         };
-        if shares || a.slots.iter().any(chosen) || a.values.iter().any(valued) {
+        if holds || a.slots.iter().any(chosen) || a.values.iter().any(valued) {
             return true;
         }
     }

@@ -539,7 +539,7 @@ impl Reader {
         self.starts.resize(count, false);
         self.soft.resize(count, false);
         let mut only_fillers = true;
-        for i in 0..count {
+        for (i, fills) in filler.iter().enumerate() {
             let joined = i > 0 && self.single(i - 1) & set!(Conjunction) != 0;
             let bare = joined && i > 1 && !self.words[i].clause && !self.words[i - 1].clause;
             self.soft[i] = bare && !only_fillers;
@@ -553,7 +553,7 @@ impl Reader {
                             .iter()
                             .any(|h| h.set & set!(Polite) != 0 && h.from < i && h.to + 1 >= i));
             self.starts[i] = i == 0 || self.words[i].clause || joined || to;
-            only_fillers &= filler[i];
+            only_fillers &= fills;
         }
         for i in 0..count {
             if !self.starts[i] {

@@ -1,5 +1,7 @@
 //! Conversations that others had, from outside of the tree.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::path::PathBuf;
 
 use serde_json::Value;
