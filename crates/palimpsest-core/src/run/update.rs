@@ -14,6 +14,7 @@ use crate::pass::Adjustment;
 use crate::policy::{Demands, Fading, UserWords};
 use crate::record::{Found, Records};
 use crate::rendition::Rendition;
+use crate::shares::{ShareOptions, Shares};
 use crate::sorted::SortedSet;
 use crate::window::{Source, layer_body, quote_line};
 use palimpsest_text::extractive;
@@ -203,6 +204,15 @@ impl Run {
     /// Half of what is left under the aim goes to the new layer, as far as its note has more to say.
     fn widen(&self, draft: &mut Draft, context: &mut Context, newest: u32, aim: u32) {
         if self.context.setup().policy.fading != Fading::Notes {
+            return;
+        }
+        // where somebody said how long a summary may be, that holds
+        let shares = self.context.setup().shares;
+        let usual = ShareOptions {
+            reserve: Some(shares.reserve),
+            ..ShareOptions::default()
+        };
+        if Shares::of(shares.window, usual).is_ok_and(|usual| usual.newest > shares.newest) {
             return;
         }
         let counter = self.context.counter.as_ref();
@@ -493,10 +503,10 @@ impl Run {
         }
         let quarter = newest / 4;
         let left = aim.saturating_sub(context.tokens());
-        if left < quarter && layer.tokens > newest - quarter {
-            let room = newest - quarter;
-            layer.summary = of_notes(&draft.view, &layer.notes, room, counter)
-                .unwrap_or_else(|| fit(&layer.summary, room, layer.level, counter));
+        // what was chosen for its worth is not cut for facts that were not
+        let is_chosen = of_notes(&draft.view, &layer.notes, newest, counter).is_some();
+        if left < quarter && layer.tokens > newest - quarter && !is_chosen {
+            layer.summary = fit(&layer.summary, newest - quarter, layer.level, counter);
             recount(&mut layer, counter);
             draft.view.layers[at] = Rc::new(layer.clone());
             context.set_view(draft.view.clone());

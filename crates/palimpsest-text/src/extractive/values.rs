@@ -107,6 +107,12 @@ pub(crate) fn value_lines(
                 return;
             }
             let is_call = start >= calls && passage.role != Speaker::Tool;
+            // of code that is written, what is named in it says little
+            let is_whole =
+                passage.text[..start].ends_with('"') && passage.text[end..].starts_with('"');
+            if is_call && !is_whole && matches!(shape, Shape::Camel | Shape::Capitals) {
+                return;
+            }
             let is_machine = is_call || passage.role == Speaker::Tool;
             let place = *known.entry(mix(code)).or_insert_with(|| {
                 values.push(Value {
@@ -213,6 +219,14 @@ fn packed(
                     line.push_str(name);
                     line.push(' ');
                     last = "";
+                    if is_change(name)
+                        && value.shape != Shape::Path
+                        && let Some(file) =
+                            changed(&passages[passage as usize], value.start as usize)
+                    {
+                        line.push_str(file);
+                        line.push_str(", ");
+                    }
                 }
                 let key = text(passage, value.key);
                 if key != last && !key.is_empty() {
@@ -277,6 +291,22 @@ fn calls_of<'a>(passage: &Passage<'a>) -> impl Iterator<Item = (usize, &'a str)>
         (rest.starts_with('{') && !name.is_empty() && name.chars().all(is_name))
             .then_some((start, name))
     })
+}
+
+/// The name of the file that a call changes, of which this byte is one.
+fn changed<'a>(passage: &Passage<'a>, inside: usize) -> Option<&'a str> {
+    let starts = calls_of(passage).map(|(at, _)| at);
+    let from = starts.take_while(|at| *at <= inside).last()?;
+    let call = passage.text[from..].lines().next()?;
+    let mut file = None;
+    each_word(call, |start, end, key| {
+        let word = &call[start..end];
+        let is_whole = call[..start].ends_with('"') && call[end..].starts_with('"');
+        if file.is_none() && is_whole && key.is_some() && shape(word) == Some(Shape::Path) {
+            file = word.rsplit(['/', '\\']).next();
+        }
+    });
+    file
 }
 
 /// Whether a call of this name changes something, as far as its name says.
@@ -486,6 +516,23 @@ mod tests {
             },
             Passage::new(2, Speaker::Tool, result),
         ];
+        let edit =
+            "edit {\"path\": \"src/kiln/heat.rs\", \"newText\": \"let maxHeat = KILN_A_41;\"}";
+        let again = "read {\"path\": \"src/kiln/heat.rs\"}";
+        let changes = [(1, edit), (2, again)].map(|(id, text)| Passage {
+            calls: Some(0),
+            ..Passage::new(id, Speaker::Assistant, text)
+        });
+        let mut lines = value_lines(&changes, 100, &Estimator::default());
+        lines.sort_by_key(|l| l.passage);
+        let lines: Vec<&str> = lines.iter().map(|l| l.text.as_str()).collect();
+        assert_eq!(
+            lines,
+            [
+                "edit heat.rs, newText KILN_A_41",
+                "read path src/kiln/heat.rs"
+            ]
+        );
         let mut lines = value_lines(&passages, 100, &Estimator::default());
         lines.sort_by_key(|l| l.passage);
         let lines: Vec<&str> = lines.iter().map(|l| l.text.as_str()).collect();
