@@ -145,12 +145,6 @@ impl Run {
         draft.view.quotes = quotes(&context, shares.user);
         context.set_view(draft.view.clone());
 
-        // Nothing goes whose room nobody needs, and what the new layer can say well is said.
-        if plan.form == Form::Summary {
-            self.restore(&mut draft, &mut context, plan.aim);
-            self.widen(&mut draft, &mut context, plan.newest, plan.aim);
-        }
-
         // What the summary missed; what room is left goes there first (P4).
         if plan.form == Form::Summary {
             self.fill_ledger(&mut draft, &mut context, plan.newest, plan.aim);
@@ -164,6 +158,9 @@ impl Run {
                 draft.view.quotes = quotes(&context, shares.user);
                 context.set_view(draft.view.clone());
             }
+            // What nobody else needs: what faded comes back, and what the layers can say well is said.
+            self.restore(&mut draft, &mut context, plan.aim);
+            self.widen(&mut draft, &mut context, plan.newest, plan.aim);
             self.grow(&mut draft, &mut context, plan.aim);
         }
         self.context = context;
