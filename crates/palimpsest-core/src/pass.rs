@@ -129,7 +129,7 @@ pub type Edits = SortedMap<usize, Reduced>;
 /// An edit is made if the new form has at most this share of the tokens of the old one, in percent (I5).
 const WORTH: u64 = 90;
 
-/// Of these edits the oldest, as many as bring the window to `aim`: what stands behind them stays as it was read.
+/// Of these edits the oldest, as many as bring the window to `aim` and not far below it: what stands behind them stays as it was read.
 pub(crate) fn oldest_of(context: &Context, edits: Edits, aim: u32) -> Edits {
     let mut tokens = context.tokens();
     let mut some = Edits::new();
@@ -138,8 +138,10 @@ pub(crate) fn oldest_of(context: &Context, edits: Edits, aim: u32) -> Edits {
             break;
         }
         let old = context.shown_tokens(index);
-        if is_worth(old, &reduced) {
-            tokens = tokens.saturating_sub(old.saturating_sub(reduced.tokens));
+        let then = tokens.saturating_sub(old.saturating_sub(reduced.tokens));
+        // one that takes far more than has to go stays for what covers whole messages
+        if is_worth(old, &reduced) && then >= aim - aim / 8 {
+            tokens = then;
             some.insert(index, reduced);
         }
     }

@@ -142,8 +142,16 @@ impl Run {
             Some(_) => Form::Summary,
             None => return Err(Refusal::NothingToCompress),
         };
-        let (cuts, wanted) = self.cuts();
+        let (mut cuts, wanted) = self.cuts();
         let sums = Prefix::of(context);
+        // what the policy names as recent stays where the rest can make room
+        if let Some(most) = self.options.aim.hard() {
+            let before: Vec<usize> = cuts.iter().copied().filter(|c| *c <= wanted).collect();
+            let fits = |cut: &usize| self.project(&sums, *cut, form).projected <= most;
+            if before.iter().any(fits) {
+                cuts = before;
+            }
+        }
         let with = |cut| self.project(&sums, cut, form);
         let without = |cut| self.project(&sums, cut, Form::Bare);
         let noted = |cut| self.project(&sums, cut, Form::Note);

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::pass::offload::OffloadOptions;
 use crate::pass::strip::StripOptions;
 use crate::pass::{self, Applied, PassKind, Shed};
-use crate::policy::{Escalation, Pass};
+use crate::policy::{Escalation, KeepRecent, Pass};
 use crate::watermark::{self, Settled};
 
 use super::{Aim, Caution, Run};
@@ -43,7 +43,14 @@ impl Run {
                 continue;
             }
             let context = &trimmed.context;
-            let end = pass::recent_from(context);
+            let recent = pass::recent_from(context);
+            let is_large = |index: usize| self.is_large_recent(context, index, aim);
+            let end = match self.options.aim {
+                Aim::Target => recent,
+                Aim::AtMost(_) | Aim::Below { .. } => {
+                    context.last_exchange().unwrap_or(context.entries.len())
+                }
+            };
             let edits = match *step {
                 Pass::Condense => pass::condense::edits(context, end, &policy.tool_output),
                 Pass::Dedupe => pass::dedupe::edits(context, end, &policy.repeats),
@@ -77,6 +84,8 @@ impl Run {
             let edits = match (self.options.aim, step) {
                 (Aim::Target, _) | (_, Pass::Strip { .. }) => edits,
                 (Aim::AtMost(_) | Aim::Below { .. }, _) => {
+                    let mut edits = edits;
+                    edits.retain(|index, _| *index < recent || is_large(*index));
                     pass::oldest_of(&trimmed.context, edits, aim)
                 }
             };
@@ -93,6 +102,15 @@ impl Run {
         self.context = trimmed.context.clone();
         self.trimmed = Some(trimmed);
         enough
+    }
+}
+
+impl Run {
+    /// Whether a recent message is so large that it is shortened all the same, where the policy does not name what is
+    /// recent: it would leave no room for others.
+    fn is_large_recent(&self, context: &Context, index: usize, aim: u32) -> bool {
+        context.setup().policy.keep_recent == KeepRecent::Share
+            && context.shown_tokens(index) > aim / 3
     }
 }
 

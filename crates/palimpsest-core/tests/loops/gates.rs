@@ -1,7 +1,11 @@
 //! What must hold in continuous integration, as ratios over lists of our own generator.
 
+use palimpsest_core::compact::{Cache, CompactOptions};
+use palimpsest_core::policy::{KeepRecent, Policy};
+use serde_json::Value;
+
 use super::corpus;
-use super::play::{Compact, Figures, play};
+use super::play::{Compact, Figures, Tokens, Way, play, tail};
 use super::rivals::{All, Prune};
 
 fn check(window: u32, figures: &Figures) {
@@ -56,4 +60,68 @@ fn a_state_does_not_grow_with_the_history() {
     assert!(state * 4 <= bytes, "{state} of {bytes}");
     let later = figures.state_bytes;
     assert!(later * 4 <= state * 5, "{later} after {state}");
+}
+
+/// The window that a list gets without a state, and how much of its limit that is.
+fn cold(list: &[Value], options: CompactOptions) -> (Vec<Value>, f64) {
+    let mut tokens = Tokens::new();
+    let made = Compact::with(options).window(list, &mut tokens);
+    let limit = made.limit.map_or(1.0, f64::from);
+    let fill = f64::from(tokens.all(&made.window)) / limit;
+    (made.window, fill)
+}
+
+/// A call without a state fills the window to its target at least; nearly all of it where the provider keeps nothing.
+#[test]
+fn a_cold_call_is_not_empty() {
+    let list = corpus::generated(4, 500, 0);
+    for window in [8_192, 16_384, 32_768] {
+        for preset in ["balanced", "watermark"] {
+            for (cache, least) in [(Cache::Prefix, 0.40), (Cache::None, 0.80)] {
+                let options = CompactOptions {
+                    policy: Policy::preset(preset).unwrap_or_default(),
+                    cache,
+                    ..CompactOptions::new(window)
+                };
+                let (_, fill) = cold(&list, options);
+                assert!(fill >= least, "{preset} {window} {cache:?}: {fill}");
+            }
+        }
+    }
+}
+
+/// What the policy names as recent stays as it was said.
+#[test]
+fn recent_messages_stay() {
+    let list = corpus::generated(5, 300, 0);
+    let mut tokens = Tokens::new();
+    let by_tokens = tail(&list, 9_000, &mut tokens)[1..].to_vec();
+    let by_number = list[list.len() - 24..].to_vec();
+    for (keep_recent, recent) in [
+        (KeepRecent::Tokens { tokens: 9_000 }, by_tokens),
+        (KeepRecent::Messages { messages: 24 }, by_number),
+    ] {
+        let options = CompactOptions {
+            policy: Policy {
+                keep_recent,
+                ..Policy::default()
+            },
+            ..CompactOptions::new(16_384)
+        };
+        let (window, _) = cold(&list, options);
+        assert!(window.ends_with(&recent), "{keep_recent:?}");
+    }
+}
+
+/// One long turn does not leave at once: at every request more than a third of the limit is filled, also where a policy
+/// covers nothing and falls back on the emergency pass.
+#[test]
+fn no_window_falls_off_a_cliff() {
+    let list = corpus::generated(6, 220, 0);
+    for preset in ["balanced", "watermark"] {
+        let figures = play(&list, &mut Compact::new(preset, 8_192), 8_000);
+        let line = figures.line(preset);
+        assert!(figures.least_fill() >= 0.35, "{line}");
+        assert!(figures.broken() <= 0.12, "{line}");
+    }
 }
