@@ -108,7 +108,7 @@ fn with_text(part: &Part, new: String) -> Part {
     let mut part = part.clone();
     match &mut part {
         Part::Text { text } | Part::ToolResult { text, .. } | Part::File { text, .. } => {
-            *text = new
+            *text = new;
         }
         Part::ToolCall { arguments, .. } => *arguments = new,
         Part::Thinking { .. } | Part::Image { .. } => {}

@@ -44,7 +44,7 @@ impl Run {
             }
             let context = &trimmed.context;
             let recent = pass::recent_from(context);
-            let is_large = |index: usize| self.is_large_recent(context, index, aim);
+            let is_large = |index: usize| is_large_recent(context, index, aim);
             let end = match self.options.aim {
                 Aim::Target => recent,
                 Aim::AtMost(_) | Aim::Below { .. } => {
@@ -105,13 +105,10 @@ impl Run {
     }
 }
 
-impl Run {
-    /// Whether a recent message is so large that it is shortened all the same, where the policy does not name what is
-    /// recent: it would leave no room for others.
-    fn is_large_recent(&self, context: &Context, index: usize, aim: u32) -> bool {
-        context.setup().policy.keep_recent == KeepRecent::Share
-            && context.shown_tokens(index) > aim / 3
-    }
+/// Whether a recent message is so large that it is shortened all the same, where the policy does not name what is recent: it
+/// would leave no room for others.
+fn is_large_recent(context: &Context, index: usize, aim: u32) -> bool {
+    context.setup().policy.keep_recent == KeepRecent::Share && context.shown_tokens(index) > aim / 3
 }
 
 impl Trimmed {

@@ -1,6 +1,7 @@
 //! Transcripts of agents: made by a generator of our own, and recorded ones beside the repository.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -136,7 +137,7 @@ impl World {
             if self.dice.chance(25) {
                 self.see(&path);
             }
-            out.push_str(&format!("{path}:{n}: {words}\n"));
+            let _ = writeln!(out, "{path}:{n}: {words}");
         }
         out
     }
@@ -156,11 +157,8 @@ impl World {
         }
         let id = self.id();
         self.see(&id);
-        out.push_str(&format!(
-            "run {id}: {} passed, {} failed\n",
-            lines,
-            self.dice.below(5)
-        ));
+        let failed = self.dice.below(5);
+        let _ = writeln!(out, "run {id}: {lines} passed, {failed} failed");
         out
     }
 }

@@ -1,4 +1,5 @@
 //! The figures of every way at every window, printed: `cargo test -p palimpsest-core --test loops -- --include-ignored --nocapture`.
+#![allow(clippy::print_stdout, reason = "figures are to be read")]
 
 use serde_json::Value;
 

@@ -189,7 +189,7 @@ pub(crate) fn tail(list: &[Value], room: u32, tokens: &mut Tokens) -> Vec<Value>
 pub(crate) fn play(list: &[Value], way: &mut dyn Way, full: u32) -> Figures {
     let mut tokens = Tokens::new();
     let mut figures = Figures::default();
-    let mut last: Vec<Value> = Vec::new();
+    let mut before: Vec<Value> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     let (mut counted, mut bytes, mut total) = (0, 0, 0u32);
     let mut was_full = false;
@@ -202,16 +202,16 @@ pub(crate) fn play(list: &[Value], way: &mut dyn Way, full: u32) -> Figures {
             total += tokens.of(message);
         }
         let made = way.window(&list[..n], &mut tokens);
-        let same = last
+        let same = before
             .iter()
             .zip(&made.window)
             .take_while(|(a, b)| a == b)
             .count();
         let (cached, sent) = (tokens.all(&made.window[..same]), tokens.all(&made.window));
         figures.requests += 1;
-        figures.breaks += usize::from(same < last.len());
+        figures.breaks += usize::from(same < before.len());
         figures.sent += u64::from(sent);
-        figures.anew += if same < last.len() {
+        figures.anew += if same < before.len() {
             u64::from(sent - cached)
         } else {
             0
@@ -249,7 +249,7 @@ pub(crate) fn play(list: &[Value], way: &mut dyn Way, full: u32) -> Figures {
         if n <= list.len() / 2 {
             figures.half = (made.state, bytes);
         }
-        last = made.window;
+        before = made.window;
     }
     figures
 }
