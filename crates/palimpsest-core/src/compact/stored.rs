@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::context::{Context, View};
 use crate::message::{Message, Part, Seq};
 use crate::note::Note;
+use crate::policy::Fading;
 use crate::rendition::{Reduced, ReducedKind};
 use crate::run::shrinking::fit;
 
@@ -284,7 +285,12 @@ pub(super) fn slim(view: &mut View, context: &Context) {
             && own
                 .iter()
                 .all(|n| n.facts.len() <= most && n.tokens <= room);
-        if !is_small && let Some(note) = joined(&own, room, most, layer.level, counter) {
+        // a single layer that is rewritten each time has its notes rewritten with it
+        let is_single = matches!(context.setup().policy.fading, Fading::Single { .. });
+        if !is_small
+            && !is_single
+            && let Some(note) = joined(&own, room, most, layer.level, counter)
+        {
             view.notes.retain(|n| !layer.notes.contains(&n.id));
             layer.notes = vec![note.id];
             view.notes.push(Rc::new(note));
