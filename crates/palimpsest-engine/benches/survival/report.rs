@@ -21,6 +21,9 @@ const COMPACTIONS: [u32; 3] = [1, 5, 20];
 /// The window for the small conversation in seven languages: about half of it fits.
 const SMALL: u32 = 768;
 
+/// Moments at which questions are asked of our own conversations.
+const MOMENTS: usize = 6;
+
 /// Calls of a conversation whose values are looked for.
 const CALLS: usize = 60;
 
@@ -128,7 +131,7 @@ fn own_tables(quick: bool, all: &[Who]) -> Vec<Table> {
         let (mut q, mut f, mut o, mut c) = (vec![], vec![], vec![], vec![]);
         for domain in &domains {
             for window in &domain.windows {
-                let (asked, ended) = measured(&domain.talks, *who, *window);
+                let (asked, ended) = measured(&domain.talks, *who, *window, MOMENTS);
                 q.push(both(asked));
                 f.push(percent(ended.facts));
                 o.push(format!(
@@ -163,7 +166,7 @@ fn recorded_questions(all: &[Who]) -> Table {
     );
     for who in all {
         let cells = domain.windows.iter().map(|window| {
-            let (asked, _) = measured(&domain.talks, *who, *window);
+            let (asked, _) = measured(&domain.talks, *who, *window, 2);
             format!("{} · {}", percent(asked.evidence), mean(asked.tokens, 0))
         });
         table.rows.push((who.name(), cells.collect()));
@@ -280,7 +283,7 @@ fn languages(recorded: bool, all: &[Who]) -> Vec<Table> {
     for who in all {
         let (mut q, mut f, mut k) = (vec![], vec![], vec![]);
         for talk in &talks {
-            let (asked, ended) = measured(std::slice::from_ref(talk), *who, SMALL);
+            let (asked, ended) = measured(std::slice::from_ref(talk), *who, SMALL, 3);
             q.push(both(asked));
             f.push(percent(ended.facts));
             let mut sum = Share::default();

@@ -16,7 +16,7 @@ const TAIL: Who = Who::Peer(Kind::Tail);
 const TEXT_RANK: Who = Who::Peer(Kind::TextRank);
 
 fn figures(talks: &[Talk], who: Who, window: u32) -> (Asked, Ended) {
-    let got = measured(talks, who, window);
+    let got = measured(talks, who, window, 6);
     println!(
         "{}: evidence {:.0} %, answers {:.0} %, facts {:.0} %, empty {:.0} %, stale {:.0} %, {:.0} tokens",
         who.name(),
@@ -70,7 +70,7 @@ fn questions_about_a_long_chat() {
 fn questions_in_seven_languages() {
     let mut sums = [Asked::default(); 3];
     for talk in own("small") {
-        let of = |who| measured(std::slice::from_ref(&talk), who, 768).0;
+        let of = |who| measured(std::slice::from_ref(&talk), who, 768, 3).0;
         let all = [of(LIST), of(Who::Session), of(TAIL)];
         println!("{}: {all:?}", talk.language);
         for (ours, name) in all.iter().zip(["list", "session"]) {

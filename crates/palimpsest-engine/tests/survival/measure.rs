@@ -6,7 +6,7 @@ use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 
 use crate::contender::{Contender, List, Shown, Who};
-use crate::corpus::{self, Talk, chats, joined, said};
+use crate::corpus::{self, Question, Talk, chats, joined, said};
 
 /// Hits of all.
 #[derive(Debug, Clone, Copy, Default)]
@@ -119,15 +119,32 @@ pub(crate) fn live(
     contender.tend();
 }
 
-/// Every question at the end of the conversation, each as if it were the only one.
-pub(crate) fn ask(talk: &Talk, contender: &mut dyn Contender) -> Asked {
+/// Moments at which questions are asked: the end, and before earlier messages of the user's. What is free in a window depends on
+/// how long ago it was compacted, so one moment alone says little.
+pub(crate) fn moments(talk: &Talk, most: usize) -> Vec<usize> {
+    const APART: usize = 4;
+    let mut all = vec![talk.messages.len()];
+    for n in (0..talk.messages.len()).rev() {
+        if all.len() == most {
+            break;
+        }
+        if talk.messages[n]["role"] == "user" && all.last().is_some_and(|last| n + APART <= *last) {
+            all.push(n);
+        }
+    }
+    all
+}
+
+/// Every question whose evidence stands before message `said`, each as if it were the only one.
+pub(crate) fn ask(talk: &Talk, said: usize, contender: &mut dyn Contender) -> Asked {
     let mut sum = Asked::default();
-    let texts: Vec<String> = talk.messages.iter().map(said).collect();
-    for question in &talk.questions {
+    let texts: Vec<String> = talk.messages.iter().map(corpus::said).collect();
+    let is_said = |question: &&Question| question.evidence.iter().all(|e| *e < said);
+    for question in talk.questions.iter().filter(is_said) {
         let shown = contender.ask(&question.text);
-        let all = question.evidence.iter();
+        let mut all = question.evidence.iter();
         sum.evidence
-            .add(all.into_iter().all(|e| shown.text.contains(&texts[*e])));
+            .add(all.all(|e| shown.text.contains(&texts[*e])));
         sum.answer
             .add(stands(&plain(&shown.text), &plain(&question.answer)));
         sum.tokens.hits += f64::from(shown.tokens);
@@ -346,14 +363,19 @@ pub(crate) fn rules(
     sums
 }
 
-/// Every question of a domain, and what stands at the end of its conversations.
-pub(crate) fn measured(talks: &[Talk], who: Who, window: u32) -> (Asked, Ended) {
+/// Every question at so many moments, and what stands at the end of the conversations.
+pub(crate) fn measured(talks: &[Talk], who: Who, window: u32, most: usize) -> (Asked, Ended) {
     let (mut asked, mut ended) = (Asked::default(), Ended::default());
     for talk in talks {
+        let moments = moments(talk, most);
         let mut contender = who.start(&talk.system, window);
-        live(&talk.messages, contender.as_mut(), |_, _| {});
+        live(&talk.messages, contender.as_mut(), |n, contender| {
+            if moments.contains(&n) {
+                asked.join(ask(talk, n, contender));
+            }
+        });
         ended.join(end(talk, &contender.now()));
-        asked.join(ask(talk, contender.as_mut()));
+        asked.join(ask(talk, talk.messages.len(), contender.as_mut()));
     }
     (asked, ended)
 }
@@ -423,6 +445,17 @@ fn a_value_does_not_stand_within_a_longer_one() {
         ("a", "", false),
     ] {
         assert_eq!(stands(text, words), expected, "{words:?} in {text:?}");
+    }
+}
+
+#[test]
+fn questions_are_asked_before_messages_of_the_user_and_at_the_end() {
+    let talk = &corpus::own("coding")[0];
+    let all = moments(talk, 4);
+    assert_eq!((all.len(), all[0]), (4, talk.messages.len()));
+    for pair in all.windows(2) {
+        assert!(pair[1] + 4 <= pair[0]);
+        assert_eq!(talk.messages[pair[1]]["role"], "user");
     }
 }
 
