@@ -48,7 +48,6 @@ const DOUBTS: i32 = -160;
 /// What the judgement says of one sentence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Judged {
-    sum: i32,
     seen: Seen,
 }
 
@@ -73,10 +72,12 @@ impl Judged {
     /// How certain the sentence alone makes it; `None` below that.
     pub(crate) fn level(&self) -> Option<Level> {
         if !shaped(&self.seen) {
-            None
-        } else if self.sum >= SURE {
+            return None;
+        }
+        let sum = self.sum();
+        if sum >= SURE {
             Some(Level::Sure)
-        } else if self.sum >= LIKELY && !(self.seen.class(Class::Once) && self.sum < EVEN) {
+        } else if sum >= LIKELY && !(self.seen.class(Class::Once) && sum < EVEN) {
             Some(Level::Likely)
         } else {
             None
@@ -85,15 +86,20 @@ impl Judged {
 
     /// How certain it is of a demand that its cues found; `measured` if it names a sum or a date.
     pub(crate) fn with_cues(&self, measured: bool) -> Option<Level> {
+        let sum = self.sum();
         let leads = self.seen.leads();
-        let once = self.seen.class(Class::Once) && self.sum < LIKELY;
+        let once = self.seen.class(Class::Once) && sum < LIKELY;
         if self.seen.is(Flag::Veto) || once {
             None
-        } else if self.sum >= CONFIRMS || leads || measured {
+        } else if sum >= CONFIRMS || leads || measured {
             Some(Level::Sure)
         } else {
-            (self.sum >= DOUBTS).then_some(Level::Likely)
+            (sum >= DOUBTS).then_some(Level::Likely)
         }
+    }
+
+    fn sum(&self) -> i32 {
+        sum(&self.seen, |feature| i32::from(WEIGHTS[feature]))
     }
 
     pub(crate) fn gist(&self) -> Gist {
@@ -135,10 +141,7 @@ impl Instructions {
             file,
         };
         let seen = self.reader.read(text, span, frame)?;
-        Some(Judged {
-            sum: sum(&seen, |feature| i32::from(WEIGHTS[feature])),
-            seen,
-        })
+        Some(Judged { seen })
     }
 }
 
