@@ -26,7 +26,7 @@ pub(crate) fn day_of(year: i32, month: u32, day: u32) -> Option<Day> {
     let shifted = if month <= 2 { year - 1 } else { year };
     let era = shifted.div_euclid(400);
     let of_era = shifted.rem_euclid(400);
-    let of_year = (153 * ((month as i32 + 9) % 12) + 2) / 5 + day as i32 - 1;
+    let of_year = (153 * ((month.cast_signed() + 9) % 12) + 2) / 5 + day.cast_signed() - 1;
     let found = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
     (civil(found) == (year, month, day)).then_some(found)
 }
@@ -144,7 +144,7 @@ pub(crate) fn read(text: &str) -> Option<Day> {
     let at = numbers
         .iter()
         .position(|(n, digits)| *digits == 4 && (1_900..2_200).contains(n))?;
-    let year = numbers[at].0 as i32;
+    let year = numbers[at].0.cast_signed();
     let number = |i: usize| numbers.get(i).map(|(n, _)| *n);
     if let Some((month, place)) = named {
         // the number beside the month, before it or after

@@ -398,6 +398,10 @@ impl Pool {
 fn bursts(occurrences: u32, blocks: u32, all: u32) -> f32 {
     const ONE: u32 = 1 << 16;
     // 2 to the power of −1.4427·n/D, straight between powers of two
+    #[allow(
+        clippy::approx_constant,
+        reason = "the powers are straight between powers of two anyway"
+    )]
     let power = 1.4427 * occurrences as f32 / all as f32;
     let whole = (power as u32).min(15);
     let part = (power - whole as f32).min(1.0);

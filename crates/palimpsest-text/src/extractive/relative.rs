@@ -172,7 +172,7 @@ const LIKE: [&str; 6] = ["like", "wie", "comme", "como", "come", "as"];
 /// `text`, said on `day`, with the date in brackets after each phrase of time that counts from that day.
 pub(crate) fn dated(text: &str, day: Day, language: Option<Language>) -> Cow<'_, str> {
     let found = match language {
-        Some(Language::Chinese | Language::Japanese) => unspaced(text, day),
+        Some(Language::Chinese | Language::Japanese) => Some(unspaced(text, day)),
         other => table_of(other).map(|table| phrases(text, day, table, is_english(language))),
     };
     let found = found.unwrap_or_default();
@@ -260,7 +260,7 @@ impl Table {
             self.counts
                 .split(' ')
                 .position(has)
-                .map(|n| Word::Count(n as i32 + 1))
+                .map(|n| Word::Count((n as u32).cast_signed() + 1))
         };
         let digits = || {
             folded
@@ -329,7 +329,7 @@ fn phrases(text: &str, day: Day, table: &Table, english: bool) -> Vec<(usize, St
     found
 }
 
-fn unspaced(text: &str, day: Day) -> Option<Vec<(usize, String)>> {
+fn unspaced(text: &str, day: Day) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -345,7 +345,7 @@ fn unspaced(text: &str, day: Day) -> Option<Vec<(usize, String)>> {
         };
         found.extend(date.map(|date| (at, date)));
     }
-    Some(found)
+    found
 }
 
 /// The week, month or year before or after; the weekday before.
@@ -377,7 +377,7 @@ fn period(day: Day, way: Word, unit: Unit, english: bool) -> Option<String> {
             )
         }
         Unit::Months => {
-            let months = year * 12 + month as i32 - 1 + sign;
+            let months = year * 12 + month.cast_signed() - 1 + sign;
             month_name(
                 months.div_euclid(12),
                 months.rem_euclid(12) as u32 + 1,
@@ -402,7 +402,7 @@ fn ago(day: Day, n: i32, unit: Unit, english: bool) -> Option<String> {
         Unit::Weeks if english => format!("about {}", written(day - 7 * n, true)),
         Unit::Weeks => written(day - 7 * n, false),
         Unit::Months => {
-            let months = year * 12 + month as i32 - 1 - n;
+            let months = year * 12 + month.cast_signed() - 1 - n;
             month_name(
                 months.div_euclid(12),
                 months.rem_euclid(12) as u32 + 1,

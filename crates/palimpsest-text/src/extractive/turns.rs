@@ -18,6 +18,7 @@ pub(crate) struct Turn {
 
 /// All passages.
 #[derive(Debug)]
+#[allow(clippy::struct_field_names, reason = "they are the turns")]
 pub(crate) struct Turns {
     pub turns: Vec<Turn>,
     pub names: Vec<String>,
@@ -79,14 +80,12 @@ impl Turns {
                 if let Some(head) = head.filter(|_| headed[role_of(passage.role)]) {
                     turn.from = head.end;
                     turn.day = head.day.or(turn.day);
-                    turn.speaker = match names.iter().position(|n| n == head.name) {
-                        Some(known) => known,
-                        None => {
-                            each_term(head.name, |t| people.push(t.hash));
-                            names.push(head.name.to_owned());
-                            names.len() - 1
-                        }
-                    };
+                    let known = names.iter().position(|n| n == head.name);
+                    turn.speaker = known.unwrap_or_else(|| {
+                        each_term(head.name, |t| people.push(t.hash));
+                        names.push(head.name.to_owned());
+                        names.len() - 1
+                    });
                 }
                 // what says no time of its own was said after what stands before it
                 turn.day = turn.day.or(last);
