@@ -199,7 +199,7 @@ fn an_undo_does_not_write_over_a_compaction() {
 }
 
 /// P10, W4: an anchor that is set on a message which a layer covers does not stand in the way of undoing the layer, also
-/// where that message was shown without its tools before.
+/// where that message was shown shortened before.
 #[test]
 fn an_anchor_does_not_hold_up_an_undo() {
     block_on(async {
@@ -222,7 +222,7 @@ fn an_anchor_does_not_hold_up_an_undo() {
         let seq = s.append(result).await.unwrap();
         talk(&s, 2).await;
         s.emergency().await.unwrap();
-        assert_eq!(form_of(&s, seq), Some(ReducedKind::Stripped));
+        assert_eq!(form_of(&s, seq), Some(ReducedKind::Excerpt));
         talk(&s, 20).await;
         s.compact(by_hand(None), Signal::never()).await.unwrap();
         assert_eq!(form_of(&s, seq), None, "a layer covers it");
@@ -230,7 +230,7 @@ fn an_anchor_does_not_hold_up_an_undo() {
         s.undo().await.unwrap();
         assert!(s.layers().is_empty());
         for s in [&s, &reopened(&store, &s).await] {
-            assert_eq!(form_of(s, seq), Some(ReducedKind::Stripped));
+            assert_eq!(form_of(s, seq), Some(ReducedKind::Excerpt));
             assert!(s.context().view().anchors.contains(&seq));
         }
     });
