@@ -6,10 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::context::Context;
 use crate::error::CoreError;
 use crate::layer::LayerId;
+use crate::mark::Marks;
 use crate::message::{Role, Seq};
 use crate::pass::strip::StripOptions;
 use crate::policy::{Denominator, Pass, Trigger};
-use crate::watermark::{self, Marks};
+use crate::watermark;
 
 /// What a stretch of the window holds, in window order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

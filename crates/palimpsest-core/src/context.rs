@@ -2,20 +2,19 @@
 
 use std::rc::Rc;
 
-use crate::sorted::{SortedMap, SortedSet};
+use crate::sorted::SortedMap;
 use palimpsest_tokens::{Count, Source, TokenCounter};
 use serde::{Deserialize, Serialize};
 
 use crate::error::CoreError;
-use crate::layer::{Layer, LayerId, Span};
+use crate::layer::Span;
 use crate::message::{LOOSE_TOKENS, Message, Part, Role, Seq};
-use crate::note::{Note, NoteId};
 use crate::policy::Policy;
 use crate::record::{Demand, Records, RenderedRecords};
 use crate::rendition::{Reduced, Rendition, verbatim_tokens};
 use crate::shares::{ShareOptions, Shares};
-use crate::watermark::Pending;
-use crate::window::{self, Slot, Window};
+use crate::slot::{self, Slot};
+pub use crate::view::{Cause, Quote, Recalled, View};
 
 /// Time and secret that planning may use. Given by the caller, so that planning stays pure (I2).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -24,174 +23,6 @@ pub struct Seed {
     pub now: f64,
     /// The device's secret, for nonces.
     pub secret: [u8; 16],
-}
-
-/// Words of the user that stand verbatim in the slot although their message is covered (P3).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quote {
-    /// The message they are from.
-    pub seq: Seq,
-    /// The words, perhaps an excerpt.
-    pub text: String,
-    /// Tokens of the line they take in the slot.
-    pub tokens: u32,
-}
-
-/// Passages of covered messages quoted before the last user message (R1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recalled {
-    /// The user message they stand before.
-    pub before: Seq,
-    /// The passages, most relevant first.
-    pub quotes: Vec<Quote>,
-    /// Tokens of the whole block.
-    pub tokens: u32,
-}
-
-/// Why a revision was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(remote = "Self", rename_all = "snake_case")]
-pub enum Cause {
-    /// The session began.
-    Start,
-    /// A compaction.
-    Compaction {
-        /// Its number in the session, from 1.
-        number: u32,
-        /// Whether the user asked for it.
-        manual: bool,
-    },
-    /// The revision before the last compaction came back.
-    Undo {
-        /// The revision whose renditions are shown again.
-        to: u32,
-    },
-    /// One layer was taken off.
-    Lift {
-        /// The layer.
-        layer: LayerId,
-    },
-    /// A snapshot was restored.
-    Restore {
-        /// The revision it named.
-        to: u32,
-    },
-    /// An emergency.
-    Emergency,
-    /// A message larger than its room was shown as an excerpt.
-    Excerpt,
-    /// Old passages were quoted, or such a quote was removed.
-    Recall,
-    /// Tool output was said more briefly as it arrived.
-    Arrival,
-    /// A watermark was asked for, or a message anchored.
-    Mark,
-    /// A layer that had been cut was written again by a model, shorter still (C4).
-    Rewritten {
-        /// The layer.
-        layer: LayerId,
-    },
-    /// An offloaded result came back.
-    Returned {
-        /// The message that holds it.
-        message: Seq,
-    },
-}
-
-palimpsest_text::tagged!(Cause, "cause");
-
-/// How every message of a path is shown: the value of one revision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct View {
-    /// Its number in the session. 0 is the empty start.
-    pub revision: u32,
-    /// Why it was made.
-    pub cause: Cause,
-    /// The layers in the slot, oldest first.
-    pub layers: Vec<Rc<Layer>>,
-    /// The notes those layers are made from, oldest first.
-    pub notes: Vec<Rc<Note>>,
-    /// Messages shown in a shorter form.
-    pub reduced: SortedMap<Seq, Rc<Reduced>>,
-    /// The user's words that stand verbatim in the slot, oldest first.
-    pub quotes: Vec<Quote>,
-    /// Quotes from covered messages for the last user message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recalled: Option<Recalled>,
-    /// Everything before this message has had its tool blocks stripped (seed 3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub watermark: Option<Seq>,
-    /// A watermark that waits for its call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pending: Option<Pending>,
-    /// Messages that stay whole before the watermark.
-    #[serde(default, skip_serializing_if = "SortedSet::is_empty")]
-    pub anchors: SortedSet<Seq>,
-    /// Compactions committed in this session so far, undone ones included.
-    pub compactions: u32,
-    /// The next layer's number.
-    pub next_layer: LayerId,
-    /// The next note's number.
-    pub next_note: NoteId,
-    /// No automatic run until the next message would not fit or the user asks (P10).
-    #[serde(default)]
-    pub paused: bool,
-}
-
-impl Default for View {
-    fn default() -> Self {
-        Self {
-            revision: 0,
-            cause: Cause::Start,
-            layers: Vec::new(),
-            notes: Vec::new(),
-            reduced: SortedMap::new(),
-            quotes: Vec::new(),
-            recalled: None,
-            watermark: None,
-            pending: None,
-            anchors: SortedSet::new(),
-            compactions: 0,
-            next_layer: 1,
-            next_note: 1,
-            paused: false,
-        }
-    }
-}
-
-impl View {
-    /// How the message is shown.
-    pub fn rendition(&self, seq: Seq) -> Rendition<'_> {
-        if let Some(layer) = self.layers.iter().find(|l| l.covers(seq)) {
-            return Rendition::Covered(layer.id);
-        }
-        self.reduced
-            .get(&seq)
-            .map_or(Rendition::Verbatim, |r| Rendition::Reduced(r))
-    }
-
-    /// Gives a new number to every layer of `before` that is another text here: a stored layer never changes, so that
-    /// undo and snapshots show the very text again.
-    pub fn number_changed_layers(&mut self, before: &Self) {
-        let next = &mut self.next_layer;
-        for layer in &mut self.layers {
-            let old = before.layers.iter().find(|old| old.id == layer.id);
-            if let Some(old) = old.filter(|old| !Rc::ptr_eq(old, layer)) {
-                *layer = Rc::new(Layer {
-                    id: *next,
-                    replaces: vec![old.id],
-                    compressions: old.compressions + 1,
-                    ..(**layer).clone()
-                });
-                *next += 1;
-            }
-        }
-    }
-
-    /// The note of that number.
-    pub fn note(&self, id: NoteId) -> Option<&Rc<Note>> {
-        self.notes.iter().find(|n| n.id == id)
-    }
 }
 
 /// One message of the path with its stored count.
@@ -310,8 +141,8 @@ impl OpenCalls {
 
     fn tokens(&self) -> u32 {
         self.unanswered
-            .saturating_mul(window::REPAIR_TOKENS)
-            .saturating_add(self.orphans.saturating_mul(window::ORPHAN_TOKENS))
+            .saturating_mul(slot::REPAIR_TOKENS)
+            .saturating_add(self.orphans.saturating_mul(slot::ORPHAN_TOKENS))
     }
 }
 
@@ -523,7 +354,7 @@ impl Context {
     /// The layers with the demands before them that no message in the window says.
     fn make_slot(&self) -> Option<Slot> {
         let policy = self.setup.policy.as_ref();
-        window::slot(&self.view, &self.demands(), policy, self.counter.as_ref())
+        slot::slot(&self.view, &self.demands(), policy, self.counter.as_ref())
     }
 
     /// The demands that stand at the head of the layers: those whose message is not shown as it was said.
@@ -557,7 +388,7 @@ impl Context {
             return 0;
         }
         let policy = self.setup.policy.as_ref();
-        let slot = window::slot(&View::default(), demands, policy, self.counter.as_ref());
+        let slot = slot::slot(&View::default(), demands, policy, self.counter.as_ref());
         slot.map_or(0, |s| s.tokens)
     }
 
@@ -647,18 +478,18 @@ impl Context {
         }
         for layer in &mut view.layers {
             let mut again = (**layer).clone();
-            crate::run::shrinking::recount(&mut again, counter);
+            again.recount(counter);
             if again.tokens != layer.tokens {
                 *layer = Rc::new(again);
             }
         }
         for quote in &mut view.quotes {
-            quote.tokens = counter.count(&window::quote_line(quote.seq, &quote.text)) + 1;
+            quote.tokens = counter.count(&slot::quote_line(quote.seq, &quote.text)) + 1;
         }
         if let Some(recalled) = &mut view.recalled {
-            recalled.tokens = window::RECALL_FRAME;
+            recalled.tokens = slot::RECALL_FRAME;
             for quote in &mut recalled.quotes {
-                quote.tokens = window::quote_tokens(quote.seq, &quote.text, counter);
+                quote.tokens = slot::quote_tokens(quote.seq, &quote.text, counter);
                 recalled.tokens = recalled.tokens.saturating_add(quote.tokens);
             }
         }
@@ -774,11 +605,6 @@ impl Context {
     /// What it counts with.
     pub fn counter(&self) -> &Rc<dyn TokenCounter> {
         &self.counter
-    }
-
-    /// The exact messages to send (I2). Bounded by what is shown, not by the history.
-    pub fn window(&self) -> Window {
-        window::assemble(self)
     }
 
     /// Tokens of the window: a sum that is kept, not a recount.

@@ -1,28 +1,14 @@
 //! A layer: a summary that covers a range of messages (`Checkpoint` in the API's data).
 
+use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
+pub use crate::covered::{Author, Span};
 use crate::message::Seq;
 use crate::note::NoteId;
 
 /// Number of a layer in its session. Never reused.
 pub type LayerId = u32;
-
-/// A run of messages on a path, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Span {
-    /// First message.
-    pub from: Seq,
-    /// Last message.
-    pub to: Seq,
-}
-
-impl Span {
-    /// Whether `seq` lies in the span.
-    pub const fn contains(&self, seq: Seq) -> bool {
-        self.from <= seq && seq <= self.to
-    }
-}
 
 /// How much detail a form of a layer has (P4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,26 +39,6 @@ impl TryFrom<u8> for Level {
         }
     }
 }
-
-/// Who wrote a summary.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(remote = "Self", rename_all = "snake_case")]
-pub enum Author {
-    /// A model.
-    Model {
-        /// Its name.
-        name: String,
-    },
-    /// The deterministic summariser, because no model was asked.
-    Extractive,
-    /// The deterministic summariser, because the model's text was rejected or never came.
-    Fallback {
-        /// The code of the reason.
-        reason: String,
-    },
-}
-
-palimpsest_text::tagged!(Author, "by");
 
 /// A summary that stands for a range of messages. Immutable: fading writes a new one that names its
 /// sources (C1, C3).
@@ -146,4 +112,27 @@ impl Layer {
             to: self.covers.iter().map(|s| s.to).max().unwrap_or(0),
         }
     }
+
+    /// Counts summary and ledger as they stand in the slot.
+    pub(crate) fn recount(&mut self, counter: &dyn TokenCounter) {
+        let body = layer_body(&self.summary, &self.ledger);
+        self.tokens = if body.is_empty() {
+            0
+        } else {
+            counter.count(&body)
+        };
+    }
+}
+
+/// Tokens of one layer's body as it stands in the slot.
+pub(crate) fn layer_body(summary: &str, ledger: &[String]) -> String {
+    let mut body = summary.trim().to_owned();
+    for line in ledger {
+        if !body.is_empty() {
+            body.push('\n');
+        }
+        body.push_str("* ");
+        body.push_str(line);
+    }
+    body
 }

@@ -14,7 +14,7 @@ use crate::layer::{Layer, LayerId};
 use crate::message::{Message, Part, Role, Seq};
 use crate::pass::{PassKind, Shed, parts_now};
 use crate::rendition::{ReducedKind, Rendition, escape_fences};
-use crate::run::shrinking::{is_wordless, ordered, speaker, standing};
+use crate::shrink::{is_wordless, ordered, speaker, standing};
 use palimpsest_text::retention::{Audit, Checked, Collector, Facts, Speaker};
 
 /// The most dropped facts that a report names. How many there were stands beside them.

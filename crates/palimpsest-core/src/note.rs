@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::layer::{Author, Span};
+use crate::covered::{Author, Span};
 use palimpsest_text::extractive::Piece;
 use palimpsest_text::retention::Fact;
 

@@ -1,16 +1,19 @@
 //! A policy is data: when to act, which passes in which order, with which numbers (E4).
 
+mod kind;
+mod options;
 pub mod presets;
 mod read;
+
+pub use kind::PassKind;
+pub use options::DedupeOptions;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::CoreError;
 use crate::layer::Level;
+use crate::mark::Marks;
 use crate::model::TierBudgets;
-use crate::pass::PassKind;
-use crate::pass::dedupe::DedupeOptions;
-use crate::watermark::Marks;
 use palimpsest_text::condense::CondenseOptions;
 
 /// What a fill level is a fraction of (B4).

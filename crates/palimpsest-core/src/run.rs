@@ -31,12 +31,7 @@ use crate::record::{Found, FoundDemand, Records};
 use crate::view_edit::ViewEdit;
 use palimpsest_text::retention::Facts;
 
-/// How layers are cut to a size and what of them stands: shared with the emergency pass and the comparison of windows.
-pub(crate) mod shrinking {
-    pub(crate) use super::checkpoint::{ordered, speaker};
-    pub(crate) use super::update::{fit, is_wordless, of_notes, recount, standing};
-}
-
+pub use crate::refusal::Refusal;
 pub use caution::Caution;
 pub use prepare::JobPassage;
 pub use rewrite::Rewrite;
@@ -114,59 +109,6 @@ pub enum Stage {
     Update,
     /// Check the new window.
     Verify,
-}
-
-/// Why nothing changed (I5, P2, P3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(remote = "Self", rename_all = "snake_case")]
-pub enum Refusal {
-    /// There is nothing before the last exchange.
-    NothingToCompress,
-    /// The policy forbids summarising what would have to be.
-    NothingCompressible,
-    /// It would free less than a tenth of what it replaces.
-    NotWorth {
-        /// Tokens before.
-        before: u32,
-        /// Tokens there would have been.
-        after: u32,
-    },
-    /// What must stay does not fit.
-    CannotFit {
-        /// Tokens that no pass may shrink.
-        floor: u32,
-        /// Tokens a window may hold.
-        limit: u32,
-    },
-    /// The model that was to summarise did not answer, and the policy does not go on without it.
-    ModelFailed,
-    /// It was cancelled.
-    Cancelled,
-}
-
-palimpsest_text::tagged!(Refusal, "reason");
-
-impl Refusal {
-    /// A stable name of the reason.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::NothingToCompress => "nothing_to_compress",
-            Self::NothingCompressible => "nothing_compressible",
-            Self::NotWorth { .. } => "not_worth",
-            Self::CannotFit { .. } => "cannot_fit",
-            Self::ModelFailed => "model_failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// The numbers that go with it, by the names of the fields. All are tokens.
-    pub fn numbers(&self) -> Vec<(&'static str, u32)> {
-        match *self {
-            Self::NotWorth { before, after } => vec![("before", before), ("after", after)],
-            Self::CannotFit { floor, limit } => vec![("floor", floor), ("limit", limit)],
-            _ => Vec::new(),
-        }
-    }
 }
 
 /// What the last stage found.

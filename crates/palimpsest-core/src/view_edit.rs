@@ -9,10 +9,11 @@ use thiserror::Error;
 
 use crate::context::{Quote, Recalled, View};
 use crate::layer::{Layer, LayerId};
+use crate::mark::{MarkReason, Pending};
 use crate::message::Seq;
 use crate::note::{Note, NoteId};
 use crate::rendition::{Reduced, ReducedKind};
-use crate::watermark::{self, MarkReason, Pending};
+use crate::watermark;
 
 /// What was planned does not fit the view any more. Nothing is changed; plan again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates in which no two modules need each other.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "palimpsest-text",
     "palimpsest-tokens",
+    "palimpsest-core",
     "palimpsest-engine",
     "palimpsest-ollama",
     "palimpsest-browser",

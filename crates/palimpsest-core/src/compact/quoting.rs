@@ -16,7 +16,7 @@ use crate::quotes::{self, Passage};
 use crate::rendition::Rendition;
 use crate::run::Aim;
 use crate::shares::Shares;
-use crate::window::recall_block;
+use crate::slot::recall_block;
 use palimpsest_text::recall::Recall;
 
 /// Bytes of covered words that are looked through at most, the newest.

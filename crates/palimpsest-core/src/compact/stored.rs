@@ -14,7 +14,7 @@ use crate::message::{Message, Part, Seq};
 use crate::note::Note;
 use crate::policy::Fading;
 use crate::rendition::{Reduced, ReducedKind};
-use crate::run::shrinking::fit;
+use crate::shrink::fit;
 
 /// A message's shorter form, as what is taken from the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use crate::context::Context;
 use crate::layer::{Author, Layer, Level, Span};
 use crate::message::{Part, Role, Seq};
+use crate::refusal::Refusal;
 use crate::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
-use crate::run::Refusal;
-use crate::run::shrinking::{recount, speaker};
+use crate::shrink::speaker;
 use crate::tool::Pairing;
 use palimpsest_text::extractive;
 
@@ -285,7 +285,7 @@ fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
         if let Some(layer) = view.layers.pop() {
             let mut layer = (*layer).clone();
             layer.summary = summary;
-            recount(&mut layer, context.counter.as_ref());
+            layer.recount(context.counter.as_ref());
             view.layers.push(Rc::new(layer));
         }
         context.set_view(view);

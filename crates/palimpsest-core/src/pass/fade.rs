@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::context::Context;
 use crate::layer::{Layer, LayerId, Level};
-use crate::run::shrinking::{fit, of_notes, recount};
+use crate::shrink::{fit, of_notes};
 
 /// Every layer but `newest` one step shorter: at most half of what it is, as its level says (snippets →
 /// references → essentials).
@@ -57,7 +57,7 @@ fn shorten(context: &mut Context, now: f64, to: impl Fn(usize) -> (u32, Level)) 
             left -= if keep { cost } else { 0 };
             keep
         });
-        recount(&mut faded, counter);
+        faded.recount(counter);
         if faded.tokens < layer.tokens {
             *layer = Rc::new(faded);
         }

@@ -1,12 +1,11 @@
 //! The named policies.
 
 use super::{
-    Cover, Demands, Denominator, Escalation, Fading, Headings, KeepRecent, Levels, OnFailure, Pass,
-    Policy, SlotRole, Trigger, UserWords,
+    Cover, DedupeOptions, Demands, Denominator, Escalation, Fading, Headings, KeepRecent, Levels,
+    OnFailure, Pass, Policy, SlotRole, Trigger, UserWords,
 };
+use crate::mark::Marks;
 use crate::model::TierBudgets;
-use crate::pass::dedupe::DedupeOptions;
-use crate::watermark::Marks;
 use palimpsest_text::condense::CondenseOptions;
 
 /// Makes a policy.

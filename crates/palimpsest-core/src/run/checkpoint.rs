@@ -1,9 +1,9 @@
 //! Stage 4: the note, and what the source held (C4, P9).
 
 use crate::layer::Author;
-use crate::message::Role;
 use crate::note::Note;
 use crate::policy::Fading;
+use crate::shrink::{ordered, speaker};
 use palimpsest_text::extractive::{self, Piece};
 use palimpsest_text::retention::{self, Fact};
 
@@ -70,21 +70,5 @@ impl Run {
         fallback
             .or(self.written.first())
             .map_or(Author::Extractive, |w| w.author.clone())
-    }
-}
-
-/// Facts by the ledger's order of classes, each class in the order of the text.
-pub(crate) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
-    let mut facts: Vec<&Fact> = facts.iter().collect();
-    palimpsest_text::order::sort_by_key(&mut facts, |f| f.class);
-    facts.into_iter()
-}
-
-/// Whose words they are: only a user's can be constraints.
-pub(crate) const fn speaker(role: Role) -> retention::Speaker {
-    match role {
-        Role::User | Role::System => retention::Speaker::User,
-        Role::Assistant => retention::Speaker::Assistant,
-        Role::Tool => retention::Speaker::Tool,
     }
 }

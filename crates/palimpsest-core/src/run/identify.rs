@@ -5,8 +5,8 @@ use crate::layer::Span;
 use crate::message::{Part, Role, Seq};
 use crate::pass::PassKind;
 use crate::policy::{Cover, Fading, KeepRecent, UserWords, scaled};
+use crate::slot;
 use crate::tool::Pairing;
-use crate::window;
 
 use super::{Aim, Refusal, Run};
 
@@ -429,10 +429,9 @@ impl Prefix {
             let now = said.iter().filter(|from| **from < first).count();
             let tokens = match demands.last() {
                 Some(last) if covered == Some(now) => *last,
-                _ => window::demands_take(
-                    &context.demands_without(first),
-                    context.counter().as_ref(),
-                ),
+                _ => {
+                    slot::demands_take(&context.demands_without(first), context.counter().as_ref())
+                }
             };
             covered = Some(now);
             demands.push(tokens);

@@ -2,11 +2,11 @@
 
 use crate::context::Context;
 use crate::layer::Level;
+use crate::layer::layer_body;
 use crate::message::{Message, Part, Role, Seq};
 use crate::pass::offload;
 use crate::policy::{Fading, Headings as PolicyHeadings};
 use crate::prompt::{Headings, PromptMessage, SummaryRequest};
-use crate::window::layer_body;
 use palimpsest_text::extractive;
 use palimpsest_text::retention;
 

@@ -15,7 +15,7 @@ use crate::record::Found;
 
 use super::prepare::JobPassage;
 use super::summarize::{accepted, nonce_of};
-use super::update::{carried, recount};
+use super::update::carried;
 use super::{Proposal, Refusal, RunReport, SummaryJob, Verification};
 
 /// Below this a layer has no room for sentences of a model's own.
@@ -105,9 +105,9 @@ impl Rewrite {
             ..(**old).clone()
         };
         layer.ledger = carried(context, &layer, most, self.job.mode);
-        recount(&mut layer, counter);
+        layer.recount(counter);
         while layer.tokens > most && layer.ledger.pop().is_some() {
-            recount(&mut layer, counter);
+            layer.recount(counter);
         }
         view.next_layer += 1;
         view.cause = Cause::Rewritten { layer: old.id };
@@ -124,7 +124,7 @@ impl Rewrite {
             if layer.ledger.pop().is_none() {
                 return Err(Refusal::NotWorth { before, after });
             }
-            recount(&mut layer, counter);
+            layer.recount(counter);
         };
         let mut passes = [Shed::new(PassKind::Fade, 1, before - after)];
         let loss = loss::settle(context, &mut after_context, None, &mut passes);

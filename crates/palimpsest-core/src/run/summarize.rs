@@ -73,7 +73,7 @@ impl SummaryJob {
             .map(|p| Passage {
                 calls: p.calls,
                 day: p.day,
-                ..Passage::new(p.seq, super::checkpoint::speaker(p.role), &p.text)
+                ..Passage::new(p.seq, crate::shrink::speaker(p.role), &p.text)
             })
             .collect();
         let options = extractive::Options {
@@ -134,7 +134,7 @@ impl SummaryJob {
         let facts = retention::Audit::new(
             self.passages
                 .iter()
-                .map(|p| (super::checkpoint::speaker(p.role), p.text.as_str())),
+                .map(|p| (crate::shrink::speaker(p.role), p.text.as_str())),
         );
         let kept = |text: &str| self.facts_kept(text, &facts, counter);
         kept(text) < kept(&self.extractive(counter))

@@ -15,8 +15,9 @@ use crate::policy::{Demands, Fading, UserWords};
 use crate::record::{Found, Records};
 use crate::rendition::Rendition;
 use crate::shares::{ShareOptions, Shares};
-use crate::sorted::SortedSet;
-use crate::window::{Source, layer_body, quote_line};
+use crate::shrink::{fit, is_wordless, left_out, of_notes, standing};
+use crate::slot::quote_line;
+use crate::window::Source;
 use palimpsest_text::extractive;
 use palimpsest_text::retention::{self, Audit, Checked, Emphasis};
 
@@ -228,7 +229,7 @@ impl Run {
             return;
         };
         layer.summary = longer;
-        recount(&mut layer, counter);
+        layer.recount(counter);
         let before = std::mem::replace(&mut draft.view.layers[at], Rc::new(layer));
         context.set_view(draft.view.clone());
         if context.tokens() > aim {
@@ -266,7 +267,7 @@ impl Run {
                 layer.summary = longer;
             }
             layer.ledger = self.carry(&draft.view, &layer, (old.tokens + left).min(most));
-            recount(&mut layer, counter);
+            layer.recount(counter);
             if layer.tokens <= old.tokens || layer.tokens > most {
                 continue;
             }
@@ -325,7 +326,7 @@ impl Run {
         if single && plan.form == Form::Summary {
             rewrite(&mut layer, view);
         }
-        recount(&mut layer, counter);
+        layer.recount(counter);
         layer
     }
 
@@ -504,7 +505,7 @@ impl Run {
         let is_chosen = of_notes(&draft.view, &layer.notes, newest, counter).is_some();
         if left < quarter && layer.tokens > newest - quarter && !is_chosen {
             layer.summary = fit(&layer.summary, newest - quarter, layer.level, counter);
-            recount(&mut layer, counter);
+            layer.recount(counter);
             draft.view.layers[at] = Rc::new(layer.clone());
             context.set_view(draft.view.clone());
             check = draft.check(context);
@@ -529,7 +530,7 @@ impl Run {
         if fixed {
             keep_within(&mut layer, newest, counter);
         } else {
-            recount(&mut layer, counter);
+            layer.recount(counter);
         }
         draft.view.layers[at] = Rc::new(layer);
         context.set_view(draft.view.clone());
@@ -646,37 +647,8 @@ fn quotes(context: &Context, room: u32) -> Vec<Quote> {
     quotes
 }
 
-/// What the user is seen to say word for word beside the quotes: the messages that are shown, and the demands.
-pub(crate) fn standing(context: &Context) -> SortedSet<String> {
-    let shown = context.shown.iter().map(|&i| &context.entries[i].message);
-    let shown = shown.filter(|m| {
-        m.role == Role::User && matches!(context.view.rendition(m.seq), Rendition::Verbatim)
-    });
-    let mut said: SortedSet<String> = SortedSet::new();
-    for message in shown {
-        said.insert(message.words().trim().to_owned());
-    }
-    for demand in context.demands() {
-        said.insert(demand.text.trim().to_owned());
-    }
-    said
-}
-
 /// The most layers of a cascade; more merge (C5).
 const CASCADE_SLOTS: usize = 10;
-
-/// The line of a layer that has no summary (P8, `truncate`).
-fn left_out(messages: u32, tokens: u32) -> String {
-    format!("{messages} earlier messages ({tokens} tokens) were left out.")
-}
-
-/// Whether the layer says no more than that messages were left out.
-pub(crate) fn is_wordless(layer: &Layer) -> bool {
-    layer.tokens == 0
-        || (layer.notes.is_empty()
-            && layer.ledger.is_empty()
-            && layer.summary == left_out(layer.messages, layer.original_tokens))
-}
 
 /// The layers that are there become part of the new one (seed 4).
 fn rewrite(layer: &mut Layer, view: &mut View) {
@@ -714,48 +686,12 @@ fn push_layer(view: &mut View, layer: Layer) {
     view.layers.push(Rc::new(layer));
 }
 
-/// The most worthy pieces of these notes in `room` tokens; `None` if a model wrote one of them, or not one piece fits.
-pub(crate) fn of_notes(
-    view: &View,
-    notes: &[u32],
-    room: u32,
-    counter: &dyn TokenCounter,
-) -> Option<String> {
-    let notes = notes.iter().map(|id| view.note(*id));
-    let notes: Option<Vec<&Rc<Note>>> = notes.collect();
-    let notes = notes.filter(|all| all.iter().all(|n| !n.order.is_empty()))?;
-    let parts: Vec<(&str, &[extractive::Piece])> = notes
-        .iter()
-        .map(|n| (n.text.as_str(), n.order.as_slice()))
-        .collect();
-    let (text, order) = extractive::joined(&parts);
-    extractive::fade(&text, &order, room, counter)
-}
-
-/// `text` if it fits, else cut by level.
-pub(crate) fn fit(text: &str, room: u32, level: Level, counter: &dyn TokenCounter) -> String {
-    if counter.count(text) <= room {
-        return text.to_owned();
-    }
-    extractive::shorten(text, room, level.into(), counter)
-}
-
 /// Counts the layer, and lets go of the ledger's last lines until it is within `room`.
 fn keep_within(layer: &mut Layer, room: u32, counter: &dyn TokenCounter) {
-    recount(layer, counter);
+    layer.recount(counter);
     while layer.tokens > room && layer.ledger.pop().is_some() {
-        recount(layer, counter);
+        layer.recount(counter);
     }
-}
-
-/// Counts summary and ledger as they stand in the slot.
-pub(crate) fn recount(layer: &mut Layer, counter: &dyn TokenCounter) {
-    let body = layer_body(&layer.summary, &layer.ledger);
-    layer.tokens = if body.is_empty() {
-        0
-    } else {
-        counter.count(&body)
-    };
 }
 
 /// The fewest tokens of a message that is ever cut: of a shorter one a cut leaves less than its mark costs.

@@ -97,7 +97,7 @@ impl Run {
             let audit = draft.check(&context);
             let mut written = (**layer).clone();
             written.retention = audit.retention();
-            written.dropped = super::checkpoint::ordered(&audit.missing)
+            written.dropped = crate::shrink::ordered(&audit.missing)
                 .map(|f| f.text.clone())
                 .collect();
             *layer = Rc::new(written);
