@@ -502,7 +502,7 @@ pub fn pin(pin: &Pin) -> PinView {
         text: pin.text.clone(),
         why: match pin.kind {
             PinKind::Pin => Why::Pinned,
-            PinKind::Constraint { from } => Why::Demand(place(from)),
+            PinKind::Constraint { from, .. } => Why::Demand(place(from)),
             PinKind::Decision => Why::Decision,
         },
     }
