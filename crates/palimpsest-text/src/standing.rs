@@ -91,10 +91,10 @@ impl Judged {
         let once = self.seen.class(Class::Once) && sum < LIKELY;
         if self.seen.is(Flag::Veto) || once {
             None
-        } else if sum >= CONFIRMS || leads || measured {
+        } else if sum >= CONFIRMS || leads {
             Some(Level::Sure)
         } else {
-            (sum >= DOUBTS).then_some(Level::Likely)
+            (measured || sum >= DOUBTS).then_some(Level::Likely)
         }
     }
 

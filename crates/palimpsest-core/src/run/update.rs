@@ -602,7 +602,7 @@ const fn prose_of(level: Level, room: u32) -> u32 {
 }
 
 /// The user's words from covered messages, newest first, within `room` (P3). In the order of the conversation. Words that
-/// stand in the window already are not quoted. What does not fit as a whole is cut to at most a quarter of the room, if it
+/// stand in the window already are not quoted, nor is what says next to nothing by itself. What does not fit as a whole is cut to at most a quarter of the room, if it
 /// is long; what is short stays whole or goes.
 fn quotes(context: &Context, room: u32) -> Vec<Quote> {
     let counter = context.counter.as_ref();
@@ -623,7 +623,7 @@ fn quotes(context: &Context, room: u32) -> Vec<Quote> {
             continue;
         }
         let words = message.words().trim().to_owned();
-        if words.is_empty() || said.contains(&words) {
+        if said.contains(&words) || extractive::says_little(&words) {
             continue;
         }
         let Some(quote) = quote(message.seq, &words, most.min(left), left, counter) else {

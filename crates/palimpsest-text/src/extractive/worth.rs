@@ -82,6 +82,14 @@ pub(crate) fn probability(sum: f32) -> f32 {
     ((sum + 2.0) / 5.0).clamp(0.02, 1.0)
 }
 
+/// Whether a text says next to nothing by itself: small talk, a nod, a question of two words.
+pub fn says_little(text: &str) -> bool {
+    alone(text) < LITTLE
+}
+
+/// Below this a text says next to nothing: the ramp half a point under zero.
+const LITTLE: f32 = 0.3;
+
 /// The same for a sentence by itself, of which nothing else of the conversation is known.
 pub(crate) fn alone(text: &str) -> f32 {
     let mut features = Features::default();
