@@ -313,7 +313,7 @@ impl Compaction {
         let given = earlier.given().map_or(0, |given| given.tokens);
         let was = before.tokens.saturating_sub(given);
         shed(&mut passes, PassKind::Earlier, 0, was, &context);
-        let is_over = context.tokens() > limit;
+        let is_over = context.tokens() > limit - quoting::kept_free(&context, limit);
         if leave_out_reasoning(&mut context, limit) {
             let messages = (0..context.entries().len())
                 .filter(|&n| found.reasoning_of(n) > 0 && context.reasoning_of(n) == 0)

@@ -127,6 +127,17 @@ pub(super) fn given(
     quotes::block(state.asked.as_ref()?.before, quotes.collect())
 }
 
+/// What of a limit is left to quotes: where people talk and something was covered, a question finds at least half of the
+/// room that quotes may take, however long ago the last compaction was.
+pub(super) fn kept_free(context: &Context, limit: u32) -> u32 {
+    let has_covered = !context.view().layers.is_empty();
+    if context.setup().policy.recall && has_covered && !context.has_tools() {
+        Shares::recall_most(limit) / 2
+    } else {
+        0
+    }
+}
+
 /// What a run aims at that is needed anyway: where people talk, room for quotes is left. Tool calls need what they read
 /// in their own place, and find little of it in quotes.
 pub(super) fn aim(context: &Context, limit: u32, below: u32) -> Aim {
