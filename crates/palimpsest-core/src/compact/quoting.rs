@@ -182,8 +182,10 @@ impl Compaction {
         let question = self.question()?;
         let (passages, quotes) = self.same_quotes(question.seq).unwrap_or_else(|| {
             let mut room = self.context.recall_room(self.limit, 0);
-            if self.context.has_tools() && self.aim < self.limit {
-                // what is free belongs to the next calls and their results
+            let last = self.context.entries().last();
+            let is_answered = last.is_some_and(|e| e.message.seq != question.seq);
+            if is_answered && self.context.has_tools() && self.aim < self.limit {
+                // in the middle of a turn what is free belongs to the next calls and their results
                 room = room.min(self.aim.saturating_sub(self.context.tokens()));
             }
             let index = covered_words(&self.context);
