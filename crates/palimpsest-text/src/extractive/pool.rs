@@ -42,6 +42,9 @@ pub(crate) struct Pool {
 /// How much the user's wish for a focus raises the words it names.
 const FOCUS: f32 = 5.0;
 
+/// The least sum of a unit that is kept for its own sake: a statement of two words that mean something lies just above.
+const LEAST: f32 = -0.5;
+
 /// What saying a term again is worth, beside the first time.
 const AGAIN: [f32; 4] = [1.0, 0.35, 0.1, 0.0];
 
@@ -299,7 +302,7 @@ impl Pool {
             own.burst = (sum / n.max(1) as f32 / 2.0).min(1.0);
             let z = own.sum(capitals_are_names);
             let p = probability(if own.settles { z.max(0.0) } else { z });
-            candidate.weight *= if z < 0.0 && !own.settles && !all {
+            candidate.weight *= if z < LEAST && !own.settles && !all {
                 0.0
             } else {
                 p * p

@@ -55,7 +55,7 @@ impl Features {
         self.names += u16::from(term.capital && self.all > 1);
     }
 
-    /// The weighted sum. Below 0 the unit is never kept for its own sake.
+    /// The weighted sum. Far below 0 the unit is never kept for its own sake.
     pub(crate) fn sum(&self, capitals_are_names: bool) -> f32 {
         let of = |n: u16, most: u16| f32::from(n.min(most)) / f32::from(most);
         let is = |b: bool| f32::from(u8::from(b));
