@@ -25,10 +25,10 @@ use serde::{Deserialize, Serialize};
 pub use date::{Day, day_at};
 pub use excerpt::excerpt;
 pub use fade::{Piece, fade, faded, joined};
-pub use worth::says_little;
 pub use relative::undated;
 pub use shorten::shorten;
 pub(crate) use worth::alone;
+pub use worth::says_little;
 
 pub use crate::retention::{Emphasis, Speaker};
 
