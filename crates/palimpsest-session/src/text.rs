@@ -67,6 +67,37 @@ pub(crate) fn promise(work: impl Future<Output = Result<String, Failure>> + 'sta
     future_to_promise(async move { Ok(JsValue::from(work.await?)) })
 }
 
+/// What could not be read, as a caller sees it.
+pub(crate) fn losses(faults: &[Fault]) -> Vec<Value> {
+    let row = |fault: &Fault| match fault {
+        Fault::Damaged { table, n } => json!({"what": "damaged", "table": table.name(), "n": n}),
+        Fault::Missing { table, n } => json!({"what": "missing", "table": table.name(), "n": n}),
+        Fault::Gap { from, .. } => json!({"what": "missing", "table": "messages", "n": from}),
+        Fault::Text { seq } => json!({"what": "text", "table": "blobs", "n": seq}),
+        Fault::Head => json!({"what": "head", "table": "heads"}),
+        _ => json!({"what": "other"}),
+    };
+    let told = |fault: &Fault| {
+        let mut row = row(fault);
+        row["message"] = fault.to_string().into();
+        row
+    };
+    faults.iter().map(told).collect()
+}
+
+/// The format of that name.
+pub(crate) fn format_named(name: &str) -> Result<Format, Failure> {
+    match name {
+        "jsonl" => Ok(Format::JsonLines),
+        "markdown" => Ok(Format::Markdown),
+        "json" => Ok(Format::SessionJson),
+        _ => {
+            let why = format!("There is no format \"{name}\": jsonl, markdown or json.");
+            Err(Failure::new("invalid_options", why))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use palimpsest_core::message::{Part, Role};
@@ -99,36 +130,5 @@ mod tests {
             messages("[]", Some("klingon")).unwrap_err().code(),
             "bad_input"
         );
-    }
-}
-
-/// What could not be read, as a caller sees it.
-pub(crate) fn losses(faults: &[Fault]) -> Vec<Value> {
-    let row = |fault: &Fault| match fault {
-        Fault::Damaged { table, n } => json!({"what": "damaged", "table": table.name(), "n": n}),
-        Fault::Missing { table, n } => json!({"what": "missing", "table": table.name(), "n": n}),
-        Fault::Gap { from, .. } => json!({"what": "missing", "table": "messages", "n": from}),
-        Fault::Text { seq } => json!({"what": "text", "table": "blobs", "n": seq}),
-        Fault::Head => json!({"what": "head", "table": "heads"}),
-        _ => json!({"what": "other"}),
-    };
-    let told = |fault: &Fault| {
-        let mut row = row(fault);
-        row["message"] = fault.to_string().into();
-        row
-    };
-    faults.iter().map(told).collect()
-}
-
-/// The format of that name.
-pub(crate) fn format_named(name: &str) -> Result<Format, Failure> {
-    match name {
-        "jsonl" => Ok(Format::JsonLines),
-        "markdown" => Ok(Format::Markdown),
-        "json" => Ok(Format::SessionJson),
-        _ => {
-            let why = format!("There is no format \"{name}\": jsonl, markdown or json.");
-            Err(Failure::new("invalid_options", why))
-        }
     }
 }

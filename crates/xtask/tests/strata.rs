@@ -1,5 +1,10 @@
 //! The modules of a crate use each other in one direction: whoever reads one needs only those below it.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test may stop where a source cannot be read"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -357,9 +357,10 @@ mod tests {
 
     #[test]
     fn a_cut_text_is_two_stretches() {
-        let long = (0..200)
+        let lines: Vec<String> = (0..200)
             .map(|n| format!("line {n} of the file\n"))
-            .collect::<String>();
+            .collect();
+        let long = lines.concat();
         let short = format!(
             "{}… 3,000 bytes …{}",
             &long[..600],

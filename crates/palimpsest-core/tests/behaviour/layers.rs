@@ -1,6 +1,8 @@
 //! What a layer without a model keeps of recorded conversations: answers of questions, values that are needed later, and how
 //! much of it is small talk. Run with `--include-ignored --nocapture` for the figures.
 #![allow(
+    clippy::format_push_string,
+    clippy::similar_names,
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a test stops at the first surprise, and prints what it measured"
