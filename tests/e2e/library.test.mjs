@@ -19,7 +19,7 @@ for (const engine of ENGINES) test(`search finds titles, messages and layers, an
   const { page } = world;
   await ready(page);
   const talk = bakery(9);
-  talk[3].content += " The marmalade is kept in the cellar. " + "Die Äpfel auch.".normalize("NFD");
+  talk[3].content += " The marmalade is kept in cellar 7 since Friday. " + "Die Äpfel auch.".normalize("NFD");
   await importFile(page, transcript(talk, "Bakery"));
   await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
   await click(page, "#compact");

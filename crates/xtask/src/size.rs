@@ -39,16 +39,16 @@ impl Budget {
 #[rustfmt::skip]
 const BUDGETS: &[Budget] = &[
     // The page as it stands first.
-    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", later: false, limit: 352.0 },
+    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", later: false, limit: 345.0 },
     // Markdown before a stored session is shown, the conversation right after the page, the screens when they are wanted.
-    Budget { name: "app prose",    folder: "app", named: "split_prose", ending: "wasm", later: true, limit: 66.0 },
-    Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 738.0 },
+    Budget { name: "app prose",    folder: "app", named: "split_prose", ending: "wasm", later: true, limit: 62.0 },
+    Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 768.0 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 20.0 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 30.0 },
     // The aim is 160: not reached either.
-    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 400.0 },
+    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 453.0 },
     // Sessions bring the engine, storage and servers; only who opens one loads them, and then not the one above.
-    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 664.0 },
+    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 703.0 },
 ];
 
 /// Raw, gzip and brotli bytes.
