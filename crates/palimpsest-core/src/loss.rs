@@ -352,8 +352,8 @@ fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     }
 }
 
-/// The user's messages that stood word for word and do not now: of which nothing stands beside layers, and of which an
-/// excerpt stands in their place.
+/// The user's messages that stood word for word and do not now: those that stand nowhere as they were said, and those of
+/// which an excerpt stands in their place.
 fn reworded(before: &Context, after: &Context) -> (Vec<Seq>, Vec<Seq>) {
     let shown = before.shown.iter().map(|&i| &before.entries[i].message);
     let shown = shown.filter(|m| {
@@ -375,7 +375,12 @@ fn reworded(before: &Context, after: &Context) -> (Vec<Seq>, Vec<Seq>) {
     for quote in &after.view.quotes {
         said.insert(quote.text.trim().to_owned());
     }
-    for (seq, _) in stood.iter().filter(|(_, text)| !said.contains(text)) {
+    // a layer may say a message whole
+    let slot = after.slot.as_ref().map_or("", |slot| slot.text.as_str());
+    for (seq, text) in stood.iter().filter(|(_, text)| !said.contains(text)) {
+        if slot.contains(text.as_str()) {
+            continue;
+        }
         match after.view.rendition(*seq) {
             Rendition::Reduced(form) if form.tokens > 0 => cut.push(*seq),
             _ => gone.push(*seq),
