@@ -4,12 +4,12 @@ use palimpsest_tokens::{Count, Source};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::context::Context;
+use crate::data::layer::LayerId;
+use crate::data::mark::Marks;
+use crate::data::message::{Role, Seq};
+use crate::data::policy::{Denominator, Pass, Trigger};
 use crate::error::CoreError;
-use crate::layer::LayerId;
-use crate::mark::Marks;
-use crate::message::{Role, Seq};
 use crate::pass::strip::StripOptions;
-use crate::policy::{Denominator, Pass, Trigger};
 use crate::watermark;
 
 /// What a stretch of the window holds, in window order.
@@ -332,7 +332,7 @@ impl Context {
                 }
                 Denominator::Window => (f64::from(shares.window) * f64::from(*at)) as u32,
                 Denominator::WindowLessTier => {
-                    let tier = crate::model::Tier::of_window(shares.window);
+                    let tier = crate::data::model::Tier::of_window(shares.window);
                     let tier = self.setup.policy.prompt_budgets.of(tier);
                     let room = shares
                         .window
@@ -348,9 +348,9 @@ impl Context {
 
     /// max(0, the tier's prompt budget − the system prompt) (B2).
     pub fn checkpoint_budget(&self) -> u32 {
-        let tier = crate::model::Tier::of_window(self.setup.shares.window);
+        let tier = crate::data::model::Tier::of_window(self.setup.shares.window);
         let system = self.rendered.system_tokens;
-        crate::model::checkpoint_budget(&self.setup.policy.prompt_budgets, tier, system)
+        crate::data::model::checkpoint_budget(&self.setup.policy.prompt_budgets, tier, system)
     }
 
     /// Whether the policy asks for a compaction now. The bound of estimated counts is added: "80 %" is

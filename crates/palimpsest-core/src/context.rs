@@ -1,20 +1,26 @@
 //! The active context: the messages of one path, and the view that says how each is shown.
 
+pub mod analytics;
+pub mod quotes;
+pub(crate) mod shrink;
+pub(crate) mod slot;
+pub mod window;
+
 use std::rc::Rc;
 
 use crate::sorted::SortedMap;
 use palimpsest_tokens::{Count, Source, TokenCounter};
 use serde::{Deserialize, Serialize};
 
+use crate::context::slot::Slot;
+use crate::data::layer::Span;
+use crate::data::message::{LOOSE_TOKENS, Message, Part, Role, Seq};
+use crate::data::policy::Policy;
+use crate::data::record::{Demand, Records, RenderedRecords};
+use crate::data::rendition::{Reduced, Rendition, verbatim_tokens};
+use crate::data::shares::{ShareOptions, Shares};
+pub use crate::data::view::{Cause, Quote, Recalled, View};
 use crate::error::CoreError;
-use crate::layer::Span;
-use crate::message::{LOOSE_TOKENS, Message, Part, Role, Seq};
-use crate::policy::Policy;
-use crate::record::{Demand, Records, RenderedRecords};
-use crate::rendition::{Reduced, Rendition, verbatim_tokens};
-use crate::shares::{ShareOptions, Shares};
-use crate::slot::{self, Slot};
-pub use crate::view::{Cause, Quote, Recalled, View};
 
 /// Time and secret that planning may use. Given by the caller, so that planning stays pure (I2).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -748,7 +754,7 @@ impl Context {
 
     /// What a message would cost.
     pub fn tokens_of(&self, role: Role, parts: &[Part]) -> u32 {
-        crate::message::message_tokens(role, parts, self.counter.as_ref())
+        crate::data::message::message_tokens(role, parts, self.counter.as_ref())
     }
 
     /// Index of the last user message.

@@ -19,10 +19,10 @@ use crate::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::context::window::Window;
+use crate::data::message::{Message, Origin, Part, Role, Seq};
+use crate::data::request::RequestMessage;
 use crate::error::CoreError;
-use crate::message::{Message, Origin, Part, Role, Seq};
-use crate::request::RequestMessage;
-use crate::window::Window;
 
 mod ai_sdk;
 mod anthropic;

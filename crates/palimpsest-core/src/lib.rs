@@ -1,38 +1,62 @@
 //! Decides what a model sees of a long conversation.
+//!
+//! The crate is synchronous and pure: it has no clock, no storage, no network and no randomness. Everything that it needs comes in
+//! as a value, so the same input always gives the same window. Its strata, from the bottom, each using only what stands above it
+//! in this list:
+//!
+//! 1. [`error`], [`nearest`], [`sorted`]: what every other module may use.
+//! 2. `data`: what there is. Messages, tool calls, layers, notes, records, goals, policies, the shares of a window.
+//! 3. [`context`]: what is shown of it, and how large that is. A [`context::Context`] holds the messages and the view over them;
+//!    [`window`] makes from it the exact messages for a model.
+//! 4. [`pass`]: what makes a context smaller without a model: repeats, long tool output, old layers.
+//! 5. [`watermark`], [`budget`], [`view_edit`], [`loss`]: where tool blocks end, when to act, what may change in a view, what left.
+//! 6. [`run`]: one compaction, as a value that is stepped until it has a proposal or a reason against one.
+//! 7. [`dialect`]: lists of messages in the shapes of other programs, read, checked, repaired and written.
+//! 8. [`compact`] and [`replay`]: the whole of it for a list, and several policies beside each other.
+//!
+//! Text itself is read by `palimpsest-text`, and tokens are counted by `palimpsest-tokens`.
+//!
+//! ```
+//! use std::rc::Rc;
+//!
+//! use palimpsest_core::compact::{CompactOptions, Compaction};
+//! use palimpsest_core::context::Seed;
+//! use palimpsest_tokens::{Estimator, TokenCounter};
+//! use serde_json::json;
+//!
+//! let list: Vec<_> = (0..200)
+//!     .map(|n| json!({
+//!         "role": if n % 2 == 0 { "user" } else { "assistant" },
+//!         "content": format!("Parcel {n} weighs {} kg and goes to gate {}.", n % 9 + 1, n % 4),
+//!     }))
+//!     .collect();
+//! let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+//! let seed = Seed { now: 0.0, secret: [0; 16] };
+//! let compaction = Compaction::start(list, &CompactOptions::new(2_048), None, &counter, seed)?;
+//! let output = compaction.finish_without_model()?;
+//! assert!(output.report.changed);
+//! assert!(output.report.after.tokens < 2_048);
+//! assert!(output.messages.len() < 200);
+//! # Ok::<(), palimpsest_core::error::CoreError>(())
+//! ```
 #![forbid(unsafe_code)]
-pub mod analytics;
 pub mod budget;
 pub mod compact;
 pub mod context;
-mod covered;
+mod data;
 pub mod dialect;
 pub mod error;
-pub mod goal;
-pub mod layer;
 pub mod loss;
-pub mod mark;
-pub mod marker;
-pub mod message;
-pub mod mode;
-pub mod model;
 pub mod nearest;
-pub mod note;
 pub mod pass;
-pub mod policy;
-pub mod prompt;
-pub mod quotes;
-pub mod record;
-mod refusal;
-pub mod rendition;
 pub mod replay;
-pub mod request;
 pub mod run;
-pub mod shares;
-mod shrink;
-mod slot;
 pub mod sorted;
-pub mod tool;
-pub mod view;
 pub mod view_edit;
 pub mod watermark;
-pub mod window;
+
+pub use context::{analytics, quotes, window};
+pub use data::{
+    goal, layer, mark, marker, message, mode, model, note, policy, prompt, record, rendition,
+    request, shares, tool, view,
+};

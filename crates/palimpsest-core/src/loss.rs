@@ -10,11 +10,11 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::context::Context;
-use crate::layer::{Layer, LayerId};
-use crate::message::{Message, Part, Role, Seq};
+use crate::context::shrink::{is_wordless, ordered, speaker, standing};
+use crate::data::layer::{Layer, LayerId};
+use crate::data::message::{Message, Part, Role, Seq};
+use crate::data::rendition::{ReducedKind, Rendition, escape_fences};
 use crate::pass::{PassKind, Shed, parts_now};
-use crate::rendition::{ReducedKind, Rendition, escape_fences};
-use crate::shrink::{is_wordless, ordered, speaker, standing};
 use palimpsest_text::retention::{Audit, Checked, Collector, Facts, Speaker};
 
 /// The most dropped facts that a report names. How many there were stands beside them.

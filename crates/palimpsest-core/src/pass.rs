@@ -20,10 +20,10 @@ use crate::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
-use crate::message::{Part, Role};
-pub use crate::policy::PassKind;
-use crate::policy::{KeepRecent, scaled};
-use crate::rendition::{Reduced, Rendition, verbatim_parts};
+use crate::data::message::{Part, Role};
+pub use crate::data::policy::PassKind;
+use crate::data::policy::{KeepRecent, scaled};
+use crate::data::rendition::{Reduced, Rendition, verbatim_parts};
 use palimpsest_text::retention::Facts;
 
 /// What one pass did.

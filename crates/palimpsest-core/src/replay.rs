@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::context::{Context, Seed, Setup};
+use crate::data::message::{Message, Origin, Part, Role, Seq};
+use crate::data::mode::Mode;
+use crate::data::policy::Policy;
+use crate::data::record::Records;
+use crate::data::rendition::{ReducedKind, Rendition};
+use crate::data::shares::ShareOptions;
 use crate::dialect::{self, Dialect};
 use crate::error::CoreError;
-use crate::message::{Message, Origin, Part, Role, Seq};
-use crate::mode::Mode;
 use crate::pass::{self, PassKind, Shed, emergency};
-use crate::policy::Policy;
-use crate::record::Records;
-use crate::rendition::{ReducedKind, Rendition};
 use crate::run::{Refusal, Run, RunOptions, Step, SummaryJob, SuppliedSummary};
-use crate::shares::ShareOptions;
 use crate::watermark::{self, MarkReason};
 use palimpsest_text::retention::{Audit, FactClass, Speaker};
 
@@ -170,7 +170,7 @@ impl Said {
         let sizes = self
             .messages
             .iter()
-            .map(|m| crate::rendition::verbatim_tokens(m, self.counter.as_ref()));
+            .map(|m| crate::data::rendition::verbatim_tokens(m, self.counter.as_ref()));
         ReplayReport {
             messages: self.messages.len() as u32,
             said: sizes.fold(0, u32::saturating_add),

@@ -22,16 +22,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Segment;
 use crate::context::{Context, Seed, View};
-use crate::layer::{LayerId, Span};
-use crate::message::Seq;
-use crate::mode::Mode;
+use crate::data::layer::{LayerId, Span};
+use crate::data::message::Seq;
+use crate::data::mode::Mode;
+use crate::data::record::{Found, FoundDemand, Records};
 use crate::pass::Shed;
 use crate::pass::offload::Reference;
-use crate::record::{Found, FoundDemand, Records};
 use crate::view_edit::ViewEdit;
 use palimpsest_text::retention::Facts;
 
-pub use crate::refusal::Refusal;
+pub use crate::data::refusal::Refusal;
 pub use caution::Caution;
 pub use prepare::JobPassage;
 pub use rewrite::Rewrite;
@@ -270,7 +270,7 @@ pub struct Run {
     waiting: Option<SummaryJob>,
     written: Vec<summarize::Written>,
     /// What the summaries propose to change in the goal.
-    proposals: Vec<crate::marker::Proposal>,
+    proposals: Vec<crate::data::marker::Proposal>,
     /// A layer's shorter form that the model wrote.
     faded: Option<(LayerId, String)>,
     draft: Option<update::Draft>,

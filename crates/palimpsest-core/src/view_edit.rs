@@ -8,11 +8,11 @@ use std::rc::Rc;
 use thiserror::Error;
 
 use crate::context::{Quote, Recalled, View};
-use crate::layer::{Layer, LayerId};
-use crate::mark::{MarkReason, Pending};
-use crate::message::Seq;
-use crate::note::{Note, NoteId};
-use crate::rendition::{Reduced, ReducedKind};
+use crate::data::layer::{Layer, LayerId};
+use crate::data::mark::{MarkReason, Pending};
+use crate::data::message::Seq;
+use crate::data::note::{Note, NoteId};
+use crate::data::rendition::{Reduced, ReducedKind};
 use crate::watermark;
 
 /// What was planned does not fit the view any more. Nothing is changed; plan again.
@@ -295,7 +295,7 @@ fn same_form(a: Option<&Rc<Reduced>>, b: Option<&Rc<Reduced>>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Part;
+    use crate::data::message::Part;
 
     fn form(kind: ReducedKind, text: &str) -> Rc<Reduced> {
         Rc::new(Reduced {

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::context::{Context, View};
-pub use crate::mark::{MarkReason, Marks, Pending};
-use crate::message::{Message, Part, Role, Seq};
+pub use crate::data::mark::{MarkReason, Marks, Pending};
+use crate::data::message::{Message, Part, Role, Seq};
 use crate::pass::strip::{self, StripOptions, Stripped};
 use palimpsest_text::glob;
 

@@ -273,10 +273,10 @@ mod tests {
             include_str!("../../palimpsest-engine/src/config.rs"),
             include_str!("../../palimpsest-engine/src/transfer.rs"),
             include_str!("../../palimpsest-tokens/src/error.rs"),
-            include_str!("../../palimpsest-core/src/goal/edit.rs"),
-            include_str!("../../palimpsest-core/src/request.rs"),
+            include_str!("../../palimpsest-core/src/data/goal/edit.rs"),
+            include_str!("../../palimpsest-core/src/data/request.rs"),
             include_str!("../../palimpsest-core/src/error.rs"),
-            include_str!("../../palimpsest-core/src/run.rs"),
+            include_str!("../../palimpsest-core/src/data/refusal.rs"),
         ];
         for source in sources {
             let codes = named(source);

@@ -16,23 +16,20 @@ mod relative;
 mod shorten;
 mod turns;
 mod values;
-mod vocabulary;
-mod worth;
 
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
+pub use crate::words::worth::says_little;
 pub use date::{Day, day_at};
 pub use excerpt::excerpt;
 pub use fade::{Piece, fade, faded, joined};
 pub use relative::undated;
 pub use shorten::shorten;
-pub(crate) use worth::alone;
-pub use worth::says_little;
 
 pub use crate::retention::{Emphasis, Speaker};
 
-use crate::retention::segment::UnitKind;
+use crate::words::segment::UnitKind;
 use lines::Lines;
 use pool::{Pool, Wanted};
 use turns::Turns;

@@ -4,6 +4,7 @@
 //! out. Nothing here knows a conversation, a window or a budget of tokens; `palimpsest-core`
 //! decides with what this crate finds.
 //!
+//! - [`words`]: words, sentences and languages; all below stand on it;
 //! - [`retention`]: the facts of a text, the rules in it, and what of them another text still holds;
 //! - [`standing`]: how certain it is that a sentence is an instruction for the rest of the conversation;
 //! - [`extractive`]: the best sentences of a text, without a model;
@@ -21,3 +22,4 @@ pub mod recall;
 pub mod retention;
 pub mod standing;
 pub mod time;
+pub mod words;

@@ -7,10 +7,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::retention::script::unspaced;
-use crate::retention::segment::{UnitKind, prose};
-use crate::retention::terms::{TermKind, each_term};
-use crate::retention::{Plain, small_word};
+use crate::words::script::unspaced;
+use crate::words::segment::{UnitKind, prose};
+use crate::words::terms::{TermKind, each_term};
+use crate::words::{Plain, small_word};
 
 /// A chunk that answers a query.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,32 +6,26 @@
 
 mod audit;
 pub(crate) mod constraint;
-pub(crate) mod cues;
-mod language;
 mod pasted;
 mod quantity;
 mod reject;
 mod scan;
-pub mod script;
 mod secret;
-pub mod segment;
-pub mod terms;
 
 use serde::{Deserialize, Serialize};
 
+pub use audit::Collector;
 pub use audit::{Audit, Checked, Facts, Ledger, ledger};
-pub use audit::{Collector, Plain};
 pub use constraint::{Constraint, ConstraintKind, constraints, supersedes};
-pub use language::small_word;
-pub use language::{Language, detect_language};
 pub use reject::{Draft, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
 
 use crate::standing::Level;
+use crate::words::cues::Cue;
+use crate::words::segment::{self, Unit, UnitKind};
+use crate::words::{Language, Plain, terms};
 use constraint::Judge;
-use cues::Cue;
 use secret::holds_secret;
-use segment::{Unit, UnitKind};
 
 /// Whose words a text holds. Decides what is looked for and what it may become (I8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -7,13 +7,13 @@
 mod features;
 mod table;
 #[cfg(test)]
-mod train;
+mod tests;
 mod weights;
 
 use serde::{Deserialize, Serialize};
 
-use crate::retention::Language;
-use crate::retention::cues::Word;
+use crate::words::Language;
+use crate::words::cues::Word;
 use features::{Flag, Frame, Reader, Seen, Shape};
 use table::Class;
 use weights::{BIAS, WEIGHTS};

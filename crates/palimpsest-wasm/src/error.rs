@@ -172,7 +172,7 @@ mod tests {
     fn the_table_holds_every_code() {
         let sources = [
             include_str!("../../palimpsest-core/src/error.rs"),
-            include_str!("../../palimpsest-core/src/run.rs"),
+            include_str!("../../palimpsest-core/src/data/refusal.rs"),
             include_str!("../../palimpsest-tokens/src/error.rs"),
         ];
         for source in sources {

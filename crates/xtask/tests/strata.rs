@@ -23,9 +23,17 @@ const CRATES: [&str; 8] = [
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Which of a crate's modules uses which. A folder and the file of its name are one module.
-fn graph(source: &Path) -> Graph {
+/// Folders that hold modules of one stratum: these, too, use each other in one direction.
+const FOLDERS: [(&str, &str); 2] = [("palimpsest-core", "data"), ("palimpsest-core", "context")];
+
+/// Which of a crate's modules uses which. A folder and the file of its name are one module. With a `folder`, the modules in it.
+fn graph(source: &Path, folder: Option<&str>) -> Graph {
     let mut graph = Graph::new();
+    let source = &folder.map_or_else(|| source.to_owned(), |folder| source.join(folder));
+    let root = folder.map_or_else(
+        || "crate::".to_owned(),
+        |folder| format!("crate::{folder}::"),
+    );
     let mut folders = vec![PathBuf::new()];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -50,7 +58,7 @@ fn graph(source: &Path) -> Graph {
     {
         let text = fs::read_to_string(source.join(file)).unwrap();
         let used = graph.entry(module(file)).or_default();
-        used.extend(imports(&text, file.components().count() - 1));
+        used.extend(imports(&text, file.components().count() - 1, &root));
     }
     for (user, used) in &mut graph {
         used.retain(|name| modules.contains(name) && name != user);
@@ -58,8 +66,8 @@ fn graph(source: &Path) -> Graph {
     graph
 }
 
-/// The modules of the crate that a file names, `depth` folders below the crate's root. Tests are left out.
-fn imports(text: &str, depth: usize) -> BTreeSet<String> {
+/// The modules below `root` that a file names, which lies `depth` folders below it. Tests are left out.
+fn imports(text: &str, depth: usize, root: &str) -> BTreeSet<String> {
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let code: String = text
         .lines()
@@ -72,8 +80,8 @@ fn imports(text: &str, depth: usize) -> BTreeSet<String> {
             .take_while(|c| c.is_alphanumeric() || *c == '_')
             .collect()
     };
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
+    for (at, _) in code.match_indices(root) {
+        let rest = &code[at + root.len()..];
         let Some(group) = rest.strip_prefix('{') else {
             found.insert(name(rest));
             continue;
@@ -97,10 +105,10 @@ fn imports(text: &str, depth: usize) -> BTreeSet<String> {
         found.insert(name(word.trim()));
     }
     // `super::super::name` reaches the root where there are more of it than folders
-    let root = "super::".repeat(depth + 1);
-    for (at, _) in code.match_indices(&root) {
+    let above = "super::".repeat(depth + 1);
+    for (at, _) in code.match_indices(&above) {
         if !code[..at].ends_with("super::") {
-            found.insert(name(&code[at + root.len()..]));
+            found.insert(name(&code[at + above.len()..]));
         }
     }
     found
@@ -138,32 +146,51 @@ fn circles(graph: &Graph) -> Vec<Vec<&str>> {
 #[test]
 fn modules_use_each_other_in_one_direction() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for name in CRATES {
-        let graph = graph(&crates.join(name).join("src"));
-        assert!(graph.len() > 1, "{name} has no modules");
+    let whole = CRATES.iter().map(|name| (*name, None));
+    let parts = FOLDERS.iter().map(|(name, folder)| (*name, Some(*folder)));
+    for (name, folder) in whole.chain(parts) {
+        let graph = graph(&crates.join(name).join("src"), folder);
+        assert!(graph.len() > 1, "{name} {folder:?} has no modules");
         let circles = circles(&graph);
         assert!(
             circles.is_empty(),
-            "{name}: these modules need each other: {circles:?}\n{graph:#?}"
+            "{name} {folder:?}: these modules need each other: {circles:?}\n{graph:#?}"
         );
     }
 }
 
 #[test]
 fn imports_are_found() {
-    let check = |text: &str, depth: usize, expected: &[&str]| {
-        let found: Vec<String> = imports(text, depth).into_iter().collect();
+    let check = |text: &str, depth: usize, root: &str, expected: &[&str]| {
+        let found: Vec<String> = imports(text, depth, root).into_iter().collect();
         assert_eq!(found, expected, "{text}");
     };
-    check("use crate::a::B;\nfn f() { crate::c::d() }", 0, &["a", "c"]);
-    check("use crate::{a::{B, C}, d, e::F};", 0, &["a", "d", "e"]);
-    check("// crate::a\nuse std::fmt;", 0, &[]);
-    check("use super::a::B;", 0, &["a"]);
-    check("use super::a::B;", 1, &[]);
-    check("use super::super::a::B;", 1, &["a"]);
+    check(
+        "use crate::a::B;\nfn f() { crate::c::d() }",
+        0,
+        "crate::",
+        &["a", "c"],
+    );
+    check(
+        "use crate::{a::{B, C}, d, e::F};",
+        0,
+        "crate::",
+        &["a", "d", "e"],
+    );
+    check("// crate::a\nuse std::fmt;", 0, "crate::", &[]);
+    check("use super::a::B;", 0, "crate::", &["a"]);
+    check("use super::a::B;", 1, "crate::", &[]);
+    check("use super::super::a::B;", 1, "crate::", &["a"]);
     check(
         "use crate::a;\n#[cfg(test)]\nmod tests { use crate::b; }",
         0,
+        "crate::",
+        &["a"],
+    );
+    check(
+        "use crate::data::a::B;\nuse crate::c;",
+        0,
+        "crate::data::",
         &["a"],
     );
 }

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
-use crate::message::Role;
+use crate::data::message::Role;
 
 /// What the provider, or the model's own server, keeps of a prompt from one request to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

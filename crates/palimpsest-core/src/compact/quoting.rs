@@ -8,15 +8,15 @@ use palimpsest_tokens::Count;
 use serde::{Deserialize, Serialize};
 
 use super::{CompactState, Compaction};
+use crate::context::quotes::{self, Passage};
+use crate::context::slot::recall_block;
 use crate::context::{Context, Quote, Recalled};
+use crate::data::layer::LayerId;
+use crate::data::message::{Message, Seq};
+use crate::data::rendition::Rendition;
+use crate::data::shares::Shares;
 use crate::dialect::Parsed;
-use crate::layer::LayerId;
-use crate::message::{Message, Seq};
-use crate::quotes::{self, Passage};
-use crate::rendition::Rendition;
 use crate::run::Aim;
-use crate::shares::Shares;
-use crate::slot::recall_block;
 use palimpsest_text::recall::Recall;
 
 /// Bytes of covered words that are looked through at most, the newest.

@@ -9,12 +9,12 @@ use palimpsest_text::order;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
+use crate::context::shrink::fit;
 use crate::context::{Context, View};
-use crate::message::{Message, Part, Seq};
-use crate::note::Note;
-use crate::policy::Fading;
-use crate::rendition::{Reduced, ReducedKind};
-use crate::shrink::fit;
+use crate::data::message::{Message, Part, Seq};
+use crate::data::note::Note;
+use crate::data::policy::Fading;
+use crate::data::rendition::{Reduced, ReducedKind};
 
 /// A message's shorter form, as what is taken from the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -305,7 +305,7 @@ fn joined(
     notes: &[Rc<Note>],
     room: u32,
     most: usize,
-    level: crate::layer::Level,
+    level: crate::data::layer::Level,
     counter: &dyn TokenCounter,
 ) -> Option<Note> {
     let last = notes.last()?;

@@ -9,7 +9,7 @@ use super::read::{
 };
 use super::validate::Code;
 use super::{Fault, Place, Slot};
-use crate::message::{Part, Role};
+use crate::data::message::{Part, Role};
 
 const ROLES: [(&str, Role); 3] = [
     ("user", Role::User),

@@ -4,9 +4,9 @@ use palimpsest_tokens::{Count, CountRole, Source, TokenCounter};
 use serde_json::Value;
 
 use super::{Dialect, detect, parse, reasoning};
+use crate::data::message::{LOOSE_TOKENS, Origin};
+use crate::data::rendition::verbatim_tokens;
 use crate::error::CoreError;
-use crate::message::{LOOSE_TOKENS, Origin};
-use crate::rendition::verbatim_tokens;
 
 /// Tokens of `values` as a prompt, with the reasoning that is sent; the dialect is detected if none is given. Texts may be counted exactly, but what a
 /// template puts around them is not known from the texts: it is part of the bound. Errors as of [`parse`].

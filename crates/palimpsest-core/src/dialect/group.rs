@@ -11,10 +11,10 @@ use super::{
     Dialect, Fault, Parsed, ParsedMessage, Place, Rendered, Slot, SystemLine, ai_sdk, anthropic,
     ollama, openai,
 };
-use crate::message::{Part, Role};
-use crate::request::RequestMessage;
-use crate::tool::{Pairing, PartAt};
-use crate::window::{Source, Window};
+use crate::context::window::{Source, Window};
+use crate::data::message::{Part, Role};
+use crate::data::request::RequestMessage;
+use crate::data::tool::{Pairing, PartAt};
 
 /// What stands for a result that never came, where the linter repairs a list.
 const INTERRUPTED: &str = "[no result: the call was interrupted]";

@@ -8,7 +8,7 @@ use super::openai::{self, set_or_remove};
 use super::read::{Reader, at, data_url, kind, media, string, time_of};
 use super::validate::Code;
 use super::{Place, Slot};
-use crate::message::{Part, Role};
+use crate::data::message::{Part, Role};
 
 const ROLES: [(&str, Role); 4] = [
     ("system", Role::System),

@@ -9,7 +9,7 @@ use super::read::{
 use super::reasoning::{FIELDS, details_words};
 use super::validate::Code;
 use super::{Fault, Place, Slot};
-use crate::message::{Part, Role};
+use crate::data::message::{Part, Role};
 
 pub(super) const ROLES: [(&str, Role); 6] = [
     ("system", Role::System),

@@ -9,7 +9,7 @@ use super::{
     Dialect, Fault, MAX_ID_BYTES, Parsed, ParsedMessage, Place, Slot, SystemLine, ai_sdk,
     anthropic, ollama, openai, origin_of,
 };
-use crate::message::{Message, Origin, Part, Role, Seq};
+use crate::data::message::{Message, Origin, Part, Role, Seq};
 
 /// A part with its place.
 pub(super) type Placed = (Part, Option<Place>);

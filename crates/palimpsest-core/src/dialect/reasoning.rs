@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::read::string;
 use super::{Dialect, Parsed, ParsedMessage, Place, Slot};
-use crate::message::{Part, Role};
+use crate::data::message::{Part, Role};
 
 /// The fields that hold the reasoning of a message in OpenAI's shape, beside its content.
 pub(super) const FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];

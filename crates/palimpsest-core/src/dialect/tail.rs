@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::read::{string, typed};
 use super::{Dialect, Parsed, Slot};
-use crate::message::Role;
-use crate::tool::Pairing;
+use crate::data::message::Role;
+use crate::data::tool::Pairing;
 
 /// Where the unfinished end of a list begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::validate::Code;
 use super::*;
 use crate::context::{Context, Setup};
-use crate::message::Part;
-use crate::record::{PinKind, Records};
-use crate::rendition::{Reduced, ReducedKind};
+use crate::data::message::Part;
+use crate::data::record::{PinKind, Records};
+use crate::data::rendition::{Reduced, ReducedKind};
 
 fn list(value: &Value) -> Vec<Value> {
     value.as_array().expect("a list").clone()

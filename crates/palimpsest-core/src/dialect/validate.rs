@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::group::{self, Care};
 use super::{Dialect, Fault, MAX_ID_BYTES, Parsed, Rendered, Slot, detect, fill, read};
-use crate::message::{Origin, Part, Role};
-use crate::tool::Pairing;
+use crate::data::message::{Origin, Part, Role};
+use crate::data::tool::Pairing;
 
 /// What is wrong. The names are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -301,7 +301,7 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
             let Part::ToolResult { call, .. } = part else {
                 continue;
             };
-            let at = crate::tool::PartAt {
+            let at = crate::data::tool::PartAt {
                 message: m,
                 part: p,
             };
@@ -375,7 +375,7 @@ fn words_before_results(parsed: &Parsed) -> Vec<usize> {
 
 /// Calls whose id an earlier call has: anywhere before in Anthropic's dialect, elsewhere while that one is open.
 /// With the position of the result each of them gets.
-fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<crate::tool::PartAt>)> {
+fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<crate::data::tool::PartAt>)> {
     let pairing = Pairing::of(parsed.messages.iter().map(|m| &m.message));
     let everywhere = parsed.dialect == Dialect::Anthropic;
     let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -385,7 +385,7 @@ fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<crate::tool::PartAt>
             match part {
                 Part::ToolCall { id, .. } => {
                     if !seen.insert(id) {
-                        let at = crate::tool::PartAt {
+                        let at = crate::data::tool::PartAt {
                             message: m,
                             part: p,
                         };

@@ -2,8 +2,8 @@
 //! [`CondenseOptions`].
 
 use crate::context::Context;
-use crate::message::{Part, Role};
-use crate::rendition::{Reduced, ReducedKind, Rendition, escape_fences, verbatim_parts};
+use crate::data::message::{Part, Role};
+use crate::data::rendition::{Reduced, ReducedKind, Rendition, escape_fences, verbatim_parts};
 use palimpsest_text::condense::{self, CondenseOptions, ToolText};
 
 use super::{Edits, OpenCalls};

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use siphasher::sip::SipHasher13;
 
 use crate::context::Context;
-use crate::message::{Part, Role, Seq};
-pub use crate::policy::DedupeOptions;
-use crate::rendition::{Reduced, ReducedKind, Rendition};
+use crate::data::message::{Part, Role, Seq};
+pub use crate::data::policy::DedupeOptions;
+use crate::data::rendition::{Reduced, ReducedKind, Rendition};
 use palimpsest_text::glob;
 
 use super::{Call, Edits, OpenCalls};

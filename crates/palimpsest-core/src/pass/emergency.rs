@@ -4,12 +4,12 @@
 use std::rc::Rc;
 
 use crate::context::Context;
-use crate::layer::{Author, Layer, Level, Span};
-use crate::message::{Part, Role, Seq};
-use crate::refusal::Refusal;
-use crate::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
-use crate::shrink::speaker;
-use crate::tool::Pairing;
+use crate::context::shrink::speaker;
+use crate::data::layer::{Author, Layer, Level, Span};
+use crate::data::message::{Part, Role, Seq};
+use crate::data::refusal::Refusal;
+use crate::data::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
+use crate::data::tool::Pairing;
 use palimpsest_text::extractive;
 
 use super::Adjustment;

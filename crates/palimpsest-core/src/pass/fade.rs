@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::context::Context;
-use crate::layer::{Layer, LayerId, Level};
-use crate::shrink::{fit, of_notes};
+use crate::context::shrink::{fit, of_notes};
+use crate::data::layer::{Layer, LayerId, Level};
 
 /// Every layer but `newest` one step shorter: at most half of what it is, as its level says (snippets →
 /// references → essentials).

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::context::{Context, View};
-use crate::message::{Message, Part, Seq};
-use crate::rendition::{Reduced, ReducedKind, Rendition, escape_fences};
+use crate::data::message::{Message, Part, Seq};
+use crate::data::rendition::{Reduced, ReducedKind, Rendition, escape_fences};
 use palimpsest_text::condense::cut;
 
 use super::Edits;

@@ -5,8 +5,8 @@ use crate::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
-use crate::message::Part;
-use crate::rendition::{Reduced, ReducedKind, escape_part};
+use crate::data::message::Part;
+use crate::data::rendition::{Reduced, ReducedKind, escape_part};
 use palimpsest_text::retention;
 
 use super::{Call, Edits, OpenCalls};

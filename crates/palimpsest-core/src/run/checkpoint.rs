@@ -1,9 +1,9 @@
 //! Stage 4: the note, and what the source held (C4, P9).
 
-use crate::layer::Author;
-use crate::note::Note;
-use crate::policy::Fading;
-use crate::shrink::{ordered, speaker};
+use crate::context::shrink::{ordered, speaker};
+use crate::data::layer::Author;
+use crate::data::note::Note;
+use crate::data::policy::Fading;
 use palimpsest_text::extractive::{self, Piece};
 use palimpsest_text::retention::{self, Fact};
 

@@ -1,12 +1,12 @@
 //! Stage 1: what is covered, what stays (P2, P3).
 
 use crate::context::Context;
-use crate::layer::Span;
-use crate::message::{Part, Role, Seq};
+use crate::context::slot;
+use crate::data::layer::Span;
+use crate::data::message::{Part, Role, Seq};
+use crate::data::policy::{Cover, Fading, KeepRecent, UserWords, scaled};
+use crate::data::tool::Pairing;
 use crate::pass::PassKind;
-use crate::policy::{Cover, Fading, KeepRecent, UserWords, scaled};
-use crate::slot;
-use crate::tool::Pairing;
 
 use super::{Aim, Refusal, Run};
 

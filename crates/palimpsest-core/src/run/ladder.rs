@@ -2,10 +2,10 @@
 //! are committed together with the rest of the run, so the provider's prefix is broken once.
 
 use crate::context::Context;
+use crate::data::policy::{Escalation, KeepRecent, Pass};
 use crate::pass::offload::OffloadOptions;
 use crate::pass::strip::StripOptions;
 use crate::pass::{self, Applied, PassKind, Shed};
-use crate::policy::{Escalation, KeepRecent, Pass};
 use crate::watermark::{self, Settled};
 
 use super::{Aim, Caution, Run};

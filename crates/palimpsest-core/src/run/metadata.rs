@@ -1,9 +1,9 @@
 //! What a layer says about its range beside the summary: decisions, files, next steps (C1).
 
-use crate::marker::{Change, Proposal};
-use crate::message::{Message, Part, Role};
-use palimpsest_text::retention::segment::prose;
+use crate::data::marker::{Change, Proposal};
+use crate::data::message::{Message, Part, Role};
 use palimpsest_text::retention::{Audit, FactClass};
+use palimpsest_text::words::segment::prose;
 
 /// The most entries of one kind in a layer; of merged layers the newest stay.
 const MOST: usize = 32;
@@ -207,7 +207,7 @@ mod tests {
         ];
         let words: Vec<(Speaker, String)> = messages
             .iter()
-            .map(|m| (crate::shrink::speaker(m.role), m.words()))
+            .map(|m| (crate::context::shrink::speaker(m.role), m.words()))
             .collect();
         let audit = Audit::new(words.iter().map(|(s, t)| (*s, t.as_str())));
         let found = Metadata::of(messages.iter(), &audit, &[]);

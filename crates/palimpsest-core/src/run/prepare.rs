@@ -1,14 +1,13 @@
 //! Stage 2: what a summariser is given (P5, P7).
 
 use crate::context::Context;
-use crate::layer::Level;
-use crate::layer::layer_body;
-use crate::message::{Message, Part, Role, Seq};
+use crate::data::layer::Level;
+use crate::data::layer::layer_body;
+use crate::data::message::{Message, Part, Role, Seq};
+use crate::data::policy::{Fading, Headings as PolicyHeadings};
+use crate::data::prompt::{Headings, PromptMessage, SummaryRequest};
 use crate::pass::offload;
-use crate::policy::{Fading, Headings as PolicyHeadings};
-use crate::prompt::{Headings, PromptMessage, SummaryRequest};
 use palimpsest_text::extractive;
-use palimpsest_text::retention;
 
 use super::identify::{Form, words_of};
 use super::summarize::SummaryJob;
@@ -248,7 +247,7 @@ pub(super) fn language(context: &Context) -> Option<String> {
         .map(|e| e.message.words())
         .collect::<Vec<_>>()
         .join("\n");
-    retention::detect_language(&words).map(|l| format!("{l:?}"))
+    palimpsest_text::words::detect_language(&words).map(|l| format!("{l:?}"))
 }
 
 impl SummaryJob {

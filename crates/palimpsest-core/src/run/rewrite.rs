@@ -4,14 +4,14 @@
 use std::rc::Rc;
 
 use crate::context::{Cause, Context, Seed};
-use crate::layer::{Author, Layer, Level};
+use crate::data::layer::{Author, Layer, Level};
+use crate::data::mode::Mode;
+use crate::data::note::Note;
+use crate::data::policy::Fading;
+use crate::data::prompt::Headings;
+use crate::data::record::Found;
 use crate::loss;
-use crate::mode::Mode;
-use crate::note::Note;
 use crate::pass::{PassKind, Shed};
-use crate::policy::Fading;
-use crate::prompt::Headings;
-use crate::record::Found;
 
 use super::prepare::JobPassage;
 use super::summarize::{accepted, nonce_of};

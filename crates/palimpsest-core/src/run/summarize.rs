@@ -3,11 +3,11 @@
 use palimpsest_tokens::TokenCounter;
 
 use crate::context::Context;
+use crate::data::layer::{Author, LayerId, Level};
+use crate::data::mode::Mode;
+use crate::data::policy::OnFailure;
+use crate::data::prompt::Headings;
 use crate::error::CoreError;
-use crate::layer::{Author, LayerId, Level};
-use crate::mode::Mode;
-use crate::policy::OnFailure;
-use crate::prompt::Headings;
 use palimpsest_text::extractive::{self, Passage, Piece, Summary};
 use palimpsest_text::retention;
 
@@ -73,7 +73,7 @@ impl SummaryJob {
             .map(|p| Passage {
                 calls: p.calls,
                 day: p.day,
-                ..Passage::new(p.seq, crate::shrink::speaker(p.role), &p.text)
+                ..Passage::new(p.seq, crate::context::shrink::speaker(p.role), &p.text)
             })
             .collect();
         let options = extractive::Options {
@@ -134,7 +134,7 @@ impl SummaryJob {
         let facts = retention::Audit::new(
             self.passages
                 .iter()
-                .map(|p| (crate::shrink::speaker(p.role), p.text.as_str())),
+                .map(|p| (crate::context::shrink::speaker(p.role), p.text.as_str())),
         );
         let kept = |text: &str| self.facts_kept(text, &facts, counter);
         kept(text) < kept(&self.extractive(counter))
@@ -336,9 +336,9 @@ pub(super) fn nonce_of(context: &Context, id: JobId, secret: &[u8; 16]) -> Strin
 
 /// The summary without the model's thinking and markers, and what the markers propose. A citation counts only
 /// of a message the job showed.
-fn clean(text: &str, job: &SummaryJob) -> (String, Vec<crate::marker::Proposal>) {
+fn clean(text: &str, job: &SummaryJob) -> (String, Vec<crate::data::marker::Proposal>) {
     let text = strip_thinking(text);
-    let mut markers = crate::marker::parse(&text, &job.nonce);
+    let mut markers = crate::data::marker::parse(&text, &job.nonce);
     markers.keep_citations(|seq| job.passages.iter().any(|p| p.seq == seq));
     (markers.text.trim().to_owned(), markers.proposals)
 }

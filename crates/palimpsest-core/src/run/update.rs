@@ -5,19 +5,19 @@ use std::rc::Rc;
 
 use palimpsest_tokens::TokenCounter;
 
+use crate::context::shrink::{fit, is_wordless, left_out, of_notes, standing};
+use crate::context::slot::quote_line;
+use crate::context::window::Source;
 use crate::context::{Context, Quote, View};
-use crate::layer::{Author, Layer, Level};
-use crate::message::{Role, Seq};
-use crate::mode::Mode;
-use crate::note::Note;
+use crate::data::layer::{Author, Layer, Level};
+use crate::data::message::{Role, Seq};
+use crate::data::mode::Mode;
+use crate::data::note::Note;
+use crate::data::policy::{Demands, Fading, UserWords};
+use crate::data::record::{Found, Records};
+use crate::data::rendition::Rendition;
+use crate::data::shares::{ShareOptions, Shares};
 use crate::pass::Adjustment;
-use crate::policy::{Demands, Fading, UserWords};
-use crate::record::{Found, Records};
-use crate::rendition::Rendition;
-use crate::shares::{ShareOptions, Shares};
-use crate::shrink::{fit, is_wordless, left_out, of_notes, standing};
-use crate::slot::quote_line;
-use crate::window::Source;
 use palimpsest_text::extractive;
 use palimpsest_text::retention::{self, Audit, Checked, Emphasis};
 

@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use crate::context::{Cause, Context};
-use crate::layer::LayerId;
+use crate::data::layer::LayerId;
+use crate::data::message::Seq;
+use crate::data::policy::{Pass, SlotRole};
 use crate::loss::{self, alike};
-use crate::message::Seq;
 use crate::pass::offload::{self, Reference};
 use crate::pass::{Adjustment, PassKind, Shed, emergency, fade};
-use crate::policy::{Pass, SlotRole};
 
 use super::identify::Form;
 use super::{Caution, Proposal, Refusal, Run, RunReport, Verification};
@@ -97,7 +97,7 @@ impl Run {
             let audit = draft.check(&context);
             let mut written = (**layer).clone();
             written.retention = audit.retention();
-            written.dropped = crate::shrink::ordered(&audit.missing)
+            written.dropped = crate::context::shrink::ordered(&audit.missing)
                 .map(|f| f.text.clone())
                 .collect();
             *layer = Rc::new(written);

@@ -772,7 +772,16 @@ fn the_users_words_within_their_share() {
     said.extend(&report.shortened);
     said.extend(&report.summarised);
     said.sort_unstable();
-    assert_eq!(said, all, "every one is quoted or reported");
+    // what a layer says whole is neither
+    let slot = text.split("User (").next().unwrap();
+    let whole = |seq: &u32| slot.contains(&c.entries()[*seq as usize].message.words());
+    let missing: Vec<u32> = all.iter().copied().filter(|s| !said.contains(s)).collect();
+    assert!(missing.len() < all.len() / 2, "{missing:?}");
+    assert!(
+        missing.iter().all(whole),
+        "every one is quoted, reported or said by a layer: {missing:?}\n{slot}"
+    );
+    assert!(said.iter().all(|s| all.contains(s)), "{said:?}");
     assert!(
         report.summarised.iter().all(|s| *s < quotes[0].seq),
         "the newest are quoted"

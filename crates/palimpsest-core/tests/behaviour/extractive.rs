@@ -99,7 +99,7 @@ mod summaries {
     #[test]
     fn sentences_end_in_every_script() {
         let check = |text: &str, expected: usize| {
-            let units = palimpsest_text::retention::segment::prose(text);
+            let units = palimpsest_text::words::segment::prose(text);
             assert_eq!(units.len(), expected, "{text}: {units:?}");
         };
         check("预算是三千元。截止日期是星期五！真的吗？", 3);

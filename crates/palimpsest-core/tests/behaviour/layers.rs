@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use palimpsest_text::extractive::{Day, Options, Passage, Speaker, summarize};
-use palimpsest_text::retention::segment::prose;
+use palimpsest_text::words::segment::prose;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::Value;
 

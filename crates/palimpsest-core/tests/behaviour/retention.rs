@@ -6,9 +6,10 @@
 )]
 
 use palimpsest_text::retention::{
-    Audit, ConstraintKind, Draft, Emphasis, Fact, FactClass, Language, Rejection, Speaker,
-    constraints, detect_language, extract, extract_from, ledger, reject, supersedes,
+    Audit, ConstraintKind, Draft, Emphasis, Fact, FactClass, Rejection, Speaker, constraints,
+    extract, extract_from, ledger, reject, supersedes,
 };
+use palimpsest_text::words::{Language, detect_language};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 fn facts_of(text: &str, class: FactClass) -> Vec<String> {

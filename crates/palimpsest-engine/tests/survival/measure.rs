@@ -1,7 +1,7 @@
 //! What of a conversation stands in a window.
 
-use palimpsest_text::retention::script::unspaced;
-use palimpsest_text::retention::segment;
+use palimpsest_text::words::script::unspaced;
+use palimpsest_text::words::segment;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 

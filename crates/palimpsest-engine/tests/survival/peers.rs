@@ -10,9 +10,9 @@ use std::time::Instant;
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::message::{Origin, Role, message_tokens};
 use palimpsest_core::shares::{ShareOptions, Shares};
-use palimpsest_text::retention::segment;
-use palimpsest_text::retention::small_word;
-use palimpsest_text::retention::terms::each_term;
+use palimpsest_text::words::segment;
+use palimpsest_text::words::small_word;
+use palimpsest_text::words::terms::each_term;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Days of the calendar: read where a person wrote one, written in one form.
 
-use crate::retention::script::fold;
+use crate::words::script::fold;
 
 /// A day, counted from 1 January 1970 (UTC).
 pub type Day = i32;

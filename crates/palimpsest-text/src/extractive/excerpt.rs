@@ -3,7 +3,7 @@
 use palimpsest_tokens::TokenCounter;
 use unicode_segmentation::GraphemeCursor;
 
-use crate::retention::script::{full_stop, unspaced};
+use crate::words::script::{full_stop, unspaced};
 
 /// The head and the tail of `text` with a line between that says how many tokens are left out; at most `max_tokens`
 /// tokens. Cut at line ends, sentence ends or spaces where that is possible, never inside a grapheme.

@@ -6,7 +6,7 @@ use super::date::Day;
 use super::fade::Piece;
 use super::relative::dated;
 use super::turns::Turns;
-use crate::retention::segment::UnitKind;
+use crate::words::segment::UnitKind;
 
 /// The lines so far.
 pub(crate) struct Lines<'a> {

@@ -6,11 +6,12 @@ use std::collections::{BinaryHeap, HashMap};
 use palimpsest_tokens::TokenCounter;
 
 use super::turns::Turns;
-use super::worth::{Features, is_content, probability};
 use super::{Emphasis, Passage, Speaker};
-use crate::retention::segment::{Unit, UnitKind, lines, prose};
-use crate::retention::terms::{Term, TermKind, each_term, hash, mix};
-use crate::retention::{FactClass, Finder, Found, Language, Plain, small_word};
+use crate::retention::{FactClass, Finder, Found};
+use crate::words::segment::{Unit, UnitKind, lines, prose};
+use crate::words::terms::{Term, TermKind, each_term, hash, mix};
+use crate::words::worth::{Features, is_content, probability};
+use crate::words::{Language, Plain, log2, small_word};
 
 /// A unit that can be kept.
 #[derive(Debug, Clone, Copy)]
@@ -537,11 +538,4 @@ fn template(body: &str) -> u64 {
         }
     });
     h
-}
-
-/// Base-2 logarithm, straight between powers of two: the same on every machine.
-pub(crate) fn log2(n: u32) -> f32 {
-    let n = n.max(1);
-    let e = n.ilog2();
-    e as f32 + (n - (1 << e)) as f32 / (1u32 << e) as f32
 }

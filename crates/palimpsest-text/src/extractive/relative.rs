@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::date::{Day, civil, day_of, month, month_name, weekday, written};
-use crate::retention::Language;
-use crate::retention::script::fold;
+use crate::words::Language;
+use crate::words::script::fold;
 
 /// What a word is in a phrase of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

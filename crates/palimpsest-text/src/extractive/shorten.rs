@@ -6,7 +6,7 @@ use super::lines::one_line;
 use super::pool::{Pool, Wanted};
 use super::turns::Turns;
 use super::{Emphasis, Passage, Speaker, excerpt};
-use crate::retention::segment::{Unit, UnitKind, prose};
+use crate::words::segment::{Unit, UnitKind, prose};
 
 /// Cuts `text` to at most `target_tokens` tokens, dropping detail as `level` says: 3 keeps all kinds, 2 drops code blocks and
 /// machine lines, 1 and below also quotes, addresses on their own and lists of references. What remains over the target goes by worth,

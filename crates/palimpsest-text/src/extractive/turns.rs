@@ -2,8 +2,9 @@
 
 use super::Passage;
 use super::date::{Day, read, written};
-use crate::retention::terms::each_term;
-use crate::retention::{Language, Speaker, detect_language};
+use crate::retention::Speaker;
+use crate::words::terms::each_term;
+use crate::words::{Language, detect_language};
 
 /// One passage.
 #[derive(Debug, Clone, Copy)]

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use palimpsest_tokens::TokenCounter;
 
-use super::pool::log2;
 use super::{Passage, Speaker};
-use crate::retention::Plain;
-use crate::retention::terms::{hash, mix};
+use crate::words::Plain;
+use crate::words::log2;
+use crate::words::terms::{hash, mix};
 
 /// The values of one message, as a line.
 #[derive(Debug)]

@@ -1,16 +1,16 @@
 //! Is every fact of the source still in the window? And what to carry along if not.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-use crate::extractive::alone;
+use crate::words::Plain;
+use crate::words::worth::alone;
 
-use super::script::{combining, fold, unspaced};
-use super::terms::{hash, mix};
 use super::{Emphasis, Fact, FactClass, Speaker, extract_from};
+use crate::words::script::{combining, fold, unspaced};
+use crate::words::terms::{hash, mix};
 
 /// Facts of a source, to be looked for in a window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -315,7 +315,7 @@ fn line_for(fact: &Fact) -> Option<String> {
     }
     let context = bare(&fact.context);
     if !fact.class.sentence()
-        && (super::segment::machine_line(context.trim()) || words_of(&context) < CLAUSE)
+        && (crate::words::segment::machine_line(context.trim()) || words_of(&context) < CLAUSE)
     {
         return keyed(&context, &text);
     }
@@ -414,7 +414,7 @@ fn words_on(text: &str, words: usize) -> usize {
 fn bare(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let body = text.trim();
-    let body = if super::segment::list_item(body) {
+    let body = if crate::words::segment::list_item(body) {
         body.trim_start_matches(|c: char| {
             matches!(c, '-' | '*' | '+' | '•' | '.' | ')' | ' ') || c.is_ascii_digit()
         })
@@ -817,26 +817,5 @@ fn each_run(text: &str, mut f: impl FnMut(&str)) {
     }
     if let Some(s) = start {
         emit(&text[s..]);
-    }
-}
-
-/// Keys are hashes already.
-pub type Plain = BuildHasherDefault<Identity>;
-
-/// Passes a `u64` through.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = hash(bytes);
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n;
     }
 }

@@ -7,16 +7,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cues::{Cue, Hit, Reading};
-use super::language::{Evidence, Language, without_code};
+use super::FactClass;
 use super::pasted::Pasted;
 use super::scan::{Found, Scanner};
-use super::script::{fold, kana, unspaced};
 use super::secret::holds_secret;
-use super::segment::{Unit, UnitKind, prose};
-use super::terms::{TermKind, each_term, hash};
-use super::{FactClass, small_word};
 use crate::standing::{Gist, Instructions, Level, closest};
+use crate::words::cues::{Cue, Hit, Reading};
+use crate::words::script::{fold, kana, unspaced};
+use crate::words::segment::{Unit, UnitKind, prose};
+use crate::words::small_word;
+use crate::words::terms::{TermKind, each_term, hash};
+use crate::words::{Evidence, Language, without_code};
 
 /// What kind of demand it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -357,7 +358,7 @@ fn message_of_a_machine(sentence: &str) -> bool {
 /// Digits that are no part of a date, path or name: "100 Wörter", whose noun no table knows.
 fn bare_number(text: &str, unit: &Unit, facts: &[Found]) -> bool {
     let body = &text[unit.start..unit.end];
-    let from = if super::segment::list_item(body) {
+    let from = if crate::words::segment::list_item(body) {
         body.find(' ').unwrap_or(0)
     } else {
         0
@@ -1367,7 +1368,10 @@ fn content_words(text: &str) -> Vec<(usize, usize)> {
         folded.clear();
     };
     for (i, c) in text.char_indices() {
-        if c.is_alphanumeric() || matches!(c, '_' | '\'' | '’') || super::script::combining(c) {
+        if c.is_alphanumeric()
+            || matches!(c, '_' | '\'' | '’')
+            || crate::words::script::combining(c)
+        {
             start.get_or_insert(i);
             fold(if c == '’' { '\'' } else { c }, &mut folded);
         } else {

@@ -5,7 +5,7 @@
 //! stranger would bind the model. What closes a quotation, a fence or a tag may be forged inside of it; hence the last
 //! closing mark counts, not the first.
 
-use super::segment::list_item;
+use crate::words::segment::list_item;
 
 /// A message that is longer counts as a document after its first paragraph, in bytes.
 const DOCUMENT: usize = 1_500;
@@ -290,7 +290,7 @@ fn speaker(body: &str) -> bool {
     let named = head
         .chars()
         .next()
-        .is_some_and(|c| c.is_uppercase() || super::script::unspaced(c));
+        .is_some_and(|c| c.is_uppercase() || crate::words::script::unspaced(c));
     named
         && (1..=3).contains(&words)
         && head.chars().count() <= 24
@@ -315,7 +315,7 @@ fn introduces(line: &str, table: &[&str]) -> bool {
     let lower = line.to_lowercase();
     table.iter().any(|stem| {
         lower.match_indices(stem).any(|(at, _)| {
-            let wide = stem.chars().any(super::script::unspaced);
+            let wide = stem.chars().any(crate::words::script::unspaced);
             wide || !lower[..at].ends_with(char::is_alphanumeric)
         })
     })

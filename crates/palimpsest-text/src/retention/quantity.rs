@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::Plain;
-use super::terms::fold_hash;
+use crate::words::Plain;
+use crate::words::terms::fold_hash;
 
 /// A unit of measure or a counter.
 pub(crate) const UNIT: u8 = 1;

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::language::{Evidence, Language, without_code};
-use super::script::{closer, full_stop, soft_stop};
-use super::segment::{UnitKind, prose};
-use super::terms::{each_term, hash, mix};
-use super::{Plain, small_word};
+use crate::words::script::{closer, full_stop, soft_stop};
+use crate::words::segment::{UnitKind, prose};
+use crate::words::terms::{each_term, hash, mix};
+use crate::words::{Evidence, Language, without_code};
+use crate::words::{Plain, small_word};
 
 mod garbage;
 
@@ -319,7 +319,7 @@ fn cut_off(text: &str) -> bool {
     }
     let mut folded = String::new();
     tail.chars()
-        .for_each(|c| super::script::fold(c, &mut folded));
+        .for_each(|c| crate::words::script::fold(c, &mut folded));
     #[rustfmt::skip]
     const OPEN: [&str; 64] = [
         "the", "a", "an", "and", "or", "of", "to", "in", "with", "for", "by", "from", "that",

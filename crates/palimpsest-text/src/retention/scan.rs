@@ -2,11 +2,11 @@
 //! identifiers, numbers with units, dates, quoted text. One pass, no regular expressions.
 
 use super::FactClass;
-use super::language::small_word;
 use super::quantity::{COUNT, MONTH, UNIT, WEEKDAY, listed};
-use super::script::unspaced;
-use super::segment::{Unit, UnitKind};
-use super::terms::fold_hash;
+use crate::words::script::unspaced;
+use crate::words::segment::{Unit, UnitKind};
+use crate::words::small_word;
+use crate::words::terms::fold_hash;
 
 /// A fact by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! What a sentence looks like to the judgement: numbered features, each there or not.
 
 use super::table::{Class, Set, blank, letter, next, phrases, set, wide};
-use crate::retention::Language;
-use crate::retention::cues::{Word, quotes, words_of};
-use crate::retention::script::{fold, unspaced};
+use crate::words::Language;
+use crate::words::cues::{Word, quotes, words_of};
+use crate::words::script::{fold, unspaced};
 
 /// What is known of a sentence beside its words.
 #[derive(Debug, Clone, Copy)]

@@ -5,9 +5,9 @@
 
 use std::sync::LazyLock;
 
-use crate::retention::Language;
-use crate::retention::cues::{Word, words_of};
-use crate::retention::terms::{hash, mix};
+use crate::words::Language;
+use crate::words::cues::{Word, words_of};
+use crate::words::terms::{hash, mix};
 
 /// A set of classes, one bit each.
 pub(super) type Set = u128;
@@ -212,7 +212,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::retention::script::fold;
+    use crate::words::script::fold;
 
     /// Groups of fewer phrases are split into groups that are there anyway.
     const SMALLEST_GROUP: usize = 6;

@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use super::super::language::{Evidence, Language, without_code};
-use super::super::segment::{UnitKind, prose};
-use super::super::terms::{TermKind, each_term};
-use super::super::{Plain, small_word};
 use super::{Draft, label, share_in, shingles};
 use crate::fence::imitates_fence;
+use crate::words::segment::{UnitKind, prose};
+use crate::words::terms::{TermKind, each_term};
+use crate::words::{Evidence, Language, without_code};
+use crate::words::{Plain, small_word};
 
 /// Terms of a sentence that can be told from ordinary words.
 const TELLING: usize = 4;

@@ -1,0 +1,82 @@
+//! Which passages are quoted for a question, and how much room they take.
+
+use serde::{Deserialize, Serialize};
+
+use crate::context::window::{RECALL_FRAME, quote_tokens};
+use crate::context::{Context, Quote, Recalled};
+use crate::data::message::{Message, Seq};
+use palimpsest_text::recall::{Recall, within};
+
+/// Passages looked at, the best first.
+const MOST_HITS: usize = 64;
+/// A passage that answers less well than this share of the best is not quoted: it is chance.
+const LEAST: f32 = 0.2;
+
+/// Where a quote comes from: what it takes to quote the same again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passage {
+    /// The message.
+    pub seq: Seq,
+    /// First byte in its words.
+    pub start: u32,
+    /// After the last byte.
+    pub end: u32,
+}
+
+impl Passage {
+    /// The passage with its words.
+    pub fn quote(&self, context: &Context) -> Option<Quote> {
+        let entries = context.entries();
+        let at = entries
+            .binary_search_by_key(&self.seq, |e| e.message.seq)
+            .ok()?;
+        self.quote_of(&entries[at].message, context)
+    }
+
+    fn quote_of(&self, message: &Message, context: &Context) -> Option<Quote> {
+        let words = message.words();
+        let text = words.get(self.start as usize..self.end as usize)?.trim();
+        Some(quote(self.seq, text, context))
+    }
+}
+
+/// A quote of these words.
+pub(crate) fn quote(seq: Seq, text: &str, context: &Context) -> Quote {
+    Quote {
+        seq,
+        text: text.to_owned(),
+        tokens: quote_tokens(seq, text, context.counter().as_ref()),
+    }
+}
+
+/// The passages of messages that layers cover which answer `message`, in the order of the conversation, as far as `room`
+/// tokens reach with their frame. What stands word for word in the slot already is not quoted again. `index` holds the
+/// words of covered messages.
+pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -> Vec<Passage> {
+    let shown: Vec<Seq> = context.view().quotes.iter().map(|q| q.seq).collect();
+    let mut hits = index.search(&message.words(), MOST_HITS, |seq| !shown.contains(&seq));
+    let least = hits.first().map_or(0.0, |best| best.score * LEAST);
+    hits.retain(|hit| hit.score >= least);
+    let passage = |hit: &palimpsest_text::recall::Recalled| Passage {
+        seq: hit.seq,
+        start: hit.start,
+        end: hit.end,
+    };
+    let chosen = within(&hits, room.saturating_sub(RECALL_FRAME), |hit| {
+        let quote = passage(hit).quote(context);
+        quote.map_or(u32::MAX, |quote| quote.tokens)
+    });
+    chosen.iter().map(passage).collect()
+}
+
+/// The block of these quotes before the message `before`, if there are any.
+pub fn block(before: Seq, quotes: Vec<Quote>) -> Option<Recalled> {
+    let tokens = quotes
+        .iter()
+        .fold(RECALL_FRAME, |sum, q| sum.saturating_add(q.tokens));
+    (!quotes.is_empty()).then_some(Recalled {
+        before,
+        quotes,
+        tokens,
+    })
+}

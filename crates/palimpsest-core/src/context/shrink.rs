@@ -1,0 +1,85 @@
+//! How layers are cut to a size, and what of them stands: for runs, the passes that fade and force, and the comparison of windows.
+
+use std::rc::Rc;
+
+use palimpsest_text::extractive;
+use palimpsest_text::retention::{self, Fact};
+use palimpsest_tokens::TokenCounter;
+
+use crate::context::{Context, View};
+use crate::data::layer::{Layer, Level};
+use crate::data::message::Role;
+use crate::data::note::Note;
+use crate::data::rendition::Rendition;
+use crate::sorted::SortedSet;
+
+/// Facts by the ledger's order of classes, each class in the order of the text.
+pub(crate) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
+    let mut facts: Vec<&Fact> = facts.iter().collect();
+    palimpsest_text::order::sort_by_key(&mut facts, |f| f.class);
+    facts.into_iter()
+}
+
+/// Whose words they are: only a user's can be constraints.
+pub(crate) const fn speaker(role: Role) -> retention::Speaker {
+    match role {
+        Role::User | Role::System => retention::Speaker::User,
+        Role::Assistant => retention::Speaker::Assistant,
+        Role::Tool => retention::Speaker::Tool,
+    }
+}
+
+/// `text` if it fits, else cut by level.
+pub(crate) fn fit(text: &str, room: u32, level: Level, counter: &dyn TokenCounter) -> String {
+    if counter.count(text) <= room {
+        return text.to_owned();
+    }
+    extractive::shorten(text, room, level.into(), counter)
+}
+
+/// The most worthy pieces of these notes in `room` tokens; `None` if a model wrote one of them, or not one piece fits.
+pub(crate) fn of_notes(
+    view: &View,
+    notes: &[u32],
+    room: u32,
+    counter: &dyn TokenCounter,
+) -> Option<String> {
+    let notes = notes.iter().map(|id| view.note(*id));
+    let notes: Option<Vec<&Rc<Note>>> = notes.collect();
+    let notes = notes.filter(|all| all.iter().all(|n| !n.order.is_empty()))?;
+    let parts: Vec<(&str, &[extractive::Piece])> = notes
+        .iter()
+        .map(|n| (n.text.as_str(), n.order.as_slice()))
+        .collect();
+    let (text, order) = extractive::joined(&parts);
+    extractive::fade(&text, &order, room, counter)
+}
+
+/// The line of a layer that has no summary (P8, `truncate`).
+pub(crate) fn left_out(messages: u32, tokens: u32) -> String {
+    format!("{messages} earlier messages ({tokens} tokens) were left out.")
+}
+
+/// Whether the layer says no more than that messages were left out.
+pub(crate) fn is_wordless(layer: &Layer) -> bool {
+    layer.tokens == 0
+        || (layer.notes.is_empty()
+            && layer.ledger.is_empty()
+            && layer.summary == left_out(layer.messages, layer.original_tokens))
+}
+
+/// What the user is seen to say word for word beside the quotes: the messages that are shown, and the demands.
+pub(crate) fn standing(context: &Context) -> SortedSet<String> {
+    let shown = context.shown.iter().map(|&i| &context.entries[i].message);
+    let shown = shown.filter(|m| {
+        m.role == Role::User && matches!(context.view.rendition(m.seq), Rendition::Verbatim)
+    });
+    let mut said: SortedSet<String> = SortedSet::new();
+    for message in shown {
+        said.insert(message.words().trim().to_owned());
+    }
+    for demand in context.demands() {
+        said.insert(demand.text.trim().to_owned());
+    }
+    said
+}

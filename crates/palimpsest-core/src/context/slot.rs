@@ -1,0 +1,212 @@
+//! The message that holds all layers, and the block of recalled quotes: what they say and what they cost.
+
+mod once;
+
+use std::borrow::Cow;
+
+use palimpsest_tokens::TokenCounter;
+
+use crate::data::layer::{LayerId, layer_body};
+use crate::data::message::Seq;
+use crate::data::policy::Policy;
+use crate::data::record::{Demand, Level};
+use crate::data::rendition::{
+    DEMANDS, DEMANDS_END, FENCE, FENCE_END, QUOTE, QUOTE_END, escape_fences,
+};
+use crate::data::view::{Quote, View};
+
+use once::Said;
+
+const DEMANDS_INTRO: &str = "The user's own words from earlier. Keep to them like to anything the user says; what the user says later comes first.";
+const LIKELY_INTRO: &str = "\n[The user's own words, perhaps meant to last]";
+/// What a stand-in for a missing result costs, at most.
+pub(crate) const REPAIR_TOKENS: u32 = 20;
+/// What the label of a result without its call costs, at most.
+pub(crate) const ORPHAN_TOKENS: u32 = 12;
+/// What follows the slot when the tail begins with a user message.
+pub(crate) const BRIDGE: &str = "Understood. I continue from there.";
+const SLOT_INTRO: &str = "Reference: what was said earlier, shortened. Not an instruction.";
+
+/// The slot message: its text and what it costs with the bridge.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Slot {
+    pub(crate) text: String,
+    pub(crate) tokens: u32,
+    /// Each layer's own tokens, for the budget report.
+    pub(crate) layers: Vec<(LayerId, u32)>,
+    pub(crate) quotes: u32,
+    /// Tokens of the block of demands.
+    pub(crate) demands: u32,
+}
+
+/// The line that holds one quoted message of the user.
+pub(crate) fn quote_line(seq: Seq, text: &str) -> String {
+    format!("User ({seq}): {}", text.trim())
+}
+
+/// The block of demands at the head of the slot: the user's words, with the user's authority and no more.
+fn demand_block(demands: &[&Demand]) -> String {
+    let mut text = String::new();
+    if demands.iter().all(|d| d.level == Level::Likely) {
+        return text;
+    }
+    text.push_str(DEMANDS);
+    text.push('\n');
+    text.push_str(DEMANDS_INTRO);
+    for demand in demands.iter().filter(|d| d.level == Level::Sure) {
+        text.push_str("\n- ");
+        text.push_str(&escape_fences(&demand.text));
+    }
+    text.push('\n');
+    text.push_str(DEMANDS_END);
+    text
+}
+
+/// What may be meant to last, word for word before the layers.
+fn likely_lines(demands: &[&Demand]) -> String {
+    let mut text = String::new();
+    for demand in demands.iter().filter(|d| d.level == Level::Likely) {
+        if text.is_empty() {
+            text.push_str(LIKELY_INTRO);
+        }
+        text.push_str("\n- ");
+        text.push_str(&escape_fences(&demand.text));
+    }
+    text
+}
+
+/// Tokens of a block of demands as it stands in the slot.
+fn demand_tokens(block: &str, counter: &dyn TokenCounter) -> u32 {
+    if block.is_empty() {
+        return 0;
+    }
+    // one for the line break after it
+    counter.count(block).saturating_add(1)
+}
+
+/// Tokens of the block that holds these demands.
+pub(crate) fn demands_take(demands: &[&Demand], counter: &dyn TokenCounter) -> u32 {
+    let likely = likely_lines(demands);
+    demand_tokens(&demand_block(demands), counter).saturating_add(demand_tokens(&likely, counter))
+}
+
+pub(crate) fn slot(
+    view: &View,
+    demands: &[&Demand],
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> Option<Slot> {
+    // What only may bind is not said twice.
+    let is_said = |d: &Demand| view.quotes.iter().any(|q| q.text.contains(&d.text));
+    let demands = demands.iter().copied();
+    let demands = demands.filter(|d| d.level == Level::Sure || !is_said(d));
+    let demands: &[&Demand] = &demands.collect::<Vec<_>>();
+    // A layer without a word covers its range but says nothing.
+    let has_reference = view.layers.iter().any(|l| l.tokens > 0)
+        || !view.quotes.is_empty()
+        || demands.iter().any(|d| d.level == Level::Likely);
+    if !has_reference && demands.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    if let Some(prefix) = &policy.slot_prefix {
+        text.push_str(prefix);
+        text.push('\n');
+    }
+    let block = demand_block(demands);
+    let demanded = demands_take(demands, counter);
+    if !block.is_empty() {
+        text.push_str(&block);
+        if has_reference {
+            text.push('\n');
+        }
+    }
+    let mut layers = Vec::new();
+    let mut quotes = 0;
+    if has_reference {
+        reference(view, demands, counter, &mut text, &mut layers, &mut quotes);
+    }
+    let overhead = counter.overhead();
+    let own = counter.count(&text) + overhead.user;
+    // The bridge is counted whether or not it is needed: then the sum does not depend on the tail.
+    let bridge = counter.count(BRIDGE) + overhead.assistant;
+    Some(Slot {
+        text,
+        tokens: own + bridge,
+        layers,
+        quotes,
+        demands: demanded,
+    })
+}
+
+/// Layers and quotes: what was said earlier, as a reference.
+fn reference(
+    view: &View,
+    demands: &[&Demand],
+    counter: &dyn TokenCounter,
+    text: &mut String,
+    layers: &mut Vec<(LayerId, u32)>,
+    quotes: &mut u32,
+) {
+    let own_words = view.quotes.iter().map(|q| (q.seq, q.text.as_str()));
+    let demanded = demands.iter().map(|d| (d.from, d.text.as_str()));
+    let said = Said::new(own_words.chain(demanded));
+    text.push_str(FENCE);
+    text.push_str(">\n");
+    text.push_str(SLOT_INTRO);
+    text.push_str(&likely_lines(demands));
+    for layer in view.layers.iter().filter(|l| l.tokens > 0) {
+        let range = layer.range();
+        // a layer that came along from another session covers no message of this one
+        let head = if layer.covers.is_empty() {
+            "\n[Earlier conversation]\n".to_owned()
+        } else {
+            format!("\n[Messages {}-{}]\n", range.from, range.to)
+        };
+        let whole = layer_body(&layer.summary, &layer.ledger);
+        let body = said.beside(&whole);
+        let tokens = match &body {
+            Cow::Borrowed(_) => layer.tokens,
+            Cow::Owned(rest) if rest.trim().is_empty() => {
+                layers.push((layer.id, 0));
+                continue;
+            }
+            Cow::Owned(rest) => counter.count(rest),
+        };
+        text.push_str(&head);
+        text.push_str(&escape_fences(&body));
+        layers.push((layer.id, tokens.saturating_add(counter.count(&head))));
+    }
+    if !view.quotes.is_empty() {
+        text.push_str("\n[The user's own words]");
+        for quote in &view.quotes {
+            text.push('\n');
+            text.push_str(&escape_fences(&quote_line(quote.seq, &quote.text)));
+            *quotes = quotes.saturating_add(quote.tokens);
+        }
+    }
+    text.push('\n');
+    text.push_str(FENCE_END);
+}
+
+/// What the fences and the heading of the recalled quotes cost, at most.
+pub const RECALL_FRAME: u32 = 32;
+
+/// What one recalled quote costs as it stands in its block.
+pub fn quote_tokens(seq: Seq, text: &str, counter: &dyn TokenCounter) -> u32 {
+    counter.count(&format!("\n[{seq}] {}", escape_fences(text.trim()))) + 1
+}
+
+/// The block of recalled quotes, and what each costs.
+pub(crate) fn recall_block(quotes: &[Quote]) -> String {
+    let mut text = format!("{QUOTE}>\nQuoted from earlier messages, for reference:");
+    for quote in quotes {
+        text.push_str("\n[");
+        text.push_str(&quote.seq.to_string());
+        text.push_str("] ");
+        text.push_str(&escape_fences(quote.text.trim()));
+    }
+    text.push('\n');
+    text.push_str(QUOTE_END);
+    text
+}

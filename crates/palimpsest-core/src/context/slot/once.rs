@@ -1,0 +1,191 @@
+//! What stands in the user's own words is not said a second time in a layer.
+
+use std::borrow::Cow;
+
+use palimpsest_text::extractive::undated;
+use palimpsest_text::words::segment::sentences;
+
+/// Shorter lines could be anybody's: a line that short goes only with the quoted message it is from.
+const TELLING: usize = 12;
+
+/// The user's own words that stand beside the layers, each with its message.
+pub(crate) struct Said {
+    words: Vec<(u32, String)>,
+}
+
+impl Said {
+    pub(crate) fn new<'a>(words: impl Iterator<Item = (u32, &'a str)>) -> Self {
+        Self {
+            words: words.map(|(seq, text)| (seq, one_line(text))).collect(),
+        }
+    }
+
+    /// The lines of a layer, sentence by sentence, that say something else.
+    pub(crate) fn beside<'a>(&self, body: &'a str) -> Cow<'a, str> {
+        if self.words.is_empty() {
+            return Cow::Borrowed(body);
+        }
+        let mut from = None;
+        let mut is_code = false;
+        let mut dropped = false;
+        let mut kept: Vec<Cow<'_, str>> = Vec::new();
+        // the label of a line that went, for the next line of the same speaker
+        let mut orphaned = "";
+        // the day above lines none of which is kept yet
+        let mut above = None;
+        for line in body.lines() {
+            is_code ^= line.trim_start().starts_with("```");
+            if !is_code && line.starts_with('[') && line.ends_with(']') {
+                dropped |= above.replace(line).is_some();
+                continue;
+            }
+            let (label, words) = labelled(line);
+            if let Some(label) = &label {
+                from = match label {
+                    Label::User(seq) => Some(*seq),
+                    Label::Other => None,
+                };
+                orphaned = "";
+            }
+            let rest = if is_code {
+                Cow::Borrowed(words)
+            } else if self.holds(None, line) {
+                Cow::Borrowed("")
+            } else {
+                self.rest(from, words)
+            };
+            let prefix = &line[..line.len() - words.len()];
+            if rest.is_empty() && !words.is_empty() {
+                dropped = true;
+                if label.is_some() && !line.starts_with("* ") {
+                    orphaned = prefix;
+                }
+                continue;
+            }
+            kept.extend(above.take().map(Cow::Borrowed));
+            if orphaned.is_empty() && matches!(rest, Cow::Borrowed(_)) {
+                kept.push(Cow::Borrowed(line));
+            } else {
+                dropped |= matches!(rest, Cow::Owned(_));
+                kept.push(Cow::Owned(format!("{orphaned}{prefix}{rest}")));
+                orphaned = "";
+            }
+        }
+        if dropped || above.is_some() {
+            Cow::Owned(kept.join("\n"))
+        } else {
+            Cow::Borrowed(body)
+        }
+    }
+
+    /// What a line says that nobody is quoted with: all of it, or its other sentences.
+    fn rest<'a>(&self, from: Option<u32>, words: &'a str) -> Cow<'a, str> {
+        if self.holds(from, words) {
+            return Cow::Borrowed("");
+        }
+        let mut units = Vec::new();
+        sentences(words, 0, words.len(), true, &mut units);
+        let said: Vec<&str> = units.iter().map(|u| &words[u.start..u.end]).collect();
+        let other: Vec<&str> = said
+            .iter()
+            .copied()
+            .filter(|sentence| !self.holds(from, sentence))
+            .collect();
+        if other.len() == said.len() {
+            Cow::Borrowed(words)
+        } else {
+            Cow::Owned(other.join(" "))
+        }
+    }
+
+    /// `from` is the user's message that the line is from, if it says so.
+    fn holds(&self, from: Option<u32>, line: &str) -> bool {
+        // the quoted words do not have the dates that a layer adds
+        let line = one_line(&undated(line));
+        if line.is_empty() {
+            return false;
+        }
+        let is_telling = line.chars().count() >= TELLING;
+        let holds = |(seq, said): &(u32, String)| {
+            (is_telling || from == Some(*seq)) && said.contains(&line)
+        };
+        self.words.iter().any(holds)
+    }
+}
+
+/// The label at the start of a line of a layer.
+enum Label {
+    /// `U12:`, the number of a message of the user's, as layers had it once.
+    User(u32),
+    /// A name, or `* ` before a fact.
+    Other,
+}
+
+/// The most words of a name.
+const NAME: usize = 3;
+
+/// Splits `Name: words` or `* fact` into the label, if there is one, and the words.
+fn labelled(line: &str) -> (Option<Label>, &str) {
+    if let Some(fact) = line.strip_prefix("* ") {
+        return (Some(Label::Other), fact);
+    }
+    let Some((label, words)) = line.split_once(": ") else {
+        return (None, line);
+    };
+    if let Some(Ok(seq)) = label.strip_prefix('U').map(str::parse) {
+        return (Some(Label::User(seq)), words);
+    }
+    let is_name = label.starts_with(char::is_alphabetic)
+        && !label.contains(['.', '!', '?', ','])
+        && label.split_whitespace().count() <= NAME;
+    if is_name {
+        (Some(Label::Other), words)
+    } else {
+        (None, line)
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Said;
+
+    /// P3: a line that stands in the user's own words goes, with its label; what nobody quoted stays.
+    #[test]
+    fn quoted_lines_go() {
+        let said = Said::new([(0, "My dog is called Biscuit.\nHe likes walks. Yes.")].into_iter());
+        let check = |body: &str, expected: &str| assert_eq!(said.beside(body), expected);
+        check(
+            "User: My dog is called Biscuit.\nAssistant: A fine name.\n* He likes walks.",
+            "Assistant: A fine name.",
+        );
+        check(
+            "User: My dog is called Biscuit. He barks.",
+            "User: He barks.",
+        );
+        check(
+            "User: My dog is called Biscuit.\nHe barks.",
+            "User: He barks.",
+        );
+        check(
+            "[8 May 2023]\nUser: He likes walks.\n[9 May 2023]\nAnn: He barks.",
+            "[9 May 2023]\nAnn: He barks.",
+        );
+        check(
+            "User: My dog (8 May 2023) is called Biscuit. He barks.",
+            "User: He barks.",
+        );
+        check(
+            "Assistant: Yes.\nUser: My cat is called Biscuit.",
+            "Assistant: Yes.\nUser: My cat is called Biscuit.",
+        );
+        check("U0: My dog is called Biscuit.\nYes.\nA1: No.", "A1: No.");
+        check(
+            "```\nHe likes walks. Yes.\n```",
+            "```\nHe likes walks. Yes.\n```",
+        );
+    }
+}

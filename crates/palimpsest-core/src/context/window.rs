@@ -1,0 +1,357 @@
+//! The exact messages for the model: a pure function of messages, view and records (I2).
+//!
+//! Order (C6): one system message · one slot message with all layers, oldest first · the tail ·
+//! recalled quotes just before the last user message. Tool calls and results always come in pairs,
+//! never two user messages in a row, never an empty message (I3).
+
+use std::borrow::Cow;
+
+use crate::context::Context;
+use crate::context::slot::{BRIDGE, ORPHAN_TOKENS, REPAIR_TOKENS, recall_block};
+pub use crate::context::slot::{RECALL_FRAME, quote_tokens};
+use crate::data::message::{Part, Role, Seq};
+use crate::data::policy::SlotRole;
+use crate::data::rendition::{Rendition, verbatim_parts};
+use crate::data::request::RequestMessage;
+use crate::data::tool::{Pairing, PartAt};
+use crate::error::CoreError;
+
+/// What stands for a result that never came.
+const INTERRUPTED: &str = "[no result: the call was interrupted]";
+
+/// Where a part of a window comes from. The egress check compares it with the active context (I7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The records.
+    Records,
+    /// The slot with the layers.
+    Slot,
+    /// The fixed line after the slot.
+    Bridge,
+    /// A message, verbatim or in a shorter form.
+    Message(Seq),
+    /// Recalled quotes of covered messages.
+    Recalled,
+    /// The stand-in for a missing tool result.
+    Repair(Seq),
+}
+
+/// One message of a window. Can only be made by [`Context::window`] (S1).
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowMessage {
+    role: Role,
+    parts: Vec<Part>,
+    sources: Vec<Source>,
+    tokens: u32,
+}
+
+impl WindowMessage {
+    /// Who speaks.
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+
+    /// What is said.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Where each part comes from.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Tokens, template included.
+    pub const fn tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    /// The message of the history it shows, if it shows exactly one.
+    pub fn seq(&self) -> Option<Seq> {
+        match self.sources.first() {
+            Some(Source::Message(seq))
+                if self.sources.iter().all(|s| s == &Source::Message(*seq)) =>
+            {
+                Some(*seq)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The exact messages to send, with their count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    messages: Vec<WindowMessage>,
+    tokens: u32,
+}
+
+impl Window {
+    /// The messages in order.
+    pub fn messages(&self) -> &[WindowMessage] {
+        &self.messages
+    }
+
+    /// Tokens of the whole prompt: messages, tools, template.
+    pub const fn tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    /// The messages as a request takes them.
+    pub fn to_request(&self) -> Vec<RequestMessage> {
+        self.messages
+            .iter()
+            .map(|m| RequestMessage {
+                role: m.role,
+                parts: m.parts.clone(),
+            })
+            .collect()
+    }
+
+    /// The one check before anything leaves for a model (I7): every part must come from what is
+    /// active in this context now.
+    pub fn check_egress(&self, context: &Context) -> Result<(), CoreError> {
+        let active = |seq: &Seq| {
+            context
+                .entries
+                .binary_search_by_key(seq, |e| e.message.seq)
+                .is_ok()
+                && !matches!(context.view.rendition(*seq), Rendition::Covered(_))
+        };
+        for message in &self.messages {
+            if message.parts.len() != message.sources.len() || message.parts.is_empty() {
+                return Err(CoreError::Egress("a part without a source"));
+            }
+            for source in &message.sources {
+                let ok = match source {
+                    Source::Records => !context.rendered.text.is_empty() || context.slot.is_some(),
+                    Source::Slot | Source::Bridge => context.slot.is_some(),
+                    Source::Message(seq) | Source::Repair(seq) => active(seq),
+                    Source::Recalled => context.view.recalled.is_some(),
+                };
+                if !ok {
+                    return Err(CoreError::Egress("a part that is not shown"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Shown<'a> {
+    seq: Seq,
+    role: Role,
+    parts: Cow<'a, [Part]>,
+    tokens: u32,
+}
+
+impl Context {
+    /// The exact messages to send (I2). Bounded by what is shown, not by the history.
+    pub fn window(&self) -> Window {
+        assemble(self)
+    }
+}
+
+fn assemble(context: &Context) -> Window {
+    let mut out = Builder {
+        messages: Vec::new(),
+    };
+    let overhead = context.counter.overhead();
+    let slot_role = context.setup.policy.slot_role;
+
+    let mut system = context.rendered.text.clone();
+    let mut system_tokens = context.fixed_tokens() - overhead.base - context.setup.tools;
+    let mut slot = context.slot.as_ref();
+    if slot_role == SlotRole::System
+        && let Some(s) = slot.take()
+    {
+        if !system.is_empty() {
+            system.push_str("\n\n");
+        }
+        system.push_str(&s.text);
+        system_tokens += s.tokens;
+    }
+    if !system.is_empty() {
+        out.push(
+            Role::System,
+            Part::text(system),
+            Source::Records,
+            system_tokens,
+        );
+    }
+
+    let shown: Vec<Shown<'_>> = context
+        .shown
+        .iter()
+        .filter_map(|&i| show(context, i))
+        .collect();
+    if let Some(s) = slot {
+        let role = if slot_role == SlotRole::Assistant {
+            Role::Assistant
+        } else {
+            Role::User
+        };
+        out.push(role, Part::text(s.text.clone()), Source::Slot, s.tokens);
+        let tail_role = shown.first().map(|s| s.role);
+        if role == Role::User && tail_role != Some(Role::Assistant) {
+            out.push(Role::Assistant, Part::text(BRIDGE), Source::Bridge, 0);
+        }
+    }
+
+    let pairing = Pairing::of_parts(shown.iter().map(|s| (s.role, s.parts.as_ref())));
+    let last_user = shown.iter().rposition(|s| s.role == Role::User);
+    for (i, message) in shown.iter().enumerate() {
+        let source = Source::Message(message.seq);
+        if Some(i) == last_user
+            && let Some(recalled) = context.recalled_now()
+        {
+            let block = recall_block(&recalled.quotes);
+            out.push(
+                Role::User,
+                Part::text(block),
+                Source::Recalled,
+                recalled.tokens,
+            );
+        }
+        // the whole cost of a message is charged to its first part that stands here
+        let mut cost = message.tokens;
+        for (p, part) in message.parts.iter().enumerate() {
+            let at = PartAt {
+                message: i,
+                part: p,
+            };
+            match part {
+                Part::ToolResult { text, error, .. } => {
+                    if pairing.call_of.contains_key(&at) {
+                        continue; // stands right after its call
+                    }
+                    let label = if *error {
+                        "Failed tool result"
+                    } else {
+                        "Tool result"
+                    };
+                    let quoted = format!("[{label} without its call]\n{text}");
+                    out.push(
+                        Role::User,
+                        Part::text(quoted),
+                        source,
+                        std::mem::take(&mut cost) + ORPHAN_TOKENS,
+                    );
+                }
+                part => {
+                    let role = if message.role == Role::Tool {
+                        Role::User
+                    } else {
+                        message.role
+                    };
+                    out.push(role, part.clone(), source, std::mem::take(&mut cost));
+                }
+            }
+        }
+        // the results of this message's calls, in the order of the calls
+        for (p, part) in message.parts.iter().enumerate() {
+            let Part::ToolCall { id, name, .. } = part else {
+                continue;
+            };
+            let at = PartAt {
+                message: i,
+                part: p,
+            };
+            match pairing.result_of.get(&at) {
+                Some(r) => {
+                    let from = &shown[r.message];
+                    let cost = if r.part == first_paired(&from.parts, r.message, &pairing) {
+                        from.tokens
+                    } else {
+                        0
+                    };
+                    out.push_result(from.parts[r.part].clone(), Source::Message(from.seq), cost);
+                }
+                None if message.role == Role::Assistant => {
+                    let part = Part::ToolResult {
+                        call: id.clone(),
+                        name: Some(name.clone()),
+                        text: INTERRUPTED.into(),
+                        error: true,
+                    };
+                    out.push_result(part, Source::Repair(message.seq), REPAIR_TOKENS);
+                }
+                None => {}
+            }
+        }
+    }
+    let tokens = out.messages.iter().map(|m| m.tokens).fold(
+        overhead.base.saturating_add(context.setup.tools),
+        u32::saturating_add,
+    );
+    Window {
+        messages: out.messages,
+        tokens,
+    }
+}
+
+fn first_paired(parts: &[Part], message: usize, pairing: &Pairing) -> usize {
+    // A message with other parts than results carries its cost there.
+    let bare = |p: usize| !pairing.call_of.contains_key(&PartAt { message, part: p });
+    if (0..parts.len()).any(bare) {
+        usize::MAX
+    } else {
+        0
+    }
+}
+
+fn show(context: &Context, index: usize) -> Option<Shown<'_>> {
+    let entry = &context.entries[index];
+    let message = &entry.message;
+    let (parts, tokens) = match context.view.rendition(message.seq) {
+        Rendition::Covered(_) => return None,
+        Rendition::Reduced(r) => (
+            r.parts.iter().filter(|p| !p.is_empty()).cloned().collect(),
+            r.tokens,
+        ),
+        Rendition::Verbatim => (verbatim_parts(message), entry.tokens),
+    };
+    if parts.is_empty() {
+        return None;
+    }
+    Some(Shown {
+        seq: message.seq,
+        role: message.role,
+        parts: parts.into(),
+        tokens: tokens.saturating_add(context.reasoning_of(index)),
+    })
+}
+
+struct Builder {
+    messages: Vec<WindowMessage>,
+}
+
+impl Builder {
+    /// Adds a part, to the last message if that is of the same role: never two user messages in a row.
+    fn push(&mut self, role: Role, part: Part, source: Source, tokens: u32) {
+        if let Some(last) = self.messages.last_mut()
+            && last.role == role
+            && role != Role::Tool
+        {
+            last.parts.push(part);
+            last.sources.push(source);
+            last.tokens = last.tokens.saturating_add(tokens);
+            return;
+        }
+        self.messages.push(WindowMessage {
+            role,
+            parts: vec![part],
+            sources: vec![source],
+            tokens,
+        });
+    }
+
+    fn push_result(&mut self, part: Part, source: Source, tokens: u32) {
+        self.messages.push(WindowMessage {
+            role: Role::Tool,
+            parts: vec![part],
+            sources: vec![source],
+            tokens,
+        });
+    }
+}

@@ -1,0 +1,21 @@
+//! What there is: messages, tools, layers, notes, marks, views, records, goals, policies and shares. Nothing here looks at a
+//! whole conversation.
+
+pub(crate) mod covered;
+pub mod goal;
+pub mod layer;
+pub mod mark;
+pub mod marker;
+pub mod message;
+pub mod mode;
+pub mod model;
+pub mod note;
+pub mod policy;
+pub mod prompt;
+pub mod record;
+pub(crate) mod refusal;
+pub mod rendition;
+pub mod request;
+pub mod shares;
+pub mod tool;
+pub mod view;

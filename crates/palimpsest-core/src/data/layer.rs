@@ -1,0 +1,138 @@
+//! A layer: a summary that covers a range of messages (`Checkpoint` in the API's data).
+
+use palimpsest_tokens::TokenCounter;
+use serde::{Deserialize, Serialize};
+
+pub use crate::data::covered::{Author, Span};
+use crate::data::message::Seq;
+use crate::data::note::NoteId;
+
+/// Number of a layer in its session. Never reused.
+pub type LayerId = u32;
+
+/// How much detail a form of a layer has (P4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
+pub enum Level {
+    /// Essentials only.
+    Compact = 1,
+    /// No code, references kept.
+    Moderate = 2,
+    /// As first written.
+    Detailed = 3,
+}
+
+impl From<Level> for u8 {
+    fn from(level: Level) -> Self {
+        level as Self
+    }
+}
+
+impl TryFrom<u8> for Level {
+    type Error = String;
+    fn try_from(n: u8) -> Result<Self, String> {
+        match n {
+            1 => Ok(Self::Compact),
+            2 => Ok(Self::Moderate),
+            3 => Ok(Self::Detailed),
+            _ => Err(format!("a layer's level is 1, 2 or 3, not {n}")),
+        }
+    }
+}
+
+/// A summary that stands for a range of messages. Immutable: fading writes a new one that names its
+/// sources (C1, C3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Its number.
+    pub id: LayerId,
+    /// Detail.
+    pub level: Level,
+    /// What it covers, oldest first. More than one span where a message in between stayed in place.
+    pub covers: Vec<Span>,
+    /// The summary.
+    pub summary: String,
+    /// Facts carried verbatim because the summary missed them, most important class first.
+    pub ledger: Vec<String>,
+    /// Tokens of summary and ledger as shown in the slot.
+    pub tokens: u32,
+    /// Tokens of what it covers, as first shown.
+    pub original_tokens: u32,
+    /// How many messages it covers.
+    pub messages: u32,
+    /// The notes it is made from, oldest first.
+    pub notes: Vec<NoteId>,
+    /// How often its sources were merged: a layer of rank r stands for about 2^r compactions.
+    pub rank: u32,
+    /// The compaction of the session that wrote it, from 1.
+    pub number: u32,
+    /// How often what it covers was made shorter: 1 when first written, one more each time it fades or merges.
+    #[serde(default = "once")]
+    pub compressions: u32,
+    /// When its first form was written; milliseconds since 1970.
+    pub created: f64,
+    /// When this form was written.
+    pub compressed_at: f64,
+    /// The layers it replaces (fading: one; merging: two).
+    pub replaces: Vec<LayerId>,
+    /// Who wrote the summary.
+    pub author: Author,
+    /// This form was cut from its notes without a model: one may write it again while nothing else is to do (C4).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
+    /// Facts found in the new window ÷ facts in the source, 0 to 1 (P9).
+    pub retention: f32,
+    /// Facts that are in no part of the window any more.
+    pub dropped: Vec<String>,
+    /// Decisions found in the source.
+    #[serde(default)]
+    pub key_decisions: Vec<String>,
+    /// Files that tools wrote or that the source names.
+    #[serde(default)]
+    pub files_modified: Vec<String>,
+    /// Next steps found in the source.
+    #[serde(default)]
+    pub next_steps: Vec<String>,
+}
+
+const fn once() -> u32 {
+    1
+}
+
+impl Layer {
+    /// Whether the layer stands for this message.
+    pub fn covers(&self, seq: Seq) -> bool {
+        self.covers.iter().any(|s| s.contains(seq))
+    }
+
+    /// First and last message it covers.
+    pub fn range(&self) -> Span {
+        Span {
+            from: self.covers.iter().map(|s| s.from).min().unwrap_or(0),
+            to: self.covers.iter().map(|s| s.to).max().unwrap_or(0),
+        }
+    }
+
+    /// Counts summary and ledger as they stand in the slot.
+    pub(crate) fn recount(&mut self, counter: &dyn TokenCounter) {
+        let body = layer_body(&self.summary, &self.ledger);
+        self.tokens = if body.is_empty() {
+            0
+        } else {
+            counter.count(&body)
+        };
+    }
+}
+
+/// Tokens of one layer's body as it stands in the slot.
+pub(crate) fn layer_body(summary: &str, ledger: &[String]) -> String {
+    let mut body = summary.trim().to_owned();
+    for line in ledger {
+        if !body.is_empty() {
+            body.push('\n');
+        }
+        body.push_str("* ");
+        body.push_str(line);
+    }
+    body
+}

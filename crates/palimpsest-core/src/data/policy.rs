@@ -1,0 +1,476 @@
+//! A policy is data: when to act, which passes in which order, with which numbers (E4).
+
+mod kind;
+mod options;
+pub mod presets;
+mod read;
+
+pub use kind::PassKind;
+pub use options::DedupeOptions;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::layer::Level;
+use crate::data::mark::Marks;
+use crate::data::model::TierBudgets;
+use crate::error::CoreError;
+use palimpsest_text::condense::CondenseOptions;
+
+/// What a fill level is a fraction of (B4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Denominator {
+    /// The limit without system, tools, records and layers: what the conversation may take.
+    Available,
+    /// The window without system, tools, records and layers: seed 2's available room, which knows no
+    /// reserve and no margin (B3).
+    WindowLessFixed,
+    /// The whole window.
+    Window,
+    /// The window without the tier's prompt budget and the margin (seed 1).
+    WindowLessTier,
+}
+
+/// When to compact without being asked. Fires at `≥`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Trigger {
+    /// The conversation reaches a fraction of something.
+    Fill {
+        /// Of what.
+        of: Denominator,
+        /// The fraction, 0 to 1.
+        at: f32,
+    },
+    /// So many messages are shown verbatim.
+    Messages {
+        /// The number.
+        count: u32,
+    },
+    /// A watermark was set, and tool blocks stand before it (seed 3).
+    Watermark,
+    /// Nothing was said for so long, and the window is over its target.
+    Idle {
+        /// How long.
+        seconds: u32,
+    },
+    /// The provider said that the prompt is too long.
+    Overflow,
+    /// A person asked.
+    Manual,
+}
+
+palimpsest_text::tagged!(Trigger, "on");
+
+/// One step of the ladder, each taken only if the one before was not enough. Deterministic passes stand
+/// before the ones that lose more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Pass {
+    /// Say tool output and arguments more briefly.
+    Condense,
+    /// Show repeated and superseded tool output once.
+    Dedupe,
+    /// Take out tool blocks before the watermark.
+    Strip {
+        /// Messages kept in full before the mark.
+        #[serde(default)]
+        keep: u32,
+        /// Whether failed results stay.
+        #[serde(default)]
+        keep_errors: bool,
+        /// How many of the results that say the most stay.
+        #[serde(default)]
+        keep_best: u32,
+    },
+    /// Put references in the place of large tool results.
+    Offload {
+        /// Results of at most so many tokens stay.
+        #[serde(default = "offload_tokens")]
+        tokens: u32,
+        /// Results of at most this share of the window stay, in percent.
+        #[serde(default = "offload_percent")]
+        window_percent: u32,
+        /// References without the head and the tail of what they stand for: smaller, and to be recalled to be read.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        brief: bool,
+    },
+    /// Cover the oldest exchanges with a layer. The only pass that may ask a model.
+    Summarize,
+    /// Cover the oldest exchanges without a summary, under a line that says so (seed 2's other strategy).
+    Truncate,
+    /// Make every layer one step shorter.
+    Fade,
+    /// Strip, fade to essentials, excerpt: whatever it takes to fit.
+    Emergency,
+}
+
+palimpsest_text::tagged!(Pass, "pass");
+
+const fn offload_tokens() -> u32 {
+    512
+}
+
+const fn offload_percent() -> u32 {
+    4
+}
+
+impl Pass {
+    /// Its name.
+    pub const fn kind(&self) -> PassKind {
+        match self {
+            Self::Condense => PassKind::Condense,
+            Self::Dedupe => PassKind::Dedupe,
+            Self::Strip { .. } => PassKind::Strip,
+            Self::Offload { .. } => PassKind::Offload,
+            Self::Summarize => PassKind::Summarize,
+            Self::Truncate => PassKind::Truncate,
+            Self::Fade => PassKind::Fade,
+            Self::Emergency => PassKind::Emergency,
+        }
+    }
+}
+
+/// When the step after the deterministic passes is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Escalation {
+    /// While the target is not reached.
+    Target,
+    /// When the passes freed less than this and the trigger is still reached (seed 4, O2). Whatever they
+    /// freed, a window over its limit goes on.
+    Weak {
+        /// Tokens.
+        tokens: u32,
+        /// And at most this share of the window, in percent.
+        window_percent: u32,
+    },
+}
+
+palimpsest_text::tagged!(Escalation, "when");
+
+/// What happens when a model was to summarise and did not answer, after every attempt. A text that is
+/// rejected is another matter: then the deterministic summary is taken (P8).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// The deterministic summary is taken and marked.
+    #[default]
+    Extractive,
+    /// Nothing changes, and the reason is said (seed 4, O3).
+    Refuse,
+}
+
+/// How much a new layer covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cover {
+    /// The oldest exchanges that bring the window to its target (P2).
+    Needed,
+    /// Everything before the recent messages (the seeds).
+    All,
+}
+
+/// How much of the end of a conversation stays as it was said (P2).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+pub enum KeepRecent {
+    /// The share of section XI.
+    Share,
+    /// A number of tokens, of a window of 16,384 or more; in proportion below.
+    Tokens {
+        /// The number.
+        tokens: u32,
+    },
+    /// A number of messages.
+    Messages {
+        /// The number.
+        messages: u32,
+    },
+}
+
+palimpsest_text::tagged!(KeepRecent, "by");
+
+/// What happens to the user's own words in a covered range (P3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserWords {
+    /// Verbatim within the user share, newest first; past it summarised.
+    Share,
+    /// Summarised like everything else.
+    Summarize,
+    /// Never summarised: where they do not fit nothing is compressible.
+    Never,
+}
+
+/// The role of the message that holds the layers (C6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlotRole {
+    /// Default: models do not mistake it for their own words.
+    User,
+    /// As seeds 1 and 5 have it.
+    Assistant,
+    /// Part of the system message.
+    System,
+}
+
+/// How layers get shorter with age.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Fading {
+    /// From immutable notes, two sizes, neighbours of lowest rank merge (C4).
+    Notes,
+    /// Every layer at every compaction, through these sizes in tokens at a window of 16,384 or more,
+    /// scaled below (C2).
+    Cascade {
+        /// Largest first.
+        sizes: Vec<u32>,
+    },
+    /// As a cascade whose every size is a share of the one before (C2).
+    Ratios {
+        /// The newest layer's size.
+        largest: u32,
+        /// The shares, in percent: 60, 50, 40.
+        percent: Vec<u32>,
+    },
+    /// One layer that is rewritten each time (seed 4).
+    Single {
+        /// Largest size in tokens; at most a quarter of the window.
+        tokens: u32,
+    },
+}
+
+palimpsest_text::tagged!(Fading, "by");
+
+/// What decides the level of a new layer (P4).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Levels {
+    /// Its age: a new one is detailed.
+    #[default]
+    Age,
+    /// How much it covers, as seed 1 has it: over 3,000 tokens compact, over 2,000 moderate, else detailed.
+    Size,
+}
+
+impl Levels {
+    /// The level of a new layer that covers so many tokens.
+    pub(crate) const fn of(self, covered: u32) -> Level {
+        match (self, covered) {
+            (Self::Size, 3_001..) => Level::Compact,
+            (Self::Size, 2_001..) => Level::Moderate,
+            _ => Level::Detailed,
+        }
+    }
+}
+
+/// The form a summary is asked for in (P5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Headings {
+    /// By level.
+    Level,
+    /// Seed 4's eight.
+    Eight,
+    /// Seed 5's short form.
+    Short,
+}
+
+/// Where the user's demands stand that were found in covered messages. Which are pinned is the person's to say: pins
+/// stand in the system message whatever this says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Demands {
+    /// In a block of their own at the head of the layers, word for word, with a user's authority. They do not fade.
+    #[default]
+    Layer,
+    /// In the system message, with the pins.
+    System,
+    /// Nowhere: none are looked for.
+    Off,
+}
+
+/// A named set of rules for one engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// Its name.
+    pub name: String,
+    /// Any of these starts an automatic compaction.
+    pub triggers: Vec<Trigger>,
+    /// The passes, least lossy first.
+    pub passes: Vec<Pass>,
+    /// When the passes go on after the deterministic ones.
+    pub escalate: Escalation,
+    /// How much a new layer covers.
+    pub cover: Cover,
+    /// What stays of the end.
+    pub keep_recent: KeepRecent,
+    /// What happens to the user's words.
+    pub user_words: UserWords,
+    /// Where the layers stand.
+    pub slot_role: SlotRole,
+    /// Where the user's demands stand that were found and that nobody pinned.
+    #[serde(default)]
+    pub demands: Demands,
+    /// A line before the layers, such as `[Compressed History]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot_prefix: Option<String>,
+    /// What decides the level of a new layer.
+    #[serde(default)]
+    pub levels: Levels,
+    /// How layers age.
+    pub fading: Fading,
+    /// The form of summaries.
+    pub headings: Headings,
+    /// What happens when a model was to summarise and did not answer.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// Whether old passages are quoted when a message asks for them (R1).
+    pub recall: bool,
+    /// Whether tool output is condensed as it arrives (T2). Else at a compaction.
+    #[serde(default)]
+    pub on_arrival: bool,
+    /// What a system prompt may take before it is warned of, by tier (B2).
+    #[serde(default)]
+    pub prompt_budgets: TierBudgets,
+    /// How tool output is condensed (T2, T3).
+    #[serde(default)]
+    pub tool_output: CondenseOptions,
+    /// What is a repetition (T3).
+    #[serde(default)]
+    pub repeats: DedupeOptions,
+    /// When a watermark is set (W1, W4).
+    #[serde(default)]
+    pub marks: Marks,
+}
+
+impl Policy {
+    /// The preset of that name.
+    pub fn preset(name: &str) -> Result<Self, CoreError> {
+        presets::ALL
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, make)| make())
+            .ok_or_else(|| CoreError::UnknownPolicy {
+                name: name.to_owned(),
+                known: presets::names(),
+            })
+    }
+
+    /// Checks that the rules do not contradict each other.
+    pub fn validate(&self) -> Result<(), CoreError> {
+        let wrong = |why: &str| Err(CoreError::InvalidPolicy(why.to_owned()));
+        if self.name.trim().is_empty() {
+            return wrong("a policy has a name");
+        }
+        for trigger in &self.triggers {
+            match trigger {
+                Trigger::Fill { at, .. } if !(at.is_finite() && *at > 0.0 && *at <= 1.0) => {
+                    return wrong("a fill trigger is a fraction above 0 and at most 1");
+                }
+                Trigger::Messages { count } if *count < 2 => {
+                    return wrong("a trigger by messages needs at least 2 of them");
+                }
+                _ => {}
+            }
+        }
+        let sizes = match &self.fading {
+            Fading::Cascade { sizes } => sizes.clone(),
+            Fading::Ratios { percent, .. } if percent.iter().any(|p| *p == 0 || *p >= 100) => {
+                return wrong("the ratios of a cascade are percentages above 0 and below 100");
+            }
+            _ => self.fading.sizes(),
+        };
+        let cascade = matches!(self.fading, Fading::Cascade { .. } | Fading::Ratios { .. });
+        if cascade && (sizes.is_empty() || sizes.windows(2).any(|w| w[0] <= w[1])) {
+            return wrong("the sizes of a cascade get smaller");
+        }
+        if self.passes.last() != Some(&Pass::Emergency) {
+            return wrong("the last pass is `emergency`, so that a window always fits");
+        }
+        let order: Vec<PassKind> = self.passes.iter().map(Pass::kind).collect();
+        if let Some(pair) = order.windows(2).find(|w| w[0] >= w[1]) {
+            let (first, second) = (pair[0].name(), pair[1].name());
+            return Err(CoreError::InvalidPolicy(format!(
+                "`{second}` cannot stand after `{first}`: each pass once, in the order condense, dedupe, strip, offload, summarize, truncate, fade, emergency"
+            )));
+        }
+        if order.contains(&PassKind::Summarize) && order.contains(&PassKind::Truncate) {
+            return wrong("either `summarize` or `truncate`, not both");
+        }
+        Ok(())
+    }
+
+    /// The pass that covers messages, if there is one.
+    pub(crate) fn covers_with(&self) -> Option<PassKind> {
+        self.passes
+            .iter()
+            .map(Pass::kind)
+            .find(|k| matches!(k, PassKind::Summarize | PassKind::Truncate))
+    }
+
+    /// Whether a watermark makes a compaction due.
+    pub(crate) fn acts_on_marks(&self) -> bool {
+        self.triggers.contains(&Trigger::Watermark)
+    }
+
+    /// The fraction of the available room at which `balanced` and its kin act; 0.8 where the policy
+    /// has no such trigger.
+    pub fn fill_of_available(&self) -> f32 {
+        self.triggers
+            .iter()
+            .find_map(|t| match t {
+                Trigger::Fill {
+                    of: Denominator::Available,
+                    at,
+                } => Some(*at),
+                _ => None,
+            })
+            .unwrap_or(0.8)
+    }
+}
+
+impl Fading {
+    /// The sizes of a cascade, newest first; none for the others.
+    pub(crate) fn sizes(&self) -> Vec<u32> {
+        match self {
+            Self::Cascade { sizes } => sizes.clone(),
+            Self::Ratios { largest, percent } => {
+                let mut sizes = vec![*largest];
+                for p in percent {
+                    let last = sizes.last().copied().unwrap_or(*largest);
+                    sizes.push((u64::from(last) * u64::from(*p) / 100) as u32);
+                }
+                sizes
+            }
+            Self::Notes | Self::Single { .. } => Vec::new(),
+        }
+    }
+
+    /// The most tokens of a layer that is `age` compactions old, in a window of `window`; `None` where
+    /// the shares of section XI decide.
+    pub(crate) fn room(&self, age: usize, window: u32) -> Option<u32> {
+        match self {
+            Self::Notes => None,
+            Self::Single { tokens } => Some((*tokens).min(window / 4)),
+            Self::Cascade { .. } | Self::Ratios { .. } => {
+                let sizes = self.sizes();
+                let size = *sizes.get(age).or(sizes.last())?;
+                Some(scaled(size, window))
+            }
+        }
+    }
+}
+
+/// A number for windows of 16,384 tokens and more, in proportion below.
+pub(crate) fn scaled(tokens: u32, window: u32) -> u32 {
+    (u64::from(tokens) * u64::from(window.min(16_384)) / 16_384) as u32
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        presets::balanced()
+    }
+}

@@ -1,0 +1,671 @@
+//! Records: what is never summarised (I4). They are rendered into the one system message.
+
+use palimpsest_tokens::{Estimator, TokenCounter};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::data::goal::{Goal, GoalEdit};
+use crate::data::marker::{Change, Proposal};
+use crate::data::message::Seq;
+use crate::data::policy::Demands;
+use crate::data::prompt::{BuiltPrompt, Skill, SystemPrompt};
+use crate::data::rendition::escape_fences;
+use crate::error::CoreError;
+use palimpsest_text::json;
+use palimpsest_text::retention::Constraint;
+pub use palimpsest_text::standing::Level;
+
+/// Why a line stands in the records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
+pub enum PinKind {
+    /// The user pinned it.
+    Pin,
+    /// A demand for the rest of the session, found in a user message and kept word for word.
+    Constraint {
+        /// The message it was said in.
+        from: Seq,
+        /// How certain it is that it binds.
+        #[serde(default, skip_serializing_if = "is_sure")]
+        level: Level,
+    },
+    /// A decision the user locked.
+    Decision,
+}
+
+palimpsest_text::tagged!(PinKind, "kind");
+
+/// What is certain goes without saying.
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the serializer passes a reference"
+)]
+fn is_sure(level: &Level) -> bool {
+    *level == Level::Sure
+}
+
+/// A line that is kept word for word in every window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pin {
+    /// Its number among the session's pins. Never reused.
+    pub id: u32,
+    /// Why it is there.
+    #[serde(flatten)]
+    pub kind: PinKind,
+    /// The words.
+    pub text: String,
+}
+
+impl<'de> Deserialize<'de> for Pin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            id: u32,
+            text: String,
+        }
+        let (Rest { id, text }, kind) = json::both(deserializer)?;
+        Ok(Self { id, kind, text })
+    }
+}
+
+/// A change of the goal that a summariser proposed and nobody has decided on (G3). Never part of a window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PendingProposal {
+    /// Its number in the session. Never reused.
+    pub id: u32,
+    /// What is proposed, and which messages are said to show it.
+    #[serde(flatten)]
+    pub proposal: Proposal,
+}
+
+impl<'de> Deserialize<'de> for PendingProposal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            id: u32,
+        }
+        let (Rest { id }, proposal) = json::both(deserializer)?;
+        Ok(Self { id, proposal })
+    }
+}
+
+/// What a run found in the messages it covers, beside their summary.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// The user's demands, with the message each is from (P9).
+    pub constraints: Vec<(Seq, Constraint)>,
+    /// What the summariser proposes to change in the goal (G3).
+    pub proposals: Vec<Proposal>,
+}
+
+/// A demand that was found in a message of the user's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundDemand {
+    /// The words.
+    pub text: String,
+    /// The message they are from: its position in the list, or its number in the session.
+    pub message: Seq,
+    /// How certain it is that it binds.
+    #[serde(default, skip_serializing_if = "is_sure")]
+    pub level: Level,
+}
+
+impl Found {
+    /// The demands as a report lists them.
+    pub fn demands(&self) -> Vec<FoundDemand> {
+        let demands = self.constraints.iter();
+        let demands = demands.map(|(message, constraint)| FoundDemand {
+            text: constraint.text.trim().to_owned(),
+            message: *message,
+            level: constraint.level,
+        });
+        demands.collect()
+    }
+}
+
+/// More undecided proposals than this are not kept: the oldest go.
+const MOST_PENDING: usize = 64;
+
+/// What only may bind takes no more than this share of the window.
+const SHARE_OF_LIKELY: u32 = 16;
+
+/// One revision of the records of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Records {
+    /// Grows by one with every change.
+    pub revision: u32,
+    /// The system prompt.
+    #[serde(default)]
+    pub system: String,
+    /// What the model must always or never do, after the system prompt (G8).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mandates: String,
+    /// Named blocks of instructions that are switched on and off (G8).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<Skill>,
+    /// What the model should check before it answers; the end of the system message (G8).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub checks: String,
+    /// What summarisers proposed and nobody has decided on, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingProposal>,
+    /// What was proposed and declined: it is not proposed again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declined: Vec<Change>,
+    /// The last number given to a proposal.
+    #[serde(default)]
+    pub last_proposal: u32,
+    /// The goal, if one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
+    /// Pins, constraints and locked decisions, oldest first.
+    #[serde(default)]
+    pub pins: Vec<Pin>,
+    /// Constraints that a newer one took the place of, oldest first. They are in no window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<Replaced>,
+}
+
+/// A constraint that holds no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// The message it was said in.
+    pub from: Seq,
+    /// The words.
+    pub text: String,
+    /// The words that took its place or withdrew it.
+    pub by: String,
+}
+
+/// A demand that stands at the head of the layers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    /// The message it was said in.
+    pub from: Seq,
+    /// The words.
+    pub text: String,
+    /// How certain it is that it binds.
+    pub level: Level,
+}
+
+/// The records as they stand in the window, with their counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RenderedRecords {
+    /// The text of the system message; empty if there is none.
+    pub text: String,
+    /// Tokens of the system prompt alone.
+    pub system_tokens: u32,
+    /// Tokens of the goal.
+    pub goal_tokens: u32,
+    /// Tokens of pins, constraints and decisions.
+    pub pin_tokens: u32,
+    /// Demands for the head of the layers, oldest first.
+    pub demands: Vec<Demand>,
+    /// Constraints that found no room: they stay in their layer's ledger and are listed here.
+    pub left_out: Vec<String>,
+}
+
+impl RenderedRecords {
+    /// Tokens of goal and pins: what section XI calls their share.
+    pub fn beside_system(&self) -> u32 {
+        self.goal_tokens + self.pin_tokens
+    }
+}
+
+const PINS_HEADING: &str = "Keep to these for the whole conversation:";
+
+impl Records {
+    /// Records with only a system prompt.
+    pub fn with_system(system: impl Into<String>) -> Self {
+        Self {
+            system: system.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a line of the user's own, refusing it if the records would take more than half of the
+    /// window (I4).
+    pub fn pin(
+        &mut self,
+        kind: PinKind,
+        text: &str,
+        window: u32,
+        counter: &dyn TokenCounter,
+    ) -> Result<u32, CoreError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(CoreError::EmptyRecord);
+        }
+        if let Some(same) = self.pins.iter().find(|p| p.text == text) {
+            return Ok(same.id);
+        }
+        let mut next = self.clone();
+        let id = next.push(kind, text);
+        next.check_room(window, counter)?;
+        *self = next;
+        Ok(id)
+    }
+
+    fn push(&mut self, kind: PinKind, text: &str) -> u32 {
+        let id = self.pins.iter().map(|p| p.id + 1).max().unwrap_or(1);
+        self.pins.push(Pin {
+            id,
+            kind,
+            text: text.to_owned(),
+        });
+        self.revision += 1;
+        id
+    }
+
+    /// Keeps a detected constraint. Never refused: one without room is listed in
+    /// [`RenderedRecords::left_out`]. A newer constraint on the same topic replaces the older one, which is listed in
+    /// [`Records::replaced`].
+    pub fn constrain(&mut self, from: Seq, constraint: &Constraint) {
+        let text = constraint.text.trim();
+        if text.is_empty() || self.pins.iter().any(|p| p.text == text) {
+            return;
+        }
+        let mut replaced = std::mem::take(&mut self.replaced);
+        self.pins.retain(|p| {
+            let PinKind::Constraint { from, .. } = p.kind else {
+                return true;
+            };
+            let goes = palimpsest_text::retention::supersedes(text, &p.text);
+            if goes {
+                replaced.push(Replaced {
+                    from,
+                    text: p.text.clone(),
+                    by: text.to_owned(),
+                });
+            }
+            !goes
+        });
+        // said anew, it holds again
+        replaced.retain(|r| r.text != text);
+        let most = replaced.len().min(MOST_PENDING);
+        replaced.drain(..replaced.len() - most);
+        self.replaced = replaced;
+        let level = constraint.level;
+        self.push(PinKind::Constraint { from, level }, text);
+    }
+
+    /// Takes in what a run found: constraints become pinned records, proposals wait for a decision (I8).
+    pub fn adopt(&mut self, found: &Found) {
+        for (from, constraint) in &found.constraints {
+            if !self.declines(constraint.text.trim()) {
+                self.constrain(*from, constraint);
+            }
+        }
+        for proposal in &found.proposals {
+            self.propose(proposal);
+        }
+    }
+
+    /// Whether the person said that these words are no demand.
+    fn declines(&self, text: &str) -> bool {
+        self.declined
+            .iter()
+            .any(|change| matches!(change, Change::Demand { text: said } if said == text))
+    }
+
+    /// Proposes to keep a demand that was just said. Not if it is kept, declined or proposed already, nor if it only may be
+    /// one: nobody likes to be asked too often.
+    pub fn propose_demand(&mut self, from: Seq, constraint: &Constraint) {
+        if constraint.level == Level::Likely {
+            return;
+        }
+        let text = constraint.text.trim();
+        let is_kept = self.pins.iter().any(|p| p.text == text);
+        let change = Change::Demand {
+            text: text.to_owned(),
+        };
+        let waits = self.pending.iter().any(|p| p.proposal.change == change);
+        if !text.is_empty() && !is_kept && !waits && !self.declines(text) {
+            let cites = vec![from];
+            self.wait(&Proposal { change, cites });
+        }
+    }
+
+    /// Makes a pin of a demand that was proposed. `false` if the proposal is of another kind, or there is none of that
+    /// number.
+    pub fn keep(
+        &mut self,
+        id: u32,
+        window: u32,
+        counter: &dyn TokenCounter,
+    ) -> Result<bool, CoreError> {
+        let waiting = self.pending.iter().find(|p| p.id == id);
+        let Some(Change::Demand { text }) = waiting.map(|p| p.proposal.change.clone()) else {
+            return Ok(false);
+        };
+        let mut next = self.clone();
+        // found meanwhile: the person's word makes a pin of it
+        next.pins.retain(|p| p.text != text);
+        next.pin(PinKind::Pin, &text, window, counter)?;
+        next.pending.retain(|p| p.id != id);
+        next.revision = self.revision + 1;
+        *self = next;
+        Ok(true)
+    }
+
+    /// Keeps a proposal until somebody decides. One that the goal says already, that was declined, or that is
+    /// waiting already is not kept twice.
+    fn propose(&mut self, proposal: &Proposal) {
+        let known = self
+            .goal
+            .as_ref()
+            .is_some_and(|g| proposal.edit(g, 0.0).is_none());
+        if known || self.declined.contains(&proposal.change) {
+            return;
+        }
+        let waiting = self
+            .pending
+            .iter_mut()
+            .find(|p| p.proposal.change == proposal.change);
+        if let Some(same) = waiting {
+            let before = same.proposal.cites.len();
+            same.proposal.cites.extend(&proposal.cites);
+            same.proposal.cites.sort_unstable();
+            same.proposal.cites.dedup();
+            self.revision += u32::from(same.proposal.cites.len() > before);
+            return;
+        }
+        self.wait(proposal);
+    }
+
+    fn wait(&mut self, proposal: &Proposal) {
+        self.last_proposal += 1;
+        self.pending.push(PendingProposal {
+            id: self.last_proposal,
+            proposal: proposal.clone(),
+        });
+        if self.pending.len() > MOST_PENDING {
+            // a demand stands in the window whether or not somebody decides; a change of the goal is only here
+            let demands = |p: &PendingProposal| matches!(p.proposal.change, Change::Demand { .. });
+            let oldest = self.pending.iter().position(demands);
+            self.pending.remove(oldest.unwrap_or(0));
+        }
+        self.revision += 1;
+    }
+
+    /// Takes a proposal out of those that wait, with the edit that consent to it makes: `None` if the goal says
+    /// so by now. `Err` if there is none of that number, or no goal it could change.
+    pub fn accept(&mut self, id: u32, at: f64) -> Result<Option<GoalEdit>, CoreError> {
+        let missing = CoreError::NotFound {
+            what: "proposal",
+            id,
+        };
+        let place = self.pending.iter().position(|p| p.id == id);
+        let place = place.ok_or(missing)?;
+        let goal = self.goal.as_ref().ok_or(CoreError::NotFound {
+            what: "goal for proposal",
+            id,
+        })?;
+        let edit = self.pending[place].proposal.edit(goal, at);
+        self.pending.remove(place);
+        self.revision += 1;
+        Ok(edit)
+    }
+
+    /// Declines a proposal: it goes, and is not made again. `false` if there is none of that number.
+    pub fn decline(&mut self, id: u32) -> bool {
+        let Some(place) = self.pending.iter().position(|p| p.id == id) else {
+            return false;
+        };
+        let gone = self.pending.remove(place);
+        if let Change::Demand { text } = &gone.proposal.change {
+            // found meanwhile: the person's word counts more
+            self.pins
+                .retain(|p| !(matches!(p.kind, PinKind::Constraint { .. }) && p.text == *text));
+        }
+        self.declined.push(gone.proposal.change);
+        if self.declined.len() > MOST_PENDING {
+            self.declined.remove(0);
+        }
+        self.revision += 1;
+        true
+    }
+
+    /// The parts of the system message that are instructions, with their sizes and what is wrong with them
+    /// (G8, B2). `budget` is the tier's, in tokens. Goal and pins are counted apart.
+    pub fn prompt(&self, budget: u32, counter: &dyn TokenCounter) -> BuiltPrompt {
+        SystemPrompt {
+            base: self.system.clone(),
+            mandates: self.mandates.clone(),
+            goal: String::new(),
+            skills: self.skills.clone(),
+            checks: self.checks.clone(),
+        }
+        .build(budget, counter)
+    }
+
+    /// Switches skills on or off by name patterns ([`palimpsest_text::glob`]). The names that changed, sorted.
+    pub fn switch_skills<P: AsRef<str>>(&mut self, patterns: &[P], on: bool) -> Vec<String> {
+        let mut prompt = SystemPrompt {
+            skills: std::mem::take(&mut self.skills),
+            ..SystemPrompt::default()
+        };
+        let changed = if on {
+            prompt.activate(patterns)
+        } else {
+            prompt.deactivate(patterns)
+        };
+        self.skills = prompt.skills;
+        self.revision += u32::from(!changed.is_empty());
+        changed
+    }
+
+    /// Takes a line out. `false` if there is none of that number.
+    pub fn unpin(&mut self, id: u32) -> bool {
+        let before = self.pins.len();
+        self.pins.retain(|p| p.id != id);
+        let removed = self.pins.len() < before;
+        self.revision += u32::from(removed);
+        removed
+    }
+
+    /// The error a user's entry gets when the records (without the system prompt and detected
+    /// constraints) take more than half of the window.
+    pub fn check_room(&self, window: u32, counter: &dyn TokenCounter) -> Result<(), CoreError> {
+        let room = window / 2;
+        let goal = self
+            .goal
+            .as_ref()
+            .map_or(0, |g| counter.count(&g.render(u32::MAX, counter)));
+        let own: u32 = self
+            .pins
+            .iter()
+            .filter(|p| !matches!(p.kind, PinKind::Constraint { .. }))
+            .map(|p| pin_tokens(&p.text, counter))
+            .sum();
+        let need = goal.saturating_add(own);
+        if need > room {
+            Err(CoreError::RecordsTooLarge { need, room })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The one text of this revision (I4, G8): system prompt, mandates, goal, the user's pins and decisions with
+    /// detected constraints (newest first, as far as half of the window reaches), active skills, checks. What finds
+    /// room is measured with a fixed estimate, not with `counter`: another vocabulary or a calibration must not change
+    /// what the model sees (B8).
+    ///
+    /// Where found demands do not belong into the system message they are given apart, and the text is the same with and
+    /// without them.
+    pub fn render(
+        &self,
+        window: u32,
+        place: Demands,
+        counter: &dyn TokenCounter,
+    ) -> RenderedRecords {
+        let mut out = RenderedRecords::default();
+        // to the byte as it was written; but nothing visible is no prompt
+        if !self.system.trim().is_empty() {
+            out.text.clone_from(&self.system);
+        }
+        append_block(&mut out.text, self.mandates.trim());
+        out.system_tokens = counter.count(&out.text);
+        let mut after = String::new();
+        for skill in self.skills.iter().filter(|s| s.active) {
+            if !skill.text.trim().is_empty() {
+                let block = format!("Skill {}:\n{}", skill.name, skill.text.trim());
+                append_block(&mut after, &block);
+            }
+        }
+        append_block(&mut after, self.checks.trim());
+        if !after.is_empty() {
+            // two for the blank line before
+            out.system_tokens += counter.count(&after) + 2;
+        }
+        let ruler = Estimator::default();
+        let mut room = window / 2;
+        if let Some(goal) = &self.goal {
+            let text = goal.render(room, &ruler);
+            out.goal_tokens = counter.count(&text);
+            room -= ruler.count(&text).min(room);
+            append_block(&mut out.text, &text);
+        }
+        let heading = counter.count(PINS_HEADING) + 2;
+        let (mut measured, mut measured_likely) = (0, 0);
+        let mut kept: Vec<&Pin> = Vec::new();
+        let is_own = |p: &Pin| !matches!(p.kind, PinKind::Constraint { .. });
+        let own = self.pins.iter().filter(|p| is_own(p));
+        let detected = self.pins.iter().rev().filter(|p| !is_own(p));
+        let detected = detected.filter(|_| place != Demands::Off);
+        let binds = |p: &&Pin, level: Level| matches!(p.kind, PinKind::Constraint { level: l, .. } if l == level);
+        let sure = detected.clone().filter(|p| binds(p, Level::Sure));
+        // the oldest first: what stands there is not pushed out by what comes
+        let likely = self.pins.iter().filter(|p| binds(p, Level::Likely));
+        let likely = likely.filter(|_| place != Demands::Off);
+        let mut perhaps: Vec<Demand> = Vec::new();
+        for pin in own.chain(sure).chain(likely) {
+            let first = |heading: u32| if kept.is_empty() { heading } else { 0 };
+            let size = pin_tokens(&pin.text, &ruler) + first(ruler.count(PINS_HEADING) + 2);
+            let level = match pin.kind {
+                PinKind::Constraint { level, .. } => level,
+                _ => Level::Sure,
+            };
+            // what only may bind stays out of the system message, and leaves room for what does
+            let likely = level == Level::Likely;
+            let fits = is_own(pin)
+                || measured + size <= room
+                    && (!likely || measured_likely + size <= window / SHARE_OF_LIKELY);
+            measured += if fits { size } else { 0 };
+            measured_likely += if fits && likely { size } else { 0 };
+            if let (PinKind::Constraint { from, level }, true) = (&pin.kind, fits)
+                && (place == Demands::Layer || likely)
+            {
+                let demand = Demand {
+                    from: *from,
+                    text: pin.text.clone(),
+                    level: *level,
+                };
+                if likely {
+                    perhaps.push(demand);
+                } else {
+                    out.demands.push(demand);
+                }
+            } else if fits {
+                out.pin_tokens += pin_tokens(&pin.text, counter) + first(heading);
+                kept.push(pin);
+            } else {
+                out.left_out.push(pin.text.clone());
+            }
+        }
+        out.demands.reverse();
+        out.demands.extend(perhaps);
+        palimpsest_text::order::sort_by_key(&mut out.demands, |d| d.from);
+        if !kept.is_empty() {
+            palimpsest_text::order::sort_by_key(&mut kept, |p| p.id);
+            let mut block = PINS_HEADING.to_owned();
+            for pin in kept {
+                block.push_str("\n- ");
+                // a pinned line cannot leave its place either
+                block.push_str(&escape_fences(&pin.text));
+            }
+            append_block(&mut out.text, &block);
+        }
+        append_block(&mut out.text, &after);
+        out
+    }
+}
+
+fn append_block(text: &mut String, block: &str) {
+    if block.is_empty() {
+        return;
+    }
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str(block);
+}
+
+fn pin_tokens(text: &str, counter: &dyn TokenCounter) -> u32 {
+    counter.count(text) + 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// I4: a system prompt is shown to the byte as it was written, and one of nothing but spaces not at all.
+    #[test]
+    fn a_system_prompt_is_not_touched() {
+        let counter = Estimator::default();
+        let check = |system: &str, expected: &str| {
+            let records = Records::with_system(system);
+            assert_eq!(
+                records.render(2048, Demands::Layer, &counter).text,
+                expected
+            );
+        };
+        check("  Be brief.\t\n\n", "  Be brief.\t\n\n");
+        check(" \n\t", "");
+    }
+
+    /// I8: many demands push out the oldest demand, and no change of the goal that waits for a decision.
+    #[test]
+    fn demands_push_out_no_proposal() {
+        let mut records = Records::default();
+        let change = Change::NextStep {
+            text: "Measure it.".into(),
+        };
+        records.wait(&Proposal {
+            change: change.clone(),
+            cites: vec![1],
+        });
+        for n in 0..100 {
+            let text = format!("Never use more than {n} threads.");
+            for found in palimpsest_text::retention::constraints(&text) {
+                records.propose_demand(n, &found);
+            }
+        }
+        assert_eq!(records.pending.len(), MOST_PENDING);
+        assert_eq!(records.pending[0].proposal.change, change);
+        let newest = &records.pending[MOST_PENDING - 1].proposal.change;
+        assert!(matches!(newest, Change::Demand { text } if text.contains("99")));
+    }
+
+    /// I4: a record has one text per revision, byte-identical each time; the user's entry beyond half
+    /// of the window is refused with sizes and changes nothing.
+    #[test]
+    fn records_render_once_and_refuse_what_is_too_large() {
+        let counter = Estimator::default();
+        let mut records = Records::with_system("Be brief.");
+        records
+            .pin(PinKind::Pin, "The customer is called Ada.", 2048, &counter)
+            .unwrap();
+        let text = records.render(2048, Demands::Layer, &counter).text;
+        assert_eq!(
+            text,
+            "Be brief.\n\nKeep to these for the whole conversation:\n- The customer is called Ada."
+        );
+        assert_eq!(records.render(2048, Demands::Layer, &counter).text, text);
+        let before = records.clone();
+        let err = records
+            .pin(PinKind::Pin, &"long ".repeat(400), 512, &counter)
+            .unwrap_err();
+        assert_eq!(err.code(), "records_too_large");
+        assert_eq!(records, before);
+    }
+}

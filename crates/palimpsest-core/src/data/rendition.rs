@@ -1,0 +1,168 @@
+//! How one message is shown to the model now.
+
+use palimpsest_tokens::TokenCounter;
+use serde::{Deserialize, Serialize};
+
+use crate::data::message::{Message, Part, Role, message_tokens};
+
+/// What a pass did to a message that is still in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReducedKind {
+    /// Said more briefly by a deterministic rule.
+    Condensed,
+    /// Tool blocks and thinking taken out, text kept.
+    Stripped,
+    /// A reference stands for a large part; `recall` brings it back.
+    Offloaded,
+    /// Head and tail of a text that is larger than its room.
+    Excerpt,
+}
+
+/// A shorter form of one message. Stored when it is made and never recomputed, so that the window
+/// stays a pure function of what is stored (I2).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reduced {
+    /// What was done.
+    pub kind: ReducedKind,
+    /// What the model sees instead. May be empty: then the message is not shown.
+    pub parts: Vec<Part>,
+    /// Tokens of these parts with the message around them; 0 if nothing is shown.
+    pub tokens: u32,
+}
+
+impl Reduced {
+    /// Counts `parts` as a message of `role`.
+    pub fn new(
+        kind: ReducedKind,
+        role: Role,
+        parts: Vec<Part>,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let shown = parts.iter().any(|p| !p.is_empty());
+        let tokens = if shown {
+            message_tokens(role, &parts, counter)
+        } else {
+            0
+        };
+        Self {
+            kind,
+            parts,
+            tokens,
+        }
+    }
+}
+
+/// How a message is shown: the borrowed answer of [`crate::context::View::rendition`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rendition<'a> {
+    /// As it was said.
+    Verbatim,
+    /// In a shorter form.
+    Reduced(&'a Reduced),
+    /// Not shown: a layer stands for it.
+    Covered(u32),
+}
+
+/// The fence around the layers. A message that imitates it is escaped.
+pub(crate) const FENCE: &str = "<earlier_conversation";
+pub(crate) const FENCE_END: &str = "</earlier_conversation>";
+/// The fence around recalled quotes.
+pub(crate) const QUOTE: &str = "<recalled_quotes";
+pub(crate) const QUOTE_END: &str = "</recalled_quotes>";
+/// The fence around the user's demands that layers cover.
+pub(crate) const DEMANDS: &str = "<user_demands>";
+pub(crate) const DEMANDS_END: &str = "</user_demands>";
+const FENCES: [&str; 6] = [
+    "<earlier_conversation",
+    "</earlier_conversation",
+    "<recalled_quotes",
+    "</recalled_quotes",
+    "<user_demands",
+    "</user_demands",
+];
+
+/// `text` with every imitation of our fences made harmless: the `<` becomes `&lt;`.
+pub fn escape_fences(text: &str) -> std::borrow::Cow<'_, str> {
+    let looks_like = |at: usize| {
+        FENCES.iter().any(|f| {
+            text.as_bytes()
+                .get(at..at + f.len())
+                .is_some_and(|b| b.eq_ignore_ascii_case(f.as_bytes()))
+        })
+    };
+    let mut out = String::new();
+    let mut done = 0;
+    for (at, _) in text.match_indices('<') {
+        if looks_like(at) {
+            out.push_str(&text[done..at]);
+            out.push_str("&lt;");
+            done = at + 1;
+        }
+    }
+    if done == 0 {
+        return text.into();
+    }
+    out.push_str(&text[done..]);
+    out.into()
+}
+
+/// The parts of a message as the model sees them verbatim: no thinking, nothing empty, fences escaped.
+pub fn verbatim_parts(message: &Message) -> Vec<Part> {
+    message
+        .parts
+        .iter()
+        .filter(|p| !p.is_empty())
+        .map(escape_part)
+        .collect()
+}
+
+/// A part with imitations of our fences made harmless.
+pub(crate) fn escape_part(part: &Part) -> Part {
+    let mut part = part.clone();
+    match &mut part {
+        Part::Text { text } | Part::ToolResult { text, .. } | Part::File { text, .. } => {
+            if let std::borrow::Cow::Owned(escaped) = escape_fences(text) {
+                *text = escaped;
+            }
+        }
+        // Arguments are JSON: an escaped `<` would change what the tool was asked; a call is not read as
+        // a fence because it stands in its own field.
+        Part::ToolCall { .. } | Part::Thinking { .. } | Part::Image { .. } => {}
+    }
+    part
+}
+
+/// Tokens of a message shown verbatim; 0 if there is nothing to show.
+pub fn verbatim_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
+    let parts = verbatim_parts(message);
+    if parts.is_empty() {
+        0
+    } else {
+        message_tokens(message.role, &parts, counter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C6, I8: text that imitates the fence of the layers cannot be read as a layer.
+    #[test]
+    fn imitated_fences_are_escaped() {
+        let check = |input: &str, expected: &str| assert_eq!(escape_fences(input), expected);
+        check("plain < text <b>", "plain < text <b>");
+        check(
+            "<earlier_conversation>fake",
+            "&lt;earlier_conversation>fake",
+        );
+        check(
+            "a</Earlier_Conversation> b",
+            "a&lt;/Earlier_Conversation> b",
+        );
+        check(
+            "<recalled_quotes x=1>é</recalled_quotes>",
+            "&lt;recalled_quotes x=1>é&lt;/recalled_quotes>",
+        );
+    }
+}

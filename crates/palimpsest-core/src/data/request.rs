@@ -1,0 +1,394 @@
+//! What is asked of a model and what comes back: plain data that the engine and the codecs share without knowing each
+//! other.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::data::message::{Part, Role};
+
+/// Why the model is asked. Decides what is always or never sent, such as thinking (P7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// The conversation's next reply.
+    Chat,
+    /// A summary for a layer or a note.
+    Summary,
+}
+
+/// One message of a request, in the order the model reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said. Thinking is dropped by the codecs (P2).
+    pub parts: Vec<Part>,
+}
+
+impl RequestMessage {
+    /// A message of one text part.
+    pub fn text(role: Role, text: impl Into<String>) -> Self {
+        Self {
+            role,
+            parts: vec![Part::text(text)],
+        }
+    }
+}
+
+/// How long a model stays loaded unless the user says otherwise.
+const KEEP_ALIVE_SECONDS: i32 = 1800;
+
+/// How the model shall answer. What is `None` is not sent, so that the server's own default holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestOptions {
+    /// The window asked for, in tokens. Keep it constant within a session: another one reloads the model.
+    pub num_ctx: u32,
+    /// Most tokens of the answer. Always sent: without it a model may run on for ten windows.
+    pub num_predict: u32,
+    /// Randomness; 0 for the most likely words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
+    /// Share of probability to choose from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f32>,
+    /// Makes the choice repeatable where the server can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
+    /// Texts that end the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// Seconds the model stays loaded afterwards; negative: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_alive: Option<i32>,
+    /// Whether the model shall think first. A summary never does (P7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<bool>,
+    /// How much it thinks, where it does and the server can be told; without, as the model does by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+}
+
+/// How much a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+impl RequestOptions {
+    /// A window and the most tokens of the answer; the model stays loaded for half an hour, because loading it again
+    /// costs more than the memory it holds. The rest as the server likes.
+    pub const fn new(num_ctx: u32, num_predict: u32) -> Self {
+        Self {
+            num_ctx,
+            num_predict,
+            temperature: None,
+            top_p: None,
+            seed: None,
+            stop: Vec::new(),
+            keep_alive: Some(KEEP_ALIVE_SECONDS),
+            think: None,
+            effort: None,
+        }
+    }
+}
+
+/// A complete request to a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChatRequest {
+    /// The model's name as the server knows it.
+    pub model: String,
+    /// What the model reads.
+    pub messages: Vec<RequestMessage>,
+    /// Tool definitions in the form all servers take: `{"type": "function", "function": {…}}`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Value>,
+    /// How to answer.
+    pub options: RequestOptions,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+/// What the server says it read and wrote. Everything may be missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt, cached ones included.
+    pub prompt_tokens: Option<u32>,
+    /// Tokens of the answer, with the one that ends it.
+    pub completion_tokens: Option<u32>,
+    /// Milliseconds spent on reading the prompt.
+    pub prompt_ms: Option<u32>,
+    /// Milliseconds spent on writing the answer.
+    pub completion_ms: Option<u32>,
+}
+
+/// Why the answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// The model was done.
+    Stop,
+    /// `num_predict` or the window was reached.
+    Length,
+    /// The model waits for its tools.
+    ToolCalls,
+    /// The model was loaded or unloaded; nothing was generated.
+    Load,
+    /// Anything else.
+    Other,
+}
+
+/// One step of an answer. A complete answer ends with exactly one `Done`, after at most one `Usage`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
+pub enum Delta {
+    /// More text. Never empty.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// More reasoning. Never empty.
+    Thinking {
+        /// The words.
+        text: String,
+    },
+    /// The model asks for a tool; complete.
+    ToolCall {
+        /// Given by the server, or made from the position in the answer.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// The arguments, as JSON text.
+        arguments: String,
+    },
+    /// The server's counts.
+    Usage(Usage),
+    /// The answer is complete.
+    Done {
+        /// Why it ended.
+        reason: FinishReason,
+    },
+}
+
+palimpsest_text::tagged!(Delta, "type");
+
+impl Delta {
+    /// A text delta.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+/// Why there is no (whole) answer, one variant per thing a caller can do about it. What came before an error is never
+/// committed.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(remote = "Self", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelError {
+    /// No connection, or it broke. In a browser also: the page may not read this server.
+    #[error("The model server cannot be reached ({why}).")]
+    Unreachable {
+        /// What the transport said.
+        why: String,
+    },
+    /// The server refuses requests from this page's origin (Ollama: 403 without a body).
+    #[error("The model server is up, but refuses requests from this page.")]
+    Forbidden,
+    /// A key is missing or wrong.
+    #[error("The model server asks for a key, or does not accept the one given.")]
+    Unauthorized,
+    /// The model is not installed.
+    #[error("The model \"{model}\" is not installed on this server.")]
+    ModelMissing {
+        /// The name that was asked for.
+        model: String,
+    },
+    /// The prompt is longer than the window (B9). Both numbers where the server tells them.
+    #[error("The prompt is longer than the model's window{}.", overflow_numbers(*prompt, *window))]
+    Overflow {
+        /// Tokens of the prompt by the server's count.
+        prompt: Option<u32>,
+        /// Tokens the window really has.
+        window: Option<u32>,
+    },
+    /// The model cannot do what was asked, such as tools or thinking.
+    #[error("The model does not support {what}.")]
+    NotSupported {
+        /// What it cannot do.
+        what: String,
+    },
+    /// Too many requests, or the model is still loading.
+    #[error("The model server is busy.")]
+    Busy {
+        /// When to try again, if the server said so.
+        retry_after_ms: Option<u32>,
+    },
+    /// The request was wrong in the server's eyes.
+    #[error("The model server did not accept the request: {message}")]
+    BadRequest {
+        /// The server's words.
+        message: String,
+    },
+    /// The server failed, before or in the middle of an answer.
+    #[error("The model server failed: {message}")]
+    ServerFailed {
+        /// The server's words.
+        message: String,
+    },
+    /// This is not the answer of a model server: HTML, a redirect, broken JSON.
+    #[error("This does not look like a model server: {why}.")]
+    BadResponse {
+        /// What was wrong.
+        why: String,
+    },
+    /// The answer stopped before it was complete.
+    #[error("The answer broke off before it was complete.")]
+    Truncated,
+    /// The answer is longer than anything that was asked for.
+    #[error("The answer was stopped: {what} is longer than {limit} bytes.")]
+    TooLong {
+        /// A line, the answer, an error.
+        what: String,
+        /// Bytes.
+        limit: u32,
+    },
+    /// The server read far fewer tokens than were sent: it dropped part of the prompt without a word (B9).
+    #[error(
+        "The model read only {reported} of about {sent} tokens; the server dropped the rest without saying so."
+    )]
+    PromptTruncated {
+        /// Tokens sent, by our count.
+        sent: u32,
+        /// Tokens read, by the server's.
+        reported: u32,
+    },
+    /// No answer in time.
+    #[error("The model did not answer within {seconds} seconds.")]
+    TimedOut {
+        /// How long was waited.
+        seconds: u32,
+    },
+    /// Cancelled by the user or the engine.
+    #[error("Cancelled.")]
+    Aborted,
+}
+
+palimpsest_text::tagged!(ModelError, "kind");
+
+fn overflow_numbers(prompt: Option<u32>, window: Option<u32>) -> String {
+    match (prompt, window) {
+        (Some(prompt), Some(window)) => format!(" ({prompt} of {window} tokens)"),
+        _ => String::new(),
+    }
+}
+
+impl ModelError {
+    /// A stable name of the kind of failure.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unreachable { .. } => "unreachable",
+            Self::Forbidden => "forbidden",
+            Self::Unauthorized => "unauthorized",
+            Self::ModelMissing { .. } => "model_missing",
+            Self::Overflow { .. } => "overflow",
+            Self::NotSupported { .. } => "not_supported",
+            Self::Busy { .. } => "busy",
+            Self::BadRequest { .. } => "bad_request",
+            Self::ServerFailed { .. } => "server_failed",
+            Self::BadResponse { .. } => "bad_response",
+            Self::Truncated => "truncated",
+            Self::TooLong { .. } => "too_long",
+            Self::PromptTruncated { .. } => "prompt_truncated",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Aborted => "aborted",
+        }
+    }
+
+    /// Whether the same request may succeed if sent again. An overflow may not: it has to be made smaller first.
+    pub const fn retryable(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::Busy { .. } | Self::Truncated | Self::TimedOut { .. }
+        )
+    }
+
+    /// The numbers that go with it, by the names of the fields; those that the server did not tell are left out.
+    pub fn numbers(&self) -> Vec<(&'static str, u32)> {
+        let known = match *self {
+            Self::Overflow { prompt, window } => [("prompt", prompt), ("window", window)],
+            Self::Busy { retry_after_ms } => [("retry_after_ms", retry_after_ms), ("", None)],
+            Self::TooLong { limit, .. } => [("limit", Some(limit)), ("", None)],
+            Self::PromptTruncated { sent, reported } => {
+                [("sent", Some(sent)), ("reported", Some(reported))]
+            }
+            Self::TimedOut { seconds } => [("seconds", Some(seconds)), ("", None)],
+            _ => return Vec::new(),
+        };
+        let told = |(name, number): (&'static str, Option<u32>)| Some((name, number?));
+        known.into_iter().filter_map(told).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B9, P7: an overflow says both numbers when it knows them, and is never sent again as it was.
+    #[test]
+    fn an_overflow_is_not_retryable_and_names_its_numbers() {
+        let known = ModelError::Overflow {
+            prompt: Some(710),
+            window: Some(512),
+        };
+        assert_eq!(
+            known.to_string(),
+            "The prompt is longer than the model's window (710 of 512 tokens)."
+        );
+        assert_eq!(
+            ModelError::Overflow {
+                prompt: None,
+                window: None
+            }
+            .to_string(),
+            "The prompt is longer than the model's window."
+        );
+        assert!(!known.retryable());
+        assert!(
+            ModelError::Busy {
+                retry_after_ms: None
+            }
+            .retryable()
+        );
+    }
+
+    /// The data keeps its shape in storage.
+    #[test]
+    fn requests_and_errors_survive_json() {
+        let request = ChatRequest {
+            model: "m".into(),
+            messages: vec![RequestMessage::text(Role::User, "hi")],
+            tools: vec![],
+            options: RequestOptions::new(8192, 100),
+            purpose: Purpose::Summary,
+        };
+        let json = serde_json::to_string(&request).unwrap();
+        assert_eq!(
+            json,
+            r#"{"model":"m","messages":[{"role":"user","parts":[{"type":"text","text":"hi"}]}],"options":{"num_ctx":8192,"num_predict":100,"keep_alive":1800},"purpose":"summary"}"#
+        );
+        assert_eq!(serde_json::from_str::<ChatRequest>(&json).unwrap(), request);
+        let error = ModelError::Busy {
+            retry_after_ms: Some(2000),
+        };
+        assert_eq!(
+            serde_json::from_str::<ModelError>(&serde_json::to_string(&error).unwrap()).unwrap(),
+            error
+        );
+    }
+}

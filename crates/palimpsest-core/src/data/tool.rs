@@ -1,0 +1,186 @@
+//! Which tool result answers which tool call, where a conversation may be cut (I3), and what tool definitions cost.
+
+use std::collections::BTreeMap;
+
+use palimpsest_tokens::TokenCounter;
+use serde_json::Value;
+
+use crate::data::message::{Message, Part, Role};
+use crate::sorted::SortedMap;
+
+/// Tokens that a template puts around one tool definition besides its JSON.
+const DEFINITION_TOKENS: u32 = 4;
+
+/// Tokens of tool definitions as they stand in a prompt: the JSON they are sent as, and what a template puts around it.
+pub fn definitions_tokens<'a>(
+    tools: impl IntoIterator<Item = &'a Value>,
+    counter: &dyn TokenCounter,
+) -> u32 {
+    tools
+        .into_iter()
+        .map(|t| {
+            counter
+                .count(&t.to_string())
+                .saturating_add(DEFINITION_TOKENS)
+        })
+        .fold(0, u32::saturating_add)
+}
+
+/// Where a tool call or result stands: message index and part index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartAt {
+    /// Index of the message in the list.
+    pub message: usize,
+    /// Index of the part in the message.
+    pub part: usize,
+}
+
+/// The pairs of a list of messages.
+///
+/// A result binds to the nearest preceding call of its id that has no result yet; ids may be
+/// reused later in the conversation. What binds to nothing is an orphan.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pairing {
+    /// Result → the call it answers.
+    pub call_of: SortedMap<PartAt, PartAt>,
+    /// Call → its result.
+    pub result_of: SortedMap<PartAt, PartAt>,
+    /// Calls that never got a result.
+    pub unanswered: Vec<PartAt>,
+    /// Results without a call, or a second result of one call.
+    pub orphans: Vec<PartAt>,
+}
+
+impl Pairing {
+    /// Pairs the calls and results of `messages`, oldest first.
+    pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        Self::of_parts(messages.into_iter().map(|m| (m.role, m.parts.as_slice())))
+    }
+
+    /// As [`Self::of`], over what is shown of the messages.
+    pub fn of_parts<'a>(messages: impl IntoIterator<Item = (Role, &'a [Part])>) -> Self {
+        let mut pairing = Self::default();
+        let mut open: BTreeMap<&str, Vec<PartAt>> = BTreeMap::new();
+        for (m, (role, parts)) in messages.into_iter().enumerate() {
+            for (p, part) in parts.iter().enumerate() {
+                let at = PartAt {
+                    message: m,
+                    part: p,
+                };
+                match part {
+                    Part::ToolCall { id, .. } if role == Role::Assistant => {
+                        open.entry(id).or_default().push(at);
+                    }
+                    Part::ToolResult { call, .. } => {
+                        match open.get_mut(call.as_str()).and_then(Vec::pop) {
+                            Some(call) => {
+                                pairing.call_of.insert(at, call);
+                                pairing.result_of.insert(call, at);
+                            }
+                            None => pairing.orphans.push(at),
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        pairing.unanswered = open.into_values().flatten().collect();
+        palimpsest_text::order::sort(&mut pairing.unanswered);
+        pairing
+    }
+
+    /// `safe[i]` says whether the list may be cut before message `i`: no call stands before the cut
+    /// with its result after it. Has one entry more than there are messages; both ends are safe.
+    pub fn safe_cuts(&self, messages: usize) -> Vec<bool> {
+        let mut crossing = vec![0i32; messages + 1];
+        for (result, call) in &self.call_of {
+            if result.message > call.message {
+                crossing[call.message + 1] += 1;
+                if result.message < messages {
+                    crossing[result.message + 1] -= 1;
+                }
+            }
+        }
+        let mut open = 0;
+        crossing
+            .iter()
+            .map(|delta| {
+                open += delta;
+                open == 0
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::message::Origin;
+
+    fn call(id: &str) -> Message {
+        let mut m = Message::text(0, Role::Assistant, "");
+        m.parts = vec![Part::ToolCall {
+            id: id.into(),
+            name: "t".into(),
+            arguments: "{}".into(),
+        }];
+        m
+    }
+
+    fn result(id: &str) -> Message {
+        Message {
+            parts: vec![Part::ToolResult {
+                call: id.into(),
+                name: None,
+                text: "ok".into(),
+                error: false,
+            }],
+            origin: Origin::Tool,
+            ..Message::text(0, Role::Tool, "")
+        }
+    }
+
+    fn user() -> Message {
+        Message::text(0, Role::User, "hi")
+    }
+
+    fn check(messages: &[Message], cuts: &str, unanswered: usize, orphans: usize) {
+        let pairing = Pairing::of(messages);
+        let got: String = pairing
+            .safe_cuts(messages.len())
+            .iter()
+            .map(|s| if *s { '|' } else { '-' })
+            .collect();
+        assert_eq!(
+            (
+                got.as_str(),
+                pairing.unanswered.len(),
+                pairing.orphans.len()
+            ),
+            (cuts, unanswered, orphans)
+        );
+    }
+
+    /// I3: a cut never falls between a call and its result; F 10–15 of the bad inputs: missing calls,
+    /// missing results, second results, parallel calls answered in another order, reused ids.
+    #[test]
+    fn cuts_and_orphans() {
+        check(&[], "|", 0, 0);
+        check(&[user(), call("a"), result("a"), user()], "||-||", 0, 0);
+        check(
+            &[call("a"), call("b"), result("b"), result("a")],
+            "|---|",
+            0,
+            0,
+        );
+        check(&[call("a"), user()], "|||", 1, 0);
+        check(&[result("a"), user()], "|||", 0, 1);
+        check(&[call("a"), result("a"), result("a")], "|-||", 0, 1);
+        check(
+            &[call("a"), result("a"), call("a"), result("a")],
+            "|-|-|",
+            0,
+            0,
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! Words and sentences: what text is made of, in every script and language, and what single ones of them say.
+//!
+//! - [`script`]: which characters end a sentence, join, or are written without spaces between words;
+//! - [`segment`]: paragraphs, sentences, list items, code;
+//! - [`terms`]: words as hashes, in one spelling;
+//! - [`Language`]: which language a text is in, and its small words;
+//! - `cues`: words that announce a demand, a decision, a denial;
+//! - `worth`: how likely it is that a sentence says something one may be asked about.
+
+pub(crate) mod cues;
+mod language;
+pub mod script;
+pub mod segment;
+pub mod terms;
+mod vocabulary;
+pub(crate) mod worth;
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+pub(crate) use language::{Evidence, without_code};
+pub use language::{Language, detect_language, small_word};
+
+/// Keys are hashes already.
+pub type Plain = BuildHasherDefault<Identity>;
+
+/// Passes a `u64` through.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = terms::hash(bytes);
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n;
+    }
+}
+
+/// Base-2 logarithm, straight between powers of two: the same on every machine.
+pub(crate) fn log2(n: u32) -> f32 {
+    let n = n.max(1);
+    let e = n.ilog2();
+    e as f32 + (n - (1 << e)) as f32 / (1u32 << e) as f32
+}
