@@ -493,15 +493,15 @@ fn own_words_are_whole_and_said_once() {
         list.push(json!({"role": "user", "content": if n % 9 == 0 { dog.to_owned() } else { format!("What did I plan for walk {n} on the moors near hall {}?", n * 7) }}));
         list.push(json!({"role": "assistant", "content": format!("Walk {n} begins at nine and leads past {} farms. ", n * 31).repeat(3)}));
     }
-    for window in [1024, 1536, 2048] {
+    let windows = [1024, 1536, 2048];
+    for (window, recall) in windows.into_iter().flat_map(|w| [(w, false), (w, true)]) {
         let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
         let seed = Seed {
             now: 0.0,
             secret: [7; 16],
         };
-        // without room for quotes, so that the words stand in the slot or nowhere
         let mut options = CompactOptions::new(window);
-        options.policy.recall = false;
+        options.policy.recall = recall;
         options.cache = Cache::None;
         let out = Compaction::start(list.clone(), &options, None, &counter, seed)
             .and_then(Compaction::finish_without_model)
@@ -519,7 +519,7 @@ fn own_words_are_whole_and_said_once() {
         let later = shown[2..].iter().any(|m| m["content"] == dog);
         assert!(
             slot.matches(dog).count() <= usize::from(!later),
-            "{window}: {slot}"
+            "{window}, recall {recall}: {slot}"
         );
         for seq in &out.report.quoted {
             let said = list[*seq as usize]["content"].as_str().unwrap();
