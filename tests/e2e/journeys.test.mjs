@@ -365,6 +365,9 @@ test("where the browser stores nothing, the page says so and works from memory",
   await world.open();
   await page.waitForSelector(".notice");
   assert.match(await text(page, ".notice"), /sessions live in memory/);
+  const welcome = await text(page, ".start");
+  assert.doesNotMatch(welcome, /stays in this browser/);
+  assert.match(welcome, /gone when the tab is closed/);
   // its settings are gone with the storage: the address is given by hand
   await page.evaluate(() => (location.hash = "settings"));
   const field = await page.waitForSelector("#address");

@@ -39,6 +39,9 @@ test("a message that waits says for what and for which layer, until it is over",
   await world.end();
 });
 
+/** What the page says of how far the session can be trusted, if anything. */
+const trusted = (page) => page.$eval("#trust", (trust) => trust.parentElement.textContent).catch(() => "");
+
 /// F95: where the first layer was undone, nobody is told of a layer 2 while the next one is written.
 test("a layer that is written is called by a number that follows", SLOW, async () => {
   const world = await begin({ settings: { window: 8192 }, script: { replies: slowWriter(1_500) } });
@@ -52,9 +55,13 @@ test("a layer that is written is called by a number that follows", SLOW, async (
     await until(page, (title) => document.querySelector(".card.working h3")?.textContent === title, title);
     await until(page, () => document.querySelector(".card.done") && !document.querySelector(".card.working"));
     assert.doesNotMatch(await text(page, "#s-chat .budget .sum"), /being written/);
+    await until(page, () => document.querySelector("#trust"));
+    assert.match(await trusted(page), /%/, "it is told while a layer stands");
     await page.evaluate(() => [...document.querySelectorAll(".card.done .acts .btn")].find((b) => b.textContent === "Undo").click());
     await until(page, () => !document.querySelector(".card.done"));
     assert.match(await status(page), /^Layer \d undone: [\d,]+ tokens\.$/);
+    // nothing is compacted any more, so nothing is less certain than it was
+    assert.doesNotMatch(await trusted(page), /High|Medium|Low|Compactions: [1-9]/);
   }
   await world.end();
 });
