@@ -63,6 +63,12 @@ pub struct Sampling {
     /// The share of probability that words are chosen from, above 0 and at most 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f32>,
+    /// Words that are less likely than this share of the likeliest one are never chosen, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_p: Option<f32>,
+    /// How much words lose that were just written, above 0 and at most 2; 1 for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat_penalty: Option<f32>,
     /// A number that makes choices repeatable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
@@ -71,6 +77,36 @@ pub struct Sampling {
 impl Sampling {
     fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// What it says, and for the rest what `other` says.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            temperature: self.temperature.or(other.temperature),
+            top_p: self.top_p.or(other.top_p),
+            min_p: self.min_p.or(other.min_p),
+            repeat_penalty: self.repeat_penalty.or(other.repeat_penalty),
+            seed: self.seed.or(other.seed),
+        }
+    }
+
+    /// Checks that the values are possible.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |key: &str, why: &str| Err(ConfigError::invalid(key, why));
+        if self.temperature.is_some_and(|t| !(0.0..=2.0).contains(&t)) {
+            return wrong("sampling.temperature", "it is from 0 to 2");
+        }
+        if self.top_p.is_some_and(|p| !(p > 0.0 && p <= 1.0)) {
+            return wrong("sampling.top_p", "it is above 0 and at most 1");
+        }
+        if self.min_p.is_some_and(|p| !(0.0..=1.0).contains(&p)) {
+            return wrong("sampling.min_p", "it is from 0 to 1");
+        }
+        if self.repeat_penalty.is_some_and(|p| !(p > 0.0 && p <= 2.0)) {
+            return wrong("sampling.repeat_penalty", "it is above 0 and at most 2");
+        }
+        Ok(())
     }
 }
 
@@ -241,6 +277,13 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    pub(crate) fn invalid(key: &str, why: &str) -> Self {
+        Self::InvalidValue {
+            key: key.to_owned(),
+            why: why.to_owned(),
+        }
+    }
+
     /// A stable name of the kind of failure.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -284,7 +327,10 @@ const KEYS: [(&str, &[&str]); 6] = [
             "trigger_threshold",
         ],
     ),
-    ("sampling", &["temperature", "top_p", "seed"]),
+    (
+        "sampling",
+        &["temperature", "top_p", "min_p", "repeat_penalty", "seed"],
+    ),
     ("snapshots", &["enabled", "auto_create", "auto_threshold"]),
     ("rollover", &["enabled", "small_model_compactions"]),
     (
@@ -347,12 +393,7 @@ impl Config {
 
     /// Checks that the values are possible.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let wrong = |key: &str, why: &str| {
-            Err(ConfigError::InvalidValue {
-                key: key.to_owned(),
-                why: why.to_owned(),
-            })
-        };
+        let wrong = |key: &str, why: &str| Err(ConfigError::invalid(key, why));
         let at = self.snapshots.auto_threshold;
         if !(at.is_finite() && at > 0.0 && at <= 1.0) {
             return wrong("snapshots.auto_threshold", "it is above 0 and at most 1");
@@ -360,15 +401,7 @@ impl Config {
         if self.reserve.is_some_and(|n| n < SHORTEST_ANSWER) {
             return wrong("reserve", "an answer needs at least 16 tokens");
         }
-        let Sampling {
-            temperature, top_p, ..
-        } = self.sampling;
-        if temperature.is_some_and(|t| !(0.0..=2.0).contains(&t)) {
-            return wrong("sampling.temperature", "it is from 0 to 2");
-        }
-        if top_p.is_some_and(|p| !(p > 0.0 && p <= 1.0)) {
-            return wrong("sampling.top_p", "it is above 0 and at most 1");
-        }
+        self.sampling.validate()?;
         if self.compression.summary_max_tokens.is_some_and(|n| n < 24) {
             return wrong(
                 "compression.summary_max_tokens",

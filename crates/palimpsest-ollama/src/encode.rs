@@ -42,6 +42,7 @@ fn ollama(request: &ChatRequest) -> Value {
         "keep_alive",
         request.options.keep_alive.map(Value::from),
     );
+    set(&mut body, "format", request.options.format.clone());
     set(&mut body, "tools", tools(request));
     body
 }
@@ -50,6 +51,12 @@ fn ollama_options(options: &RequestOptions) -> Value {
     let mut out = json!({ "num_ctx": options.num_ctx, "num_predict": options.num_predict });
     set(&mut out, "temperature", options.temperature.map(short));
     set(&mut out, "top_p", options.top_p.map(short));
+    set(&mut out, "min_p", options.min_p.map(short));
+    set(
+        &mut out,
+        "repeat_penalty",
+        options.repeat_penalty.map(short),
+    );
     set(&mut out, "seed", options.seed.map(Value::from));
     set(
         &mut out,
@@ -89,11 +96,23 @@ fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
     });
     set(&mut body, "temperature", options.temperature.map(short));
     set(&mut body, "top_p", options.top_p.map(short));
+    // not of OpenAI's protocol, but known to most servers that speak it: only what was chosen
+    set(&mut body, "min_p", options.min_p.map(short));
+    set(
+        &mut body,
+        "repeat_penalty",
+        options.repeat_penalty.map(short),
+    );
     set(&mut body, "seed", options.seed.map(Value::from));
     set(
         &mut body,
         "stop",
         (!options.stop.is_empty()).then(|| json!(options.stop)),
+    );
+    set(
+        &mut body,
+        "response_format",
+        options.format.as_ref().map(response_format),
     );
     set(&mut body, "tools", tools(request));
     // llama.cpp goes on with a reply by itself, but not while it would have to think first
@@ -118,6 +137,16 @@ fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
         _ => {}
     }
     body
+}
+
+/// A schema, or any JSON, in OpenAI's words.
+fn response_format(format: &Value) -> Value {
+    match format {
+        Value::Object(_) => {
+            json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": format } })
+        }
+        _ => json!({ "type": "json_object" }),
+    }
 }
 
 fn tools(request: &ChatRequest) -> Option<Value> {
@@ -330,6 +359,25 @@ mod tests {
         serde_json::from_slice(&encode(dialect, request).body).unwrap()
     }
 
+    /// What an answer has to follow, in the words of each protocol.
+    #[test]
+    fn answers_by_a_schema() {
+        let mut asked = request(vec![RequestMessage::text(Role::User, "Hi")]);
+        let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+        asked.options.format = Some(schema.clone());
+        assert_eq!(body(Dialect::Ollama, &asked)["format"], schema);
+        for dialect in [Dialect::OpenAi, Dialect::LlamaCpp] {
+            let sent = &body(dialect, &asked)["response_format"];
+            assert_eq!(
+                (&sent["type"], &sent["json_schema"]["schema"]),
+                (&json!("json_schema"), &schema)
+            );
+        }
+        asked.options.format = Some(json!("json"));
+        let sent = &body(Dialect::OpenAi, &asked)["response_format"];
+        assert_eq!(*sent, json!({ "type": "json_object" }));
+    }
+
     /// B9, P7: the fields that make an overflow an error are in every request; a summary never thinks.
     #[test]
     fn what_is_always_sent_to_ollama() {
@@ -347,6 +395,18 @@ mod tests {
             "options": { "num_ctx": 8192, "num_predict": 1024, "temperature": 0.7 },
         });
         assert_eq!(body(Dialect::Ollama, &asked), expected);
+        asked.options.min_p = Some(0.05);
+        asked.options.repeat_penalty = Some(1.1);
+        asked.options.format = Some(json!("json"));
+        let sent = body(Dialect::Ollama, &asked);
+        assert_eq!(
+            (
+                &sent["options"]["min_p"],
+                &sent["options"]["repeat_penalty"],
+                &sent["format"]
+            ),
+            (&json!(0.05), &json!(1.1), &json!("json"))
+        );
         asked.options.think = Some(true);
         assert_eq!(body(Dialect::Ollama, &asked)["think"], true);
         asked.options.effort = Some(Effort::Medium);

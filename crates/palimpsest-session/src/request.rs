@@ -25,7 +25,16 @@ pub(crate) struct Asked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     top_p: Option<f32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    min_p: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repeat_penalty: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stop: Vec<String>,
+    /// A JSON schema, or the text `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    format: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     think: Option<bool>,
     purpose: Purpose,
@@ -41,7 +50,11 @@ impl From<ChatRequest> for Asked {
             max_tokens: request.options.num_predict,
             temperature: request.options.temperature,
             top_p: request.options.top_p,
+            min_p: request.options.min_p,
+            repeat_penalty: request.options.repeat_penalty,
             seed: request.options.seed,
+            stop: request.options.stop,
+            format: request.options.format,
             think: request.options.think,
             purpose: request.purpose,
         }
@@ -67,7 +80,11 @@ impl Asked {
             options: RequestOptions {
                 temperature: self.temperature,
                 top_p: self.top_p,
+                min_p: self.min_p,
+                repeat_penalty: self.repeat_penalty,
                 seed: self.seed,
+                stop: self.stop,
+                format: self.format,
                 think: self.think,
                 ..RequestOptions::new(self.window, self.max_tokens)
             },
@@ -113,6 +130,10 @@ mod tests {
             tools: vec![json!({"type": "function"})],
             options: RequestOptions {
                 think: Some(false),
+                min_p: Some(0.05),
+                repeat_penalty: Some(1.1),
+                stop: vec!["END".into()],
+                format: Some(json!({"type": "object"})),
                 ..RequestOptions::new(4096, 300)
             },
             purpose: Purpose::Summary,

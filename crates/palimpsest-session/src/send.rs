@@ -5,6 +5,7 @@ use std::rc::Rc;
 use js_sys::{Function, Promise};
 use palimpsest_browser::outline::End;
 use palimpsest_core::message::{Part, Role};
+use palimpsest_engine::config::Sampling;
 use palimpsest_engine::ports::{LocalFuture, Signal};
 use palimpsest_engine::session::{NewMessage, SendEvent, SendOptions, ToolHandler};
 use palimpsest_engine::{EngineError, Session as Engaged};
@@ -30,6 +31,14 @@ struct Sending {
     #[serde(default)]
     handled: bool,
     temperature: Option<f32>,
+    top_p: Option<f32>,
+    min_p: Option<f32>,
+    repeat_penalty: Option<f32>,
+    seed: Option<u32>,
+    max_tokens: Option<u32>,
+    #[serde(default)]
+    stop: Vec<String>,
+    format: Option<Value>,
     think: Option<bool>,
 }
 
@@ -110,7 +119,16 @@ impl Session {
             model,
             tools: how.tools,
             handler,
-            temperature: how.temperature,
+            sampling: Sampling {
+                temperature: how.temperature,
+                top_p: how.top_p,
+                min_p: how.min_p,
+                repeat_penalty: how.repeat_penalty,
+                seed: how.seed,
+            },
+            max_tokens: how.max_tokens,
+            stop: how.stop,
+            format: how.format,
             think: how.think,
         };
         let signal = stop.signal();

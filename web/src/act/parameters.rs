@@ -21,14 +21,8 @@ pub(super) fn model(state: AppState) -> Rc<dyn LanguageModel> {
 
 /// How a message is sent.
 pub(super) fn options(state: AppState) -> SendOptions {
-    SendOptions {
-        model: model(state),
-        tools: Vec::new(),
-        handler: None,
-        // the session's own, then the model's, then everyone's: see `tune`
-        temperature: None,
-        think: None,
-    }
+    // how words are chosen: the session's own, then the model's, then everyone's: see `tune`
+    SendOptions::new(model(state))
 }
 
 /// The request with what goes with its model. How words are chosen is a matter of replies alone; how long a model

@@ -157,6 +157,7 @@ fn system(state: AppState) -> AnyView {
             temperature: temperature_of(&typed(TEMPERATURE)).map_err(|_| TEMPERATURE)?,
             top_p: share_of(&typed(SHARE)).map_err(|_| SHARE)?,
             seed: seed_of(&typed(SEED)).map_err(|_| SEED)?,
+            ..now
         })
     };
     let text_of = |value: Option<f32>| value.map(|v| v.to_string()).unwrap_or_default();

@@ -52,12 +52,21 @@ pub struct RequestOptions {
     /// Share of probability to choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f32>,
+    /// Words that are less likely than this share of the likeliest one are never chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_p: Option<f32>,
+    /// How much words lose that were just written; 1 for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat_penalty: Option<f32>,
     /// Makes the choice repeatable where the server can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
     /// Texts that end the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
+    /// The JSON schema that the answer has to follow; the text `json` for any JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Value>,
     /// Seconds the model stays loaded afterwards; negative: for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_alive: Option<i32>,
@@ -90,8 +99,11 @@ impl RequestOptions {
             num_predict,
             temperature: None,
             top_p: None,
+            min_p: None,
+            repeat_penalty: None,
             seed: None,
             stop: Vec::new(),
+            format: None,
             keep_alive: Some(KEEP_ALIVE_SECONDS),
             think: None,
             effort: None,

@@ -23,7 +23,8 @@ impl Session {
         let window = state.context.window();
         window.check_egress(&state.context)?;
         let own = state.head.config.tools.definitions();
-        let sampling = state.head.config.sampling;
+        let sampling = options.sampling.or(state.head.config.sampling);
+        let room = state.context.setup().shares.reserve;
         let request = ChatRequest {
             model: state.head.model.clone(),
             messages: window.to_request(),
@@ -32,13 +33,17 @@ impl Session {
                 .chain(options.tools.iter().cloned())
                 .collect(),
             options: RequestOptions {
-                temperature: options.temperature.or(sampling.temperature),
+                temperature: sampling.temperature,
                 top_p: sampling.top_p,
+                min_p: sampling.min_p,
+                repeat_penalty: sampling.repeat_penalty,
                 seed: sampling.seed,
+                stop: options.stop.clone(),
+                format: options.format.clone(),
                 think: options.think,
                 ..RequestOptions::new(
                     state.head.effective_window(),
-                    state.context.setup().shares.reserve,
+                    options.max_tokens.map_or(room, |most| most.min(room)),
                 )
             },
             purpose: Purpose::Chat,

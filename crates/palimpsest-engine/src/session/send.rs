@@ -9,6 +9,7 @@ use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
 use palimpsest_core::run::{Proposal, RunReport};
 use palimpsest_core::tool::definitions_tokens;
 
+use crate::config::{ConfigError, Sampling};
 use crate::error::EngineError;
 use crate::ports::{Abort, LanguageModel, LocalFuture, Signal};
 
@@ -43,8 +44,14 @@ pub struct SendOptions {
     pub tools: Vec<serde_json::Value>,
     /// Who runs the tools; without it tool calls end the turn.
     pub handler: Option<Rc<dyn ToolHandler>>,
-    /// Sampling temperature.
-    pub temperature: Option<f32>,
+    /// How words are chosen, where this call says more than the session's settings.
+    pub sampling: Sampling,
+    /// The most tokens of a reply: at most the room that the session keeps free for one.
+    pub max_tokens: Option<u32>,
+    /// Texts that end a reply.
+    pub stop: Vec<String>,
+    /// The JSON schema that a reply has to follow; the text `json` for any JSON.
+    pub format: Option<serde_json::Value>,
     /// Whether a thinking model thinks.
     pub think: Option<bool>,
 }
@@ -54,6 +61,22 @@ impl std::fmt::Debug for SendOptions {
         f.debug_struct("SendOptions")
             .field("tools", &self.tools.len())
             .finish_non_exhaustive()
+    }
+}
+
+impl SendOptions {
+    /// Whom to ask, and nothing else that differs from the session's settings.
+    pub fn new(model: Rc<dyn LanguageModel>) -> Self {
+        Self {
+            model,
+            tools: Vec::new(),
+            handler: None,
+            sampling: Sampling::default(),
+            max_tokens: None,
+            stop: Vec::new(),
+            format: None,
+            think: None,
+        }
     }
 }
 
@@ -118,6 +141,7 @@ impl Session {
         signal: Signal,
         on: &dyn Fn(SendEvent),
     ) -> Result<Reply, EngineError> {
+        self.check(options)?;
         let turn = self.claim_reply()?;
         let signal = signal.or(&turn.stop);
         self.send_claimed(message, options, signal, on).await
@@ -131,6 +155,7 @@ impl Session {
         signal: Signal,
         on: &dyn Fn(SendEvent),
     ) -> Result<Reply, EngineError> {
+        self.check(options)?;
         let turn = self.claim_reply()?;
         let signal = signal.or(&turn.stop);
         self.keep_arrived().await;
@@ -158,12 +183,38 @@ impl Session {
         signal: Signal,
         on: &dyn Fn(SendEvent),
     ) -> Result<Reply, EngineError> {
+        self.check(options)?;
         let turn = self.claim_reply()?;
         let signal = signal.or(&turn.stop);
         self.keep_arrived().await;
         let prior = self.prior()?;
         self.count_tools(options);
         self.rounds(options, signal, on, Some(prior)).await
+    }
+
+    /// Refuses what no reply can be given with, before anything is stored.
+    fn check(&self, options: &SendOptions) -> Result<(), EngineError> {
+        options.sampling.validate()?;
+        let room = self.0.state.borrow().context.setup().shares.reserve;
+        let wrong = |key: &str, why: &str| Err(ConfigError::invalid(key, why).into());
+        match options.max_tokens {
+            Some(0) => return wrong("max_tokens", "a reply has at least one token"),
+            Some(most) if most > room => {
+                let why = format!(
+                    "this session keeps {room} tokens free for a reply, and its setting `reserve` can keep more"
+                );
+                return wrong("max_tokens", &why);
+            }
+            _ => {}
+        }
+        if options.stop.iter().any(String::is_empty) {
+            return wrong("stop", "a text that ends a reply is not empty");
+        }
+        match &options.format {
+            None | Some(serde_json::Value::Object(_)) => Ok(()),
+            Some(serde_json::Value::String(text)) if text == "json" => Ok(()),
+            Some(_) => wrong("format", "it is a JSON schema, or the text json"),
+        }
     }
 
     /// Stops the reply that is under way, whatever it does: the compaction before it, its pauses before another attempt,

@@ -149,13 +149,7 @@ async fn begin(window: u32) -> (Rc<MemoryStore>, Engine, Session) {
 }
 
 async fn say(session: &Session, server: &Rc<Server>, text: &str) {
-    let options = SendOptions {
-        model: Rc::clone(server) as Rc<dyn LanguageModel>,
-        tools: Vec::new(),
-        handler: None,
-        temperature: None,
-        think: None,
-    };
+    let options = SendOptions::new(Rc::clone(server) as Rc<dyn LanguageModel>);
     session
         .send(NewMessage::user(text), &options, Signal::never(), &|_| {})
         .await

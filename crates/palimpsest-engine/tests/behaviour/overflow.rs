@@ -69,13 +69,7 @@ async fn session(engine: &Engine, window: u32) -> Session {
 }
 
 fn options(model: &Rc<Fixed>) -> SendOptions {
-    SendOptions {
-        model: Rc::clone(model) as Rc<dyn LanguageModel>,
-        tools: Vec::new(),
-        handler: None,
-        temperature: None,
-        think: None,
-    }
+    SendOptions::new(Rc::clone(model) as Rc<dyn LanguageModel>)
 }
 
 /// F20: a session that believes in 8,192 or 16,384 tokens meets a server that has 4,096 and says so when it refuses: one

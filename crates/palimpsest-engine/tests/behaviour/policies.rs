@@ -265,13 +265,7 @@ fn skills_and_checkpoints_set_marks() {
             let mark = |s: &Session| s.context().view().watermark;
             let tell = async |name: &str, arguments: &str| {
                 let model = calling(name, arguments);
-                let options = SendOptions {
-                    model: Rc::new(model.clone()),
-                    tools: Vec::new(),
-                    handler: None,
-                    temperature: None,
-                    think: None,
-                };
+                let options = SendOptions::new(Rc::new(model.clone()));
                 s.send(
                     NewMessage::user("Go on."),
                     &options,
@@ -552,13 +546,7 @@ fn a_reference_is_recalled_by_the_model() {
                 }),
             ]);
             let model = ScriptedModel::new([call, Answer::text("Thanks.")], |_| Answer::Silence);
-            let options = SendOptions {
-                model: Rc::new(model),
-                tools: Vec::new(),
-                handler: None,
-                temperature: None,
-                think: None,
-            };
+            let options = SendOptions::new(Rc::new(model));
             s.send(
                 NewMessage::user("What was in it?"),
                 &options,
@@ -748,19 +736,61 @@ fn what_is_kept_for_the_answer() {
         .unwrap();
         let model = ScriptedModel::new([], |_| Answer::text("Yes."));
         let mut how = crate::scene::options(&model);
-        how.temperature = None;
+        how.sampling.temperature = None;
         let own = made.request(&how).unwrap().options;
         assert_eq!(
             (own.temperature, own.top_p, own.seed),
             (Some(0.5), Some(0.9), Some(7))
         );
-        how.temperature = Some(1.0);
+        how.sampling.temperature = Some(1.0);
         let called = made.request(&how).unwrap().options;
         assert_eq!(
             called.temperature,
             Some(1.0),
             "a call goes before the session"
         );
+        assert_eq!(called.seed, Some(7), "and the session says the rest");
+        how.max_tokens = Some(40);
+        how.stop = vec!["END".into()];
+        how.format = Some(serde_json::json!({"type": "object"}));
+        how.sampling.min_p = Some(0.05);
+        let called = made.request(&how).unwrap().options;
+        assert_eq!((called.num_predict, called.min_p), (40, Some(0.05)));
+        assert_eq!(
+            (called.stop, called.format),
+            (how.stop.clone(), how.format.clone())
+        );
+        // what no reply can be given with is refused before anything is stored
+        let before = made.message_count();
+        let with = |change: &dyn Fn(&mut SendOptions)| {
+            let mut how = crate::scene::options(&model);
+            change(&mut how);
+            how
+        };
+        let wrong = [
+            (with(&|how| how.max_tokens = Some(0)), "max_tokens"),
+            (with(&|how| how.max_tokens = Some(100_000)), "reserve"),
+            (with(&|how| how.stop = vec![String::new()]), "stop"),
+            (
+                with(&|how| how.format = Some(serde_json::json!(7))),
+                "format",
+            ),
+            (
+                with(&|how| how.sampling.temperature = Some(3.0)),
+                "temperature",
+            ),
+            (
+                with(&|how| how.sampling.repeat_penalty = Some(0.0)),
+                "repeat_penalty",
+            ),
+        ];
+        for (how, setting) in wrong {
+            let sent = made.send(NewMessage::user("Hi"), &how, Signal::never(), &|_| {});
+            let error = sent.await.unwrap_err();
+            assert_eq!(error.code(), "invalid_setting");
+            assert!(error.to_string().contains(setting), "{error}");
+        }
+        assert_eq!(made.message_count(), before);
         let unknown = NewSession {
             profile: Some("none".into()),
             ..new
@@ -991,11 +1021,12 @@ fn the_exact_request() {
         exchange(&s, 1, "bash", "fine".into()).await;
         let model = ScriptedModel::new([Answer::text("It is.")], |_| Answer::Silence);
         let options = SendOptions {
-            model: Rc::new(model.clone()),
             tools: vec![serde_json::json!({"type": "function", "function": {"name": "bash"}})],
-            handler: None,
-            temperature: Some(0.5),
-            think: None,
+            sampling: palimpsest_engine::Sampling {
+                temperature: Some(0.5),
+                ..Default::default()
+            },
+            ..SendOptions::new(Rc::new(model.clone()))
         };
         let system = s.system_message();
         assert!(system.starts_with("Be exact."), "{system}");

@@ -25,13 +25,7 @@ pub(crate) async fn talk(session: &Session, turns: usize) {
 
 /// A plain send to that model.
 pub(crate) fn options(model: &ScriptedModel) -> SendOptions {
-    SendOptions {
-        model: Rc::new(model.clone()),
-        tools: Vec::new(),
-        handler: None,
-        temperature: None,
-        think: None,
-    }
+    SendOptions::new(Rc::new(model.clone()))
 }
 
 /// Nobody listens.
