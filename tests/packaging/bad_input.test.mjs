@@ -30,11 +30,11 @@ const run = (script) => runAsync(folder, `
   console.log(JSON.stringify(out));
 `);
 
-/** F 1, 8, 9: nothing said, only instructions, and less than is kept: nothing is done, and that is said. */
+/** O3, F 1, 8, 9: nothing said, only instructions, and less than is kept: nothing is done, and that is said. */
 test("where there is nothing to compress, nothing changes", async () => {
   const got = await run(`
     const empty = await openSession({ model: "any", window: 2048 });
-    out.empty = [await failed(empty.compact()), empty.info.messages, empty.window().messages.length];
+    out.empty = [await empty.compact(), empty.info.messages, empty.window().messages.length];
     await empty.close();
     const rules = [{ role: "system", content: "Sort parcels." }, { role: "system", content: "word ".repeat(150) }];
     const same = compact(rules, { window: 2048 });
@@ -43,7 +43,7 @@ test("where there is nothing to compress, nothing changes", async () => {
     const kept = compact(few, { window: 8192 });
     out.few = [kept.report.changed, kept.messages.every((m, i) => m === few[i]), kept.report.covered];
   `);
-  assert.deepEqual(got.empty, ["nothing_to_compress", 0, 0]);
+  assert.deepEqual(got.empty, [null, 0, 0]);
   assert.deepEqual(got.system, [false, 2, true]);
   assert.deepEqual(got.few, [false, true, []]);
 });

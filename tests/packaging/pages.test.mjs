@@ -210,7 +210,7 @@ const GUIDE = [
   ["library.salvage(id)", /^$/],
   ["// page.ts", /"messages":\[\{"role":"user","content":"Hello"\}\]/],
   ["const app = await mount", /^(\S+\n)*\S*$/],
-  ["const { engine } = await mount", /^2 2 \w+\nnothing_to_compress$/],
+  ["const { engine } = await mount", /^2 2 \w+\nnothing to compress$/],
   ["const transport: Transport", /^$/],
   ['demands: "layer"', /^0 Never use metric units\.$/],
   ["replay(messages", /^balanced \d+ \d+ \d+\nwatermark \d+ \d+ \d+\nshort memory \d+ \d+ \d+$/],

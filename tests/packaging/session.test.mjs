@@ -106,7 +106,7 @@ test("bad options are typed errors", async () => {
   ]);
   assert.deepEqual(got.input, [
     "bad_input", "bad_input", "message_too_large", "bad_input", "bad_input", "no_model",
-    "not_found", "not_found", "not_found", "empty_record", "not_found", "not_found", "nothing_to_compress",
+    "not_found", "not_found", "not_found", "empty_record", "not_found", "not_found", "done",
     "invalid_options", "invalid_options", "invalid_options", "invalid_window",
   ]);
   assert.deepEqual([got.stored, got.lone], [0, "a\ufffdb"]);

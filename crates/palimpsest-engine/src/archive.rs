@@ -222,6 +222,23 @@ impl Engine {
         Ok((beside, Restored::Beside))
     }
 
+    /// Makes a second session of one, with everything that it holds, under another title: its identifier.
+    ///
+    /// The failures of [`Self::archive`] and [`Self::restore`].
+    pub async fn duplicate(&self, id: &str, title: &str) -> Result<String, EngineError> {
+        let archive = self.archive(id).await?;
+        let mut head = archive.readable_head()?;
+        let now = self.host.world.clock.now();
+        title.clone_into(&mut head.title);
+        head.titled = true;
+        head.pinned = false;
+        head.created = now;
+        head.updated = now;
+        let copy = self.fresh_id();
+        self.put_back(&copy, &archive, head, None).await?;
+        Ok(copy)
+    }
+
     async fn put_back(
         &self,
         id: &str,

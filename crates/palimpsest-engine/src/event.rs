@@ -44,6 +44,15 @@ pub enum Event {
         message: String,
     },
     /// A compaction failed. Nothing changed.
+    /// Two automatic compactions in a row freed too little: none is tried again before the window changes. `floor` is
+    /// what no compaction may shrink, and `trigger` where one starts, both in tokens.
+    CannotShrink {
+        /// Tokens that no compaction may shrink.
+        floor: u32,
+        /// Tokens at which a compaction starts.
+        trigger: u32,
+    },
+    /// A compaction failed. Nothing changed.
     CompressionError {
         /// The code of the failure.
         code: &'static str,

@@ -4,12 +4,13 @@ use std::rc::Rc;
 
 use js_sys::Promise;
 use palimpsest_engine::ports::World;
-use palimpsest_engine::{Engine, SessionInfo, days_left};
+use palimpsest_engine::{Archive, Engine, Restored, SessionInfo, days_left};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use crate::error::Failure;
 use crate::host::Host;
 use crate::open::{Kept, engine_over};
 use crate::text::{format_named, losses, options, promise, text};
@@ -116,6 +117,63 @@ impl Library {
         promise(async move {
             engine.rename(&id, &title).await?;
             Ok(String::new())
+        })
+    }
+
+    /// Puts a session first, or back among the others.
+    pub fn pin(&self, id: String, pinned: bool) -> Promise {
+        let engine = self.engine.clone();
+        promise(async move {
+            engine.pin_session(&id, pinned).await?;
+            Ok(String::new())
+        })
+    }
+
+    /// Makes a second session of one, with everything that it holds: its identifier.
+    pub fn duplicate(&self, id: String, title: Option<String>) -> Promise {
+        let engine = self.engine.clone();
+        promise(async move {
+            let title = match title {
+                Some(title) => title,
+                None => format!("Copy of {}", engine.follow(&id).await?.head().title),
+            };
+            text(&engine.duplicate(&id, &title).await?)
+        })
+    }
+
+    /// Passages of every session that answer a question, the best first.
+    pub fn search(&self, query: String, limit: u32) -> Promise {
+        let engine = self.engine.clone();
+        promise(
+            async move { text(&crate::search::everywhere(&engine, &query, limit as usize).await?) },
+        )
+    }
+
+    /// Every row of a session as text, for a backup.
+    pub fn archive(&self, id: String) -> Promise {
+        let engine = self.engine.clone();
+        promise(async move { text(&engine.archive(&id).await?) })
+    }
+
+    /// Brings a session back from its archive: its identifier, and what became of it.
+    #[wasm_bindgen(js_name = restoreArchive)]
+    pub fn restore_archive(&self, given: String) -> Promise {
+        let engine = self.engine.clone();
+        promise(async move {
+            let archive: Archive = palimpsest_text::json::read(&given).map_err(|error| {
+                Failure::new(
+                    "bad_input",
+                    format!("This is no archive of a session: {error}. Give restoreArchive() what archive() gave."),
+                )
+            })?;
+            let (id, restored) = engine.restore(&archive).await?;
+            let became = match restored {
+                Restored::Made => "made",
+                Restored::There => "there",
+                Restored::Continued => "continued",
+                Restored::Beside => "beside",
+            };
+            Ok(json!({"id": id, "became": became}).to_string())
         })
     }
 

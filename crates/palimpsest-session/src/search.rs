@@ -1,6 +1,6 @@
 //! Finding what was said, whether it is in the window or not.
 
-use palimpsest_engine::Session;
+use palimpsest_engine::{Engine, EngineError, Session};
 use palimpsest_text::recall::Recall;
 use serde_json::{Value, json};
 
@@ -26,4 +26,27 @@ pub(crate) fn search(session: &Session, query: &str, limit: usize) -> Vec<Value>
             }))
         })
         .collect()
+}
+
+/// Passages of every session that is not deleted, the best first. A session that cannot be read is passed over: the list of
+/// sessions tells of it.
+pub(crate) async fn everywhere(
+    engine: &Engine,
+    query: &str,
+    limit: usize,
+) -> Result<Vec<Value>, EngineError> {
+    let mut all: Vec<(f64, Value)> = Vec::new();
+    for info in engine.sessions().await? {
+        let Ok(session) = engine.follow(&info.id).await else {
+            continue;
+        };
+        for mut hit in search(&session, query, limit) {
+            hit["session"] = info.id.as_str().into();
+            hit["title"] = info.head.title.as_str().into();
+            all.push((hit["score"].as_f64().unwrap_or_default(), hit));
+        }
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        all.truncate(limit);
+    }
+    Ok(all.into_iter().map(|(_, hit)| hit).collect())
 }

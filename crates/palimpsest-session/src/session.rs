@@ -8,6 +8,8 @@ use js_sys::Promise;
 use palimpsest_browser::outline::{Info, Item};
 use palimpsest_core::dialect;
 use palimpsest_core::goal::{Goal, GoalEdit};
+use palimpsest_core::mode::Mode;
+use palimpsest_core::prompt::Skill;
 use palimpsest_core::record::PinKind;
 use palimpsest_engine::Engine;
 use palimpsest_engine::ports::LanguageModel;
@@ -158,6 +160,16 @@ struct Compacting {
     /// Without the model, though there is one.
     #[serde(default)]
     extractive: bool,
+}
+
+/// What is to change of the system message's parts.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Parts {
+    base: Option<String>,
+    mandates: Option<String>,
+    skills: Option<Vec<Skill>>,
+    checks: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -417,6 +429,144 @@ impl Session {
         self.done(move |session| async move {
             session.set_model(&model, window, &policy, thinking).await
         })
+    }
+
+    /// Another title.
+    pub fn rename(&self, title: String) -> Promise {
+        self.done(move |session| async move { session.rename(&title).await })
+    }
+
+    /// How far the session can be trusted, and what that is made of.
+    pub fn reliability(&self) -> Result<String, JsValue> {
+        Ok(text(&self.now().reliability())?)
+    }
+
+    /// Every change of the window that has figures, oldest first.
+    pub fn log(&self) -> Promise {
+        let session = self.now();
+        promise(async move { text(&session.log().await?) })
+    }
+
+    /// What is shown of the tools' words, by tool and in total.
+    pub fn analytics(&self) -> Result<String, JsValue> {
+        Ok(text(&self.now().analytics())?)
+    }
+
+    /// Another kind of work, by its name.
+    #[wasm_bindgen(js_name = setMode)]
+    pub fn set_mode(&self, mode: &str) -> Result<Promise, JsValue> {
+        let mode: Mode = options(&json!(mode).to_string())?;
+        Ok(self.done(move |session| async move { session.set_mode(mode).await }))
+    }
+
+    /// The parts of the system message, their sizes, and what is wrong with them.
+    pub fn prompt(&self) -> Result<String, JsValue> {
+        let session = self.now();
+        let records = session.records();
+        let built = session.prompt();
+        Ok(json!({
+            "base": records.system, "mandates": records.mandates, "checks": records.checks, "skills": records.skills,
+            "built": built,
+        })
+        .to_string())
+    }
+
+    /// Changes parts of the system message: JSON text.
+    #[wasm_bindgen(js_name = setPrompt)]
+    pub fn set_prompt(&self, given: &str) -> Result<Promise, JsValue> {
+        let given: Parts = options(given)?;
+        let parts = PromptParts {
+            base: given.base,
+            mandates: given.mandates,
+            skills: given.skills,
+            checks: given.checks,
+        };
+        Ok(self.done(move |session| async move { session.set_prompt(parts).await }))
+    }
+
+    /// Switches skills on or off, by patterns of their names: the names of those that changed.
+    #[wasm_bindgen(js_name = switchSkills)]
+    pub fn switch_skills(&self, patterns: Vec<String>, on: bool) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let names = if on {
+                session.activate_skills(&patterns).await?
+            } else {
+                session.deactivate_skills(&patterns).await?
+            };
+            text(&names)
+        })
+    }
+
+    /// The large results that the window shows as references, oldest first.
+    pub fn references(&self) -> Result<String, JsValue> {
+        Ok(text(&self.now().references())?)
+    }
+
+    /// What the references of a message stand for, in their order.
+    pub fn offloaded(&self, message: u32) -> Result<String, JsValue> {
+        let session = self.now();
+        let texts: Result<Vec<String>, _> = session
+            .references()
+            .iter()
+            .filter(|reference| reference.message == message)
+            .map(|reference| session.offloaded_text(reference))
+            .collect();
+        Ok(text(&texts.map_err(Failure::from)?)?)
+    }
+
+    /// Shows an offloaded message as it was said again.
+    #[wasm_bindgen(js_name = bringBack)]
+    pub fn bring_back(&self, message: u32) -> Promise {
+        self.done(move |session| async move { session.bring_back(message).await })
+    }
+
+    /// What is quoted of covered messages for the last question.
+    pub fn recalled(&self) -> Result<String, JsValue> {
+        Ok(text(&self.now().recalled())?)
+    }
+
+    /// Takes one recalled quote out of the window, or all.
+    #[wasm_bindgen(js_name = forgetRecalled)]
+    pub fn forget_recalled(&self, message: Option<u32>) -> Promise {
+        self.done(move |session| async move { session.forget_recalled(message).await })
+    }
+
+    /// The present end becomes the watermark.
+    pub fn mark(&self) -> Promise {
+        self.done(move |session| async move { session.mark_end().await })
+    }
+
+    /// Keeps a message whole before the watermark, or no longer.
+    pub fn anchor(&self, message: u32, keep: bool) -> Promise {
+        self.done(move |session| async move { session.anchor(message, keep).await })
+    }
+
+    /// The messages that follow the same one as this, oldest first.
+    pub fn siblings(&self, message: u32) -> Result<String, JsValue> {
+        Ok(text(&self.now().siblings(message))?)
+    }
+
+    /// Shows the branch on which a message lies.
+    #[wasm_bindgen(js_name = switchTo)]
+    pub fn switch_to(&self, message: u32) -> Promise {
+        self.done(move |session| async move { session.switch_to(message).await })
+    }
+
+    /// Goes back to just before a message.
+    #[wasm_bindgen(js_name = rewindBefore)]
+    pub fn rewind_before(&self, message: u32) -> Promise {
+        self.done(move |session| async move { session.rewind_before(message).await })
+    }
+
+    /// Uses a quiet moment: a layer that was cut without a model is written again by one.
+    pub fn rest(&self, stop: &Stop) -> Promise {
+        let (session, signal) = (self.now(), stop.signal());
+        let options = CompactOptions {
+            model: self.0.model.clone(),
+            ..CompactOptions::default()
+        };
+        promise(async move { text(&session.rest(options, signal).await?) })
     }
 
     /// Stops what runs and hears nothing more. What has arrived is stored.

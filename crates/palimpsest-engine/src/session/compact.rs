@@ -268,6 +268,7 @@ impl Session {
                     let context = &self.0.state.borrow().context;
                     (context.floor(), context.trigger())
                 };
+                self.emit(&Event::CannotShrink { floor, trigger });
                 Err(EngineError::CannotShrink { floor, trigger })
             }
             Err(error) => Err(error),

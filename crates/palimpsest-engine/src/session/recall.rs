@@ -1,6 +1,6 @@
 //! Quoting what is covered when the user's words ask for it (R1).
 
-use palimpsest_core::context::{Cause, Entry, Recalled};
+use palimpsest_core::context::{Cause, Entry, Quote, Recalled};
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
 use palimpsest_core::quotes;
@@ -86,6 +86,13 @@ impl Session {
         follow(&state);
         let known = state.covered_index.borrow();
         known.seqs.clone()
+    }
+
+    /// What the window quotes of covered messages for the last question, in the order in which it stands.
+    pub fn recalled(&self) -> Vec<Quote> {
+        let state = self.0.state.borrow();
+        let recalled = state.context.view().recalled.as_ref();
+        recalled.map_or_else(Vec::new, |recalled| recalled.quotes.clone())
     }
 
     /// Takes one recalled quote out of the window, or all of them.

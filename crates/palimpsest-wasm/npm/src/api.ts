@@ -33,7 +33,7 @@ export {
   type OllamaOptions,
   type OpenAiOptions,
 } from "./language-model.js";
-export type { DeletedSession, Library, LibraryOptions, Loss, StoredSession } from "./library.js";
+export type { DeletedSession, Library, LibraryOptions, Loss, StoredHit, StoredSession } from "./library.js";
 export { replay, type PassFigures, type PolicyReplay, type ReplayOptions, type ReplayReport } from "./replay.js";
 export type { WasmSource } from "./runtime.js";
 export type {
@@ -45,6 +45,8 @@ export type {
   GoalEdit,
   GoalProposal,
   HistoryItem,
+  OffloadedResult,
+  RecalledQuote,
   Reply,
   SearchHit,
   SendChunk,
@@ -57,11 +59,17 @@ export type {
   SessionInfo,
   SessionJob,
   SessionLayer,
+  SessionLogEntry,
+  SessionMode,
   SessionOptions,
   SessionPin,
+  SessionPrompt,
+  SessionReliability,
   SessionSettings,
   SessionSnapshot,
+  Skill,
   ToolCall,
+  ToolFigures,
   Usage,
 } from "./session.js";
 export type {

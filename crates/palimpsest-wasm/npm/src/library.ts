@@ -1,5 +1,6 @@
 // The sessions of a storage as a whole: what they are, without the code behind them, which is loaded when it is opened.
 
+import type { SearchHit } from "./session.js";
 import type { StorageAdapter } from "./storage.js";
 
 /** Which storage: the same options as those of a session. */
@@ -29,6 +30,14 @@ export interface StoredSession {
   created: number;
   /** When it was last written; milliseconds since 1970. */
   updated: number;
+}
+
+/** A passage that was found in one of the sessions. */
+export interface StoredHit extends SearchHit {
+  /** The session's identifier. */
+  session: string;
+  /** Its title. */
+  title: string;
 }
 
 /** A deleted session that can be brought back. */
@@ -66,6 +75,24 @@ export interface Library {
   deleted(): Promise<DeletedSession[]>;
   /** Gives a session another title. */
   rename(id: string, title: string): Promise<void>;
+  /** Puts a session first, or (`false`) back among the others. */
+  pin(id: string, pinned?: boolean): Promise<void>;
+  /**
+   * Makes a second session of one with everything that it holds: messages, layers, branches, snapshots.
+   *
+   * @returns its identifier.
+   */
+  duplicate(id: string, title?: string): Promise<string>;
+  /** Passages of every session that is not deleted, the best first; 8 if `limit` does not say otherwise. */
+  search(query: string, options?: { limit?: number }): Promise<StoredHit[]>;
+  /** Everything of a session as text, for a backup: messages, layers, branches, snapshots, log. */
+  archive(id: string): Promise<string>;
+  /**
+   * Brings a session back from its archive. You answer for the archive: what it holds counts as the user's own. Nothing that is there
+   * is lost: `there` if the session has all of it already, `continued` if the archive went on from it, `beside` if the two went
+   * different ways and the archive is another session now.
+   */
+  restoreArchive(archive: string): Promise<{ id: string; became: "made" | "there" | "continued" | "beside" }>;
   /** Deletes a session. It can be brought back for 30 days. */
   delete(id: string): Promise<void>;
   /** Brings a deleted session back. */

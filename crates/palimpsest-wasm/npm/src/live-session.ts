@@ -4,13 +4,13 @@ import { PalimpsestError } from "./errors.js";
 import { mended, toText, written } from "./json.js";
 import type { Loss } from "./library.js";
 import type { Address } from "./language-model.js";
-import { camel } from "./options.js";
+import { camel, check } from "./options.js";
 import type { Instance } from "./runtime.js";
 import { raced, type SessionHost } from "./session-host.js";
 import { policyText, size, withCause } from "./session-options.js";
 import type {
   ChatMessageLike, Compaction, CompactionPreview, GoalProposal, HistoryItem, Reply, SearchHit, SendChunk, SendOptions, SendStream,
-  Session, SessionBudget, SessionEvent, SessionInfo, SessionJob, SessionLayer, SessionPin, SessionSnapshot, ToolCall,
+  Session, SessionBudget, SessionEvent, SessionInfo, SessionJob, SessionLayer, SessionLogEntry, SessionPin, SessionReliability, SessionSnapshot, ToolCall, ToolFigures,
 } from "./session.js";
 import type { Goal } from "./compact.js";
 import type { Tokenizer } from "./tokenizer.js";
@@ -43,6 +43,11 @@ export class LiveSession implements Session {
   readonly goals: Session["goals"];
   readonly pins: Session["pins"];
   readonly snapshots: Session["snapshots"];
+  readonly prompt: Session["prompt"];
+  readonly offloaded: Session["offloaded"];
+  readonly recalled: Session["recalled"];
+  readonly watermark: Session["watermark"];
+  readonly branches: Session["branches"];
 
   constructor(
     inner: Exports.Session, module: Instance<Module>, host: SessionHost, tools: readonly unknown[] = [], server?: Address | undefined,
@@ -72,6 +77,30 @@ export class LiveSession implements Session {
       pin: (n, pinned = true) => this.#done((s) => s.pinSnapshot(n, pinned)),
       remove: (n) => this.#done((s) => s.deleteSnapshot(n)),
     };
+    this.prompt = {
+      current: () => this.#ask((s) => s.prompt()),
+      set: (parts) => this.#done((s) => s.setPrompt(written(parts))),
+      activate: (...patterns) => this.#act((s) => s.switchSkills(patterns, true)),
+      deactivate: (...patterns) => this.#act((s) => s.switchSkills(patterns, false)),
+    };
+    this.offloaded = {
+      list: () => this.#ask((s) => s.references()),
+      read: (message) => JSON.parse(this.#call((s) => s.offloaded(message))) as string[],
+      bringBack: (message) => this.#done((s) => s.bringBack(message)),
+    };
+    this.recalled = {
+      list: () => this.#ask((s) => s.recalled()),
+      remove: (message) => this.#done((s) => s.forgetRecalled(message)),
+    };
+    this.watermark = {
+      mark: () => this.#done((s) => s.mark()),
+      anchor: (message, keep = true) => this.#done((s) => s.anchor(message, keep)),
+    };
+    this.branches = {
+      of: (message) => this.#ask((s) => s.siblings(message)),
+      show: (message) => this.#done((s) => s.switchTo(message)),
+      rewindBefore: (message) => this.#done((s) => s.rewindBefore(message)),
+    };
   }
 
   get id(): string {
@@ -82,7 +111,8 @@ export class LiveSession implements Session {
     return this.#ask((s) => s.info());
   }
 
-  append(messages: string | object | readonly object[], options: Parameters<Session["append"]>[1] = {}): Promise<number[]> {
+  async append(messages: string | object | readonly object[], options: Parameters<Session["append"]>[1] = {}): Promise<number[]> {
+    check(options, ["dialect", "signal"]);
     return this.#act((s) => s.append(listed(messages), options.dialect), options.signal);
   }
 
@@ -125,12 +155,44 @@ export class LiveSession implements Session {
   }
 
   history(options: { before?: number; limit?: number } = {}): HistoryItem[] {
+    check(options, ["before", "limit"]);
     return this.#ask((s) => s.history(options.before, count(options.limit)));
   }
 
-  compact(options: Parameters<Session["compact"]>[0] = {}): Promise<Compaction> {
+  async compact(options: Parameters<Session["compact"]>[0] = {}): Promise<Compaction | null> {
+    check(options, ["focus", "mostSeconds", "extractive", "signal"]);
     const { signal, ...rest } = options;
-    return this.#stoppable(signal, (s, stop) => s.compact(written(rest), stop));
+    try {
+      return await this.#stoppable(signal, (s, stop) => s.compact(written(rest), stop));
+    } catch (error) {
+      if (error instanceof PalimpsestError && error.code === "nothing_to_compress") return null;
+      throw error;
+    }
+  }
+
+  async rest(options: { signal?: AbortSignal | undefined } = {}): Promise<number | null> {
+    check(options, ["signal"]);
+    return this.#stoppable(options.signal, (s, stop) => s.rest(stop));
+  }
+
+  rename(title: string): Promise<void> {
+    return this.#done((s) => s.rename(title));
+  }
+
+  setMode(mode: Parameters<Session["setMode"]>[0]): Promise<void> {
+    return this.#done((s) => s.setMode(mode));
+  }
+
+  reliability(): SessionReliability {
+    return this.#ask((s) => s.reliability());
+  }
+
+  log(): Promise<SessionLogEntry[]> {
+    return this.#act((s) => s.log());
+  }
+
+  analytics(): { tools: ToolFigures[]; total: ToolFigures } {
+    return this.#ask((s) => s.analytics());
   }
 
   skipWait(): void {
@@ -138,14 +200,17 @@ export class LiveSession implements Session {
   }
 
   async preview(options: { focus?: string } = {}): Promise<CompactionPreview> {
+    check(options, ["focus"]);
     return this.#ask((s) => s.preview(options.focus));
   }
 
-  undo(options: { ifOver?: "refuse" | "show" } = {}): Promise<void> {
+  async undo(options: { ifOver?: "refuse" | "show" } = {}): Promise<void> {
+    check(options, ["ifOver"]);
     return this.#done((s) => s.undo(options.ifOver === "show"));
   }
 
-  lift(layer: number, options: { ifOver?: "refuse" | "show" } = {}): Promise<void> {
+  async lift(layer: number, options: { ifOver?: "refuse" | "show" } = {}): Promise<void> {
+    check(options, ["ifOver"]);
     return this.#done((s) => s.lift(layer, options.ifOver === "show"));
   }
 
@@ -158,6 +223,7 @@ export class LiveSession implements Session {
   }
 
   async setModel(change: Parameters<Session["setModel"]>[0]): Promise<void> {
+    check(change, ["model", "window", "policy", "thinking"]);
     const now = this.info;
     if (change.window !== undefined) size(change.window);
     const { model = now.model, window = now.window, thinking = now.thinking } = change;
@@ -182,6 +248,7 @@ export class LiveSession implements Session {
   }
 
   search(query: string, options: { limit?: number } = {}): SearchHit[] {
+    check(options, ["limit"]);
     return this.#ask((s) => s.search(query, count(options.limit ?? 8)));
   }
 
@@ -190,6 +257,7 @@ export class LiveSession implements Session {
   }
 
   nextJob(options: { manual?: boolean } = {}): SessionJob | null {
+    check(options, ["manual"]);
     if (this.#finishing) return null;
     const { manual = false } = options;
     const due = manual || this.info.due;
@@ -305,14 +373,15 @@ export class LiveSession implements Session {
     options: SendOptions,
     use: (inner: Exports.Session, how: string, stop: Exports.Stop, on: (text: string) => void) => Promise<unknown>,
   ): SendStream {
-    const { signal, tools = this.#tools, temperature, think } = options;
+    const { signal, tools = this.#tools, dialect: _, ...chosen } = options as SendOptions & { dialect?: unknown };
     const stop = new AbortController();
     const host = this.#host;
     const stream = new Stream(stop);
     const ends = AbortSignal.any([stop.signal, this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
     const work = async (): Promise<Reply> => {
+      check(options, ASKED);
       signal?.throwIfAborted();
-      const how = written({ tools, handled: host.handler !== undefined, temperature, think });
+      const how = written({ ...chosen, tools, handled: host.handler !== undefined });
       try {
         return await this.#stoppable<Reply>(ends, (inner, end) => {
           const asked = use(inner, how, end, (text) => stream.push(camel(JSON.parse(text)) as SendChunk));
@@ -404,6 +473,11 @@ class Stream implements SendStream {
     this.#stop.abort(new DOMException("The reply was stopped.", "AbortError"));
   }
 }
+
+/** How a reply may be asked for. */
+const ASKED = [
+  "signal", "tools", "maxTokens", "temperature", "topP", "minP", "repeatPenalty", "seed", "stop", "format", "think", "dialect",
+];
 
 /** Changes of a goal that say when. */
 const TIMED = ["set-status", "add-milestone", "set-milestone"];

@@ -20,8 +20,8 @@ import type { Compaction, HistoryItem, Session, SessionBudget, SessionInfo } fro
  * });
  * const [last] = engine.history({ limit: 1 });
  * if (last !== undefined && engine.budget().untilTrigger === 0) {
- *   const { report } = await engine.compact({ focus: "dates" });
- *   console.log(`${report.before} → ${report.after} tokens`);
+ *   const done = await engine.compact({ focus: "dates" });
+ *   if (done !== null) console.log(`${done.report.before} → ${done.report.after} tokens`);
  *   await engine.undo();
  * }
  * ```
@@ -36,10 +36,11 @@ export interface MountedEngine {
   /**
    * Makes its window smaller now, as `/compact` does: with the summariser of the app's settings, and with a card in the thread.
    *
-   * @throws {@link PalimpsestError} `nothing_to_compress`, `not_worth`, `cannot_fit`, `model_failed`; `busy`; `session_busy` while
+   * @returns what was done; `null` if there is nothing to compress.
+   * @throws {@link PalimpsestError} `not_worth`, `nothing_compressible`, `cannot_fit`, `model_failed`; `busy`; `session_busy` while
    * another view writes the session; the signal's reason.
    */
-  compact(options?: { focus?: string; signal?: AbortSignal | undefined }): Promise<Compaction>;
+  compact(options?: { focus?: string; signal?: AbortSignal | undefined }): Promise<Compaction | null>;
   /**
    * Takes its last compaction back.
    *
@@ -98,7 +99,9 @@ export function mountedEngine(host: MountHost, use: <T>(name: string, act: (app:
       try {
         return await asked<Compaction>("compact()", "compact", focus);
       } catch (error) {
-        throw signal?.aborted ? signal.reason : error;
+        if (signal?.aborted) throw signal.reason;
+        if (error instanceof PalimpsestError && error.code === "nothing_to_compress") return null;
+        throw error;
       } finally {
         signal?.removeEventListener("abort", end);
       }

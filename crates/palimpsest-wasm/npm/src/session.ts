@@ -22,6 +22,10 @@ export interface SessionSettings {
     temperature?: number;
     /** The share of probability that words are chosen from, above 0 and at most 1. */
     topP?: number;
+    /** Words that are less likely than this share of the likeliest one are never chosen; 0 to 1. */
+    minP?: number;
+    /** How much words lose that were just written, above 0 and at most 2; 1 for nothing. */
+    repeatPenalty?: number;
     /** A number that makes choices repeatable. */
     seed?: number;
   };
@@ -92,7 +96,7 @@ export interface SessionOptions {
   /** The model thinks before it answers: more is kept free. */
   thinking?: boolean;
   /** What kind of work the conversation is. */
-  mode?: "developer" | "planning" | "debugger" | "assistant";
+  mode?: SessionMode;
   /** Settings that differ from the defaults. An unknown one is refused with the nearest name. */
   settings?: SessionSettings;
   /** Take it from another tab or program that writes it. That one is refused from then on. */
@@ -114,6 +118,9 @@ export interface SessionOptions {
   /** Ends the opening. */
   signal?: AbortSignal;
 }
+
+/** What kind of work a conversation is: what its summaries hold dearest. */
+export type SessionMode = "developer" | "planning" | "debugger" | "assistant";
 
 /** What a compaction did. All sizes are tokens; messages are named by their numbers. */
 export interface CompactionReport {
@@ -241,6 +248,11 @@ export interface SessionEvents {
   compressed: Compaction;
   /** A compaction changed nothing. */
   "compression-skipped": { code: string; message: string };
+  /**
+   * Two automatic compactions in a row freed too little, and none is tried before the window changes. What no compaction may shrink
+   * takes `floor` tokens; one starts at `trigger`. Fewer pins, a shorter system prompt or a wider window help.
+   */
+  "cannot-shrink": { floor: number; trigger: number };
   /** A compaction failed. Nothing changed. */
   "compression-error": { code: string; message: string };
   /** A layer was written. */
@@ -348,8 +360,22 @@ export interface SendOptions {
   signal?: AbortSignal | undefined;
   /** Tool definitions instead of the session's. */
   tools?: readonly unknown[];
-  /** Sampling temperature. */
+  /** The most tokens of the reply: at most the room that the session keeps free for one (`settings.reserve`). */
+  maxTokens?: number;
+  /** Randomness, 0 to 2. This and the next four come before what {@link SessionSettings.sampling} says. */
   temperature?: number;
+  /** The share of probability that words are chosen from, above 0 and at most 1. */
+  topP?: number;
+  /** Words that are less likely than this share of the likeliest one are never chosen; 0 to 1. */
+  minP?: number;
+  /** How much words lose that were just written, above 0 and at most 2; 1 for nothing. */
+  repeatPenalty?: number;
+  /** A number that makes choices repeatable. */
+  seed?: number;
+  /** Texts that end the reply. */
+  stop?: readonly string[];
+  /** The JSON schema that the reply has to follow, or `"json"` for any JSON. A server that cannot do that may ignore it. */
+  format?: "json" | Readonly<Record<string, unknown>>;
   /** Whether a thinking model thinks. */
   think?: boolean;
 }
@@ -450,6 +476,108 @@ export interface SearchHit {
   layer: number | null;
 }
 
+/** How far what the model sees can be trusted, after compactions. */
+export interface SessionReliability {
+  /** In whole percent: 100 while nothing was compacted. */
+  percent: number;
+  /** The same in a word: below 40 %, below 60 %, below 85 %, and above. */
+  level: "critical" | "low" | "medium" | "high";
+  /** Whether the share of the facts that survived was measured; else it is taken as 1. */
+  measured: boolean;
+  /** With the model's size in it, 0 to 1; `null` where the size is not known. */
+  score: number | null;
+}
+
+/** A change of the window, with its figures. */
+export interface SessionLogEntry {
+  /** The revision that it made. */
+  revision: number;
+  /** When, in milliseconds since 1970. */
+  at: number;
+  action: "compacted by hand" | "compacted" | "emergency";
+  /** Messages that were shown before and after. */
+  messages: [number, number];
+  /** Tokens of the window before and after. */
+  tokens: [number, number];
+  /** The window's size in tokens. */
+  window: number;
+  /** What each pass shed. */
+  passes: Shed[];
+  /** Tokens the model had to read again. */
+  reread: number;
+  /** What was done beside that, in sentences. */
+  adjustments: string[];
+}
+
+/** What is shown of the words of a tool. All sizes are tokens. */
+export interface ToolFigures {
+  /** The tool's name; empty where a result names none. */
+  tool: string;
+  /** Calls and results that were said. */
+  blocks: number;
+  /** Of those, the ones that are not shown at all. */
+  removed: number;
+  /** As they were said. */
+  said: number;
+  /** As they are shown. */
+  shown: number;
+}
+
+/** A named block of the system message that is switched on and off. */
+export interface Skill {
+  /** Its name, unique in the prompt. */
+  name: string;
+  /** The instructions. */
+  text: string;
+  /** Whether it is part of the system message now. */
+  active?: boolean;
+}
+
+/** The parts of the system message. */
+export interface SessionPrompt {
+  /** Who the model is and how it works: the system prompt. */
+  base: string;
+  /** What it must always or never do. */
+  mandates: string;
+  /** What it should check before it answers. */
+  checks: string;
+  skills: Skill[];
+  /** What is made of them. */
+  built: {
+    text: string;
+    tokens: number;
+    /** The parts that are in it, in order, with their tokens. */
+    sections: { kind: string; name: string; tokens: number }[];
+    /** What is wrong with it: too long for the window, two skills of one name. */
+    warnings: unknown[];
+  };
+}
+
+/** A large tool result that the window shows as a reference. */
+export interface OffloadedResult {
+  /** The message that holds it. */
+  message: number;
+  /** The part of the message, from 0. */
+  part: number;
+  /** Name of the content. */
+  hash: string;
+  /** Bytes of the text. */
+  bytes: number;
+  /** Its beginning. */
+  head: string;
+  /** Its end. */
+  tail: string;
+}
+
+/** A passage of a covered message that the window quotes for the last question. */
+export interface RecalledQuote {
+  /** The message that it is from. */
+  seq: number;
+  text: string;
+  /** Tokens that it takes. */
+  tokens: number;
+}
+
 /** A summary that you write, with a model of your own. */
 export interface SessionJob {
   id: number;
@@ -469,7 +597,7 @@ export interface SessionInfo {
   window: number;
   policy: string;
   thinking: boolean;
-  mode: string;
+  mode: SessionMode;
   /** Messages on the current path. */
   messages: number;
   /** Tokens of the window at the last change. */
@@ -631,7 +759,8 @@ export interface Session {
   /**
    * Makes the window smaller now. Either one revision is committed or nothing changes.
    *
-   * @throws `nothing_to_compress`, `not_worth`, `cannot_fit`, `model_failed`; the signal's reason.
+   * @returns what was done; `null` if there is nothing to compress.
+   * @throws `not_worth` if it would free too little, `nothing_compressible`, `cannot_fit`, `model_failed`; the signal's reason.
    */
   compact(options?: {
     /** What the summary should dwell on. */
@@ -641,7 +770,15 @@ export interface Session {
     /** The extractive summariser instead of the model. */
     extractive?: boolean;
     signal?: AbortSignal | undefined;
-  }): Promise<Compaction>;
+  }): Promise<Compaction | null>;
+
+  /**
+   * Uses a quiet moment: one layer that was cut without a model is written again by the session's model, from its notes. Gives way
+   * to the user's next message.
+   *
+   * @returns the revision that it made; `null` if there was nothing to do, or nothing better came.
+   */
+  rest(options?: { signal?: AbortSignal | undefined }): Promise<number | null>;
 
   /** Takes the extractive summary instead of waiting for the model any longer. */
   skipWait(): void;
@@ -665,6 +802,69 @@ export interface Session {
 
   /** Another system prompt. */
   setSystem(system: string): Promise<void>;
+
+  /** Another title. */
+  rename(title: string): Promise<void>;
+
+  /** Another kind of work: from now on summaries keep what it needs. */
+  setMode(mode: SessionMode): Promise<void>;
+
+  /** How far what the model sees can be trusted, after compactions. */
+  reliability(): SessionReliability;
+
+  /** Every change of the window that has figures, oldest first. */
+  log(): Promise<SessionLogEntry[]>;
+
+  /** What is shown of the tools' words, the tool that saves most first, and all of them together. */
+  analytics(): { tools: ToolFigures[]; total: ToolFigures };
+
+  /** The system message by its parts. A change is counted at once; `warning` tells if it is too long for the window. */
+  readonly prompt: {
+    /** The parts, and what is made of them. */
+    current(): SessionPrompt;
+    /** Changes the parts that are named. */
+    set(parts: { base?: string; mandates?: string; checks?: string; skills?: readonly Skill[] }): Promise<void>;
+    /** Switches on the skills whose names match (`*`, `?`, `{a,b}`). @returns those that were off. */
+    activate(...patterns: string[]): Promise<string[]>;
+    /** Switches off the skills whose names match. @returns those that were on. */
+    deactivate(...patterns: string[]): Promise<string[]>;
+  };
+
+  /** Large tool results that the window shows as references. */
+  readonly offloaded: {
+    /** All of them, oldest first. */
+    list(): OffloadedResult[];
+    /** What the references of a message stand for, in their order. */
+    read(message: number): string[];
+    /** Shows a message as it was said again. @throws `cannot_fit` if the window has no room for it. */
+    bringBack(message: number): Promise<void>;
+  };
+
+  /** Passages of covered messages that the window quotes for the last question. */
+  readonly recalled: {
+    /** All of them, as they stand. */
+    list(): RecalledQuote[];
+    /** Takes one message's out of the window, or all. */
+    remove(message?: number): Promise<void>;
+  };
+
+  /** The watermark: what stands before it may be stripped by a policy that does so. */
+  readonly watermark: {
+    /** The present end becomes the watermark. */
+    mark(): Promise<void>;
+    /** Keeps a message whole before the watermark, or (`false`) no longer. */
+    anchor(message: number, keep?: boolean): Promise<void>;
+  };
+
+  /** The ways that the conversation went. */
+  readonly branches: {
+    /** The messages that follow the same one as this one, oldest first, this one among them. */
+    of(message: number): number[];
+    /** Shows the branch on which a message lies, to its newest end. */
+    show(message: number): Promise<void>;
+    /** Goes back to just before a message: what is said next stands beside it. Nothing is removed. */
+    rewindBefore(message: number): Promise<void>;
+  };
 
   /** Another model, window or policy. What does not fit any more is compacted at the next message. */
   setModel(change: { model?: string; window?: number; policy?: PolicyName | Policy; thinking?: boolean }): Promise<void>;
