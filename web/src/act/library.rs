@@ -145,7 +145,7 @@ pub(super) fn pin_session(id: String, pinned: bool) {
     });
 }
 
-/// Makes a second session of what was said in one, with its records and its settings.
+/// Makes a second session of one, with everything that it holds.
 pub(super) fn duplicate(id: String) {
     with_engine(move |back| async move {
         match copy_of(&back, &id).await {
@@ -162,32 +162,12 @@ pub(super) fn duplicate(id: String) {
 
 async fn copy_of(back: &Rc<Back>, id: &str) -> Result<Session, String> {
     let say = |e: palimpsest_engine::EngineError| e.to_string();
-    let from = back.engine.follow(id).await.map_err(say)?;
-    let head = from.head();
-    let records = from.records();
-    let new = NewSession {
-        title: fill(T::CopyOf, &[&head.title]),
-        model: head.model,
-        window: head.window,
-        policy: head.policy,
-        system: records.system.clone(),
-        thinking: head.thinking,
-        config: head.config,
-        profile: head.profile,
-        ..NewSession::default()
-    };
-    let session = back.engine.create(new).await.map_err(say)?;
-    session
-        .append_all(export::messages(&from))
+    let title = back.engine.follow(id).await.map_err(say)?.head().title;
+    let copy = back.engine.duplicate(id, &fill(T::CopyOf, &[&title])).await;
+    back.engine
+        .open(&copy.map_err(say)?, false)
         .await
-        .map_err(say)?;
-    if records.goal.is_some() {
-        session.set_goal(records.goal).await.map_err(say)?;
-    }
-    for pin in records.pins {
-        session.pin(pin.kind, &pin.text).await.map_err(say)?;
-    }
-    Ok(session)
+        .map_err(say)
 }
 
 /// Saves the open session as a file.

@@ -73,6 +73,31 @@ fn what_comes_back_is_what_there_was() {
     });
 }
 
+/// S6: a copy holds everything that the session holds, and the two go their own ways from there.
+#[test]
+fn a_copy_holds_everything() {
+    block_on(async {
+        let engine = engine().await;
+        let s = rich(&engine).await;
+        let id = engine.duplicate(s.id(), "Another").await.unwrap();
+        assert_ne!(id, s.id());
+        whole(&engine, &id).await;
+        let copy = engine.open(&id, false).await.unwrap();
+        assert_eq!(copy.head().title, "Another");
+        assert_eq!(copy.window(), s.window());
+        assert_eq!(copy.layers(), s.layers());
+        assert_eq!(copy.snapshots(), s.snapshots());
+        assert_eq!(copy.records(), s.records());
+        let before = s.message_count();
+        copy.append(NewMessage::user("Only here.")).await.unwrap();
+        assert_eq!(s.message_count(), before);
+        assert!(engine.duplicate("nobody", "x").await.is_err());
+        // the large texts of both are one, and stay with the one that is left
+        engine.purge(s.id()).await.unwrap();
+        whole(&engine, &id).await;
+    });
+}
+
 /// S7, I1: a backup that goes on where the session here stopped continues it; one that is behind changes nothing; one that
 /// went another way stands beside it, once. A deleted session comes back.
 #[test]

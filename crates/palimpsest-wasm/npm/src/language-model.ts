@@ -28,8 +28,16 @@ export interface ChatRequest {
   temperature?: number;
   /** The share of probability that words are chosen from, where one was chosen. */
   topP?: number;
+  /** Words that are less likely than this share of the likeliest one are never chosen, where one was chosen. */
+  minP?: number;
+  /** How much words lose that were just written, where it was chosen. */
+  repeatPenalty?: number;
   /** A number that makes choices repeatable, where one was chosen. */
   seed?: number;
+  /** Texts that end the answer. */
+  stop?: string[];
+  /** The JSON schema that the answer has to follow, or `"json"` for any JSON. */
+  format?: "json" | Record<string, unknown>;
   /** Whether it shall think first. A summary never does. */
   think?: boolean;
   /** A reply of the conversation, or a summary for a layer. */

@@ -1,0 +1,236 @@
+// What a program reaches of its sessions beside talking: how a reply is asked for, the parts of the system message, the log, large
+// results, branches, copies and backups. Through the packed package, in Node.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { startFake } from "../ollama/fake.mjs";
+import { install, remove, root, runAsync } from "./consumer.mjs";
+
+let folder;
+before(() => {
+  folder = install();
+  fs.copyFileSync(path.join(root, "crates/palimpsest-browser/testing/storage.js"), path.join(folder, "storage.js"));
+});
+after(() => remove(folder));
+
+/** Runs a script that finds what it needs in scope, and gives back what `out` holds at its end. */
+const run = (script) => runAsync(folder, `
+  import { ollama, openai, openLibrary, openSession } from "palimpsest";
+  import { memoryStorage } from "./storage.js";
+  const talk = (n, from = 0) => Array.from({ length: n }, (_, i) => i + from).map((i) => ({ role: i % 2 ? "assistant" : "user", content: \`Message \${i}: parcel \${1000 + i} weighs \${i} kg and goes to gate \${i % 9}, past the neighbour.\` }));
+  const failed = (promise) => Promise.resolve(promise).then(() => "done", (e) => (e?.name === "PalimpsestError" ? e.code + ": " + e.message : String(e)));
+  const out = {};
+  ${script}
+  console.log(JSON.stringify(out));
+`);
+
+/** E1, E2: what a client can say of a reply reaches the server in its words; what no reply can be given with is refused, and nothing is stored. */
+test("a reply is asked for with everything that a client expects", async () => {
+  const fake = await startFake({ replies: Array(4).fill("Yes.") });
+  try {
+    const got = await run(`
+      const url = ${JSON.stringify(fake.url)};
+      const how = { maxTokens: 40, temperature: 0.2, topP: 0.9, minP: 0.05, repeatPenalty: 1.1, seed: 7, stop: ["END"], format: { type: "object", properties: { n: { type: "integer" } } } };
+      const session = await openSession({ model: "llama3.2:3b", window: 4096, llm: ollama({ url }), settings: { sampling: { minP: 0.1, seed: 3 } } });
+      await session.send("One?", how).reply();
+      await session.send("Two?").reply();
+      const stored = session.info.messages;
+      out.wrong = [];
+      for (const options of [{ maxTokens: 99999 }, { maxTokens: 0 }, { maxTokns: 40 }, { stop: [""] }, { format: 7 }, { temperature: 3 }, { minP: 2 }, { maxTokens: "many" }]) {
+        out.wrong.push(await failed(session.send("x", options).reply()));
+      }
+      out.options = [
+        await failed(session.append("x", { dialct: "openai" })), await failed(session.undo({ ifover: "show" })), await failed(session.setModel({ windw: 1 })),
+        await failed(session.compact({ focs: "x" })), await failed(Promise.resolve().then(() => session.history({ limt: 1 }))), await failed(session.rest({ x: 1 })),
+      ];
+      out.kept = session.info.messages === stored;
+      await session.close();
+      const other = await openSession({ model: "llama3.2:3b", window: 4096, llm: openai({ url: url + "/v1" }) });
+      await other.send("Three?", how).reply();
+      await other.close();
+      const asked = [];
+      const mine = await openSession({ model: "m", window: 4096, llm: { chat: (request) => { asked.push(request); return "Fine."; } } });
+      await mine.send("Four?", how).reply();
+      const { maxTokens, temperature, topP, minP, repeatPenalty, seed, stop, format } = asked[0];
+      out.mine = { maxTokens, temperature, topP, minP, repeatPenalty, seed, stop, format };
+      out.how = how;
+      await mine.close();
+    `);
+    const sent = fake.requests.filter((r) => r.method === "POST" && /chat/.test(r.path)).map((r) => JSON.parse(r.body));
+    const { options, format } = sent[0];
+    assert.deepEqual(
+      [options.num_predict, options.temperature, options.top_p, options.min_p, options.repeat_penalty, options.seed, options.stop],
+      [40, 0.2, 0.9, 0.05, 1.1, 7, ["END"]],
+    );
+    assert.equal(format.properties.n.type, "integer");
+    assert.deepEqual([sent[1].options.min_p, sent[1].options.seed, sent[1].options.stop, sent[1].format], [0.1, 3, undefined, undefined]);
+    assert.deepEqual([sent[2].max_tokens, sent[2].min_p, sent[2].repeat_penalty, sent[2].response_format.json_schema.schema.type], [40, 0.05, 1.1, "object"]);
+    assert.deepEqual(got.mine, { ...got.how });
+    const codes = got.wrong.map((line) => line.split(":")[0]);
+    assert.deepEqual(codes, ["invalid_setting", "invalid_setting", "invalid_options", "invalid_setting", "invalid_setting", "invalid_setting", "invalid_setting", "invalid_options"]);
+    assert.match(got.wrong[0], /reserve/);
+    assert.match(got.wrong[2], /Did you mean "maxTokens"/);
+    assert.ok(got.options.every((line) => line.startsWith("invalid_options: There is no option")), JSON.stringify(got.options));
+    assert.ok(got.kept, "nothing is stored");
+  } finally {
+    await fake.close();
+  }
+});
+
+/** P6, G4, G8, S6: title, kind of work, mandates, checks and skills are set by a program, and stand in the window or not as it says. */
+test("the system message by its parts", async () => {
+  const got = await run(`
+    const store = memoryStorage();
+    const session = await openSession({ id: "s", model: "any", window: 4096, store, system: "Sort parcels." });
+    const heard = [];
+    session.on("skills-changed", ({ activated, deactivated }) => heard.push([activated, deactivated]));
+    await session.rename("Parcels");
+    await session.setMode("debugger");
+    await session.prompt.set({ mandates: "Never guess.", checks: "Count twice.", skills: [{ name: "customs", text: "Ask for the form." }, { name: "cold", text: "Keep it frozen." }] });
+    await session.append("Go.");
+    const system = () => session.window().messages[0].content;
+    out.before = system();
+    out.on = await session.prompt.activate("c*s");
+    out.with = system();
+    const now = session.prompt.current();
+    out.parts = [now.base, now.mandates, now.checks, now.skills.map((s) => [s.name, s.active ?? false]), now.built.tokens > 0, now.built.warnings.length];
+    out.off = await session.prompt.deactivate("*");
+    out.after = system() === out.before;
+    out.heard = heard;
+    out.info = [session.info.title, session.info.mode];
+    out.wrong = await failed(session.setMode("poet"));
+    await session.close();
+    const again = await openSession({ id: "s", model: "any", store });
+    out.again = [again.info.title, again.info.mode, again.prompt.current().mandates];
+    await again.close();
+  `);
+  assert.match(got.before, /Sort parcels\.[\s\S]*Never guess\.[\s\S]*Count twice\./);
+  assert.doesNotMatch(got.before, /form|frozen/);
+  assert.deepEqual(got.on, ["customs"]);
+  assert.match(got.with, /Ask for the form\./);
+  assert.deepEqual(got.parts, ["Sort parcels.", "Never guess.", "Count twice.", [["customs", true], ["cold", false]], true, 0]);
+  assert.deepEqual(got.off, ["customs"]);
+  assert.ok(got.after);
+  assert.deepEqual(got.heard, [[["customs"], []], [[], ["customs"]]]);
+  assert.deepEqual(got.info, ["Parcels", "debugger"]);
+  assert.match(got.wrong, /^invalid_options: /);
+  assert.deepEqual(got.again, ["Parcels", "debugger", "Never guess."]);
+});
+
+/** T4, W1, O1, E1: what was done to the window is told, and can be taken back piece by piece. */
+test("log, figures, offloaded results, quotes, marks and branches", async () => {
+  const got = await run(`
+    const session = await openSession({ model: "any", window: 4096, policy: "offload-compact" });
+    const big = (n) => Array.from({ length: 260 }, (_, i) => "line " + i + " of table " + n + ": value " + (i * 37 + n)).join("\\n");
+    for (let n = 0; n < 3; n++) {
+      await session.append([
+        { role: "user", content: "Read table " + n + "." },
+        { role: "assistant", content: "", tool_calls: [{ id: "c" + n, type: "function", function: { name: "read", arguments: "{}" } }] },
+        { role: "tool", tool_call_id: "c" + n, content: big(n) },
+        { role: "assistant", content: "Table " + n + " has 260 lines." },
+      ]);
+    }
+    await session.append(talk(12));
+    out.trust = [session.reliability().percent];
+    out.done = (await session.compact())?.report.before > 0;
+    out.trust.push(session.reliability().percent);
+    const log = await session.log();
+    out.log = log.map((entry) => [entry.action, entry.tokens[0] > entry.tokens[1], entry.window]);
+    const { tools, total } = session.analytics();
+    out.tools = [tools[0].tool, tools[0].said > tools[0].shown, total.blocks];
+    const [first] = session.offloaded.list();
+    out.reference = [typeof first?.message, first?.bytes];
+    const texts = first ? session.offloaded.read(first.message) : [];
+    out.whole = texts.length > 0 && texts.every((text) => /^line 0 of table \\d/.test(text) && text.endsWith(String(259 * 37 + Number(/table (\\d)/.exec(text)[1]))));
+    await session.watermark.mark();
+    await session.watermark.anchor(1);
+    await session.watermark.anchor(1, false);
+    out.missing = [await failed(session.offloaded.bringBack(9999)), await failed(session.watermark.anchor(9999)), await failed(session.branches.show(9999))];
+    const last = session.history().at(-1).seq;
+    const count = session.info.messages;
+    await session.branches.rewindBefore(last);
+    const [other] = await session.append([{ role: "assistant", content: "Another answer." }]);
+    out.branches = [session.branches.of(other), [last, other].sort((a, b) => a - b), session.info.messages === count];
+    await session.branches.show(last);
+    out.back = session.history().at(-1).seq === last;
+    out.quotes = session.recalled.list().length;
+    await session.recalled.remove();
+    out.rest = await session.rest();
+    await session.close();
+
+    const talking = await openSession({ model: "any", window: 2048 });
+    await talking.append(talk(60));
+    await talking.compact();
+    await talking.append("What does parcel 1003 weigh, and to which gate does parcel 1003 go?");
+    const quotes = talking.recalled.list();
+    out.recalled = [quotes.length > 0, quotes.some((q) => q.text.includes("1003"))];
+    await talking.recalled.remove();
+    out.gone = talking.recalled.list().length;
+    await talking.close();
+  `);
+  assert.ok(got.done);
+  assert.deepEqual(got.trust[0], 100);
+  assert.ok(got.trust[1] <= 100);
+  assert.deepEqual(got.log, [["compacted by hand", true, 4096]]);
+  assert.deepEqual(got.tools.slice(0, 2), ["read", true]);
+  assert.equal(got.reference[0], "number");
+  assert.ok(got.whole, "what a reference stands for is the whole text");
+  assert.ok(got.missing.every((line) => line.startsWith("not_found: ")), JSON.stringify(got.missing));
+  assert.deepEqual(got.branches[0], got.branches[1]);
+  assert.ok(got.branches[2] && got.back);
+  assert.equal(got.rest, null, "without a model there is nothing to write again");
+  assert.deepEqual(got.recalled, [true, true]);
+  assert.equal(got.gone, 0);
+});
+
+/** S3, S6, S7: sessions are found by their words, put first, doubled with all that they hold, and brought back from a backup. */
+test("copies, backups and a search over every session", async () => {
+  const got = await run(`
+    const store = memoryStorage();
+    const one = await openSession({ id: "one", model: "any", window: 2048, store, title: "Parcels" });
+    await one.append(talk(60));
+    await one.compact();
+    await one.pins.add("The van leaves at six.");
+    const shown = JSON.stringify(one.window());
+    const layers = one.layers().length;
+    await one.close();
+    const two = await openSession({ id: "two", model: "any", window: 2048, store, title: "Garden" });
+    await two.append([{ role: "user", content: "The greenhouse key hangs behind the water butt." }, { role: "assistant", content: "Noted." }]);
+    await two.close();
+    const library = await openLibrary({ store });
+    out.hits = (await library.search("where is the greenhouse key?", { limit: 3 })).map((hit) => [hit.session, hit.title, hit.seq, hit.role]);
+    out.many = (await library.search("parcel 1003")).length;
+    out.none = await library.search("zeppelin");
+    await library.pin("two");
+    out.first = (await library.sessions()).sessions[0].id;
+    await library.pin("two", false);
+    const id = await library.duplicate("one");
+    const copy = await openSession({ id, model: "any", store });
+    out.copy = [copy.info.title, copy.layers().length === layers, JSON.stringify(copy.window()) === shown, copy.pins.list().length];
+    await copy.append("Only in the copy.");
+    await copy.close();
+    out.apart = (await library.sessions()).sessions.find((s) => s.id === "one").messages;
+    const kept = await library.archive("one");
+    const elsewhere = await openLibrary({ store: memoryStorage() });
+    out.made = await elsewhere.restoreArchive(kept);
+    out.there = await elsewhere.restoreArchive(kept);
+    out.same = (await elsewhere.archive("one")).length > 1000;
+    out.wrong = [await failed(elsewhere.restoreArchive("{}")), await failed(elsewhere.restoreArchive("seven")), await failed(library.duplicate("nobody")), await failed(library.search("x", { limt: 1 }))];
+    library.close();
+    elsewhere.close();
+  `);
+  assert.deepEqual(got.hits[0], ["two", "Garden", 0, "user"]);
+  assert.ok(got.many > 0 && got.many <= 8);
+  assert.deepEqual(got.none, []);
+  assert.equal(got.first, "two");
+  assert.deepEqual(got.copy, ["Copy of Parcels", true, true, 1]);
+  assert.equal(got.apart, 60);
+  assert.deepEqual([got.made, got.there], [{ id: "one", became: "made" }, { id: "one", became: "there" }]);
+  assert.ok(got.same);
+  assert.match(got.wrong[0], /^bad_input: /);
+  assert.match(got.wrong[1], /^bad_input: /);
+  assert.match(got.wrong[2], /^no_session: /);
+  assert.match(got.wrong[3], /^invalid_options: /);
+});
