@@ -8,7 +8,7 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use js_sys::JsString;
 
-use palimpsest_engine::{Archive, NewSession, Session};
+use palimpsest_engine::{Archive, Session};
 use palimpsest_text::json::value_of;
 use serde_json::Value;
 
