@@ -15,6 +15,7 @@ mod pool;
 mod relative;
 mod shorten;
 mod turns;
+mod updates;
 mod values;
 
 use palimpsest_tokens::TokenCounter;
@@ -26,6 +27,7 @@ pub use excerpt::excerpt;
 pub use fade::{Piece, fade, faded, joined};
 pub use relative::undated;
 pub use shorten::shorten;
+pub use updates::changes;
 
 pub use crate::retention::{Emphasis, Speaker};
 

@@ -9,7 +9,7 @@ use crate::context::shrink::{fit, is_wordless, left_out, of_notes, standing};
 use crate::context::slot::quote_line;
 use crate::context::window::Source;
 use crate::context::{Context, Quote, View};
-use crate::data::layer::{Author, Layer, Level};
+use crate::data::layer::{Author, Layer, Level, layer_body};
 use crate::data::message::{Role, Seq};
 use crate::data::mode::Mode;
 use crate::data::note::Note;
@@ -587,8 +587,28 @@ fn facts_beside(
         known.push('\n');
         known.push_str(&demand.text);
     }
+    // first what is new of something that stands here, or in another layer, as it was
+    let mut standing = known.clone();
+    for other in &view.layers {
+        if other.id != layer.id && !layer.replaces.contains(&other.id) {
+            standing.push('\n');
+            standing.push_str(&layer_body(&other.summary, &other.ledger));
+        }
+    }
+    let mut lines: Vec<String> = Vec::new();
+    let mut left = left;
+    for sentence in extractive::changes(&standing, &audit.facts) {
+        let tokens = counter.count(sentence) + 2;
+        if tokens <= left {
+            left -= tokens;
+            known.push('\n');
+            known.push_str(sentence);
+            lines.push(sentence.to_owned());
+        }
+    }
     let missing = audit.check(&known).missing;
-    retention::ledger(&missing, emphasis(mode), left, counter).lines
+    lines.extend(retention::ledger(&missing, emphasis(mode), left, counter).lines);
+    lines
 }
 
 /// The part of a faded layer's room that prose takes. The less room a layer has for what it stands for, the more of it

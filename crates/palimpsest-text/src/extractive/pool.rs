@@ -6,6 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 use palimpsest_tokens::TokenCounter;
 
 use super::turns::Turns;
+use super::updates::Updates;
 use super::{Emphasis, Passage, Speaker};
 use crate::retention::{FactClass, Finder, Found};
 use crate::words::segment::{Unit, UnitKind, lines, prose};
@@ -38,6 +39,8 @@ pub(crate) struct Pool {
     value: Vec<f32>,
     /// Whether an element is a fact.
     fact: Vec<bool>,
+    /// Candidates that a later one changes, with the newest that does: the former are only kept together with the latter.
+    changed: Vec<(u32, u32)>,
 }
 
 /// How much the user's wish for a focus raises the words it names.
@@ -96,7 +99,9 @@ impl Pool {
             arena: Vec::with_capacity(bytes / 8 + 1),
             value: Vec::new(),
             fact: Vec::new(),
+            changed: Vec::new(),
         };
+        let mut updates = Updates::default();
         let mut ids: HashMap<u64, u32, Plain> =
             HashMap::with_capacity_and_hasher(bytes / 24 + 16, Plain::default());
         let mut seen: Vec<Seen> = Vec::new();
@@ -223,6 +228,9 @@ impl Pool {
                 for fact in &found {
                     settles |= matches!(fact.class, FactClass::Constraint | FactClass::Decision);
                     let worth = fact_worth(fact.class, emphasis, is_tool);
+                    if !is_machine {
+                        updates.see(number, fact.class, &text[fact.start..fact.end]);
+                    }
                     if worth > 0.0 {
                         let text = &text[fact.start..fact.end];
                         let key = hash(text.as_bytes()) ^ (fact.class as u64 + 11).rotate_left(40);
@@ -240,7 +248,10 @@ impl Pool {
                 let mut weight = unit_weight(passage.role, &unit, body, emphasis) * voice;
                 weight *= 1.0 + 0.8 * hits.min(3) as f32;
                 own.is_machine = is_tool || matches!(unit.kind, UnitKind::Code | UnitKind::Line);
-                own.settles = settles || hits > 0;
+                if !is_machine && own.announces_a_change() {
+                    updates.announce(number);
+                }
+                own.settles = settles || hits > 0 || updates.tells(number);
                 features.push(own);
                 pool.candidates.push(Candidate {
                     passage: index,
@@ -263,7 +274,35 @@ impl Pool {
             capitals_are_names,
             wanted == Wanted::All,
         );
+        pool.pair(&updates, &seen);
         pool
+    }
+
+    /// Finds what is changed later, and gives the change at least the weight of what it changes.
+    fn pair(&mut self, updates: &Updates, seen: &[Seen]) {
+        let most = (self.candidates.len() / 20).clamp(3, 40) as u32;
+        let rare = |unit: u32| -> Vec<u32> {
+            let elements = self.elements(&self.candidates[unit as usize]).iter();
+            let rare = |e: &&u32| {
+                let of = &seen[**e as usize];
+                of.content && (2..=most).contains(&of.units)
+            };
+            elements.filter(rare).copied().collect()
+        };
+        self.changed = updates.pairs(rare);
+        for &(earlier, later) in &self.changed {
+            let weight = self.candidates[earlier as usize].weight;
+            let change = &mut self.candidates[later as usize];
+            change.weight = change.weight.max(weight);
+        }
+    }
+
+    /// The newest candidate that changes what this one says.
+    fn change_of(&self, candidate: u32) -> Option<u32> {
+        let at = self
+            .changed
+            .binary_search_by_key(&candidate, |(earlier, _)| *earlier);
+        at.ok().map(|at| self.changed[at].1)
     }
 
     /// Values of the elements and weights of the units, when all of them are known.
@@ -328,13 +367,22 @@ impl Pool {
             }
         }
         let mut chosen = Vec::new();
+        let mut taken = vec![false; self.candidates.len()];
         let mut used = 0u32;
         // A bound on re-evaluation keeps the whole at n log n.
         let mut patience = self.candidates.len() * 16 + 64;
         while let Some((_, Reverse(i))) = heap.pop() {
+            if taken[i as usize] {
+                continue;
+            }
             let c = &self.candidates[i as usize];
             let extra_cost = extra(c, false);
-            if used + c.cost + extra_cost > budget {
+            let change = self.change_of(i).filter(|later| !taken[*later as usize]);
+            let with = change.map_or(0, |later| {
+                let change = &self.candidates[later as usize];
+                change.cost + extra(change, false)
+            });
+            if used + c.cost + extra_cost + with > budget {
                 continue;
             }
             let ratio = self.ratio(c, &covered, extra_cost);
@@ -349,12 +397,17 @@ impl Pool {
                 heap.push((ratio.to_bits(), Reverse(i)));
                 continue;
             }
-            used += c.cost + extra(c, true);
-            for &e in self.elements(c) {
-                let times = &mut covered[e as usize];
-                *times = (*times + 1).min(3);
+            // the change first, so that it outlives what it changes
+            for i in change.into_iter().chain([i]) {
+                let c = &self.candidates[i as usize];
+                used += c.cost + extra(c, true);
+                for &e in self.elements(c) {
+                    let times = &mut covered[e as usize];
+                    *times = (*times + 1).min(3);
+                }
+                taken[i as usize] = true;
+                chosen.push(i as usize);
             }
-            chosen.push(i as usize);
         }
         chosen
     }

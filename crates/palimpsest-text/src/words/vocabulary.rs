@@ -16,9 +16,11 @@ pub(crate) const SECOND: u8 = 4;
 pub(crate) const TIME: u8 = 8;
 /// A contraction of small words.
 pub(crate) const CONTRACTION: u8 = 16;
+/// A word that announces that something is another than before.
+pub(crate) const CHANGE: u8 = 32;
 
 #[rustfmt::skip]
-const CLASSES: [(u8, &str); 5] = [
+const CLASSES: [(u8, &str); 6] = [
     (FILLER,
      // English
      "wow great awesome sounds sound thanks thank glad hey hi hello amazing cool nice good sure yeah yes yep ok okay oh \
@@ -78,6 +80,19 @@ const CLASSES: [(u8, &str); 5] = [
       вчера сегодня завтра неделя неделю неделе месяц год назад понедельник вторник среда четверг пятница пятницу суббота \
       воскресенье января февраля марта апреля мая июня июля августа сентября октября ноября декабря лето зима утром вечером \
       昨日 今日 明日 先週 来週 先月 来月 去年 来年 昨天 今天 明天 上周 下周 上个月 下个月 明年 星期 月曜 火曜 水曜 木曜 金曜 土曜 日曜"),
+    (CHANGE,
+     "now new instead actually rather changed change changes moved moves raised raising lowered cut updated update correction \
+      corrected replaced replaces void cancelled canceled postponed rescheduled switched longer anymore \
+      jetzt neu neue neuer neues neuen statt stattdessen geändert ändert verschoben verlegt erhöht gesenkt korrektur doch \
+      ersetzt ungültig storniert umgebucht nunmehr eigentlich \
+      ahora nuevo nueva nuevos nuevas cambiado cambió cambia cambiamos movido subido bajado corrección pospuesto aplazado anulado \
+      vez sustituye finalmente \
+      maintenant nouveau nouvelle nouveaux nouvelles plutôt changé change déplacé reporté corrigé annulé remplacé avancé \
+      agora novo nova mudou mudado adiado corrigido \
+      adesso ora nuovo nuova cambiato spostato corretto invece \
+      теперь новый новая новое новые вместо изменили изменился изменилась перенесли перенесён перенесена поправка отменили \
+      変更 今は 訂正 延期 新し 代わ 改め \
+      改为 改到 改成 现在 更正 推迟 换成 新的 不再"),
     (CONTRACTION,
      "it's that's don't doesn't didn't can't won't isn't wasn't aren't weren't couldn't wouldn't shouldn't haven't hasn't \
       hadn't he's she's they're they've there's what's let's ain't gonna wanna gotta kinda lot bit"),

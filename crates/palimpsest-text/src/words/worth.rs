@@ -3,7 +3,7 @@
 use super::log2;
 use super::small_word;
 use super::terms::{Term, TermKind, each_term};
-use super::vocabulary::{CONTRACTION, FILLER, FIRST, SECOND, TIME, listed};
+use super::vocabulary::{CHANGE, CONTRACTION, FILLER, FIRST, SECOND, TIME, listed};
 
 /// What is seen of one unit while its terms go by.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,6 +55,11 @@ impl Features {
         self.names += u16::from(term.capital && self.all > 1);
     }
 
+    /// Whether a word of it announces that something is another than before.
+    pub(crate) const fn announces_a_change(&self) -> bool {
+        self.classes & CHANGE != 0
+    }
+
     /// The weighted sum. Far below 0 the unit is never kept for its own sake.
     pub(crate) fn sum(&self, capitals_are_names: bool) -> f32 {
         let of = |n: u16, most: u16| f32::from(n.min(most)) / f32::from(most);
@@ -80,6 +85,13 @@ impl Features {
 /// The ramp.
 pub(crate) fn probability(sum: f32) -> f32 {
     ((sum + 2.0) / 5.0).clamp(0.02, 1.0)
+}
+
+/// Whether a word of a text announces that something is another than before.
+pub(crate) fn announces_a_change(text: &str) -> bool {
+    let mut does = false;
+    each_term(text, |term| does |= listed(term.hash) & CHANGE != 0);
+    does
 }
 
 /// Whether a text says next to nothing by itself: small talk, a nod, a question of two words.

@@ -55,8 +55,8 @@ export async function initSession(source?: WasmSource): Promise<void> {
  * for await (const chunk of session.send("Hello")) {
  *   if (chunk.type === "text") console.log(chunk.text);
  * }
- * const { report } = await session.compact({ focus: "dates" });
- * console.log(report.before, report.after);
+ * const done = await session.compact({ focus: "dates" });
+ * console.log(done?.report.before, done?.report.after); // nothing, if there is nothing to compress
  * await session.undo();
  * await session.close();
  * ```

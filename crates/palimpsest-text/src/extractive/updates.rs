@@ -1,0 +1,314 @@
+//! Later statements that change an earlier one: another time, price, place or reference of the same thing.
+//!
+//! A statement is taken for a change of an earlier one if it announces a change ("now", "instead", "moved to"), gives a value of
+//! the same kind that the earlier one does not have, and speaks of the same thing: it shares a rare word with it, names the old
+//! value, or gives a reference of the same shape. Nothing is removed for it: the earlier statement is only kept together with the
+//! newest that changes it.
+
+use crate::retention::{Fact, FactClass, Speaker, extract_from};
+use crate::words::terms::{each_term, hash, mix};
+use crate::words::worth::{announces_a_change, is_content};
+
+/// A value that a unit states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Value {
+    class: FactClass,
+    /// The value itself.
+    text: u64,
+    /// The value without its digits: what it counts, how a reference is built.
+    shape: u64,
+}
+
+/// The values of the units of a pool, and which units announce a change.
+#[derive(Debug, Default)]
+pub(super) struct Updates {
+    /// Each unit's number with one of its values, in order.
+    values: Vec<(u32, Value)>,
+    /// Units that announce a change, in order.
+    changes: Vec<u32>,
+}
+
+/// Elements of a unit beyond this many are not compared.
+const MOST_SHARED: usize = 64;
+
+impl Updates {
+    /// Notes a fact of unit `unit`.
+    pub(super) fn see(&mut self, unit: u32, class: FactClass, text: &str) {
+        if matches!(
+            class,
+            FactClass::Number | FactClass::Date | FactClass::Identifier
+        ) {
+            self.values.push((unit, Value::of(class, text)));
+        }
+    }
+
+    /// Unit `unit` announces a change.
+    pub(super) fn announce(&mut self, unit: u32) {
+        self.changes.push(unit);
+    }
+
+    /// Whether unit `unit` announces a change of a value, and to which.
+    pub(super) fn tells(&self, unit: u32) -> bool {
+        self.changes.binary_search(&unit).is_ok() && !self.of(unit).is_empty()
+    }
+
+    fn of(&self, unit: u32) -> &[(u32, Value)] {
+        let from = self.values.partition_point(|(n, _)| *n < unit);
+        let to = self.values.partition_point(|(n, _)| *n <= unit);
+        &self.values[from..to]
+    }
+
+    /// Pairs of a unit and the newest one that changes it, ordered by the former. `rare` gives a unit's elements that are rare enough
+    /// to tell what it speaks of.
+    pub(super) fn pairs(&self, rare: impl Fn(u32) -> Vec<u32>) -> Vec<(u32, u32)> {
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        let mut earlier: Vec<(u32, Vec<u32>)> = Vec::new();
+        let mut next = 0;
+        for &later in &self.changes {
+            while let Some((unit, _)) = self.values.get(next).filter(|(unit, _)| *unit < later) {
+                if earlier.last().is_none_or(|(last, _)| last != unit) {
+                    earlier.push((*unit, rare(*unit)));
+                }
+                next += 1;
+            }
+            let new = self.of(later);
+            if new.is_empty() {
+                continue;
+            }
+            let mut words = rare(later);
+            words.truncate(MOST_SHARED);
+            for (unit, own) in &earlier {
+                if replaced(self.of(*unit), new, || {
+                    own.iter().any(|e| words.contains(e))
+                }) {
+                    pairs.push((*unit, later));
+                }
+            }
+        }
+        // the newest change of each
+        pairs.sort_unstable_by(|a, b| {
+            (a.0, std::cmp::Reverse(a.1)).cmp(&(b.0, std::cmp::Reverse(b.1)))
+        });
+        pairs.dedup_by_key(|(unit, _)| *unit);
+        pairs
+    }
+}
+
+/// The sentences among those of `facts`, given in the order of the conversation, that change what a line of `standing` says, and do
+/// not stand there themselves: for each line the newest. In their order.
+pub fn changes<'a>(standing: &str, facts: &'a [Fact]) -> Vec<&'a str> {
+    let mut sentences: Vec<&str> = Vec::new();
+    let mut updates = Updates::default();
+    let mut words: Vec<Vec<u64>> = Vec::new();
+    for line in standing.lines() {
+        let unit = words.len() as u32;
+        for fact in extract_from(line, Speaker::Assistant) {
+            updates.see(unit, fact.class, &fact.text);
+        }
+        words.push(content(line));
+    }
+    let before = words.len();
+    for fact in facts {
+        let sentence = fact.context.as_str();
+        let at = sentences.iter().rposition(|known| *known == sentence);
+        let unit = match at {
+            Some(at) => before + at,
+            None if !announces_a_change(sentence) => continue,
+            None => {
+                sentences.push(sentence);
+                words.push(content(sentence));
+                updates.announce(words.len() as u32 - 1);
+                words.len() - 1
+            }
+        };
+        updates.see(unit as u32, fact.class, &fact.text);
+    }
+    if sentences.is_empty() {
+        return Vec::new();
+    }
+    updates.values.sort_by_key(|(unit, _)| *unit);
+    // what many lines say tells little of what one is about
+    let most = (words.len() / 10).max(3);
+    let mut spread: Vec<u64> = words.iter().flatten().copied().collect();
+    spread.sort_unstable();
+    let rare = |unit: u32| -> Vec<u32> {
+        let of = |word: &u64| {
+            let from = spread.partition_point(|w| w < word);
+            let to = spread.partition_point(|w| w <= word);
+            (2..=most).contains(&(to - from)).then_some(from as u32)
+        };
+        words[unit as usize].iter().filter_map(of).collect()
+    };
+    let mut found: Vec<u32> = updates
+        .pairs(rare)
+        .into_iter()
+        .filter(|(earlier, _)| (*earlier as usize) < before)
+        .map(|(_, later)| later)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    let sentences = found
+        .into_iter()
+        .map(|unit| sentences[unit as usize - before]);
+    sentences.filter(|s| !standing.contains(s)).collect()
+}
+
+/// The words of a line that say something by themselves, each once.
+fn content(line: &str) -> Vec<u64> {
+    let mut words = Vec::new();
+    each_term(line, |term| {
+        if is_content(&term, &[]) && !words.contains(&term.hash) {
+            words.push(term.hash);
+        }
+    });
+    words
+}
+
+impl Value {
+    fn of(class: FactClass, text: &str) -> Self {
+        let mut shape = class as u64;
+        let mut in_digits = false;
+        for c in text.chars() {
+            let digit = c.is_numeric();
+            if digit && in_digits || c.is_whitespace() || (in_digits && matches!(c, ',' | '.')) {
+                continue;
+            }
+            in_digits = digit;
+            shape = mix(shape ^ if digit { 1 } else { u64::from(u32::from(c)) });
+        }
+        Self {
+            class,
+            text: hash(text.as_bytes()),
+            shape,
+        }
+    }
+}
+
+/// Whether `new` has another value for something that `old` has, given what else connects them.
+fn replaced(old: &[(u32, Value)], new: &[(u32, Value)], is_same_thing: impl Fn() -> bool) -> bool {
+    let stated =
+        |all: &[(u32, Value)], value: &Value| all.iter().any(|(_, v)| v.text == value.text);
+    let mut names_it = false;
+    let mut alike = false;
+    let mut another = false;
+    for (_, value) in old {
+        if stated(new, value) {
+            names_it = true;
+            continue;
+        }
+        for (_, other) in new {
+            if other.class != value.class || stated(old, other) {
+                continue;
+            }
+            let same_shape = other.shape == value.shape;
+            alike |= same_shape && value.class == FactClass::Identifier;
+            another |= same_shape || value.class == FactClass::Date;
+        }
+    }
+    // the old value is named beside a new one: "not the 12th but the 14th"
+    let beside = names_it
+        && new.iter().any(|(_, other)| {
+            !stated(old, other)
+                && old
+                    .iter()
+                    .any(|(_, v)| v.class == other.class && stated(new, v))
+        });
+    beside || alike || (another && is_same_thing())
+}
+
+#[cfg(test)]
+mod tests {
+    use palimpsest_tokens::Estimator;
+
+    use crate::extractive::{Options, Passage, Speaker, summarize};
+
+    /// Of what was changed later the change is kept, too, however little room there is.
+    #[test]
+    fn what_is_changed_stands_with_its_change() {
+        let check = |old: &str, new: &str, value: &str, changed: &str| {
+            let filler = [
+                "The heron stood in the reeds and the light over the marsh turned slowly to copper.",
+                "My aunt repairs clocks, and the workshop smells of oil and brass polish.",
+                "A lighthouse keeper once told me that fog has a taste, something like cold iron.",
+                "We painted the boat twice, since the first coat blistered in the August heat.",
+            ];
+            let texts: Vec<&str> = [old]
+                .into_iter()
+                .chain(filler)
+                .chain([new])
+                .chain(filler)
+                .collect();
+            let passages: Vec<Passage<'_>> = (0..)
+                .zip(&texts)
+                .map(|(n, text)| Passage::new(n, Speaker::User, text))
+                .collect();
+            let counter = Estimator::default();
+            let (mut stood, mut alone) = (0, 0);
+            for target_tokens in (12..160).step_by(4) {
+                let options = Options {
+                    target_tokens,
+                    ..Options::default()
+                };
+                let text = summarize(&passages, &options, &counter).text;
+                stood += usize::from(text.contains(value));
+                alone += usize::from(text.contains(value) && !text.contains(changed));
+            }
+            assert_eq!(alone, 0, "{old} → {new}");
+            assert!(stood > 0, "{old}: what it says is kept where there is room");
+        };
+        check(
+            "The dinner at Rossi's is on 12 May at 19:30.",
+            "We moved the dinner to 14 May.",
+            "12 May",
+            "14 May",
+        );
+        check(
+            "The budget for the kitchen is £2,400 with tiles.",
+            "We're raising the kitchen budget to £2,900.",
+            "£2,400",
+            "£2,900",
+        );
+        check(
+            "Filed under parking: £58, BCC-5512, bay for YK19 VPF.",
+            "New ref BCC-5790.",
+            "BCC-5512",
+            "BCC-5790",
+        );
+        check(
+            "Der Termin beim Zahnarzt ist am 3. März um 9 Uhr.",
+            "Der Zahnarzt hat den Termin auf den 5. März verschoben.",
+            "3. März",
+            "5. März",
+        );
+        check(
+            "El presupuesto de la cocina es de 2.400 €.",
+            "Ahora el presupuesto de la cocina es de 2.900 €.",
+            "2.400",
+            "2.900",
+        );
+        check(
+            "Le train pour Lyon part le 3 mai.",
+            "Le train pour Lyon est reporté au 6 mai.",
+            "3 mai",
+            "6 mai",
+        );
+        check(
+            "Поезд в Казань отходит 3 мая.",
+            "Поезд в Казань перенесли на 6 мая.",
+            "3 мая",
+            "6 мая",
+        );
+        check(
+            "京都への出発は5月3日です。",
+            "京都への出発は5月6日に変更になりました。",
+            "5月3日",
+            "5月6日",
+        );
+        check(
+            "去京都的出发日期是5月3日。",
+            "去京都的出发日期改为5月6日。",
+            "5月3日",
+            "5月6日",
+        );
+    }
+}
