@@ -10,8 +10,8 @@ after(() => remove(folder));
 
 /** I3: through a long loop of tool calls every prompt fits, is valid in the SDK's own eyes, and keeps the user's words. */
 for (const [helper, use] of [
-  ["fitMiddleware", "model: wrapLanguageModel({ model, middleware: fitMiddleware({ window: 2048, onCompact: () => compactions++ }) })"],
-  ["fitStep", "model, prepareStep: fitStep({ window: 2048, reserve: 450, onCompact: () => compactions++ })"],
+  ["fitMiddleware", "model: wrapLanguageModel({ model, middleware: fitMiddleware({ window: 2048, recall: false, onCompact: () => compactions++ }) })"],
+  ["fitStep", "model, prepareStep: fitStep({ window: 2048, reserve: 450, recall: false, onCompact: () => compactions++ })"],
 ]) {
   test(`AI SDK: ${helper}`, () => {
     const got = run(folder, `
@@ -21,13 +21,16 @@ for (const [helper, use] of [
       import { fitMiddleware, fitStep } from "palimpsest/ai-sdk";
       import { z } from "zod";
       await init();
-      let compactions = 0, calls = 0;
+      let compactions = 0, calls = 0, broke = 0, last = [];
       const prompts = [];
       const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
       const model = new MockLanguageModelV3({
         doGenerate: async ({ prompt }) => {
           const { ok, problems } = validate(prompt, "ai-sdk");
           prompts.push({ ok, problems, tokens: countTokens(prompt).tokens, parts: prompt.every((m) => m.role === "system" || Array.isArray(m.content)), goal: JSON.stringify(prompt).includes("Never delete a file"), messages: prompt.length });
+          const now = prompt.map((m) => JSON.stringify([m.role, m.content]));
+          if (!last.every((m, i) => m === now[i])) broke++;
+          last = now;
           const done = ++calls > 40;
           return done
             ? { content: [{ type: "text", text: "All files are read." }], finishReason: { unified: "stop", raw: "stop" }, usage, warnings: [] }
@@ -37,11 +40,12 @@ for (const [helper, use] of [
       const read = tool({ inputSchema: z.object({ path: z.string() }), execute: async ({ path }) => (path + ": fn main() { println!(\\"hello from this file\\"); } // nothing wrong here\\n").repeat(6) });
       const { text, response } = await generateText({ ${use}, system: "You read code.", prompt: "Never delete a file. Read every file and tell me what is wrong.", tools: { read }, stopWhen: stepCountIs(60) });
       modelMessageSchema.array().parse(response.messages);
-      console.log(JSON.stringify({ text, compactions, prompts }));
+      console.log(JSON.stringify({ text, compactions, broke, prompts }));
     `);
     assert.equal(got.text, "All files are read.");
     assert.equal(got.prompts.length, 41);
-    assert.ok(got.compactions > 10, String(got.compactions));
+    assert.ok(got.compactions > 3, String(got.compactions));
+    assert.equal(got.compactions, got.broke, "each compaction is told of once");
     for (const prompt of got.prompts) {
       assert.ok(prompt.ok, JSON.stringify(prompt.problems));
       assert.ok(prompt.tokens <= 1639, `${prompt.tokens} tokens`);
@@ -99,6 +103,34 @@ test("LangChain: fitModelCalls", () => {
   `);
   assert.ok(got.compactions > 0 && got.most < 900, JSON.stringify(got));
   assert.deepEqual([got.calls, got.kept, got.rule, got.prompt], [16, 32, true, true]);
+});
+
+/** A thread of LangGraph's is one conversation, also for an agent that is made anew for each request. */
+test("LangChain: a thread has its own state", () => {
+  const got = run(folder, `
+    import { HumanMessage } from "@langchain/core/messages";
+    import { MemorySaver } from "@langchain/langgraph";
+    import { FakeListChatModel } from "@langchain/core/utils/testing";
+    import { createAgent, createMiddleware } from "langchain";
+    import { init } from "palimpsest";
+    import { fitModelCalls } from "palimpsest/langchain";
+    await init();
+    const rows = new Map(), seen = { a: [], b: [] }, told = [];
+    const state = { load: (key) => rows.get(key) && JSON.parse(rows.get(key)), save: async (key, value) => void rows.set(key, JSON.stringify(value)) };
+    const checkpointer = new MemorySaver();
+    for (let t = 0; t < 16; t++) for (const thread of ["a", "b"]) {
+      const spy = createMiddleware({ name: "Spy", wrapModelCall: (request, handler) => { seen[thread].push(request.messages.map((m) => m.getType() + JSON.stringify(m.content))); return handler(request); } });
+      const fit = createMiddleware(fitModelCalls({ window: 1024, recall: false, state, onCompact: (report, { key }) => told.push(key) }));
+      const agent = createAgent({ model: new FakeListChatModel({ responses: ["Noted."] }), tools: [], middleware: [fit, spy], checkpointer });
+      await agent.invoke({ messages: [new HumanMessage("Begin. " + ("This is what parcel " + t + " of thread " + thread + " looked like at noon. ").repeat(4))] }, { configurable: { thread_id: thread } });
+    }
+    const broke = (lists) => lists.filter((list, i) => i > 0 && !lists[i - 1].every((m, n) => m === list[n])).length;
+    console.log(JSON.stringify({ keys: [...rows.keys()].sort(), broke: [broke(seen.a), broke(seen.b)], told: ["a", "b"].map((key) => told.filter((k) => k === key).length), calls: seen.a.length }));
+  `);
+  assert.deepEqual(got.keys, ["a", "b"]);
+  assert.equal(got.calls, 16);
+  assert.ok(got.told[0] > 0 && got.told[1] > 0, JSON.stringify(got));
+  assert.deepEqual(got.broke, got.told, "only a compaction rewrites a beginning");
 });
 
 /** B7: tool definitions take part of the window: thirty of them leave less for the messages, in an agent of LangChain's and in a step of

@@ -124,7 +124,7 @@ test("what compact gave can be handed back", () => {
   assert.deepEqual(got, Array(5).fill([[], true, 1, true]));
 });
 
-/** P7, I10: the summariser's text is used; what it throws comes back as it is; a signal ends a call that hangs. */
+/** P7, I10: the summariser's text is used; what it throws comes back as it is where that is asked for; a signal ends a call that hangs. */
 test("compactWith asks, and its callback's errors are the callback's", () => {
   const got = run(folder, `
     import { compactWith, init } from "palimpsest";
@@ -141,7 +141,7 @@ test("compactWith asks, and its callback's errors are the callback's", () => {
     const taken = await compactWith(quiet, options, () => "They spoke about quiet places near the house, and which of them is warm.");
     out.used = JSON.stringify(taken.messages).includes("which of them is warm");
     class Mine extends Error { secret = 7 }
-    out.thrown = await compactWith(history, options, () => { throw new Mine("no") }).catch((e) => [e instanceof Mine, e.secret, e.message]);
+    out.thrown = await compactWith(history, { ...options, onError: "throw" }, () => { throw new Mine("no") }).catch((e) => [e instanceof Mine, e.secret, e.message]);
     const c = new AbortController();
     setTimeout(() => c.abort("enough"), 20);
     let inner;

@@ -419,6 +419,11 @@ impl Compaction {
         }
     }
 
+    /// The jobs after the one that [`Self::step`] asked for: see [`Run::queued`].
+    pub fn queued(&self) -> impl Iterator<Item = &SummaryJob> {
+        self.run.iter().flat_map(Run::queued)
+    }
+
     /// Does it all with the deterministic summariser.
     pub fn finish_without_model(mut self) -> Result<CompactOutput, CoreError> {
         loop {

@@ -154,6 +154,17 @@ impl Compaction {
         Ok(self.next()?)
     }
 
+    /// The jobs that follow the one that was asked for, which may be answered at once: JSON text of a list.
+    pub fn queued(&self) -> Result<String, JsValue> {
+        let inner = self.0.borrow();
+        let jobs: Vec<Job<'_>> = inner
+            .iter()
+            .flat_map(|c| c.queued())
+            .map(Job::from)
+            .collect();
+        Ok(boundary::text(&jobs)?)
+    }
+
     /// Answers a job.
     pub fn supply(&self, job: u32, text: String) -> Result<(), JsValue> {
         Ok(self.answer(job, SuppliedSummary::Text(text))?)

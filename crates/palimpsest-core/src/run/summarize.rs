@@ -293,6 +293,14 @@ impl Run {
         }
     }
 
+    /// The jobs that follow the one that is waited for, as far as they are known: none of them depends on an answer, so a
+    /// caller may have them answered at once. They are supplied in the order in which [`Run::step`] asks for them.
+    pub fn queued(&self) -> impl Iterator<Item = &SummaryJob> {
+        let asks = self.options.model.is_some();
+        let jobs = self.queue.iter();
+        jobs.filter(move |job| asks && !job.prompt.is_empty())
+    }
+
     /// The next job if a model has to be asked; jobs without a model are answered here.
     pub(super) fn next_job(&mut self) -> Option<SummaryJob> {
         while let Some(job) = self.queue.pop_front() {

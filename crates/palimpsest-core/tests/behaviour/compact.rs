@@ -8,11 +8,14 @@
 
 use std::rc::Rc;
 
-use palimpsest_core::compact::{CompactOptions, CompactOutput, CompactState, Compaction};
+use palimpsest_core::compact::{
+    CompactOptions, CompactOutput, CompactState, CompactStep, Compaction,
+};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{Dialect, Rendered, validate::validate};
 use palimpsest_core::error::CoreError;
 use palimpsest_core::policy::Policy;
+use palimpsest_core::run::SuppliedSummary;
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 
@@ -228,4 +231,29 @@ fn refusals_have_codes() {
         compact(&[json!(7)], &CompactOptions::new(1024), None),
         Err("bad_input")
     );
+}
+
+/// P7: the jobs of a compaction are known when the first one is asked for, and come in that order with those very prompts:
+/// whoever has them answered at once answers the same questions.
+#[test]
+fn jobs_are_known_ahead() {
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    let mut options = CompactOptions::new(4096);
+    options.model = Some("host".into());
+    let mut run = Compaction::start(openai(200), &options, None, &counter, SEED).unwrap();
+    let mut ahead: Vec<(u32, String)> = Vec::new();
+    let mut asked = 0;
+    while let CompactStep::Need(job) = run.step().unwrap() {
+        if asked == 0 {
+            ahead = run.queued().map(|j| (j.id, j.prompt.clone())).collect();
+            assert!(ahead.len() > 3, "{} jobs", ahead.len());
+        } else {
+            assert_eq!(ahead.get(asked - 1), Some(&(job.id, job.prompt.clone())));
+        }
+        asked += 1;
+        let failed = SuppliedSummary::Failed("nobody".into());
+        run.supply(job.id, failed).unwrap();
+    }
+    assert_eq!(asked, ahead.len() + 1);
+    assert_eq!(run.queued().count(), 0);
 }

@@ -4,10 +4,11 @@
 import { PalimpsestError } from "./errors.js";
 import { fitter, type FitOptions } from "./fitter.js";
 
-export type { FitOptions } from "./fitter.js";
+export type { FitOptions, FitProblem, StateStore } from "./fitter.js";
 
 /**
- * Keeps every prompt of a model inside its window: a middleware for the SDK's `wrapLanguageModel`.
+ * Keeps every prompt of a model inside its window: a middleware for the SDK's `wrapLanguageModel`. `key` gets the call's
+ * parameters; without it a call's `providerOptions: { palimpsest: { conversation: id } }` names the conversation.
  *
  * @example
  * ```ts
@@ -22,16 +23,33 @@ export type { FitOptions } from "./fitter.js";
  * console.log(text);
  * ```
  */
-export function fitMiddleware(options: FitOptions): FitMiddleware {
+export function fitMiddleware(options: FitOptions<FitParams>): FitMiddleware {
   const fit = fitter(options);
   return {
     specificationVersion: "v3",
     async transformParams({ params }) {
-      const { prompt, tools, abortSignal } = params;
-      const fitting = await fit<{ role: string; content: unknown }>(prompt, { dialect: "ai-sdk", tools, signal: abortSignal });
+      const { prompt, tools, abortSignal, providerOptions } = params;
+      const fitting = await fit<{ role: string; content: unknown }>(prompt, {
+        dialect: "ai-sdk",
+        request: params,
+        id: providerOptions?.palimpsest?.conversation,
+        tools,
+        signal: abortSignal,
+      });
       return { ...params, prompt: fitting.map(inParts) };
     },
   };
+}
+
+/** What the SDK asks a model: of whichever version. */
+export interface FitParams {
+  /** The messages. */
+  readonly prompt: readonly unknown[];
+  /** What the caller says to providers. */
+  readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
+  /** Headers of the request, as the caller gave them. */
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly [other: string]: unknown;
 }
 
 /** What {@link fitMiddleware} makes. Its parameters are the SDK's, of whichever version. */
@@ -52,7 +70,8 @@ function inParts(message: { role: string; content: unknown }): unknown {
 /**
  * Keeps the messages of an agent's loop inside the window, before each step: a `prepareStep` for `generateText`,
  * `streamText` and agents. The SDK gives a step neither the tools nor the system prompt: name the tools, so that they
- * are counted, and leave room for the system prompt with `reserve`.
+ * are counted, and leave room for the system prompt with `reserve`. `key` gets the step, with the call's
+ * `experimental_context`.
  *
  * @example
  * ```ts
@@ -73,17 +92,26 @@ function inParts(message: { role: string; content: unknown }): unknown {
  * ```
  */
 export function fitStep(options: FitStepOptions): <M>(step: { messages: M[] }) => Promise<{ messages: M[] }> {
-  const { tools, ...rest } = options;
-  const fit = fitter(rest);
+  const { tools, ...rest } = options ?? {};
+  const fit = fitter<FitStepRequest>(rest as FitOptions<FitStepRequest>);
   let definitions: Promise<readonly unknown[]> | undefined;
-  return async ({ messages }) => {
+  return async (step) => {
     definitions ??= definitionsOf(tools);
-    return { messages: await fit(messages, { dialect: "ai-sdk", tools: await definitions }) };
+    return { messages: await fit(step.messages, { dialect: "ai-sdk", request: step, tools: await definitions }) };
   };
 }
 
+/** What the SDK says before a step, of whichever version. */
+export interface FitStepRequest {
+  /** The messages so far. */
+  readonly messages: readonly unknown[];
+  /** What the caller passed to the call as `experimental_context`. */
+  readonly experimental_context?: unknown;
+  readonly [other: string]: unknown;
+}
+
 /** Options of {@link fitStep}. */
-export interface FitStepOptions extends FitOptions {
+export interface FitStepOptions extends FitOptions<FitStepRequest> {
   /** The tools of the call, as the SDK takes them, or a list of their definitions: their size counts. */
   tools?: Readonly<Record<string, unknown>> | readonly unknown[];
 }

@@ -267,6 +267,14 @@ export interface CompactWithOptions extends CompactOptions {
   signal?: AbortSignal | undefined;
   /** The summariser's name, for the record. */
   model?: string;
+  /**
+   * What happens when `summarize` throws: `"extractive"` takes the extractive summary in its place, which is the default, and
+   * says so with the code `summarizer_failed`; `"throw"` ends the call with what was thrown. With a policy whose `onFailure`
+   * is `"refuse"` the call ends with `model_failed`.
+   */
+  onError?: "extractive" | "throw";
+  /** How many summaries are asked for at once; 4 if not said. */
+  parallel?: number;
 }
 
 interface Output<M> {
@@ -317,9 +325,10 @@ export function compact<M>(messages: readonly M[], options: CompactOptions): Com
 }
 
 /**
- * As {@link compact}, with summaries by a model of yours. `summarize` is called once for each text that is needed; an
- * answer that is empty, a refusal, an echo or too long is asked for once more, then the extractive summary is taken.
- * What `summarize` throws comes back as it is, and nothing has changed.
+ * As {@link compact}, with summaries by a model of yours. `summarize` is called once for each text that is needed, for
+ * several at once; an answer that is empty, a refusal, an echo or too long is asked for once more, then the extractive
+ * summary is taken. So it is where `summarize` throws or gives no text; after two such failures it is not asked again in
+ * this call. The list is read when the call begins: what is added to it meanwhile belongs to the next call.
  *
  * @example
  * ```ts
@@ -351,36 +360,125 @@ export async function compactWith<M>(
   options: CompactWithOptions,
   summarize: (job: SummaryJob, signal: AbortSignal) => Promise<string> | string,
 ): Promise<Compacted<M>> {
-  const { signal, ...rest } = options;
+  const { signal, onError = "extractive", parallel = 4, ...rest } = options ?? {};
   signal?.throwIfAborted();
   if (typeof summarize !== "function") {
     throw new PalimpsestError("invalid_options", "compactWith() needs a function that writes summaries.");
   }
+  if (onError !== "extractive" && onError !== "throw") {
+    throw new PalimpsestError("invalid_options", `onError is "extractive" or "throw", not ${String(onError)}.`);
+  }
+  if (!Number.isSafeInteger(parallel) || parallel < 1) {
+    throw new PalimpsestError("invalid_options", `${String(parallel)} summaries at once are not possible: parallel must be a whole number above 0.`);
+  }
   const secret = crypto.getRandomValues(new Uint8Array(16));
-  const compaction = call("compactWith()", () => begin(messages, { model: "host", ...rest }, secret));
-  const stop = new AbortController();
-  const aborted = new Promise<never>((_, reject) => {
-    signal?.addEventListener("abort", () => reject(signal.reason), { once: true, signal: stop.signal });
-  });
-  aborted.catch(() => {});
+  const given = Array.isArray(messages) ? [...messages] : messages;
+  const compaction = call("compactWith()", () => begin(given, { model: "host", ...rest }, secret));
+  const summaries = new Summaries(summarize, parallel, onError === "throw", signal);
   try {
     for (;;) {
       const step = JSON.parse(call("compactWith()", () => compaction.step())) as { job: SummaryJob } | Output<M>;
-      if (!("job" in step)) return result(step, messages);
-      const own = new AbortController();
-      const end = (): void => own.abort(signal?.reason);
-      signal?.addEventListener("abort", end, { once: true, signal: stop.signal });
-      const text: unknown = await Promise.race([summarize(step.job, own.signal), aborted]);
-      signal?.removeEventListener("abort", end);
+      if (!("job" in step)) return summaries.reported(result(step, given));
+      if (!summaries.isBegun) summaries.begin(step.job, JSON.parse(call("compactWith()", () => compaction.queued())) as SummaryJob[]);
+      const text = await summaries.of(step.job);
       call("compactWith()", () =>
         typeof text === "string"
           ? compaction.supply(step.job.id, mended(text))
-          : compaction.fail(step.job.id, "not_text"),
+          : compaction.fail(step.job.id, "summarizer_failed"),
       );
     }
   } finally {
-    stop.abort();
+    summaries.end();
     compaction.free();
+  }
+}
+
+/** After so many failures the summariser is taken to be away: the rest of a call does not wait for it. */
+const FAILURES = 2;
+
+/** The answers of one call's summariser, of which some are waited for at once. */
+class Summaries {
+  isBegun = false;
+  readonly #summarize: (job: SummaryJob, signal: AbortSignal) => Promise<string> | string;
+  readonly #throws: boolean;
+  readonly #signal: AbortSignal | undefined;
+  readonly #work = new AbortController();
+  readonly #aborted: Promise<never>;
+  readonly #answers = new Map<string, Promise<unknown>>();
+  readonly #line: (() => void)[] = [];
+  readonly #failures: string[] = [];
+  #free: number;
+
+  constructor(summarize: (job: SummaryJob, signal: AbortSignal) => Promise<string> | string, parallel: number, throws: boolean, signal: AbortSignal | undefined) {
+    this.#summarize = summarize;
+    this.#throws = throws;
+    this.#signal = signal;
+    this.#free = parallel;
+    this.#aborted = new Promise<never>((_, reject) => {
+      const end = (): void => {
+        reject(signal?.reason);
+        this.#work.abort(signal?.reason);
+      };
+      signal?.addEventListener("abort", end, { once: true, signal: this.#work.signal });
+    });
+    this.#aborted.catch(() => {});
+  }
+
+  /** Asks for the first ones; each that is answered makes place for the next. */
+  begin(first: SummaryJob, rest: readonly SummaryJob[]): void {
+    this.isBegun = true;
+    for (const job of [first, ...rest]) void this.#ask(job);
+  }
+
+  /** The answer to a job; nothing if there is none. */
+  of(job: SummaryJob): Promise<unknown> {
+    return Promise.race([this.#ask(job), this.#aborted]);
+  }
+
+  /** With what went wrong. */
+  reported<M>(done: Compacted<M>): Compacted<M> {
+    const [why] = this.#failures;
+    if (why !== undefined) {
+      done.report.adjustments.push(`the extractive summary stands where the summariser failed: ${why}`);
+      done.report.codes.push("summarizer_failed");
+    }
+    return done;
+  }
+
+  /** Nobody waits any longer: what still runs hears of it, and nothing is begun. */
+  end(): void {
+    this.#work.abort();
+  }
+
+  #ask(job: SummaryJob): Promise<unknown> {
+    const name = `${job.id} ${job.attempt}`;
+    let answer = this.#answers.get(name);
+    if (answer === undefined) {
+      answer = this.#answered(job);
+      answer.catch(() => {});
+      this.#answers.set(name, answer);
+    }
+    return answer;
+  }
+
+  async #answered(job: SummaryJob): Promise<unknown> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#line.push(resolve));
+    try {
+      if (this.#work.signal.aborted || (this.#failures.length >= FAILURES && !this.#throws)) return undefined;
+      const text: unknown = await this.#summarize(job, this.#work.signal);
+      if (typeof text === "string") return text;
+      this.#failures.push("summarize() gave no text");
+    } catch (error) {
+      if (this.#signal?.aborted) throw this.#signal.reason;
+      if (this.#throws) throw error;
+      this.#failures.push(error instanceof Error ? error.message : String(error));
+    } finally {
+      const next = this.#line.shift();
+      if (next) next();
+      else this.#free++;
+    }
+    return undefined;
   }
 }
 
@@ -389,7 +487,7 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
     throw new PalimpsestError("invalid_options", "Expected options with a window: { window: 8192 }.");
   }
   const { tokenizer, state, tools, policy, ...plain } = options;
-  check(plain, KNOWN);
+  check(plain, OPTIONS);
   const given: Record<string, unknown> = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
   if (typeof policy === "object") given["rules"] = snake(JSON.parse(written(policy, odd)));
   else if (policy !== undefined) given["policy"] = policy;
@@ -407,7 +505,8 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
   );
 }
 
-const KNOWN = ["window", "reserve", "maxTokens", "policy", "demands", "recall", "cache", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal"];
+/** The names of the options of `compact` and `compactWith`. @internal */
+export const OPTIONS = ["window", "reserve", "maxTokens", "policy", "demands", "recall", "cache", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal", "onError", "parallel"];
 
 /** Numbers that JSON has no word for: the module names them in its error. */
 function odd(this: unknown, _key: string, value: unknown): unknown {

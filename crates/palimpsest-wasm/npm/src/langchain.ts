@@ -6,7 +6,7 @@ import { compact, type Compacted, type CompactOptions } from "./compact.js";
 import { fitter, type FitOptions } from "./fitter.js";
 import { written } from "./json.js";
 
-export type { FitOptions } from "./fitter.js";
+export type { FitOptions, FitProblem, StateStore } from "./fitter.js";
 
 /**
  * Makes messages of LangChain fit, as `compact` does: a replacement for `trimMessages` that keeps what is cut off as
@@ -31,7 +31,8 @@ export function fitMessages(messages: readonly BaseMessage[], options: Omit<Comp
 
 /**
  * Keeps every call of an agent's model inside the window: pass the result to LangChain's `createMiddleware`. The
- * agent's own state keeps every message.
+ * agent's own state keeps every message. `key` gets the middleware's request; without it the agent's `thread_id` names the
+ * conversation.
  *
  * @example
  * ```ts
@@ -48,7 +49,7 @@ export function fitMessages(messages: readonly BaseMessage[], options: Omit<Comp
  * console.log(typeof agent.invoke);
  * ```
  */
-export function fitModelCalls(options: FitOptions): FitModelCalls {
+export function fitModelCalls(options: FitOptions<FitModelRequest>): FitModelCalls {
   const fit = fitter(options);
   return {
     name: "PalimpsestFit",
@@ -56,13 +57,30 @@ export function fitModelCalls(options: FitOptions): FitModelCalls {
       const system = request.systemMessage;
       const prompt = system && text(system.content) ? [system as BaseMessage] : [];
       const all = [...prompt, ...request.messages].map(plain);
-      const fitting = (await fit(all, { dialect: "openai", tools: request.tools?.map(definition), signal: request.runtime?.signal })).map(back);
+      const fitting = (
+        await fit(all, {
+          dialect: "openai",
+          request,
+          id: request.runtime?.configurable?.thread_id,
+          tools: request.tools?.map(definition),
+          signal: request.runtime?.signal,
+        })
+      ).map(back);
       const [first, ...rest] = fitting;
       return first?.getType() === "system"
         ? handler({ ...request, systemMessage: first, messages: rest })
         : handler({ ...request, messages: fitting });
     },
   };
+}
+
+/** What LangChain hands over for a call of the model. */
+export interface FitModelRequest {
+  /** The messages, without the system prompt. */
+  readonly messages: readonly BaseMessage[];
+  /** What the run was started with. */
+  readonly runtime?: { readonly configurable?: { readonly thread_id?: string; readonly [other: string]: unknown }; readonly context?: unknown };
+  readonly [other: string]: unknown;
 }
 
 /** What {@link fitModelCalls} makes: the configuration of a middleware. */
