@@ -31,12 +31,16 @@ use palimpsest_text::retention::Facts;
 
 mod headroom;
 mod quoting;
+mod recall;
+mod resolve;
 mod seal;
 mod stored;
 mod tail;
 
 pub use headroom::{Cache, PRICE_CACHED, PRICE_WRITTEN};
 use quoting::{Asked, Earlier};
+pub use recall::{RECALL_TOOL, Unfound, Wanted, recall};
+pub use resolve::Resolved;
 use tail::Tail;
 
 /// How to compact a list.
@@ -252,7 +256,9 @@ impl Compaction {
             thinking: options.thinking,
             exact: counter.source() == Source::Exact,
         };
-        let setup = Setup::new(options.window, share, options.policy.clone(), tools)?;
+        let mut setup = Setup::new(options.window, share, options.policy.clone(), tools)?;
+        // a list has no session behind it: what is not shown is found by a tool, or not at all
+        setup.lookup = recall::lookup(&options.tools);
         let limit = options
             .max_tokens
             .unwrap_or(setup.shares.limit)

@@ -53,6 +53,18 @@ struct Anchor {
     beside: u32,
 }
 
+/// How whoever reads a window gets at a text that is not shown whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lookup {
+    /// The session recalls it, for the user and, as a tool, for the model.
+    #[default]
+    Session,
+    /// By a tool of the request's, which is given the number of a message.
+    Tool,
+    /// Not at all: then no text says that it can be recalled, and none names a place.
+    Nowhere,
+}
+
 /// What the context needs to know beside messages and view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
@@ -62,6 +74,8 @@ pub struct Setup {
     pub policy: Rc<Policy>,
     /// Tokens of the tool definitions that go with each request.
     pub tools: u32,
+    /// How a text that is not shown whole is found.
+    pub lookup: Lookup,
 }
 
 impl Setup {
@@ -82,6 +96,7 @@ impl Setup {
             shares: Shares::of(window, options)?,
             policy: Rc::new(policy),
             tools,
+            lookup: Lookup::default(),
         })
     }
 }

@@ -439,7 +439,7 @@ const MARKS: [&str; 6] = [
     "[offloaded: message ",
     "[recall message ",
     "[outdated: ",
-    "[the same output came again in message ",
+    "[the same output came again ",
     "[… ",
 ];
 

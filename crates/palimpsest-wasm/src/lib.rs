@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `version.rs` | `version` |
 //! | `compact.rs` | the class `Compaction` behind `compact` and `compactWith` |
+//! | `recall.rs` | `recall` |
+//! | `resolve.rs` | `resolvePolicy` |
 //! | `replay.rs` | `replay` |
 //! | `validate.rs` | `validate` |
 //! | `conversations.rs` | `readConversations` |
@@ -30,7 +32,9 @@ mod compact;
 mod conversations;
 mod count;
 mod error;
+mod recall;
 mod replay;
+mod resolve;
 mod tokenizer;
 mod validate;
 mod version;

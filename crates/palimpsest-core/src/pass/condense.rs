@@ -1,7 +1,7 @@
 //! Tool output and tool-call arguments said more briefly (T2, T3). What is shortened and how is data:
 //! [`CondenseOptions`].
 
-use crate::context::Context;
+use crate::context::{Context, Lookup};
 use crate::data::message::{Part, Role};
 use crate::data::rendition::{Reduced, ReducedKind, Rendition, escape_fences, verbatim_parts};
 use palimpsest_text::condense::{self, CondenseOptions, ToolText};
@@ -38,6 +38,17 @@ pub fn on_arrival(context: &Context, options: &CondenseOptions) -> Option<Reduce
     (reduced.tokens < context.shown_tokens(last)).then_some(reduced)
 }
 
+/// The condensed text, with the message's number in the line that says what it is, where a tool finds the whole one by it.
+fn with_place(text: &str, context: &Context, index: usize) -> String {
+    match text.split_once(']') {
+        Some((mark, body)) if context.setup.lookup == Lookup::Tool => {
+            let seq = context.entries[index].message.seq;
+            format!("{mark}; recall message {seq}]{body}")
+        }
+        _ => text.to_owned(),
+    }
+}
+
 fn shorter(
     context: &Context,
     index: usize,
@@ -72,7 +83,7 @@ fn shorter(
             Some(Part::ToolResult {
                 call: call.clone(),
                 name: name.clone(),
-                text: escape_fences(&condensed.text).into_owned(),
+                text: with_place(&escape_fences(&condensed.text), context, index),
                 error: *error,
             })
         }

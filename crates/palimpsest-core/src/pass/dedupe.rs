@@ -8,7 +8,7 @@ use std::hash::Hasher;
 use serde_json::{Map, Value};
 use siphasher::sip::SipHasher13;
 
-use crate::context::Context;
+use crate::context::{Context, Lookup};
 use crate::data::message::{Part, Role, Seq};
 pub use crate::data::policy::DedupeOptions;
 use crate::data::rendition::{Reduced, ReducedKind, Rendition};
@@ -89,13 +89,16 @@ enum Note {
 }
 
 impl Note {
-    fn text(&self) -> String {
+    fn text(&self, lookup: Lookup) -> String {
+        // a number says nothing to who has no use for it
+        let at = |seq: &Seq| match lookup {
+            Lookup::Nowhere => "later".to_owned(),
+            Lookup::Session | Lookup::Tool => format!("in message {seq}"),
+        };
         match self {
-            Self::Repeated(seq) => format!("[the same output came again in message {seq}]"),
-            Self::ReadAgain(path, seq) => {
-                format!("[outdated: {path} was read again in message {seq}]")
-            }
-            Self::Written(path, seq) => format!("[outdated: {path} was written in message {seq}]"),
+            Self::Repeated(seq) => format!("[the same output came again {}]", at(seq)),
+            Self::ReadAgain(path, seq) => format!("[outdated: {path} was read again {}]", at(seq)),
+            Self::Written(path, seq) => format!("[outdated: {path} was written {}]", at(seq)),
         }
     }
 }
@@ -239,9 +242,10 @@ fn forms(
         let mut changed = false;
         let parts = now.iter().zip(numbers).map(|(part, number)| {
             // what is not shown is not copied either
-            let short = notes
-                .get(&(index, number))
-                .and_then(|note| shorter(part, note, message.role, options));
+            let short = notes.get(&(index, number)).and_then(|note| {
+                let text = note.text(context.setup.lookup);
+                shorter(part, &text, message.role, options)
+            });
             changed |= short.is_some();
             short.unwrap_or_else(|| part.clone())
         });
@@ -254,14 +258,14 @@ fn forms(
 }
 
 /// The part with a note in place of what stands again or newer elsewhere; `None` if it stays.
-fn shorter(part: &Part, note: &Note, role: Role, options: &DedupeOptions) -> Option<Part> {
+fn shorter(part: &Part, note: &str, role: Role, options: &DedupeOptions) -> Option<Part> {
     match part {
         Part::ToolResult {
             call, name, error, ..
         } => Some(Part::ToolResult {
             call: call.clone(),
             name: name.clone(),
-            text: note.text(),
+            text: note.to_owned(),
             error: *error,
         }),
         Part::ToolCall {
@@ -271,7 +275,7 @@ fn shorter(part: &Part, note: &Note, role: Role, options: &DedupeOptions) -> Opt
         } if role == Role::Assistant => Some(Part::ToolCall {
             id: id.clone(),
             name: name.clone(),
-            arguments: outdated(arguments, &note.text(), options.floor)?,
+            arguments: outdated(arguments, note, options.floor)?,
         }),
         _ => None,
     }

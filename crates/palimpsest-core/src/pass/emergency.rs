@@ -219,11 +219,11 @@ fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCou
             name,
             arguments,
         } => {
-            let short = serde_json::json!({ "excerpt": extractive::excerpt(&arguments, room.saturating_sub(8).max(12), counter) });
+            let arguments = shorter_arguments(&arguments, room, counter);
             Part::ToolCall {
                 id,
                 name,
-                arguments: short.to_string(),
+                arguments,
             }
         }
         Part::Image {
@@ -231,6 +231,36 @@ fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCou
         } => Part::text(format!("[image: {name}, {media_type}]")),
         Part::Thinking { text } => Part::Thinking { text },
     }
+}
+
+/// A value of a call's arguments that is longer, in bytes, is only named.
+const LONG_VALUE: usize = 48;
+
+/// Arguments with their short values, and in place of the others how long they were: nothing that could be copied into the
+/// next call. The sizes alone where even that has no room.
+fn shorter_arguments(
+    arguments: &str,
+    room: u32,
+    counter: &dyn palimpsest_tokens::TokenCounter,
+) -> String {
+    use serde_json::{Map, Value};
+    let gone = |bytes: usize| Value::String(format!("[{bytes} bytes not shown]"));
+    let read: Result<Map<String, Value>, _> = palimpsest_text::json::read(arguments);
+    if let Ok(mut object) = read {
+        for (_, value) in &mut object {
+            let bytes = value
+                .as_str()
+                .map_or_else(|| value.to_string().len(), str::len);
+            if bytes > LONG_VALUE {
+                *value = gone(bytes);
+            }
+        }
+        let short = Value::Object(object).to_string();
+        if counter.count(&short) <= room.saturating_mul(2) {
+            return short;
+        }
+    }
+    serde_json::json!({ "arguments": gone(arguments.len()) }).to_string()
 }
 
 /// What a layer keeps where nearly nothing fits.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::context::{Context, View};
+use crate::context::{Context, Lookup, View};
 use crate::data::message::{Message, Part, Seq};
 use crate::data::rendition::{Reduced, ReducedKind, Rendition, escape_fences};
 use palimpsest_text::condense::cut;
@@ -79,6 +79,10 @@ impl Reference {
 
     /// What the model sees in place of the text.
     pub fn text(&self) -> String {
+        self.long_text("; recall it")
+    }
+
+    fn long_text(&self, cure: &str) -> String {
         let Self {
             message,
             part,
@@ -88,7 +92,7 @@ impl Reference {
             tail,
         } = self;
         format!(
-            "{MARK}{message}, part {part}, {bytes} bytes, {}; recall it]\n{}\n…\n{}",
+            "{MARK}{message}, part {part}, {bytes} bytes, {}{cure}]\n{}\n…\n{}",
             hash.get(..SHOWN_HASH).unwrap_or(hash),
             escape_fences(head),
             escape_fences(tail)
@@ -96,10 +100,21 @@ impl Reference {
     }
 
     /// What the model sees where references are brief: the place, nothing else. The message there never changes.
-    fn short_text(&self) -> String {
+    fn short_text(&self, mark: &str) -> String {
         match self.part {
-            0 => format!("{SHORT_MARK}{}]", self.message),
-            part => format!("{SHORT_MARK}{}, part {part}]", self.message),
+            0 => format!("{mark}{}]", self.message),
+            part => format!("{mark}{}, part {part}]", self.message),
+        }
+    }
+
+    /// What stands in place of the text: the place alone where references are `brief`, and that it can be recalled where
+    /// that is so.
+    fn shown(&self, brief: bool, lookup: Lookup) -> String {
+        match (brief, lookup) {
+            (true, Lookup::Nowhere) => self.short_text(MARK),
+            (true, _) => self.short_text(SHORT_MARK),
+            (false, Lookup::Nowhere) => self.long_text(""),
+            (false, _) => self.text(),
         }
     }
 
@@ -112,7 +127,8 @@ impl Reference {
     }
 
     fn parse_short(text: &str) -> Option<Self> {
-        let line = text.strip_prefix(SHORT_MARK)?.lines().next()?;
+        let rest = text.strip_prefix(SHORT_MARK).or(text.strip_prefix(MARK));
+        let line = rest?.lines().next()?;
         let line = line.split(']').next()?;
         let (message, part) = line.split_once(", part ").unwrap_or((line, "0"));
         Some(Self {
@@ -128,10 +144,11 @@ impl Reference {
     /// Reads message, part, bytes and the first digits of the hash from a shown reference. Head and tail are not
     /// read back, and of a brief one only message and part.
     pub fn parse(text: &str) -> Option<Self> {
-        let Some(rest) = text.strip_prefix(MARK) else {
-            return Self::parse_short(text);
-        };
-        let line = rest.lines().next()?;
+        Self::parse_long(text).or_else(|| Self::parse_short(text))
+    }
+
+    fn parse_long(text: &str) -> Option<Self> {
+        let line = text.strip_prefix(MARK)?.lines().next()?;
         let (message, rest) = line.split_once(", part ")?;
         let (part, rest) = rest.split_once(", ")?;
         let (bytes, rest) = rest.split_once(" bytes, ")?;
@@ -207,11 +224,7 @@ pub fn edits(context: &Context, end: usize, options: OffloadOptions) -> Edits {
                 continue;
             };
             let reference = Reference::new(message.seq, number as u32, said);
-            *text = if options.brief {
-                reference.short_text()
-            } else {
-                reference.text()
-            };
+            *text = reference.shown(options.brief, context.setup.lookup);
             changed = true;
         }
         if changed {

@@ -18,6 +18,8 @@ pub(super) struct JsonLimits {
     pub(super) depth: usize,
     /// Whether what was left out of an array is described by its fields.
     pub(super) schema: bool,
+    /// Whether a shortened string says so before anything else: what stands in a call may be copied into the next one.
+    pub(super) notice: bool,
 }
 
 impl JsonLimits {
@@ -28,6 +30,7 @@ impl JsonLimits {
         string: 400,
         depth: 8,
         schema: true,
+        notice: false,
     };
     /// For answers of an API: status and key fields.
     pub(super) const API: Self = Self {
@@ -36,6 +39,7 @@ impl JsonLimits {
         string: 160,
         depth: 3,
         schema: true,
+        notice: false,
     };
     /// For the arguments of tool calls.
     pub(super) const ARGUMENTS: Self = Self {
@@ -44,6 +48,7 @@ impl JsonLimits {
         string: 300,
         depth: 6,
         schema: false,
+        notice: true,
     };
 }
 
@@ -152,7 +157,7 @@ impl<'a> Scan<'a> {
                 } else {
                     self.limits.string
                 };
-                write_string(out, raw, most)
+                write_string(out, raw, most, self.limits.notice)
             }
             b'{' | b'[' if depth >= self.limits.depth.min(DEEPEST) => {
                 let start = self.at;
@@ -552,8 +557,11 @@ fn unit(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
+/// What a shortened string of a call begins with.
+const NOTICE: &str = "[shortened, not to be copied] ";
+
 /// Writes a string of at most about `most` bytes: its beginning, what is missing, its end.
-fn write_string(out: &mut String, raw: &str, most: usize) -> Option<()> {
+fn write_string(out: &mut String, raw: &str, most: usize, notice: bool) -> Option<()> {
     if !is_valid(raw) {
         return None;
     }
@@ -567,7 +575,8 @@ fn write_string(out: &mut String, raw: &str, most: usize) -> Option<()> {
     let last = next_boundary(raw, from);
     _ = write!(
         out,
-        "\"{}… {} bytes …{}\"",
+        "\"{}{}… {} bytes …{}\"",
+        if notice { NOTICE } else { "" },
         &raw[..first],
         grouped(last - first),
         &raw[last..]

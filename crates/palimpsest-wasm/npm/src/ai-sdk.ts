@@ -3,6 +3,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import { fitter, type FitOptions } from "./fitter.js";
+import { RECALL_DESCRIPTION, RECALL_PARAMETERS, type RecallArguments, recallTool as plainTool, type RecallToolOptions } from "./recall.js";
 
 export type { FitOptions, FitProblem, StateStore } from "./fitter.js";
 
@@ -170,4 +171,42 @@ function unreadable(name: string, cause?: unknown): PalimpsestError {
     `The input of the tool "${name}" cannot be written as JSON Schema, so its size is not known. Give fitStep() the tools as a list of definitions instead.`,
     { cause },
   );
+}
+
+/** The tool that {@link recallTool} makes, as the SDK's `tools` take it. */
+export interface RecallSdkTool {
+  /** What it does. */
+  readonly description: string;
+  /** What it is called with. */
+  readonly inputSchema: any;
+  /** Answers a call. */
+  execute(input: RecallArguments): Promise<string>;
+}
+
+/**
+ * `recallTool` of the main entry as a tool of the SDK's. Name it `recall` among the tools: then `fitMiddleware`, and
+ * `fitStep` where it is given the tools, write texts that say what to recall.
+ *
+ * @example
+ * ```ts
+ * import { init } from "palimpsest";
+ * import { fitStep, recallTool } from "palimpsest/ai-sdk";
+ * import { generateText, type LanguageModel, type ModelMessage } from "ai";
+ *
+ * await init();
+ * declare const model: LanguageModel;
+ * const history: ModelMessage[] = [{ role: "user", content: "Read every file." }];
+ * const tools = { recall: recallTool(() => history) };
+ * const { text } = await generateText({ model, messages: history, tools, prepareStep: fitStep({ window: 32768, tools }) });
+ * console.log(text);
+ * ```
+ */
+export function recallTool(history: readonly unknown[] | (() => readonly unknown[]), options: RecallToolOptions = {}): RecallSdkTool {
+  const tool = plainTool(history, options);
+  return {
+    description: RECALL_DESCRIPTION,
+    // what the SDK's own jsonSchema() makes
+    inputSchema: { [Symbol.for("vercel.ai.schema")]: true, _type: undefined, jsonSchema: RECALL_PARAMETERS, validate: undefined },
+    execute: async (input) => tool.execute(input),
+  };
 }

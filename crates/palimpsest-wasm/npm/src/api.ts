@@ -34,7 +34,9 @@ export {
   type OpenAiOptions,
 } from "./language-model.js";
 export type { DeletedSession, Library, LibraryOptions, Loss, StoredHit, StoredSession } from "./library.js";
+export { recall, recallTool, type RecallArguments, type RecallOptions, type RecallTool, type RecallToolOptions } from "./recall.js";
 export { replay, type PassFigures, type PolicyReplay, type ReplayOptions, type ReplayReport } from "./replay.js";
+export { resolvePolicy, telemetryAttributes, type ResolvedPolicy, type ResolveOptions, type TelemetryValue } from "./report.js";
 export type { WasmSource } from "./runtime.js";
 export type {
   ChatMessageLike,

@@ -93,3 +93,15 @@ declare module "@langchain/core/utils/function_calling" {
   export function convertToOpenAITool(tool: unknown): unknown;
   export function isLangChainTool(tool: unknown): boolean;
 }
+
+declare module "@langchain/core/tools" {
+  export class DynamicStructuredTool {
+    constructor(fields: {
+      name: string;
+      description: string;
+      schema: Record<string, unknown>;
+      func(input: unknown): Promise<string>;
+    });
+    readonly name: string;
+  }
+}

@@ -2,9 +2,11 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { convertToOpenAITool, isLangChainTool } from "@langchain/core/utils/function_calling";
+import { DynamicStructuredTool } from "@langchain/core/tools";
 import { compact, type Compacted, type CompactOptions } from "./compact.js";
 import { fitter, type FitOptions } from "./fitter.js";
 import { written } from "./json.js";
+import { RECALL_DESCRIPTION, RECALL_PARAMETERS, recallTool as plainTool, type RecallToolOptions } from "./recall.js";
 
 export type { FitOptions, FitProblem, StateStore } from "./fitter.js";
 
@@ -90,6 +92,36 @@ export interface FitModelCalls {
   /** Calls the model with messages that fit. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   wrapModelCall(request: any, handler: (request: any) => any): Promise<any>;
+}
+
+/**
+ * `recallTool` of the main entry as a tool of LangChain's, called `recall`: with it among an agent's tools `fitModelCalls`
+ * writes texts that say what to recall.
+ *
+ * @example
+ * ```ts
+ * import { init } from "palimpsest";
+ * import { fitModelCalls, recallTool } from "palimpsest/langchain";
+ * import { type BaseMessage } from "@langchain/core/messages";
+ * import { createAgent, createMiddleware } from "langchain";
+ *
+ * await init();
+ * let history: BaseMessage[] = [];
+ * const keep = createMiddleware({ name: "Keep", beforeModel: (state) => void (history = state.messages) });
+ * const fit = createMiddleware(fitModelCalls({ window: 8192 }));
+ * const agent = createAgent({ model: "ollama:llama3.2", tools: [recallTool(() => history)], middleware: [keep, fit] });
+ * console.log(typeof agent.invoke);
+ * ```
+ */
+export function recallTool(history: readonly BaseMessage[] | (() => readonly BaseMessage[]), options: Omit<RecallToolOptions, "dialect"> = {}): DynamicStructuredTool {
+  const all = (): readonly BaseMessage[] => (typeof history === "function" ? history() : history);
+  const tool = plainTool(() => all().map(plain), { ...options, dialect: "openai" });
+  return new DynamicStructuredTool({
+    name: "recall",
+    description: RECALL_DESCRIPTION,
+    schema: RECALL_PARAMETERS as Record<string, unknown>,
+    func: async (input: unknown) => tool.execute(input),
+  });
 }
 
 /** A message of LangChain's in OpenAI's shape. The object itself goes along, unseen by the module. */
