@@ -159,7 +159,7 @@ impl Compaction {
         let inner = self.0.borrow();
         let jobs: Vec<Job<'_>> = inner
             .iter()
-            .flat_map(|c| c.queued())
+            .flat_map(compact::Compaction::queued)
             .map(Job::from)
             .collect();
         Ok(boundary::text(&jobs)?)

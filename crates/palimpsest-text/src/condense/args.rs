@@ -22,7 +22,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// T3: a written file keeps path and both ends of its content.
+    /// T3: a written file keeps path and both ends of its content, which says first that it is not the whole of it.
     #[test]
     fn written_file() {
         let content: String = (0..200).fold(String::new(), |t, i| t + &format!("line {i}\n"));
@@ -33,8 +33,9 @@ mod tests {
             (Some("src/a.rs"), Some(420))
         );
         let content = short["content"].as_str().unwrap();
-        assert!(content.starts_with("line 0\nline 1\n") && content.ends_with("line 199\n"));
-        assert!(content.len() < 350, "{content}");
+        assert!(content.starts_with("[shortened, not to be copied] line 0\nline 1\n"));
+        assert!(content.ends_with("line 199\n"));
+        assert!(content.len() < 380, "{content}");
     }
 
     /// T3: short arguments, other values, broken JSON: unchanged.
