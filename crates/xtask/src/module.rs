@@ -61,7 +61,7 @@ pub(crate) fn build(
         .args(["--package", package, "--profile", quality.profile()])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", remapping());
     if quality == Quality::Release {
-        with_small_std(machine, &mut cargo);
+        with_small_std(machine, package, &mut cargo);
     }
     if later != Later::Nothing {
         // which function leads to which, for `wasm-split`
@@ -140,9 +140,14 @@ pub(crate) fn build(
     Ok(())
 }
 
+/// The package whose module tells nobody why it panics: the caller gets a `RuntimeError` either way. The other modules have
+/// a hook that does tell.
+const SAYS_NOT_WHY: &str = "palimpsest-wasm";
+
 /// The standard library comes compiled for speed. A release compiles it once more, for size, and leaves out the places
-/// in the source that panics name: 20 KB less of each of the package's modules.
-fn with_small_std(machine: &Machine, cargo: &mut Command) {
+/// in the source that panics name: 20 KB less of each of the package's modules. Where nobody hears what a panic says, it
+/// traps at once, and what it would say is left out, too.
+fn with_small_std(machine: &Machine, package: &str, cargo: &mut Command) {
     if !has_std_source(machine) {
         say(
             "wasm",
@@ -150,15 +155,16 @@ fn with_small_std(machine: &Machine, cargo: &mut Command) {
         );
         return;
     }
+    let mut flags = format!("{} -Zlocation-detail=none", remapping());
+    if package == SAYS_NOT_WHY {
+        flags += " -Zunstable-options -Cpanic=immediate-abort";
+    }
     cargo
         .arg("-Zbuild-std=std,panic_abort")
         .arg("-Zbuild-std-features=optimize_for_size")
         // a stable compiler takes these flags only so
         .env("RUSTC_BOOTSTRAP", "1")
-        .env(
-            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
-            format!("{} -Zlocation-detail=none", remapping()),
-        );
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags);
 }
 
 /// Shrinks the parts and gives them names that say what is in them: a page that was loaded before a new version finds none
