@@ -1,8 +1,10 @@
 //! Logs: every kind of error whole, repeats folded, the chatter counted.
 
-use super::cut;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+
+use super::cut;
+use crate::words::Plain;
 
 /// Occurrences of one error that are shown, besides the last.
 const ERROR_TIMES: u32 = 3;
@@ -28,11 +30,8 @@ struct Entry<'a> {
     shape: u64,
 }
 
-/// How often a shape of entry occurs.
-struct Seen {
-    count: u32,
-    last: usize,
-}
+/// How often each shape of entry occurs, and the place of the last one.
+type Shapes = HashMap<u64, (u32, u32), Plain>;
 
 /// Whether most lines begin as log lines do.
 pub(super) fn looks_like(text: &str) -> bool {
@@ -49,18 +48,17 @@ pub(super) fn looks_like(text: &str) -> bool {
 /// would be left out.
 pub(super) fn condense(text: &str) -> Option<String> {
     let entries = entries(text);
-    let mut seen: BTreeMap<u64, Seen> = BTreeMap::new();
+    let mut seen = Shapes::default();
     for (last, entry) in entries.iter().enumerate() {
-        let known = seen.entry(entry.shape).or_insert(Seen { count: 0, last });
-        known.count += 1;
-        known.last = last;
+        let known = seen.entry(entry.shape).or_default();
+        *known = (known.0 + 1, last as u32);
     }
     let shown = choose(&entries, &seen);
     if shown.iter().all(|&s| s) {
         return None;
     }
     let mut out = String::new();
-    let mut told: BTreeSet<u64> = BTreeSet::new();
+    let mut told: HashSet<u64, Plain> = HashSet::default();
     let mut gap = Gap::default();
     for (entry, shown) in entries.iter().zip(&shown) {
         if !shown {
@@ -69,7 +67,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
         }
         gap.write(&mut out);
         entry.write(&mut out);
-        let count = seen.get(&entry.shape).map_or(1, |s| s.count);
+        let count = seen.get(&entry.shape).map_or(1, |s| s.0);
         if count > 1 && told.insert(entry.shape) {
             _ = write!(out, " [{} like this]", cut::grouped(count as usize));
         }
@@ -79,14 +77,14 @@ pub(super) fn condense(text: &str) -> Option<String> {
     Some(out)
 }
 
-fn choose(entries: &[Entry<'_>], seen: &BTreeMap<u64, Seen>) -> Vec<bool> {
+fn choose(entries: &[Entry<'_>], seen: &Shapes) -> Vec<bool> {
     let mut shown = vec![false; entries.len()];
-    let mut times: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut times: HashMap<u64, u32, Plain> = HashMap::default();
     let mut room = MOST;
     for (i, entry) in entries.iter().enumerate() {
         let time = times.entry(entry.shape).or_insert(0);
         *time += 1;
-        let last = seen.get(&entry.shape).is_some_and(|s| s.last == i);
+        let last = seen.get(&entry.shape).is_some_and(|s| s.1 as usize == i);
         let (class, wanted) = match entry.level {
             Level::Error => (0, *time <= ERROR_TIMES || last),
             Level::Warning => (1, *time == 1 || last),
