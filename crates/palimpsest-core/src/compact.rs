@@ -342,6 +342,7 @@ impl Compaction {
                 mode: options.mode,
                 model: options.model.clone(),
                 chunk: None,
+                grounded: true,
             };
             Run::new(&context, run_options, seed).since(found.clone(), passes.clone())
         });

@@ -78,6 +78,8 @@ pub struct RunOptions {
     pub model: Option<String>,
     /// What a request to that model may hold, if its window is smaller than the session's.
     pub chunk: Option<u32>,
+    /// Whether statements of a model's summary are struck out that name what its source does not say.
+    pub grounded: bool,
 }
 
 impl Default for RunOptions {
@@ -89,6 +91,7 @@ impl Default for RunOptions {
             mode: Mode::default(),
             model: None,
             chunk: None,
+            grounded: false,
         }
     }
 }
@@ -269,6 +272,8 @@ pub struct Run {
     queue: VecDeque<SummaryJob>,
     waiting: Option<SummaryJob>,
     written: Vec<summarize::Written>,
+    /// Statements that were struck out of them.
+    struck: u32,
     /// What the summaries propose to change in the goal.
     proposals: Vec<crate::data::marker::Proposal>,
     /// A layer's shorter form that the model wrote.
@@ -297,6 +302,7 @@ impl Run {
             queue: VecDeque::new(),
             waiting: None,
             written: Vec::new(),
+            struck: 0,
             proposals: Vec::new(),
             faded: None,
             draft: None,

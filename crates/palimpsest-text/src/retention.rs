@@ -6,6 +6,7 @@
 
 mod audit;
 pub(crate) mod constraint;
+mod grounding;
 mod pasted;
 mod quantity;
 mod reject;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use audit::Collector;
 pub use audit::{Audit, Checked, Facts, Ledger, ledger};
 pub use constraint::{Constraint, ConstraintKind, constraints, supersedes};
+pub use grounding::grounded;
 pub use reject::{Draft, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
 

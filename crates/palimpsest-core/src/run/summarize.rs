@@ -220,12 +220,20 @@ impl Run {
                     source_tokens: counter.count(&source),
                     summary_tokens: counter.count(&text),
                 };
-                match retention::reject(&text, &source, &draft) {
+                let rejection = retention::reject(&text, &source, &draft);
+                let (text, struck) = if self.options.grounded && rejection.is_none() {
+                    retention::grounded(&text, &source)
+                } else {
+                    (text, 0)
+                };
+                match rejection {
+                    None if text.is_empty() => fallback("invented".into()),
                     None if waiting.keeps_less(&text, counter.as_ref()) => {
                         fallback("fewer_facts".into())
                     }
                     None => {
                         self.proposals.extend(proposals);
+                        self.struck += struck;
                         Written {
                             text,
                             order: Vec::new(),

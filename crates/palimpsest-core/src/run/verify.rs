@@ -116,6 +116,19 @@ impl Run {
             .iter()
             .map(|c| Adjustment::new(c.code(), c.to_string()));
         draft.adjustments.splice(0..0, said);
+        if self.struck > 0 {
+            draft.adjustments.push(Adjustment::new(
+                "struck_statements",
+                format!(
+                    "struck {} out of the summary that name what its messages do not say",
+                    if self.struck == 1 {
+                        "a statement".to_owned()
+                    } else {
+                        format!("{} statements", self.struck)
+                    }
+                ),
+            ));
+        }
         let (adjustments, codes) = Adjustment::split(draft.adjustments);
         view.cause = Cause::Compaction {
             number: view.compactions,

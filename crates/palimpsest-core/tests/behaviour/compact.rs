@@ -257,3 +257,47 @@ fn jobs_are_known_ahead() {
     assert_eq!(asked, ahead.len() + 1);
     assert_eq!(run.queued().count(), 0);
 }
+
+/// P8: of a model's summary the statements go that name somebody or a number the covered messages do not, and the report says
+/// so; the others stay.
+#[test]
+fn what_a_summary_makes_up_is_struck_out() {
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    let places = ["garden", "river", "kitchen", "meadow", "cellar"];
+    let ways = ["door", "wall", "gate", "well"];
+    let talk: Vec<Value> = (0..400)
+        .map(|i| {
+            let (place, way) = (places[i / 2 % places.len()], ways[i / 2 % ways.len()]);
+            if i % 2 == 0 {
+                json!({"role": "user", "content": format!("what do you think about the {place} behind the house?")})
+            } else {
+                json!({"role": "assistant", "content": format!("it is warm there in the evening, and people like to sit a while before they go on to the {way}")})
+            }
+        })
+        .collect();
+    let mut options = CompactOptions::new(8192);
+    options.model = Some("host".into());
+    let mut run = Compaction::start(talk, &options, None, &counter, SEED).unwrap();
+    let good = "They spoke about quiet places near the house, and which of them is warm.";
+    let output = loop {
+        match run.step().unwrap() {
+            CompactStep::Need(job) => {
+                let text = format!("{good} Later they deleted the database of Peter Novak.");
+                run.supply(job.id, SuppliedSummary::Text(text)).unwrap();
+            }
+            CompactStep::Done(output) => break output,
+        }
+    };
+    let window: String = output
+        .messages
+        .iter()
+        .filter_map(|m| match m {
+            Rendered::Made(value) => Some(value.to_string()),
+            Rendered::Kept(_) => None,
+        })
+        .collect();
+    assert!(window.contains("which of them is warm"), "{window}");
+    assert!(!window.contains("Novak") && !window.contains("database"));
+    let codes = &output.report.codes;
+    assert!(codes.iter().any(|c| c == "struck_statements"), "{codes:?}");
+}

@@ -328,7 +328,9 @@ export function compact<M>(messages: readonly M[], options: CompactOptions): Com
  * As {@link compact}, with summaries by a model of yours. `summarize` is called once for each text that is needed, for
  * several at once; an answer that is empty, a refusal, an echo or too long is asked for once more, then the extractive
  * summary is taken. So it is where `summarize` throws or gives no text; after two such failures it is not asked again in
- * this call. The list is read when the call begins: what is added to it meanwhile belongs to the next call.
+ * this call. Statements of an answer that name a person, a number, a path or an identifier that the summarised messages lack are
+ * struck out, and the report has the code `struck_statements`. The list is read when the call begins: what is added to it
+ * meanwhile belongs to the next call.
  *
  * @example
  * ```ts
