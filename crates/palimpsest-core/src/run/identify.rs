@@ -158,12 +158,19 @@ impl Run {
         let reaches = |size: &Size| size.projected <= aim;
         let smallest =
             |sizes: &mut dyn Iterator<Item = Size>| sizes.min_by_key(|s| (s.projected, s.cut));
-        let hard = self.options.aim.hard().is_some();
-        // Everything before the recent messages, where the policy says so.
+        // Everything before the recent messages, where the policy says so. Where a list has a limit, that must not leave
+        // less than half of it: then the first cut that reaches the aim is taken.
         let all = (policy.cover == Cover::All)
             .then(|| cuts.iter().rev().find(|&&c| c <= wanted).map(|&c| with(c)))
             .flatten()
-            .filter(|s| s.newest > 0 && (!hard || reaches(s)));
+            .filter(|s| {
+                s.newest > 0
+                    && self
+                        .options
+                        .aim
+                        .hard()
+                        .is_none_or(|most| reaches(s) && s.projected >= most / 2)
+            });
         // The first cut that reaches the aim with a summary; else, where the limit is hard, the first
         // that reaches it without one; else the one that comes nearest.
         let summary = |most: u32| {

@@ -126,3 +126,15 @@ fn no_window_falls_off_a_cliff() {
         assert!(figures.broken() <= 0.12, "{line}");
     }
 }
+
+/// A policy that covers all but what is recent does not empty a list that has a limit.
+#[test]
+fn covering_all_does_not_empty_a_window() {
+    let list = corpus::generated(7, 160, 0);
+    for preset in ["checkpoints", "auto-summarize"] {
+        let figures = play(&list, &mut Compact::new(preset, 8_192), 8_000);
+        let line = figures.line(preset);
+        assert!(figures.least_fill() >= 0.35, "{line}");
+        assert!(figures.broken() <= 0.12, "{line}");
+    }
+}
