@@ -434,26 +434,32 @@ fn words(context: &Context) -> String {
 }
 
 /// How the marks begin that passes leave: what stands in them was never said.
-const MARKS: [&str; 6] = [
+const MARKS: [&str; 7] = [
     "[condensed ",
     "[offloaded: message ",
     "[recall message ",
     "[outdated: ",
     "[the same output came again ",
+    "[shortened, not to be copied",
     "[… ",
 ];
+
+/// How the mark ends that stands for a value of a call's arguments; it begins with a number.
+const NOT_SHOWN: &str = " bytes not shown";
 
 /// The text without the marks of passes.
 fn without_marks(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut done = 0;
     for (at, _) in text.match_indices('[') {
-        if at < done || !MARKS.iter().any(|mark| text[at..].starts_with(mark)) {
-            continue;
-        }
-        if let Some(end) = text[at..].find(']') {
+        let Some(end) = text[at..].find(']').map(|end| at + end) else {
+            break;
+        };
+        let is_mark = MARKS.iter().any(|mark| text[at..].starts_with(mark))
+            || text[at..end].ends_with(NOT_SHOWN);
+        if at >= done && is_mark {
             out.push_str(&text[done..at]);
-            done = at + end + 1;
+            done = end + 1;
         }
     }
     if done == 0 {

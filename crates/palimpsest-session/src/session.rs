@@ -460,15 +460,15 @@ impl Session {
     }
 
     /// The parts of the system message, their sizes, and what is wrong with them.
-    pub fn prompt(&self) -> Result<String, JsValue> {
+    pub fn prompt(&self) -> String {
         let session = self.now();
         let records = session.records();
         let built = session.prompt();
-        Ok(json!({
+        json!({
             "base": records.system, "mandates": records.mandates, "checks": records.checks, "skills": records.skills,
             "built": built,
         })
-        .to_string())
+        .to_string()
     }
 
     /// Changes parts of the system message: JSON text.

@@ -251,12 +251,17 @@ fn unmarked(text: &str) -> String {
         "[recall message ",
         "[outdated: ",
         "[the same output ",
+        "[shortened, ",
         "[… ",
     ] {
         while let Some(at) = out.find(mark) {
             let end = out[at..].find(']').map_or(out.len(), |e| at + e + 1);
             out.replace_range(at..end, "");
         }
+    }
+    while let Some(end) = out.find(" bytes not shown]") {
+        let at = out[..end].rfind('[').unwrap();
+        out.replace_range(at..=end + " bytes not shown".len(), "");
     }
     out
 }
@@ -295,8 +300,10 @@ fn recount(old: &[Value], new: &[Value]) -> Recount {
             .words
             .split_once("[…")
             .and_then(|(head, rest)| Some((head.trim(), rest.split_once(']')?.1.trim())));
+        let shortened = ["[shortened, not to be copied]", " bytes not shown]"];
         n.block == part.block
             && (named
+                || part.block.is_some() && shortened.iter().any(|mark| n.words.contains(mark))
                 || ends.is_some_and(|(head, tail)| {
                     !(head.is_empty() && tail.is_empty())
                         && part.words.starts_with(head)
