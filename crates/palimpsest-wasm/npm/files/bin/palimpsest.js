@@ -148,7 +148,7 @@ async function byModel(messages, options, values) {
     note(`summary ${(done += 1)}: part ${job.part} of ${job.parts}, at most ${job.targetTokens} tokens${job.attempt > 1 ? ", once more" : ""} …`);
     return ollama(values.ollama, values.model, options.window, job, signal);
   };
-  return compactWith(messages, { ...options, model: values.model, signal: stop.signal }, summarize);
+  return compactWith(messages, { ...options, model: values.model, signal: stop.signal, onError: "throw" }, summarize);
 }
 
 const tokenizer = (file) => Tokenizer.fromOllamaShow(readFileSync(file));
