@@ -39,7 +39,7 @@ test("sessions are made, renamed, deleted and brought back; a reload finds them"
   const { page } = world;
   await until(page, () => document.querySelector(".live.okc"));
   await click(page, "[aria-label='Rename session']");
-  await page.waitForSelector("dialog[open] input");
+  await until(page, () => document.activeElement?.matches("dialog[open] input"));
   await page.keyboard.down("Control");
   await page.keyboard.press("a");
   await page.keyboard.up("Control");

@@ -48,7 +48,7 @@ const BUDGETS: &[Budget] = &[
     // The aim is 160: not reached either.
     Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 453.0 },
     // Sessions bring the engine, storage and servers; only who opens one loads them, and then not the one above.
-    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 703.0 },
+    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 726.0 },
 ];
 
 /// Raw, gzip and brotli bytes.
