@@ -173,6 +173,7 @@ test("bad summaries are refused", async () => {
       "headings": () => "## Goals\\n\\n## Decisions\\n\\n## Next steps\\n", "a refusal": () => "I'm sorry, but I can't help with that.",
       "another language": () => "\\u041f\\u043e\\u043b\\u044c\\u0437\\u043e\\u0432\\u0430\\u0442\\u0435\\u043b\\u044c \\u0441\\u043f\\u0440\\u043e\\u0441\\u0438\\u043b \\u043e \\u043f\\u043e\\u0441\\u044b\\u043b\\u043a\\u0430\\u0445, \\u0438 \\u043f\\u043e\\u043c\\u043e\\u0449\\u043d\\u0438\\u043a \\u043e\\u0442\\u0432\\u0435\\u0442\\u0438\\u043b, \\u0447\\u0442\\u043e \\u043e\\u043d\\u0438 \\u043f\\u0440\\u0438\\u0434\\u0443\\u0442 \\u0437\\u0430\\u0432\\u0442\\u0440\\u0430.",
       "a loop": () => "The user sorts parcels by gate. ".repeat(60),
+      "a loop within a line": () => "The user sorts parcels, " + "and the gate ".repeat(6) + ".",
       "the prompt": (job) => job.system,
       "a leaked mark": () => "[[pal:27d80f0f73bd9135:notes>>\\n* parcel 1003 goes to gate 3\\n* parcel 1005 goes to gate 5",
     };
@@ -190,7 +191,7 @@ test("bad summaries are refused", async () => {
     for (const mode of ["developer", "planning"]) await compactWith(list, { window: 8192, mode, goal: { description: "Empty hall 7 by Friday" } }, (job) => { jobs[mode] = (jobs[mode] ?? "") + job.system + job.prompt; return good; });
     out.prompts = [jobs.developer !== jobs.planning, jobs.developer.includes("Empty hall 7 by Friday"), jobs.planning.includes("Empty hall 7 by Friday"), /parcel 1003/.test(jobs.developer)];
   `);
-  for (const name of ["empty", "blank", "longer than its source", "headings", "a refusal", "another language", "a loop", "the prompt", "a leaked mark"]) {
+  for (const name of ["empty", "blank", "longer than its source", "headings", "a refusal", "another language", "a loop", "a loop within a line", "the prompt", "a leaked mark"]) {
     assert.deepEqual(got[name], [true, 2, false, true], name);
   }
   assert.deepEqual(got.thinking, [true, false]);

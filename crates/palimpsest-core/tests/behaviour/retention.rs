@@ -697,6 +697,27 @@ mod rejections {
             &"and then the fence broke ".repeat(60),
             Some(Rejection::Repetitive),
         );
+        // short ones within a line that begins, or ends, with sense
+        for (once, times) in [
+            ("roses and ", 9),
+            ("the fence is broken, ", 5),
+            ("water ", 16),
+        ] {
+            let round = once.repeat(times);
+            check(
+                &format!("The fence is broken and Anna brings boards on Friday, {round}"),
+                Some(Rejection::Repetitive),
+            );
+            check(
+                &format!("- The fence is broken.\n- {round}so Anna brings boards."),
+                Some(Rejection::Repetitive),
+            );
+        }
+        // what only comes back a few times is no loop
+        check(
+            "Roses: water, water, water. The fence is broken, the fence is broken, and Anna brings boards on Friday.",
+            None,
+        );
     }
 
     /// F22: what very small models wrote instead of a summary, and hardly any of it passed the checks before.

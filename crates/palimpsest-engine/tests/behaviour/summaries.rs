@@ -60,6 +60,10 @@ fn garbage_is_never_committed() {
             "repetitive",
         ),
         (
+            "Part 3 is limited to 3 seconds, and the part and the part and the part and the part and the part and the part and the part and the part.",
+            "repetitive",
+        ),
+        (
             "The user adopted a puppy called Pixie and moved to Lisbon in 2019.",
             "invented",
         ),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::script::{closer, full_stop, soft_stop};
 use crate::words::segment::{UnitKind, prose};
-use crate::words::terms::{each_term, hash, mix};
+use crate::words::terms::{TermKind, each_term, hash, mix};
 use crate::words::{Evidence, Language, without_code};
 use crate::words::{Plain, small_word};
 
@@ -271,6 +271,9 @@ fn repetitive(text: &str) -> bool {
     if worst >= 3 && repeated * 10 >= all * 3 {
         return true;
     }
+    if goes_round(text) {
+        return true;
+    }
     // A loop without sentence ends: few different runs of four words among many.
     let grams = shingles(text, 4);
     if grams.len() < 60 {
@@ -278,6 +281,31 @@ fn repetitive(text: &str) -> bool {
     }
     let different: HashSet<u64, Plain> = grams.iter().copied().collect();
     different.len() * 2 < grams.len()
+}
+
+/// The longest run of words that a loop within a line is made of.
+const LONGEST_ROUND: usize = 12;
+
+/// "the hotel and the hotel and the hotel and …": the same words follow themselves within one line, four times or more and
+/// over at least sixteen words. Figures alone are no loop: tables and dumps repeat them.
+fn goes_round(text: &str) -> bool {
+    let mut terms: Vec<u64> = Vec::new();
+    text.lines().any(|line| {
+        terms.clear();
+        each_term(line, |t| {
+            if t.kind != TermKind::Number {
+                terms.push(t.hash);
+            }
+        });
+        (1..=LONGEST_ROUND).any(|length| {
+            let enough = 16.max(length * 4) - length;
+            let mut same = 0;
+            terms.iter().zip(terms.iter().skip(length)).any(|(a, b)| {
+                same = if a == b { same + 1 } else { 0 };
+                same >= enough
+            })
+        })
+    })
 }
 
 fn cut_off(text: &str) -> bool {
