@@ -16,6 +16,8 @@ pub mod condense;
 pub mod extractive;
 pub mod fence;
 pub mod glob;
+#[cfg(test)]
+mod goldens;
 pub mod json;
 pub mod order;
 pub mod recall;
