@@ -4,6 +4,7 @@
 //! out. Nothing here knows a conversation, a window or a budget of tokens; `palimpsest-core`
 //! decides with what this crate finds.
 //!
+//! - `languages`: what each language contributes, as tables;
 //! - [`words`]: words, sentences and languages; all below stand on it;
 //! - [`retention`]: the facts of a text, the rules in it, and what of them another text still holds;
 //! - [`standing`]: how certain it is that a sentence is an instruction for the rest of the conversation;
@@ -19,6 +20,7 @@ pub mod glob;
 #[cfg(test)]
 mod goldens;
 pub mod json;
+pub(crate) mod languages;
 pub mod order;
 pub mod recall;
 pub mod retention;

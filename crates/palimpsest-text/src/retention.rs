@@ -6,24 +6,28 @@
 
 mod audit;
 pub(crate) mod constraint;
+mod grammar;
 mod grounding;
 mod pasted;
 mod quantity;
 mod reject;
 mod scan;
 mod secret;
+mod supersede;
 
 use serde::{Deserialize, Serialize};
 
 pub use audit::Collector;
 pub use audit::{Audit, Checked, Facts, Ledger, ledger};
-pub use constraint::{Constraint, ConstraintKind, constraints, supersedes};
+pub use constraint::{Constraint, ConstraintKind, constraints};
 pub use grounding::grounded;
 pub use reject::{Draft, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
+pub use supersede::supersedes;
 
+use crate::languages::cue::Cue;
+use crate::languages::tables::Script;
 use crate::standing::Level;
-use crate::words::cues::Cue;
 use crate::words::segment::{self, Unit, UnitKind};
 use crate::words::{Language, Plain, terms};
 use constraint::Judge;
@@ -270,13 +274,8 @@ impl Finder {
         }
         let language = self.judge.language(text);
         let reading = &self.judge.reading;
-        let fits = |l: Language| {
-            language.is_none_or(|m| m == l)
-                || matches!(
-                    l,
-                    Language::Chinese | Language::Japanese | Language::Russian
-                )
-        };
+        let fits =
+            |l: Language| language.is_none_or(|m| m == l) || l.tables().script != Script::Latin;
         let has = |cue: Cue| {
             reading
                 .hits

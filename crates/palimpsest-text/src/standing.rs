@@ -161,12 +161,7 @@ fn shaped(seen: &Seen) -> bool {
 /// The language of Latin letters whose phrases hold most of the words; English if none has more.
 pub(crate) fn closest(words: &[Word]) -> Language {
     let mut best = (0, Language::English);
-    for language in [
-        Language::English,
-        Language::German,
-        Language::Spanish,
-        Language::French,
-    ] {
+    for language in Language::latin() {
         let Some(table) = table::phrases(language) else {
             continue;
         };

@@ -1,5 +1,6 @@
 //! Days of the calendar: read where a person wrote one, written in one form.
 
+use crate::languages::{Language, Tables};
 use crate::words::script::fold;
 
 /// A day, counted from 1 January 1970 (UTC).
@@ -57,45 +58,23 @@ pub(crate) const fn weekday(day: Day) -> i32 {
     (day + 3).rem_euclid(7)
 }
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-
-/// `May 2023`, or `2023-05` where the text is in another language.
-pub(crate) fn month_name(year: i32, month: u32, english: bool) -> String {
-    match MONTHS.get(month as usize - 1).filter(|_| english) {
-        Some(name) => format!("{name} {year}"),
+/// `May 2023`, or `2023-05` in a language whose dates are written in ISO 8601.
+pub(crate) fn month_name(year: i32, month: u32, tables: &Tables) -> String {
+    match &tables.time.dates {
+        Some(words) => format!("{} {year}", words.months[month as usize - 1]),
         None => format!("{year:04}-{month:02}"),
     }
 }
 
-/// `8 May 2023`, or `2023-05-08` where the text is in another language.
-pub(crate) fn written(day: Day, english: bool) -> String {
+/// `8 May 2023`, or `2023-05-08` in a language whose dates are written in ISO 8601.
+pub(crate) fn written(day: Day, tables: &Tables) -> String {
     let (year, month, of_month) = civil(day);
-    if english {
-        format!("{of_month} {}", month_name(year, month, true))
+    if tables.time.dates.is_some() {
+        format!("{of_month} {}", month_name(year, month, tables))
     } else {
         format!("{year:04}-{month:02}-{of_month:02}")
     }
 }
-
-/// The first three letters of the months in seven languages.
-#[rustfmt::skip]
-const STARTS: [&str; 12] = [
-    "jan gen ene янв", "feb fev фев", "mar мар", "apr avr abr апр", "may mai mag май мая", "jun giu июн", "jul lug июл",
-    "aug aou ago авг", "sep set сен", "oct okt ott out окт", "nov ноя", "dec dez dic дек",
-];
 
 /// The month that `word` names.
 pub(crate) fn month(word: &str) -> Option<u32> {
@@ -114,9 +93,11 @@ pub(crate) fn month(word: &str) -> Option<u32> {
     if letters.chars().count() < 3 || folded.chars().any(|c| c.is_ascii_digit()) {
         return None;
     }
-    let found = STARTS
-        .iter()
-        .position(|starts| starts.split(' ').any(|s| s == letters));
+    let in_language = |language: Language| {
+        let mut months = language.tables().time.months.split(' ');
+        months.position(|forms| forms.split(',').any(|form| form == letters))
+    };
+    let found = Language::ALL.into_iter().find_map(in_language);
     found.map(|at| at as u32 + 1)
 }
 
@@ -187,7 +168,9 @@ mod tests {
     fn dates_are_read_as_people_write_them() {
         let check = |text: &str, expected: Option<&str>| {
             assert_eq!(
-                read(text).map(|d| written(d, false)).as_deref(),
+                read(text)
+                    .map(|d| written(d, Language::German.tables()))
+                    .as_deref(),
                 expected,
                 "{text}"
             );

@@ -12,7 +12,7 @@ use crate::retention::{FactClass, Finder, Found};
 use crate::words::segment::{Unit, UnitKind, lines, prose};
 use crate::words::terms::{Term, TermKind, each_term, hash, mix};
 use crate::words::worth::{Features, is_content, probability};
-use crate::words::{Language, Plain, log2, small_word};
+use crate::words::{Plain, log2, small_word};
 
 /// A unit that can be kept.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +118,7 @@ impl Pool {
             .iter()
             .any(|p| p.role == Speaker::Tool || p.calls.is_some());
         // German writes every noun with a capital.
-        let capitals_are_names = turns.language != Some(Language::German);
+        let capitals_are_names = !turns.language.is_some_and(|l| l.tables().has_capital_nouns);
         for (index, passage) in passages.iter().enumerate() {
             let turn = &turns.turns[index];
             let text = &passage.text[turn.from..];

@@ -3,179 +3,23 @@
 use std::borrow::Cow;
 
 use super::date::{Day, civil, day_of, month, month_name, weekday, written};
-use crate::words::Language;
+use crate::languages::tables::{Time, TimeUnit, TimeWord};
+use crate::languages::{Language, List, Tables};
 use crate::words::script::fold;
 
-/// What a word is in a phrase of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
-    /// A day, counted from that on which it is said.
-    Day(i32),
-    Last,
-    Next,
-    Ago,
-    /// "vor", "hace": before a number and a unit.
-    Before,
-    Night,
-    Count(i32),
-    Unit(Unit),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Days,
-    Weeks,
-    Weekend,
-    Months,
-    Years,
-    Weekday(i32),
-}
-
-/// Each entry is a kind and its words, folded.
-type Words = &'static [(Word, &'static str)];
-
-macro_rules! units {
-    ($days:literal, $weeks:literal, $weekend:literal, $months:literal, $years:literal, [$($n:literal $name:literal),*]) => {
-        &[
-            (Word::Unit(Unit::Days), $days),
-            (Word::Unit(Unit::Weeks), $weeks),
-            (Word::Unit(Unit::Weekend), $weekend),
-            (Word::Unit(Unit::Months), $months),
-            (Word::Unit(Unit::Years), $years),
-            $((Word::Unit(Unit::Weekday($n)), $name)),*
-        ]
-    };
-}
-
-/// The words of a language: days and directions, counts from one on, units.
-struct Table {
-    words: Words,
-    counts: &'static str,
-    units: Words,
-}
-
-const ENGLISH: Table = Table {
-    words: &[
-        (Word::Day(-1), "yesterday"),
-        (Word::Day(1), "tomorrow"),
-        (Word::Last, "last"),
-        (Word::Next, "next"),
-        (Word::Ago, "ago"),
-        (Word::Night, "night"),
-    ],
-    counts: "a,an,one two three four five six seven eight nine ten",
-    units: units!("day,days", "week,weeks", "weekend", "month,months", "year,years",
-        [0 "monday,mon", 1 "tuesday,tues,tue", 2 "wednesday,wed", 3 "thursday,thurs,thu", 4 "friday,fri", 5 "saturday,sat", 6 "sunday,sun"]),
-};
-
-const GERMAN: Table = Table {
-    words: &[
-        (Word::Day(-1), "gestern"),
-        (Word::Day(-2), "vorgestern"),
-        (Word::Day(2), "ubermorgen"),
-        (
-            Word::Last,
-            "letzte,letzten,letztes,letzter,vergangene,vergangenen,vergangenes",
-        ),
-        (
-            Word::Next,
-            "nachste,nachsten,nachstes,nachster,kommende,kommenden,kommendes",
-        ),
-        (Word::Before, "vor"),
-    ],
-    counts: "ein,eine,einem,einer zwei drei vier funf sechs sieben acht neun zehn",
-    units: units!("tag,tagen,tage", "woche,wochen", "wochenende", "monat,monaten,monate", "jahr,jahren,jahre",
-        [0 "montag", 1 "dienstag", 2 "mittwoch", 3 "donnerstag", 4 "freitag", 5 "samstag,sonnabend", 6 "sonntag"]),
-};
-
-const FRENCH: Table = Table {
-    words: &[
-        (Word::Day(-1), "hier"),
-        (Word::Day(-2), "avant-hier"),
-        (Word::Day(1), "demain"),
-        (Word::Last, "dernier,derniere"),
-        (Word::Next, "prochain,prochaine"),
-        (Word::Before, "a"),
-    ],
-    counts: "un,une deux trois quatre cinq six sept huit neuf dix",
-    units: units!("jour,jours", "semaine,semaines", "week-end,weekend", "mois", "an,ans,annee,annees",
-        [0 "lundi", 1 "mardi", 2 "mercredi", 3 "jeudi", 4 "vendredi", 5 "samedi", 6 "dimanche"]),
-};
-
-const SPANISH: Table = Table {
-    words: &[
-        (Word::Day(-1), "ayer"),
-        (Word::Day(-2), "anteayer"),
-        (Word::Last, "pasado,pasada"),
-        (Word::Next, "proximo,proxima"),
-        (Word::Before, "hace"),
-    ],
-    counts: "un,uno,una dos tres cuatro cinco seis siete ocho nueve diez",
-    units: units!("dia,dias", "semana,semanas", "finde", "mes,meses", "ano,anos",
-        [0 "lunes", 1 "martes", 2 "miercoles", 3 "jueves", 4 "viernes", 5 "sabado", 6 "domingo"]),
-};
-
-const PORTUGUESE: Table = Table {
-    words: &[
-        (Word::Day(-1), "ontem"),
-        (Word::Day(-2), "anteontem"),
-        (Word::Day(1), "amanha"),
-        (Word::Last, "passado,passada"),
-        (Word::Next, "proximo,proxima"),
-        (Word::Before, "ha"),
-        (Word::Ago, "atras"),
-    ],
-    counts: "um,uma dois,duas tres quatro cinco seis sete oito nove dez",
-    units: units!("dia,dias", "semana,semanas", "fim-de-semana", "mes,meses", "ano,anos",
-        [0 "segunda-feira", 1 "terca-feira", 2 "quarta-feira", 3 "quinta-feira", 4 "sexta-feira", 5 "sabado", 6 "domingo"]),
-};
-
-const ITALIAN: Table = Table {
-    words: &[
-        (Word::Day(-1), "ieri"),
-        (Word::Day(1), "domani"),
-        (Word::Day(2), "dopodomani"),
-        (Word::Last, "scorso,scorsa"),
-        (Word::Next, "prossimo,prossima"),
-        (Word::Ago, "fa"),
-    ],
-    counts: "un,uno,una due tre quattro cinque sei sette otto nove dieci",
-    units: units!("giorno,giorni", "settimana,settimane", "weekend", "mese,mesi", "anno,anni",
-        [0 "lunedi", 1 "martedi", 2 "mercoledi", 3 "giovedi", 4 "venerdi", 5 "sabato", 6 "domenica"]),
-};
-
-/// Whole phrases of scripts without spaces, the longer before those in them.
-const UNSPACED: [(&str, Word, Unit); 18] = [
-    ("一昨日", Word::Day(-2), Unit::Days),
-    ("昨日", Word::Day(-1), Unit::Days),
-    ("明日", Word::Day(1), Unit::Days),
-    ("先週", Word::Last, Unit::Weeks),
-    ("来週", Word::Next, Unit::Weeks),
-    ("先月", Word::Last, Unit::Months),
-    ("来月", Word::Next, Unit::Months),
-    ("去年", Word::Last, Unit::Years),
-    ("来年", Word::Next, Unit::Years),
-    ("前天", Word::Day(-2), Unit::Days),
-    ("昨天", Word::Day(-1), Unit::Days),
-    ("明天", Word::Day(1), Unit::Days),
-    ("上周", Word::Last, Unit::Weeks),
-    ("下周", Word::Next, Unit::Weeks),
-    ("上个月", Word::Last, Unit::Months),
-    ("下个月", Word::Next, Unit::Months),
-    ("明年", Word::Next, Unit::Years),
-    ("昨晚", Word::Day(-1), Unit::Days),
-];
-
-/// After these a phrase of time compares: "it feels like just yesterday".
-const LIKE: [&str; 6] = ["like", "wie", "comme", "como", "come", "as"];
+/// Words after which a phrase of time compares: "it feels like just yesterday".
+static LIKENING: List = List::words(|t| t.time.likening);
 
 /// `text`, said on `day`, with the date in brackets after each phrase of time that counts from that day.
 pub(crate) fn dated(text: &str, day: Day, language: Option<Language>) -> Cow<'_, str> {
-    let found = match language {
-        Some(Language::Chinese | Language::Japanese) => Some(unspaced(text, day)),
-        other => table_of(other).map(|table| phrases(text, day, table, is_english(language))),
+    let tables = Language::or_english(language);
+    let found = if tables.script.is_unspaced() {
+        unspaced(text, day, tables)
+    } else if tables.time.words.is_empty() {
+        Vec::new()
+    } else {
+        phrases(text, day, tables)
     };
-    let found = found.unwrap_or_default();
     if found.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -232,50 +76,25 @@ fn is_date(words: &str) -> bool {
     (year(last) || words.split('/').all(iso)) && words.split(' ').all(is_part)
 }
 
-const fn table_of(language: Option<Language>) -> Option<&'static Table> {
-    match language {
-        None | Some(Language::English) => Some(&ENGLISH),
-        Some(Language::German) => Some(&GERMAN),
-        Some(Language::French) => Some(&FRENCH),
-        Some(Language::Spanish) => Some(&SPANISH),
-        Some(Language::Portuguese) => Some(&PORTUGUESE),
-        Some(Language::Italian) => Some(&ITALIAN),
-        Some(_) => None,
+/// What a folded word is in a phrase of time.
+fn time_word(folded: &str, time: &Time) -> Option<TimeWord> {
+    let has = |list: &str| list.split(',').any(|w| w == folded);
+    if let Some((word, _)) = time.words.iter().find(|(_, list)| has(list)) {
+        return Some(*word);
     }
-}
-
-fn is_english(language: Option<Language>) -> bool {
-    language.is_none_or(|l| l == Language::English)
-}
-
-impl Table {
-    fn word(&self, folded: &str) -> Option<Word> {
-        let has = |list: &str| list.split(',').any(|w| w == folded);
-        let listed = self
-            .words
-            .iter()
-            .chain(self.units)
-            .find(|(_, list)| has(list));
-        let count = || {
-            self.counts
-                .split(' ')
-                .position(has)
-                .map(|n| Word::Count((n as u32).cast_signed() + 1))
-        };
-        let digits = || {
-            folded
-                .parse()
-                .ok()
-                .filter(|n| (1..100).contains(n))
-                .map(Word::Count)
-        };
-        listed.map(|(word, _)| *word).or_else(count).or_else(digits)
+    if let Some((unit, _)) = time.units.iter().find(|(_, list)| has(list)) {
+        return Some(TimeWord::Unit(*unit));
     }
+    if let Some(at) = time.counts.split(' ').position(has) {
+        return Some(TimeWord::Count((at as u32).cast_signed() + 1));
+    }
+    let number = folded.parse().ok().filter(|n| (1..100).contains(n));
+    number.map(TimeWord::Count)
 }
 
 /// Where the dates go, and the dates.
-fn phrases(text: &str, day: Day, table: &Table, english: bool) -> Vec<(usize, String)> {
-    let mut words: Vec<(usize, Option<Word>, bool)> = Vec::new();
+fn phrases(text: &str, day: Day, tables: &Tables) -> Vec<(usize, String)> {
+    let mut words: Vec<(usize, Option<TimeWord>, bool)> = Vec::new();
     let mut folded = String::new();
     let mut start = None;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
@@ -287,11 +106,11 @@ fn phrases(text: &str, day: Day, table: &Table, english: bool) -> Vec<(usize, St
         folded.clear();
         text[from..at].chars().for_each(|c| fold(c, &mut folded));
         let word = if at - from <= 16 {
-            table.word(&folded)
+            time_word(&folded, &tables.time)
         } else {
             None
         };
-        words.push((at, word, LIKE.contains(&folded.as_str())));
+        words.push((at, word, LIKENING.has(&folded)));
     }
     let mut found = Vec::new();
     let mut at = 0;
@@ -304,15 +123,15 @@ fn phrases(text: &str, day: Day, table: &Table, english: bool) -> Vec<(usize, St
     while at < words.len() {
         let after_like = words[at.saturating_sub(2)..at].iter().any(|w| w.2);
         let (length, date) = match (word(at), word(at + 1), word(at + 2)) {
-            (Some(Word::Day(days)), ..) => (1, Some(written(day + days, english))),
-            (Some(Word::Last), Some(Word::Night), _) => (2, Some(written(day - 1, english))),
-            (Some(way @ (Word::Last | Word::Next)), Some(Word::Unit(unit)), _)
-            | (Some(Word::Unit(unit)), Some(way @ (Word::Last | Word::Next)), _) => {
-                (2, period(day, way, unit, english))
+            (Some(TimeWord::Day(days)), ..) => (1, Some(written(day + days, tables))),
+            (Some(TimeWord::Last), Some(TimeWord::Night), _) => (2, Some(written(day - 1, tables))),
+            (Some(way @ (TimeWord::Last | TimeWord::Next)), Some(TimeWord::Unit(unit)), _)
+            | (Some(TimeWord::Unit(unit)), Some(way @ (TimeWord::Last | TimeWord::Next)), _) => {
+                (2, period(day, way, unit, tables))
             }
-            (Some(Word::Count(n)), Some(Word::Unit(unit)), Some(Word::Ago))
-            | (Some(Word::Before), Some(Word::Count(n)), Some(Word::Unit(unit))) => {
-                (3, ago(day, n, unit, english))
+            (Some(TimeWord::Count(n)), Some(TimeWord::Unit(unit)), Some(TimeWord::Ago))
+            | (Some(TimeWord::Before), Some(TimeWord::Count(n)), Some(TimeWord::Unit(unit))) => {
+                (3, ago(day, n, unit, tables))
             }
             _ => (1, None),
         };
@@ -329,19 +148,22 @@ fn phrases(text: &str, day: Day, table: &Table, english: bool) -> Vec<(usize, St
     found
 }
 
-fn unspaced(text: &str, day: Day) -> Vec<(usize, String)> {
+fn unspaced(text: &str, day: Day, tables: &Tables) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
-        let Some((phrase, word, unit)) = UNSPACED.iter().find(|(p, ..)| rest.starts_with(p)) else {
+        let mut phrases = Language::ALL
+            .into_iter()
+            .flat_map(|language| language.tables().time.unspaced);
+        let Some((phrase, word, unit)) = phrases.find(|(p, ..)| rest.starts_with(p)) else {
             at += c.len_utf8();
             continue;
         };
         at += phrase.len();
         let date = match word {
-            Word::Day(days) => Some(written(day + days, false)),
-            way => period(day, *way, *unit, false),
+            TimeWord::Day(days) => Some(written(day + days, tables)),
+            way => period(day, *way, *unit, tables),
         };
         found.extend(date.map(|date| (at, date)));
     }
@@ -349,70 +171,59 @@ fn unspaced(text: &str, day: Day) -> Vec<(usize, String)> {
 }
 
 /// The week, month or year before or after; the weekday before.
-fn period(day: Day, way: Word, unit: Unit, english: bool) -> Option<String> {
-    let is_last = way == Word::Last;
+fn period(day: Day, way: TimeWord, unit: TimeUnit, tables: &Tables) -> Option<String> {
+    let is_last = way == TimeWord::Last;
     let sign = if is_last { -1 } else { 1 };
-    let (year, month, _) = civil(day);
-    Some(match unit {
-        Unit::Days => return None,
-        Unit::Weeks | Unit::Weekend if english => {
-            let name = if unit == Unit::Weeks {
-                "week"
-            } else {
-                "weekend"
-            };
-            let side = if is_last { "before" } else { "after" };
-            format!("{name} {side} {}", written(day, true))
+    let side = usize::from(!is_last);
+    let from = |first: Day, days: i32| {
+        let last = written(first + days - 1, tables);
+        format!("{}/{last}", written(first, tables))
+    };
+    Some(match (unit, &tables.time.dates) {
+        (TimeUnit::Days, _) => return None,
+        (TimeUnit::Weeks, Some(words)) => format!("{} {}", words.week[side], written(day, tables)),
+        (TimeUnit::Weekend, Some(words)) => {
+            format!("{} {}", words.weekend[side], written(day, tables))
         }
-        Unit::Weeks => {
-            let monday = day - weekday(day) + 7 * sign;
-            format!("{}/{}", written(monday, false), written(monday + 6, false))
-        }
-        Unit::Weekend => {
+        (TimeUnit::Weeks, None) => from(day - weekday(day) + 7 * sign, 7),
+        (TimeUnit::Weekend, None) => {
             let back = weekday(day) + if is_last { 2 } else { -5 };
-            format!(
-                "{}/{}",
-                written(day - back, false),
-                written(day - back + 1, false)
-            )
+            from(day - back, 2)
         }
-        Unit::Months => {
-            let months = year * 12 + month.cast_signed() - 1 + sign;
-            month_name(
-                months.div_euclid(12),
-                months.rem_euclid(12) as u32 + 1,
-                english,
-            )
-        }
-        Unit::Years => format!("{:04}", year + sign),
-        // which of two the next one is people do not agree on
-        Unit::Weekday(_) if !is_last => return None,
-        Unit::Weekday(n) => {
+        (TimeUnit::Months, _) => month_away(day, sign, tables),
+        (TimeUnit::Years, _) => format!("{:04}", civil(day).0 + sign),
+        // people do not agree which of two weekdays the next one is
+        (TimeUnit::Weekday(_), _) if !is_last => return None,
+        (TimeUnit::Weekday(n), _) => {
             let back = (weekday(day) - n).rem_euclid(7);
-            written(day - if back == 0 { 7 } else { back }, english)
+            written(day - if back == 0 { 7 } else { back }, tables)
         }
     })
 }
 
 /// So many days, weeks, months or years before.
-fn ago(day: Day, n: i32, unit: Unit, english: bool) -> Option<String> {
+fn ago(day: Day, n: i32, unit: TimeUnit, tables: &Tables) -> Option<String> {
     let (year, month, _) = civil(day);
-    Some(match unit {
-        Unit::Days => written(day - n, english),
-        Unit::Weeks if english => format!("about {}", written(day - 7 * n, true)),
-        Unit::Weeks => written(day - 7 * n, false),
-        Unit::Months => {
-            let months = year * 12 + month.cast_signed() - 1 - n;
-            month_name(
-                months.div_euclid(12),
-                months.rem_euclid(12) as u32 + 1,
-                english,
-            )
+    let years = if unit == TimeUnit::Years { n } else { 0 };
+    day_of(year - years, month, 1)?;
+    Some(match (unit, &tables.time.dates) {
+        (TimeUnit::Days, _) => written(day - n, tables),
+        (TimeUnit::Weeks, Some(words)) => {
+            format!("{} {}", words.about, written(day - 7 * n, tables))
         }
-        Unit::Years => format!("{:04}", year - n),
-        Unit::Weekend | Unit::Weekday(_) => return None,
+        (TimeUnit::Weeks, None) => written(day - 7 * n, tables),
+        (TimeUnit::Months, _) => month_away(day, -n, tables),
+        (TimeUnit::Years, _) => format!("{:04}", year - n),
+        (TimeUnit::Weekend | TimeUnit::Weekday(_), _) => return None,
     })
-    .filter(|_| day_of(year - if unit == Unit::Years { n } else { 0 }, month, 1).is_some())
+}
+
+/// The month that is `months` months after that of `day`.
+fn month_away(day: Day, months: i32, tables: &Tables) -> String {
+    let (year, month, _) = civil(day);
+    let months = year * 12 + month.cast_signed() - 1 + months;
+    let month = months.rem_euclid(12) as u32 + 1;
+    month_name(months.div_euclid(12), month, tables)
 }
 
 #[cfg(test)]

@@ -120,11 +120,7 @@ impl Turns {
 
     /// The line above the words of a day.
     pub(crate) fn heading(&self, day: Day) -> String {
-        format!("[{}]", written(day, self.is_english()))
-    }
-
-    pub(crate) fn is_english(&self) -> bool {
-        self.language.is_none_or(|l| l == Language::English)
+        format!("[{}]", written(day, Language::or_english(self.language)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Audit, FactClass, Speaker};
 use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term};
-use crate::words::{Evidence, Language, Plain, without_code};
+use crate::words::{Evidence, Plain, without_code};
 
 /// Who speaks, as a summary calls them whether or not the source does.
 const ROLES: [&str; 6] = ["User", "Assistant", "Tool", "System", "Agent", "Summary"];
@@ -35,7 +35,9 @@ pub fn grounded(summary: &str, source: &str) -> (String, u32) {
         .map(|fact| fact.text.as_str())
         .collect();
     // where every noun has a capital letter, it says nothing about names
-    let has_names = Evidence::of(&without_code(summary)).best() != Some(Language::German);
+    let has_names = !Evidence::of(&without_code(summary))
+        .best()
+        .is_some_and(|l| l.tables().has_capital_nouns);
     let mut out = String::with_capacity(summary.len());
     let (mut at, mut struck) = (0, 0);
     for unit in prose(summary) {

@@ -5,7 +5,17 @@
 //! stranger would bind the model. What closes a quotation, a fence or a tag may be forged inside of it; hence the last
 //! closing mark counts, not the first.
 
+use crate::languages::List;
 use crate::words::segment::list_item;
+
+static HEADERS: List = List::phrases(|t| t.pasted.headers);
+static FORMAL_GREETINGS: List = List::phrases(|t| t.pasted.formal_greetings);
+static GREETINGS: List = List::phrases(|t| t.pasted.greetings);
+static RULES: List = List::phrases(|t| t.pasted.rules);
+static OWN: List = List::words(|t| t.pasted.own);
+static UNSPACED_OWN: List = List::phrases(|t| t.pasted.unspaced_own);
+static BEFORE_COLON: List = List::phrases(|t| t.pasted.before_colon);
+static BEFORE_TEXT: List = List::phrases(|t| t.pasted.before_text);
 
 /// A message that is longer counts as a document after its first paragraph, in bytes.
 const DOCUMENT: usize = 1_500;
@@ -246,7 +256,7 @@ fn starts_pasted(body: &str, said: usize) -> bool {
     .any(|start| body.starts_with(start));
     let heading = body.starts_with('#') && !own_heading(body.trim_start_matches('#'));
     let lower = body.to_lowercase();
-    let starts = |words: &[&str]| words.iter().any(|w| lower.starts_with(w));
+    let starts = |words: &List| words.all().iter().any(|w| lower.starts_with(w));
     let speaker = [
         "system",
         "user",
@@ -267,7 +277,8 @@ fn starts_pasted(body: &str, said: usize) -> bool {
             && starts(&GREETINGS)
             && body.ends_with([',', '，', '!', '！', ':', '：', '、']);
     // the mark of an attachment or of a source
-    let address = (starts(&["http://", "https://"])) && !body.contains(' ');
+    let address =
+        (lower.starts_with("http://") || lower.starts_with("https://")) && !body.contains(' ');
     let prompt = body.starts_with("$ ") || body.starts_with(">>> ");
     divider || banner || heading || speaker || letter || address || prompt
 }
@@ -278,7 +289,7 @@ fn header(body: &str) -> bool {
         return false;
     };
     let head = head.trim().to_lowercase();
-    HEADERS.contains(&head.as_str())
+    HEADERS.has(&head)
 }
 
 /// `Ada: …`, a line of a conversation.
@@ -301,80 +312,21 @@ fn speaker(body: &str) -> bool {
 /// "My rules", "Rules": a heading above what the user lays down. Not "the rules of the house".
 fn own_heading(head: &str) -> bool {
     let lower = last_sentence(head).trim().to_lowercase();
-    let ruled = RULES.iter().any(|w| lower.contains(w));
+    let ruled = RULES.all().iter().any(|w| lower.contains(w));
     let mine = lower
         .split(|c: char| !c.is_alphanumeric())
-        .any(|w| MINE.contains(&w))
-        || lower.contains("我")
-        || lower.contains("私");
+        .any(|w| OWN.has(w))
+        || UNSPACED_OWN.all().iter().any(|w| lower.contains(w));
     let short = lower.split_whitespace().count() <= 3 && lower.chars().count() <= 32;
     ruled && (mine || short) && !introduces(&lower, &BEFORE_TEXT)
 }
 
-fn introduces(line: &str, table: &[&str]) -> bool {
+fn introduces(line: &str, stems: &List) -> bool {
     let lower = line.to_lowercase();
-    table.iter().any(|stem| {
+    stems.all().iter().any(|stem| {
         lower.match_indices(stem).any(|(at, _)| {
             let wide = stem.chars().any(crate::words::script::unspaced);
             wide || !lower[..at].ends_with(char::is_alphanumeric)
         })
     })
 }
-
-#[rustfmt::skip]
-const HEADERS: [&str; 43] = [
-    "from", "to", "cc", "bcc", "subject", "date", "sent", "reply-to", "re", "fwd", "von", "an", "betreff", "gesendet", "datum",
-    "de", "para", "asunto", "fecha", "enviado", "à", "a", "objet", "envoyé", "от", "кому", "тема", "дата", "отправлено",
-    "发件人", "收件人", "主题", "日期", "发送时间", "寄件人", "差出人", "宛先", "件名", "日時", "送信日時", "送信者", "título", "titel",];
-
-#[rustfmt::skip]
-const FORMAL_GREETINGS: [&str; 20] = [
-    "dear ", "to whom it may", "sehr geehrte", "estimad", "muy señor", "cher ", "chère ", "chers ", "madame,", "monsieur,",
-    "madame, monsieur", "уважаем", "尊敬的", "敬启", "拝啓", "各位", "致：", "lieber herr", "liebe frau", "liebes team",];
-
-#[rustfmt::skip]
-const GREETINGS: [&str; 21] = [
-    "hi", "hello", "hey", "good morning", "liebe", "hallo", "guten tag", "hola", "buenos días", "buenas", "querid", "bonjour",
-    "salut", "здравствуй", "привет", "добрый день", "дорог", "您好", "你好", "大家好", "こんにちは",];
-
-#[rustfmt::skip]
-const RULES: [&str; 33] = [
-    "rule", "convention", "guideline", "requirement", "preference", "constraint", "instructions for you", "regel", "vorgabe",
-    "vorlieben", "wünsche", "regla", "preferencia", "norma", "règle", "consigne", "préférence", "contrainte", "правил",
-    "требован", "предпочт", "规则", "要求", "偏好", "约定", "ルール", "規則", "決まり", "お願い", "約束", "wish", "limits", "keep to",];
-
-#[rustfmt::skip]
-const MINE: [&str; 26] = [
-    "my", "our", "mein", "meine", "meinen", "unser", "unsere", "mi", "mis", "nuestra", "nuestras", "nuestros", "mes", "mon",
-    "ma", "nos", "notre", "мои", "мой", "наши", "наш", "i", "we", "ich", "wir", "nous",];
-
-/// What asks for work on a text, presents one or reports: everything after the colon is that text.
-#[rustfmt::skip]
-const BEFORE_COLON: [&str; 196] = [
-    "summar", "translat", "proofread", "explain", "rewrit", "rephras", "paraphras", "classif", "analys", "analyz", "shorten",
-    "correct", "improve", "review", "look at", "polish", "grammar", "sentiment", "lyrics", "here's", "here is", "here are",
-    "here was", "this is", "these are", "reads", "read this", "says", "said", "wrote", "writes", "told", "states", "following",
-    "below", "got this", "received", "mail", "message from", "letter", "text", "article", "document", "page", "website",
-    "context", "source", "passage", "excerpt", "quote", "output", "result", "response", "log", "transcript", "ticket", "post",
-    "comment", "chapter", "story", "poem", "prompt", "content", "search", "tool", "file", "note from", "reply to", "answer to",
-    "fass", "zusammenfass", "übersetz", "korrigier", "hier ist", "hier sind", "hier steht", "folgende", "unten", "schrieb",
-    "schreibt", "sagt", "nachricht", "brief", "artikel", "dokument", "seite", "kontext", "quelle", "ausgabe", "ergebnis",
-    "antwort von", "lies", "prüf", "umformulier", "verbesser", "resum", "resúm", "traduc", "traduz", "corrig", "aquí est", "aquí tien", "siguiente",
-    "abajo", "dice", "dijo", "escribi", "correo", "mensaje", "carta", "texto", "artículo", "documento", "página", "contexto",
-    "fuente", "salida", "resultado", "revisa", "résum", "tradui", "corrige", "voici", "suivant", "ci-dessous", "dit", "écrit",
-    "courriel", "lettre", "texte", "document", "contexte", "sortie", "résultat", "relis", "reformul", "перескаж",
-    "перевед", "исправ", "вот ", "ниже", "следующ", "пишет", "написал", "сказал", "говорит", "письм", "сообщен", "текст",
-    "стать", "документ", "страниц", "контекст", "источник", "вывод", "результат", "кратко", "резюм", "проверь", "прочит",
-    "概括", "翻译", "修改", "润色", "总结", "邮件", "以下", "下面", "写道", "说", "文章", "文档", "网页", "上下文", "输出", "结果",
-    "要約", "訳し", "コンテキスト", "文脈", "メール", "次の", "記事", "文書", "ページ", "出力", "書き", "書い", "言い", "言っ", "添付", "引用", "本文", "資料", "返信", "校正",
-];
-
-/// What asks for work on a text that comes in the next lines, without a colon.
-#[rustfmt::skip]
-const BEFORE_TEXT: [&str; 71] = [
-    "summaris", "summariz", "summary of", "translat", "proofread", "rewrit", "rephras", "paraphras", "below", "following", "attached", "pasted", "here's the",
-    "here is the", "here are the", "this mail", "this email", "this article", "this text", "this page", "this document", "i got this",
-    "zusammenfass", "fass ", "fasse ", "übersetz", "korrigier", "folgende", "unten", "hier ist d", "diese mail", "diesen text",
-    "resum", "resúm", "traduc", "traduz", "siguiente", "abajo", "aquí est", "este correo", "este texto", "résum", "tradui", "voici",
-    "suivant", "ci-dessous", "ce mail", "ce texte", "cet article", "перескаж", "перевед", "переведи", "ниже", "следующ", "вот ",
-    "кратко", "это письмо", "этот текст", "概括", "翻译", "润色", "总结", "以下", "下面", "这封", "这篇", "要約", "まとめ", "訳し", "次の", "このメール",];

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::languages::List;
 use crate::words::script::{closer, full_stop, soft_stop};
 use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term, hash, mix};
@@ -13,6 +14,12 @@ use crate::words::{Plain, small_word};
 mod garbage;
 
 use garbage::{counts_on, invented, is_json, leaked, repeats_instructions, repeats_lines};
+
+static OPENINGS: List = List::phrases(|t| t.refusal.openings);
+static DECLINED: List = List::phrases(|t| t.refusal.declined);
+static NOTHING: List = List::phrases(|t| t.refusal.nothing);
+static PLACEHOLDERS: List = List::phrases(|t| t.refusal.placeholders);
+static OPEN_ENDS: List = List::words(|t| t.open_ends);
 
 /// Why a summary is not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,48 +134,11 @@ fn empty(text: &str) -> bool {
         .collect::<String>()
         .trim()
         .to_lowercase();
-    [
-        "none",
-        "na",
-        "null",
-        "undefined",
-        "no summary",
-        "no summary available",
-        "no content",
-        "nothing to summarize",
-        "summary",
-        "empty",
-        "ok",
-        "okay",
-        "done",
-    ]
-    .contains(&plain.as_str())
+    PLACEHOLDERS.has(&plain)
 }
 
 fn refusal(text: &str) -> bool {
     // Shape: an opening in the first person and what is declined, near the beginning.
-    #[rustfmt::skip]
-    const OPENINGS: [&str; 50] = [
-        "i can't", "i cannot", "i can not", "i'm sorry", "i am sorry", "sorry,", "i'm unable",
-        "i am unable", "i'm not able", "i am not able", "i won't", "i will not", "as an ai",
-        "as a language model", "i apologize", "unfortunately, i can", "i don't have access",
-        "i do not have access", "i must decline", "there is no conversation", "please provide",
-        "could you please provide", "es tut mir leid", "tut mir leid", "ich kann nicht",
-        "ich kann leider", "ich kann dir", "als ki", "leider kann ich", "lo siento", "no puedo",
-        "como modelo de lenguaje", "como ia", "je suis désolé", "désolé", "je ne peux pas",
-        "en tant qu'ia", "en tant que modèle", "извините", "к сожалению, я не", "я не могу",
-        "как языковая модель", "抱歉", "对不起", "很抱歉", "我无法", "我不能", "作为一个", "申し訳", "すみません",
-    ];
-    #[rustfmt::skip]
-    const DECLINED: [&str; 58] = [
-        "help", "assist", "summar", "provide", "comply", "fulfil", "do that", "process", "access",
-        "continue", "generate", "discuss", "answer", "create", "complete", "request",
-        "conversation", "language model", "as an ai", "the text", "helfen", "zusammenfass",
-        "fortfahren", "anfrage", "bearbeiten", "weiterhelfen", "zugriff", "sprachmodell", "ayudar",
-        "resumir", "resumen", "solicitud", "proporcionar", "modelo", "aider", "résum", "fournir",
-        "demande", "modèle", "помочь", "резюм", "выполнить", "запрос", "модел", "предоставить",
-        "帮助", "总结", "提供", "完成", "满足", "回答", "语言模型", "协助", "要約", "手伝", "対応", "お答え", "できません",
-    ];
     let mut head: String = text
         .trim_start_matches(|c: char| !c.is_alphanumeric())
         .chars()
@@ -176,9 +146,9 @@ fn refusal(text: &str) -> bool {
         .collect();
     head = head.to_lowercase().replace('’', "'");
     // "The user says: I can't …" is a report; a refusal opens with it.
-    let opens = OPENINGS.iter().any(|o| head.starts_with(o));
+    let opens = OPENINGS.all().iter().any(|o| head.starts_with(o));
     let long = text.chars().count() > 900;
-    opens && !long && DECLINED.iter().any(|d| head.contains(d))
+    opens && !long && DECLINED.all().iter().any(|d| head.contains(d))
 }
 
 /// Hashes of all runs of five terms.
@@ -238,12 +208,8 @@ fn label(line: &str) -> bool {
     });
     let (head, tail) = plain.split_once([':', '：']).unwrap_or(("", plain));
     let tail = tail.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '.'));
-    #[rustfmt::skip]
-    let nothing = [
-        "", "none", "n/a", "na", "-", "nothing", "keine", "ninguno", "ninguna", "aucun", "aucune",
-        "нет", "无", "なし", "not applicable", "tbd", "[]", "…", "...",
-    ];
-    nothing.contains(&tail.to_lowercase().as_str()) && head.split_whitespace().count() <= 6
+    let is_nothing = matches!(tail, "" | "-" | "[]" | "…" | "...");
+    (is_nothing || NOTHING.has(&tail.to_lowercase())) && head.split_whitespace().count() <= 6
 }
 
 fn repetitive(text: &str) -> bool {
@@ -348,15 +314,7 @@ fn cut_off(text: &str) -> bool {
     let mut folded = String::new();
     tail.chars()
         .for_each(|c| crate::words::script::fold(c, &mut folded));
-    #[rustfmt::skip]
-    const OPEN: [&str; 64] = [
-        "the", "a", "an", "and", "or", "of", "to", "in", "with", "for", "by", "from", "that",
-        "which", "because", "but", "is", "are", "was", "were", "their", "its", "der", "die", "das",
-        "und", "oder", "mit", "von", "fur", "zu", "dass", "weil", "ein", "eine", "el", "la", "los",
-        "las", "y", "o", "de", "del", "que", "con", "para", "por", "le", "les", "et", "ou", "des",
-        "du", "dans", "pour", "avec", "sur", "qui", "и", "или", "что", "с", "для", "на",
-    ];
-    small_word(hash(folded.as_bytes())) != 0 && OPEN.contains(&folded.as_str())
+    small_word(hash(folded.as_bytes())) != 0 && OPEN_ENDS.has(&folded)
 }
 
 fn wrong_language(summary: &str, source: &str) -> Option<(Language, Language)> {

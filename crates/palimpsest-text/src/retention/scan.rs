@@ -1,12 +1,31 @@
 //! Finds what a summary must not lose and a machine can recognise by shape: paths, addresses,
 //! identifiers, numbers with units, dates, quoted text. One pass, no regular expressions.
 
+use std::sync::LazyLock;
+
 use super::FactClass;
 use super::quantity::{COUNT, MONTH, UNIT, WEEKDAY, listed};
+use crate::languages::{Language, List};
 use crate::words::script::unspaced;
 use crate::words::segment::{Unit, UnitKind};
 use crate::words::small_word;
 use crate::words::terms::fold_hash;
+
+static HOURS: List = List::words(|t| t.quantities.hours);
+static OF: List = List::words(|t| t.quantities.of);
+static ORDINALS: List = List::words(|t| t.quantities.ordinals);
+static MAGNITUDES: List = List::words(|t| t.quantities.magnitudes);
+
+/// Units of the scripts without spaces, the longest first.
+static UNITS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let mut all: Vec<&str> = Vec::new();
+    for language in Language::ALL {
+        all.extend(language.tables().quantities.unspaced_units.split('|'));
+    }
+    all.retain(|unit| !unit.is_empty());
+    all.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
+    all
+});
 
 /// A fact by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -402,7 +421,7 @@ impl Scanner {
             });
             return;
         }
-        if matches!(rest, "st" | "nd" | "rd" | "th") {
+        if ORDINALS.has(rest) {
             self.lexes.push(Lex {
                 start,
                 end,
@@ -494,10 +513,7 @@ impl Scanner {
         // 7 May 2023 · 14. März 2024 · 14 de marzo de 2024
         if eye == Eye::Prose && !complete && raw.len() <= 3 {
             let mut m = i + 1;
-            if self
-                .word_at(text, m, lex.end)
-                .is_some_and(|w| matches!(w, "de" | "of"))
-            {
+            if self.word_at(text, m, lex.end).is_some_and(|w| OF.has(w)) {
                 m += 1;
             }
             if self.month_at(m) && self.near(text, i, m) {
@@ -520,13 +536,7 @@ impl Scanner {
         {
             let w = &text[word.start..word.end];
             let bare = w.trim_end_matches('.');
-            if matches!(
-                bare,
-                "am" | "pm" | "AM" | "PM" | "Uhr" | "o'clock" | "o’clock" | "часов" | "heures"
-            ) && eye == Eye::Prose
-                && !complete
-                && raw.len() <= 2
-            {
+            if HOURS.has(bare) && eye == Eye::Prose && !complete && raw.len() <= 2 {
                 out.push(Found {
                     class: FactClass::Date,
                     start: lex.start,
@@ -589,14 +599,6 @@ impl Scanner {
 
     /// 3000元, 15分钟, 2024年5月7日
     fn wide_unit(&mut self, text: &str, i: usize, out: &mut Vec<Found>) -> usize {
-        #[rustfmt::skip]
-        const UNITS: [&str; 62] = [
-            "个月", "小时", "分钟", "美元", "日元", "欧元", "公里", "千米", "厘米", "公斤", "千克", "時間", "日間", "週間",
-            "ヶ月", "か月", "カ月", "年間", "万元", "亿元", "万円", "億円", "文字", "人民币", "毫秒", "キロ", "メートル", "グラム",
-            "ドル", "ユーロ", "ミリ秒", "元", "块", "万", "亿", "秒", "天", "周", "点", "度", "米", "克", "斤", "吨",
-            "升", "次", "个", "人", "名", "条", "行", "页", "字", "岁", "折", "倍", "円", "分", "時", "個", "本",
-            "回",
-        ];
         let start = self.lexes[i].start;
         let mut at = i;
         let mut date = false;
@@ -642,7 +644,7 @@ impl Scanner {
         let wide = self.lexes[i + 1];
         let unit = UNITS
             .iter()
-            .find(|u| text[wide.start..wide.end].starts_with(**u));
+            .find(|unit| text[wide.start..wide.end].starts_with(**unit));
         let raw = &text[start..self.lexes[i].end];
         if let Some(unit) = unit {
             out.push(Found {
@@ -729,7 +731,7 @@ impl Scanner {
         let mut next = i + 1;
         if let Some(de) = self.lexes.get(next)
             && de.kind == LexKind::Word
-            && matches!(&text[de.start..de.end], "de" | "of")
+            && OF.has(&text[de.start..de.end])
         {
             next += 1;
         }
@@ -762,11 +764,8 @@ fn unit_mark(c: char) -> bool {
 }
 
 fn magnitude(word: &str) -> bool {
-    [
-        "million", "millions", "billion", "thousand", "mio", "mrd", "millones", "k",
-    ]
-    .iter()
-    .any(|m| m.eq_ignore_ascii_case(word))
+    let mut all = MAGNITUDES.all().iter();
+    all.any(|m| m.eq_ignore_ascii_case(word))
 }
 
 fn adjacent(text: &str, end: usize, start: usize) -> bool {

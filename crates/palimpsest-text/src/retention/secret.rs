@@ -1,5 +1,7 @@
 //! What looks like a secret: keys, tokens, passwords. It is shown where it was said and copied nowhere by itself.
 
+use crate::languages::List;
+
 /// How keys of known services begin.
 #[rustfmt::skip]
 const PREFIXES: [&str; 24] = [
@@ -7,10 +9,7 @@ const PREFIXES: [&str; 24] = [
     "xoxp-", "xoxa-", "xapp-", "AKIA", "ASIA", "AIza", "ya29.", "hf_", "npm_", "pypi-", "eyJ", "SG.",];
 
 /// Words before a password.
-#[rustfmt::skip]
-const NAMES: [&str; 23] = [
-    "password", "passwd", "passphrase", "passcode", "pwd", "secret", "api key", "api-key", "api_key", "apikey", "token",
-    "bearer", "credential", "passwort", "kennwort", "contraseña", "mot de passe", "пароль", "токен", "密码", "密钥", "口令", "パスワード",];
+static NAMES: List = List::phrases(|t| t.secrets);
 
 /// Whether `text` holds something that looks like a secret.
 pub(super) fn holds_secret(text: &str) -> bool {
@@ -18,7 +17,7 @@ pub(super) fn holds_secret(text: &str) -> bool {
         return true;
     }
     let lower = text.to_lowercase();
-    let named = NAMES.iter().filter_map(|name| lower.find(name)).min();
+    let named = NAMES.all().iter().filter_map(|name| lower.find(name)).min();
     let mut at = 0;
     for word in text.split(|c: char| {
         c.is_whitespace()

@@ -1,9 +1,13 @@
 //! What a sentence looks like to the judgement: numbered features, each there or not.
 
 use super::table::{Class, Set, blank, letter, next, phrases, set, wide};
+use crate::languages::List;
 use crate::words::Language;
 use crate::words::cues::{Word, quotes, words_of};
 use crate::words::script::{fold, unspaced};
+
+static QUESTION_ENDS: List = List::phrases(|t| t.standing.question_ends);
+static MONEY: List = List::phrases(|t| t.standing.money);
 
 /// What is known of a sentence beside its words.
 #[derive(Debug, Clone, Copy)]
@@ -544,7 +548,7 @@ impl Reader {
             let bare = joined && i > 1 && !self.words[i].clause && !self.words[i - 1].clause;
             self.soft[i] = bare && !only_fillers;
             let to = i > 1
-                && language == Language::English
+                && language.tables().standing.has_to_infinitive
                 && self.single(i - 1) & set!(To) != 0
                 && (self.single(i - 2) & set!(Sure) != 0
                     || self.single(i - 2) & set!(You) != 0
@@ -587,7 +591,7 @@ impl Reader {
                     then += 1;
                 }
                 let known = self.begin(then) & VERB != 0;
-                let any = language == Language::English
+                let any = language.tables().standing.denies_unknown_verbs
                     && self.single(k) & set!(No | Contrast) == 0
                     && then < count;
                 if (known || any) && begins & set!(Idle) == 0 {
@@ -601,7 +605,9 @@ impl Reader {
                 let class = [set!(Never), set!(Always), set!(Only)];
                 let class = class.into_iter().find(|c| begins & c != 0).unwrap_or(0);
                 let mut then = self.after(k, class).unwrap_or(k + 1);
-                if language == Language::Spanish && self.single(then) & set!(AfterNegation) != 0 {
+                if language.tables().standing.has_pronoun_after_frequency
+                    && self.single(then) & set!(AfterNegation) != 0
+                {
                     then += 1;
                 }
                 frequent = true;
@@ -626,7 +632,7 @@ impl Reader {
             let (manner, task) = (verb & set!(Manner) != 0, verb & set!(Task) != 0);
             let action = verb & set!(Action) != 0;
             if manner || task || action && denied {
-                let infinitive = language == Language::English
+                let infinitive = language.tables().standing.has_to_infinitive
                     && i > 0
                     && !self.words[i].clause
                     && self.single(i - 1) & set!(To) != 0
@@ -878,7 +884,7 @@ impl Reader {
             .map_or(0, |at| at + 1);
         for hit in &mut self.hits {
             hit.opens = opens[hit.from];
-            if language == Language::Japanese && hit.set & VERB != 0 {
+            if language.tables().standing.is_verb_last && hit.set & VERB != 0 {
                 let then = letters.get(hit.to).copied().unwrap_or(' ');
                 let verb = hit.to + 8 >= body || matches!(then, '、' | '，' | '。' | 'て');
                 hit.opens = verb;
@@ -1034,26 +1040,9 @@ fn question(sentence: &str) -> bool {
         return true;
     }
     let body = body.trim_end_matches('。');
-    ["吗", "呢", "ですか", "ますか", "ましたか"]
-        .iter()
-        .any(|end| body.ends_with(end))
+    QUESTION_ENDS.all().iter().any(|end| body.ends_with(end))
 }
 
 fn money(sentence: &str) -> bool {
-    sentence.contains(['$', '€', '£'])
-        || [
-            "EUR",
-            "euro",
-            "Euro",
-            "USD",
-            "CHF",
-            "dollar",
-            "bucks",
-            "franc",
-            "евро",
-            "欧元",
-            "ユーロ",
-        ]
-        .iter()
-        .any(|word| sentence.contains(word))
+    sentence.contains(['$', '€', '£']) || MONEY.all().iter().any(|word| sentence.contains(word))
 }

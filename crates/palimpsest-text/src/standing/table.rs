@@ -1,11 +1,12 @@
 //! The phrases that the judgement stands on, by language and class.
 //!
-//! The readable lists lie in `phrases/`. What is compiled in is their form in `tables/`, which a test makes of them: every
-//! phrase once, with the others of the same classes. Modules are sent compressed: a form that is shorter by itself, with
+//! The readable lists lie in `languages/phrases/`. What is compiled in is their form in `languages/tables/`, which a test makes
+//! of them: every phrase once, with the others of the same classes. Modules are sent compressed: a form that is shorter by itself, with
 //! codes for common runs of letters, compressed worse and came to more bytes.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
+use crate::languages::COUNT;
 use crate::words::Language;
 use crate::words::cues::{Word, words_of};
 use crate::words::terms::{hash, mix};
@@ -111,7 +112,7 @@ impl Phrases {
 
 /// Whether the language is written without spaces.
 pub(super) fn wide(language: Language) -> bool {
-    matches!(language, Language::Chinese | Language::Japanese)
+    language.tables().script.is_unspaced()
 }
 
 /// Calls `each` with the classes and the folded words of every phrase.
@@ -129,29 +130,14 @@ fn unpack(packed: &str, mut each: impl FnMut(Set, &str)) {
 /// What stands for the first class; the others follow it in ASCII.
 const FIRST_CLASS: u8 = b'!';
 
-macro_rules! tables {
-    ($($name:ident $language:ident $file:literal)*) => {
-        $(static $name: LazyLock<Phrases> =
-            LazyLock::new(|| Phrases::of(include_str!($file), Language::$language));)*
+/// The phrases of every language, unpacked when a sentence of the language is first read.
+static PHRASES: [OnceLock<Phrases>; COUNT] = [const { OnceLock::new() }; COUNT];
 
-        /// The phrases of a language that the judgement reads.
-        pub(super) fn phrases(language: Language) -> Option<&'static Phrases> {
-            match language {
-                $(Language::$language => Some(&$name),)*
-                _ => None,
-            }
-        }
-    };
-}
-
-tables! {
-    ENGLISH English "tables/en.txt"
-    GERMAN German "tables/de.txt"
-    SPANISH Spanish "tables/es.txt"
-    FRENCH French "tables/fr.txt"
-    RUSSIAN Russian "tables/ru.txt"
-    CHINESE Chinese "tables/zh.txt"
-    JAPANESE Japanese "tables/ja.txt"
+/// The phrases of a language that the judgement reads.
+pub(super) fn phrases(language: Language) -> Option<&'static Phrases> {
+    let packed = language.tables().standing.phrases;
+    (!packed.is_empty())
+        .then(|| PHRASES[language as usize].get_or_init(|| Phrases::of(packed, language)))
 }
 
 /// The hash of nothing, where a quotation stands.
@@ -168,7 +154,7 @@ mod tests {
     use crate::words::script::fold;
 
     fn folder() -> PathBuf {
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/standing")
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/languages")
     }
 
     fn pack(readable: &str) -> String {

@@ -1,6 +1,10 @@
 //! Cuts a text into the pieces that are kept or dropped whole: sentences, list items, code blocks, lines.
 
 use super::script::{closer, full_stop, phrase_spaced, soft_stop};
+use crate::languages::List;
+
+static ABBREVIATIONS: List = List::words(|t| t.abbreviations);
+static MONTHS: List = List::words(|t| t.months_after_ordinals);
 
 /// What a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,13 +191,6 @@ pub fn sentences(text: &str, start: usize, end: usize, opens: bool, out: &mut Ve
 
 /// Whether the full stop at `at` belongs to an abbreviation, an initial or an ordinal.
 fn holds_on(text: &str, from: usize, at: usize, rest: &str) -> bool {
-    #[rustfmt::skip]
-    const SHORT: [&str; 47] = [
-        "al", "approx", "art", "aug", "bzgl", "bzw", "ca", "cf", "d.h", "dept", "dr", "e.g", "ej",
-        "eq", "est", "evtl", "feb", "fig", "g", "gen", "ggf", "i.e", "inc", "jan", "mme", "mr",
-        "mrs", "ms", "nr", "oct", "p.ej", "pp", "prof", "sr", "sra", "st", "u.a", "usw", "vgl",
-        "vol", "vs", "z.b", "г", "стр", "т.е", "т.к", "ул",
-    ];
     let before = &text[from..at];
     let word = before
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '„' | '“'))
@@ -207,23 +204,20 @@ fn holds_on(text: &str, from: usize, at: usize, rest: &str) -> bool {
         // "1. Do this" at the start, and "3. Mai", "am 14. März" in the middle.
         return word.len() <= 2
             && (word.len() == before.trim_start().len()
-                || follows.is_some_and(char::is_alphabetic) && german_month(rest));
+                || follows.is_some_and(char::is_alphabetic) && month_follows(rest));
     }
     let mut chars = word.chars();
     if let (Some(initial), None) = (chars.next(), chars.next()) {
         return initial.is_uppercase() && initial != 'I' && follows.is_some_and(char::is_uppercase);
     }
     let lower = word.to_lowercase();
-    SHORT.binary_search(&lower.as_str()).is_ok()
+    ABBREVIATIONS.has(&lower)
 }
 
-fn german_month(rest: &str) -> bool {
+/// Whether a month follows the full stop of an ordinal.
+fn month_follows(rest: &str) -> bool {
     let rest = rest.trim_start();
-    [
-        "Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez",
-    ]
-    .iter()
-    .any(|m| rest.starts_with(m))
+    MONTHS.all().iter().any(|month| rest.starts_with(month))
 }
 
 /// Lines as byte ranges without their ends (`\n`, `\r\n`).

@@ -7,7 +7,7 @@ use super::{Draft, label, share_in, shingles};
 use crate::fence::imitates_fence;
 use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term};
-use crate::words::{Evidence, Language, without_code};
+use crate::words::{Evidence, without_code};
 use crate::words::{Plain, small_word};
 
 /// Terms of a sentence that can be told from ordinary words.
@@ -170,7 +170,7 @@ pub(super) fn invented(summary: &str, source: &str) -> bool {
     });
     let language = Evidence::of(&without_code(summary)).best();
     // where every noun has a capital letter, it says nothing about names
-    let capitals = language != Some(Language::German);
+    let capitals = !language.is_some_and(|l| l.tables().has_capital_nouns);
     let (mut names, mut words) = (Vec::new(), Vec::new());
     for unit in prose(summary) {
         if unit.kind == UnitKind::Heading {

@@ -1,0 +1,141 @@
+//! What each language contributes, as data: small words, cues, rules of grammar, words of time, names of months.
+//!
+//! Each language has a file in this folder with one constant, [`Tables`]. The code that reads the tables stands in the
+//! modules above and is the same for all languages. To add a language, write its file and name it in the list below.
+
+pub(crate) mod cue;
+pub(crate) mod rules;
+pub(crate) mod tables;
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use tables::Script;
+pub(crate) use tables::Tables;
+
+macro_rules! languages {
+    ($($name:ident $code:ident)*) => {
+        $(mod $code;)*
+
+        /// A language that can be told from others.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        #[allow(missing_docs)] // the names are the documentation
+        pub enum Language {
+            $($name,)*
+        }
+
+        impl Language {
+            /// Every language, in the order of the enum.
+            pub(crate) const ALL: [Self; COUNT] = [$(Self::$name,)*];
+
+            /// The ISO 639-1 code.
+            pub const fn code(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($code),)*
+                }
+            }
+
+            /// What the language contributes.
+            pub(crate) const fn tables(self) -> &'static Tables {
+                match self {
+                    $(Self::$name => &$code::TABLES,)*
+                }
+            }
+        }
+
+        /// How many languages there are.
+        pub(crate) const COUNT: usize = [$(stringify!($code),)*].len();
+    };
+}
+
+// The name of a language and the file of its tables.
+languages! {
+    English en
+    Chinese zh
+    German de
+    Spanish es
+    French fr
+    Japanese ja
+    Russian ru
+    Portuguese pt
+    Italian it
+    Dutch nl
+    Polish pl
+    Swedish sv
+    Danish da
+    Czech cs
+    Romanian ro
+    Turkish tr
+    Indonesian id
+    Vietnamese vi
+    Ukrainian uk
+    Korean ko
+    Arabic ar
+    Persian fa
+    Hebrew he
+    Hindi hi
+    Thai th
+    Greek el
+}
+
+impl Language {
+    /// The languages whose demands are read, in the order in which they are tried.
+    pub(crate) fn read() -> impl Iterator<Item = Self> {
+        Self::ALL
+            .into_iter()
+            .filter(|l| l.tables().grammar.is_some())
+    }
+
+    /// Those of them that are written in Latin letters, which the script does not tell apart.
+    pub(crate) fn latin() -> impl Iterator<Item = Self> {
+        Self::read().filter(|l| l.tables().script == Script::Latin)
+    }
+
+    /// The tables of the language of a text. A text of an unknown language is read as English.
+    pub(crate) fn or_english(language: Option<Self>) -> &'static Tables {
+        language.unwrap_or(Self::English).tables()
+    }
+}
+
+/// One list of every language, put together when it is first read.
+pub(crate) struct List {
+    of: fn(&'static Tables) -> &'static str,
+    between: char,
+    all: OnceLock<Vec<&'static str>>,
+}
+
+impl List {
+    /// A list of words, with a space between two of them.
+    pub(crate) const fn words(of: fn(&'static Tables) -> &'static str) -> Self {
+        Self::new(of, ' ')
+    }
+
+    /// A list of phrases, with a `|` between two of them.
+    pub(crate) const fn phrases(of: fn(&'static Tables) -> &'static str) -> Self {
+        Self::new(of, '|')
+    }
+
+    const fn new(of: fn(&'static Tables) -> &'static str, between: char) -> Self {
+        Self {
+            of,
+            between,
+            all: OnceLock::new(),
+        }
+    }
+
+    /// The entries of all languages, in the order of the languages.
+    pub(crate) fn all(&self) -> &[&'static str] {
+        self.all.get_or_init(|| {
+            let lists = Language::ALL.into_iter().map(|l| (self.of)(l.tables()));
+            let entries = lists.flat_map(|list| list.split(self.between));
+            entries.filter(|entry| !entry.is_empty()).collect()
+        })
+    }
+
+    /// Whether the list holds exactly this.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.all().contains(&word)
+    }
+}

@@ -1,0 +1,384 @@
+//! The shape of the tables that a language fills.
+//!
+//! Lists of words have a space between two words, lists of phrases a `|`. A language leaves out what it does not have.
+
+use super::cue::Cue;
+use super::rules::Grammar;
+
+/// Everything that one language contributes.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    /// What it is written in.
+    pub script: Script,
+    /// Letters that few other languages have, with the weight that each one adds to the evidence for this language.
+    pub letters: &'static [(&'static str, f32)],
+    /// Small letters that no other language of the script has. A sentence with one of them is in this language.
+    pub own_letters: &'static str,
+    /// The smallest, commonest words.
+    pub small_words: &'static str,
+    /// Small words that a sentence does not end with: a text that does is cut off.
+    pub open_ends: &'static str,
+    /// Abbreviations whose full stop ends no sentence, in small letters.
+    pub abbreviations: &'static str,
+    /// Beginnings of the months that follow the full stop of an ordinal: "am 14. März".
+    pub months_after_ordinals: &'static str,
+    /// Whether every noun has a capital letter, so that a capital tells no name.
+    pub has_capital_nouns: bool,
+    /// Words that tell a statement from small talk.
+    pub worth: Worth,
+    /// Phrases that announce a demand, a decision, a denial and so on.
+    pub cues: &'static [(Cue, &'static str)],
+    /// How cues make a demand. None where no demands are read.
+    pub grammar: Option<Grammar>,
+    /// What the judgement of standing instructions reads.
+    pub standing: Standing,
+    /// Words that count in the comparison of two rules.
+    pub rules: RuleWords,
+    /// Words that introduce text which others wrote.
+    pub pasted: Pasted,
+    /// Words of time that count from the day on which they are said.
+    pub time: Time,
+    /// Words that make a number a quantity or a date.
+    pub quantities: Quantities,
+    /// What models write instead of a summary.
+    pub refusal: Refusal,
+    /// Words that end the head of a machine's message: "error: …".
+    pub errors: &'static str,
+    /// Names of secrets, in small letters, as phrases.
+    pub secrets: &'static str,
+}
+
+impl Tables {
+    /// A language that contributes nothing.
+    pub(crate) const NONE: Self = Self {
+        script: Script::Latin,
+        letters: &[],
+        own_letters: "",
+        small_words: "",
+        open_ends: "",
+        abbreviations: "",
+        months_after_ordinals: "",
+        has_capital_nouns: false,
+        worth: Worth::NONE,
+        cues: &[],
+        grammar: None,
+        standing: Standing::NONE,
+        rules: RuleWords::NONE,
+        pasted: Pasted::NONE,
+        time: Time::NONE,
+        quantities: Quantities::NONE,
+        refusal: Refusal::NONE,
+        errors: "",
+        secrets: "",
+    };
+}
+
+/// What a language is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Script {
+    /// Latin letters, which many languages share.
+    Latin,
+    /// Cyrillic letters.
+    Cyrillic,
+    /// Chinese characters, without spaces between words.
+    Han,
+    /// Chinese characters and kana, without spaces between words.
+    Kana,
+    /// Letters of its own, which are enough to tell the language: ranges of code points.
+    Own(&'static [(u32, u32)]),
+}
+
+impl Script {
+    /// Whether words stand side by side without spaces.
+    pub(crate) const fn is_unspaced(self) -> bool {
+        matches!(self, Self::Han | Self::Kana)
+    }
+}
+
+/// Lists of words that tell a statement from small talk.
+#[derive(Debug)]
+pub(crate) struct Worth {
+    /// Greetings, thanks, praise, interjections.
+    pub filler: &'static str,
+    /// Pronouns of the first person.
+    pub first: &'static str,
+    /// Pronouns of the second person.
+    pub second: &'static str,
+    /// Words of time.
+    pub time: &'static str,
+    /// Words that announce that something is another than before.
+    pub change: &'static str,
+    /// Contractions of small words.
+    pub contractions: &'static str,
+}
+
+impl Worth {
+    pub(crate) const NONE: Self = Self {
+        filler: "",
+        first: "",
+        second: "",
+        time: "",
+        change: "",
+        contractions: "",
+    };
+}
+
+/// What the judgement of standing instructions reads of a language.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    /// Phrases by classes, packed. Empty where nothing is judged.
+    pub phrases: &'static str,
+    /// Whether "to" stands before an infinitive: a clause begins with the verb after "be sure to", and none after "want to".
+    pub has_to_infinitive: bool,
+    /// Whether a denial before an unknown word denies a verb: "don't frobnicate".
+    pub denies_unknown_verbs: bool,
+    /// Whether a pronoun may stand between "never" and its verb.
+    pub has_pronoun_after_frequency: bool,
+    /// Whether the verb ends the sentence or the clause.
+    pub is_verb_last: bool,
+    /// Words that end a question without a question mark, as phrases.
+    pub question_ends: &'static str,
+    /// Words for money, as phrases.
+    pub money: &'static str,
+}
+
+impl Standing {
+    pub(crate) const NONE: Self = Self {
+        phrases: "",
+        has_to_infinitive: false,
+        denies_unknown_verbs: false,
+        has_pronoun_after_frequency: false,
+        is_verb_last: false,
+        question_ends: "",
+        money: "",
+    };
+}
+
+/// Words that count where two rules are compared.
+#[derive(Debug)]
+pub(crate) struct RuleWords {
+    /// Names of the choices that exclude each other, by the choice's number in `retention::supersede`.
+    pub choices: &'static [(Choice, &'static str)],
+    /// Words of the frame of a rule, which tell nothing of its topic.
+    pub frame: &'static str,
+    /// Words that deny what follows in the clause.
+    pub denials: &'static str,
+    /// The same in a script without spaces.
+    pub unspaced_denials: &'static str,
+}
+
+impl RuleWords {
+    pub(crate) const NONE: Self = Self {
+        choices: &[],
+        frame: "",
+        denials: "",
+        unspaced_denials: "",
+    };
+}
+
+/// A choice that a rule makes. Two choices of one [`Choice::slot`] exclude each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the names are the documentation
+pub(crate) enum Choice {
+    English,
+    German,
+    French,
+    Spanish,
+    Russian,
+    Chinese,
+    Japanese,
+    Italian,
+    Portuguese,
+    OtherTongue,
+    Tabs,
+    Spaces,
+    Metric,
+    Imperial,
+    Formal,
+    Informal,
+    British,
+    American,
+    Light,
+    Dark,
+    Short,
+    Long,
+    Single,
+    Double,
+    Monday,
+    Tuesday,
+    Wednesday,
+    Thursday,
+    Friday,
+    Saturday,
+    Sunday,
+}
+
+/// Words that introduce text which others wrote.
+#[derive(Debug)]
+pub(crate) struct Pasted {
+    /// Names of the headers of a mail, as phrases.
+    pub headers: &'static str,
+    /// Beginnings of a letter, as phrases.
+    pub formal_greetings: &'static str,
+    /// Greetings that also begin a chat, as phrases.
+    pub greetings: &'static str,
+    /// Stems of a heading above rules, as phrases.
+    pub rules: &'static str,
+    /// Words that say that a heading is the user's own.
+    pub own: &'static str,
+    /// The same in a script without spaces.
+    pub unspaced_own: &'static str,
+    /// Stems that ask for work on a text, present one or report: the text follows after a colon.
+    pub before_colon: &'static str,
+    /// Stems that ask for work on a text that follows in the next lines, without a colon.
+    pub before_text: &'static str,
+}
+
+impl Pasted {
+    pub(crate) const NONE: Self = Self {
+        headers: "",
+        formal_greetings: "",
+        greetings: "",
+        rules: "",
+        own: "",
+        unspaced_own: "",
+        before_colon: "",
+        before_text: "",
+    };
+}
+
+/// Words of time that count from the day on which they are said. All of them are folded.
+#[derive(Debug)]
+pub(crate) struct Time {
+    /// Days and directions.
+    pub words: &'static [(TimeWord, &'static str)],
+    /// The numbers from one on. A comma stands between forms of one number.
+    pub counts: &'static str,
+    /// Units, with a comma between forms.
+    pub units: &'static [(TimeUnit, &'static str)],
+    /// Whole phrases of a script without spaces, a longer one before those in it.
+    pub unspaced: &'static [(&'static str, TimeWord, TimeUnit)],
+    /// Words after which a phrase of time compares: "it feels like just yesterday".
+    pub likening: &'static str,
+    /// The first three letters of the months from January on, with a comma between forms.
+    pub months: &'static str,
+    /// How dates are written. None: in ISO 8601.
+    pub dates: Option<DateWords>,
+}
+
+impl Time {
+    pub(crate) const NONE: Self = Self {
+        words: &[],
+        counts: "",
+        units: &[],
+        unspaced: &[],
+        likening: "",
+        months: "",
+        dates: None,
+    };
+}
+
+/// The words of a written date.
+#[derive(Debug)]
+pub(crate) struct DateWords {
+    /// The names of the months.
+    pub months: [&'static str; 12],
+    /// "week before …", "week after …".
+    pub week: [&'static str; 2],
+    /// "weekend before …", "weekend after …".
+    pub weekend: [&'static str; 2],
+    /// "about …".
+    pub about: &'static str,
+}
+
+/// What a word is in a phrase of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeWord {
+    /// A day, counted from that on which it is said.
+    Day(i32),
+    /// "last".
+    Last,
+    /// "next".
+    Next,
+    /// "ago": after a number and a unit.
+    Ago,
+    /// "vor", "hace": before a number and a unit.
+    Before,
+    /// "night".
+    Night,
+    /// A number.
+    Count(i32),
+    /// A unit of time.
+    Unit(TimeUnit),
+}
+
+/// A unit of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    Days,
+    Weeks,
+    Weekend,
+    Months,
+    Years,
+    /// A day of the week, 0 for Monday.
+    Weekday(i32),
+}
+
+/// Words that make a number a quantity or a date.
+#[derive(Debug)]
+pub(crate) struct Quantities {
+    /// Units of measure and counted things. International units stand with the code.
+    pub units: &'static str,
+    /// Units of a script without spaces, as phrases; a longer one before those in it.
+    pub unspaced_units: &'static str,
+    /// Names of months.
+    pub months: &'static str,
+    /// Full names of weekdays.
+    pub weekdays: &'static str,
+    /// Numbers in words.
+    pub counts: &'static str,
+    /// Endings of an ordinal in digits: "7th".
+    pub ordinals: &'static str,
+    /// Words that stand behind the hour: "8 Uhr".
+    pub hours: &'static str,
+    /// Words between a day and its month: "7 de mayo".
+    pub of: &'static str,
+    /// Words that go on with a unit: "3 million dollars".
+    pub magnitudes: &'static str,
+}
+
+impl Quantities {
+    pub(crate) const NONE: Self = Self {
+        units: "",
+        unspaced_units: "",
+        months: "",
+        weekdays: "",
+        counts: "",
+        ordinals: "",
+        hours: "",
+        of: "",
+        magnitudes: "",
+    };
+}
+
+/// What models write instead of a summary.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// How a refusal begins, as phrases.
+    pub openings: &'static str,
+    /// Stems of what is declined, as phrases.
+    pub declined: &'static str,
+    /// What stands under a heading with nothing to say, as phrases.
+    pub nothing: &'static str,
+    /// Placeholders that stand for a whole summary, as phrases.
+    pub placeholders: &'static str,
+}
+
+impl Refusal {
+    pub(crate) const NONE: Self = Self {
+        openings: "",
+        declined: "",
+        nothing: "",
+        placeholders: "",
+    };
+}
