@@ -136,6 +136,9 @@ impl List {
 
     /// Whether the list holds exactly this.
     pub(crate) fn has(&self, word: &str) -> bool {
-        self.all().contains(&word)
+        // most entries differ in the first byte already
+        let first = word.as_bytes().first();
+        let mut all = self.all().iter();
+        all.any(|entry| entry.as_bytes().first() == first && *entry == word)
     }
 }

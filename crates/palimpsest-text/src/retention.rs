@@ -31,6 +31,7 @@ use crate::standing::Level;
 use crate::words::segment::{self, Unit, UnitKind};
 use crate::words::{Language, Plain, terms};
 use constraint::Judge;
+use scan::Writer;
 use secret::holds_secret;
 
 /// Whose words a text holds. Decides what is looked for and what it may become (I8).
@@ -231,8 +232,11 @@ impl Finder {
 
     /// Adds the facts of `unit` to `out`: by shape first, then what the whole sentence is.
     pub(crate) fn find(&mut self, text: &str, unit: &Unit, out: &mut Vec<Found>) {
-        self.scanner
-            .scan(text, unit, self.speaker == Speaker::Tool, out);
+        let writer = match self.speaker {
+            Speaker::Tool => Writer::Machine,
+            Speaker::User | Speaker::Assistant => Writer::Person,
+        };
+        self.scanner.scan(text, unit, writer, out);
         if self.speaker == Speaker::Tool
             || !matches!(unit.kind, UnitKind::Sentence | UnitKind::Item)
             || unit.end - unit.start > 800

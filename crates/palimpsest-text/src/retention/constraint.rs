@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::FactClass;
 use super::grammar::{Figures, Sentence};
 use super::pasted::Pasted;
-use super::scan::{Found, Scanner};
+use super::scan::{Found, Scanner, Writer};
 use super::secret::holds_secret;
 use crate::languages::List;
 use crate::languages::cue::Cue;
@@ -216,7 +216,8 @@ impl Judge {
         }
         let sentence = &text[unit.start..unit.end];
         self.facts.clear();
-        self.scanner.scan(text, unit, false, &mut self.facts);
+        self.scanner
+            .scan(text, unit, Writer::Person, &mut self.facts);
         let figures = Figures {
             number: self.facts.iter().any(|f| f.class == FactClass::Number),
             digits: bare_number(text, unit, &self.facts),
@@ -378,8 +379,11 @@ fn candidates(
 
 /// The script that settles the language of a sentence; none where many languages share it.
 fn script(sentence: &str) -> Option<Script> {
+    if sentence.is_ascii() {
+        return None;
+    }
     let wide = sentence.chars().filter(|&c| unspaced(c)).count();
-    let latin = sentence.chars().filter(char::is_ascii_alphabetic).count();
+    let latin = sentence.bytes().filter(u8::is_ascii_alphabetic).count();
     if wide > 0 && wide * 3 >= latin {
         let has_kana = sentence.chars().any(kana);
         return Some(if has_kana { Script::Kana } else { Script::Han });

@@ -5,7 +5,10 @@
 //! stranger would bind the model. What closes a quotation, a fence or a tag may be forged inside of it; hence the last
 //! closing mark counts, not the first.
 
+use std::sync::OnceLock;
+
 use crate::languages::List;
+use crate::words::script::unspaced;
 use crate::words::segment::list_item;
 
 static HEADERS: List = List::phrases(|t| t.pasted.headers);
@@ -14,8 +17,8 @@ static GREETINGS: List = List::phrases(|t| t.pasted.greetings);
 static RULES: List = List::phrases(|t| t.pasted.rules);
 static OWN: List = List::words(|t| t.pasted.own);
 static UNSPACED_OWN: List = List::phrases(|t| t.pasted.unspaced_own);
-static BEFORE_COLON: List = List::phrases(|t| t.pasted.before_colon);
-static BEFORE_TEXT: List = List::phrases(|t| t.pasted.before_text);
+static BEFORE_COLON: Stems = Stems::new(List::phrases(|t| t.pasted.before_colon));
+static BEFORE_TEXT: Stems = Stems::new(List::phrases(|t| t.pasted.before_text));
 
 /// A message that is longer counts as a document after its first paragraph, in bytes.
 const DOCUMENT: usize = 1_500;
@@ -301,7 +304,7 @@ fn speaker(body: &str) -> bool {
     let named = head
         .chars()
         .next()
-        .is_some_and(|c| c.is_uppercase() || crate::words::script::unspaced(c));
+        .is_some_and(|c| c.is_uppercase() || unspaced(c));
     named
         && (1..=3).contains(&words)
         && head.chars().count() <= 24
@@ -321,12 +324,44 @@ fn own_heading(head: &str) -> bool {
     ruled && (mine || short) && !introduces(&lower, &BEFORE_TEXT)
 }
 
-fn introduces(line: &str, stems: &List) -> bool {
+/// Whether a word of the line begins with one of the stems. In a script without spaces a stem may stand anywhere.
+fn introduces(line: &str, stems: &Stems) -> bool {
     let lower = line.to_lowercase();
-    stems.all().iter().any(|stem| {
-        lower.match_indices(stem).any(|(at, _)| {
-            let wide = stem.chars().any(crate::words::script::unspaced);
-            wide || !lower[..at].ends_with(char::is_alphanumeric)
-        })
+    let mut in_word = false;
+    lower.char_indices().any(|(at, c)| {
+        let may_begin = !in_word || unspaced(c);
+        in_word = c.is_alphanumeric();
+        may_begin && stems.begin(&lower[at..])
     })
+}
+
+/// The stems of a list, sorted.
+struct Stems {
+    list: List,
+    sorted: OnceLock<Vec<&'static str>>,
+}
+
+impl Stems {
+    const fn new(list: List) -> Self {
+        Self {
+            list,
+            sorted: OnceLock::new(),
+        }
+    }
+
+    /// Whether the text begins with one of them.
+    fn begin(&self, text: &str) -> bool {
+        let sorted = self.sorted.get_or_init(|| {
+            let mut all = self.list.all().to_vec();
+            crate::order::sort(&mut all);
+            all
+        });
+        let Some(first) = text.as_bytes().first() else {
+            return false;
+        };
+        let from = sorted.partition_point(|stem| stem.as_bytes().first() < Some(first));
+        let same = sorted[from..].iter();
+        same.take_while(|stem| stem.as_bytes().first() == Some(first))
+            .any(|stem| text.starts_with(stem))
+    }
 }

@@ -15,6 +15,9 @@ pub(crate) const MONTH: u8 = 2;
 pub(crate) const WEEKDAY: u8 = 4;
 /// A number in words.
 pub(crate) const COUNT: u8 = 8;
+/// A word that joins a number with the next word: between a day and its month, or behind the hour. The spelling decides, which
+/// this does not see.
+pub(crate) const JOINS: u8 = 16;
 
 /// Units that are written alike in every language.
 const INTERNATIONAL: &str = "a b bar bit bits bps byte bytes c chf cm db e em eur f fps ft g gb gbp ghz gib h ha hp hz in jpy k \
@@ -36,6 +39,8 @@ static LISTED: LazyLock<HashMap<u64, u8, Plain>> = LazyLock::new(|| {
         list(MONTH, quantities.months);
         list(WEEKDAY, quantities.weekdays);
         list(COUNT, quantities.counts);
+        list(JOINS, quantities.of);
+        list(JOINS, quantities.hours);
     }
     table
 });

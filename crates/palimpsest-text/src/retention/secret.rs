@@ -1,5 +1,7 @@
 //! What looks like a secret: keys, tokens, passwords. It is shown where it was said and copied nowhere by itself.
 
+use std::cell::LazyCell;
+
 use crate::languages::List;
 
 /// How keys of known services begin.
@@ -16,8 +18,11 @@ pub(super) fn holds_secret(text: &str) -> bool {
     if text.contains("PRIVATE KEY-----") {
         return true;
     }
-    let lower = text.to_lowercase();
-    let named = NAMES.all().iter().filter_map(|name| lower.find(name)).min();
+    // few texts hold what may be a password: the others need no search for its name
+    let named = LazyCell::new(|| {
+        let lower = text.to_lowercase();
+        NAMES.all().iter().filter_map(|name| lower.find(name)).min()
+    });
     let mut at = 0;
     for word in text.split(|c: char| {
         c.is_whitespace()
@@ -37,7 +42,7 @@ pub(super) fn holds_secret(text: &str) -> bool {
             return true;
         }
         // lower-casing can move places by a few bytes, never before the word itself
-        if named.is_some_and(|name| start + 4 > name) && pieces.clone().any(password) {
+        if pieces.clone().any(password) && named.is_some_and(|name| start + 4 > name) {
             return true;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::FactClass;
 use super::constraint::{ConstraintKind, Judge};
-use super::scan::{Found, Scanner};
+use super::scan::{Found, Scanner, Writer};
 use crate::languages::List;
 use crate::languages::cue::Cue;
 use crate::languages::tables::Choice;
@@ -242,7 +242,7 @@ fn figures(text: &str, units: &[Unit]) -> Vec<Found> {
     let mut scanner = Scanner::default();
     let mut found = Vec::new();
     for unit in units {
-        scanner.scan(text, unit, false, &mut found);
+        scanner.scan(text, unit, Writer::Person, &mut found);
     }
     found.retain(|f| matches!(f.class, FactClass::Number | FactClass::Date));
     found

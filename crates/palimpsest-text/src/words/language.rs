@@ -120,6 +120,9 @@ impl Poll {
             return;
         }
         self.end_word();
+        if c.is_ascii() {
+            return;
+        }
         if code < 0x370 || !c.is_alphabetic() {
             self.weigh(c);
             return;
