@@ -80,7 +80,7 @@ pub fn json(session: &Session, archive: Option<&Archive>) -> Value {
         "goal": records.goal,
         "pins": records.pins,
         "layers": layers,
-        "messages": dialect::to_values(&messages, Dialect::OpenAi),
+        "messages": dialect::to_values(messages.iter().map(RequestMessage::said), Dialect::OpenAi),
         "archive": archive,
     })
 }

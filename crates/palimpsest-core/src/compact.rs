@@ -21,12 +21,12 @@ use crate::data::policy::{Demands, Policy};
 use crate::data::record::{FoundDemand, Pin, PinKind, Records};
 use crate::data::shares::ShareOptions;
 use crate::data::tool::definitions_tokens;
-use crate::dialect::{self, Dialect, Parsed, Rendered, Shows};
 use crate::error::CoreError;
 use crate::loss::{self, Loss};
 use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::run::{JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary};
 use crate::watermark;
+use palimpsest_dialect::{self as dialect, Dialect, Parsed, Rendered, Shows};
 use palimpsest_text::retention::Facts;
 
 mod headroom;
@@ -581,7 +581,7 @@ impl Compaction {
         let mut messages: Vec<Rendered> = if untouched {
             (0..self.values.len()).map(Rendered::Kept).collect()
         } else {
-            dialect::render_list(&self.context.window(), &self.values, &self.parsed)
+            dialect::render_list(self.context.window().said(), &self.values, &self.parsed)
         };
         if self.is_handed {
             // what an earlier call made is the caller's own by now

@@ -8,7 +8,7 @@ pub mod window;
 
 use std::rc::Rc;
 
-use crate::sorted::SortedMap;
+use palimpsest_text::sorted::SortedMap;
 use palimpsest_tokens::{Count, Source, TokenCounter};
 use serde::{Deserialize, Serialize};
 

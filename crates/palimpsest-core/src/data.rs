@@ -6,7 +6,6 @@ pub mod goal;
 pub mod layer;
 pub mod mark;
 pub mod marker;
-pub mod message;
 pub mod mode;
 pub mod model;
 pub mod note;
@@ -17,5 +16,6 @@ pub(crate) mod refusal;
 pub mod rendition;
 pub mod request;
 pub mod shares;
-pub mod tool;
 pub mod view;
+
+pub use palimpsest_dialect::{message, tool};

@@ -1,5 +1,6 @@
 //! What can go wrong in the core, one variant per thing a caller can do about it.
 
+use palimpsest_dialect::DialectError;
 use thiserror::Error;
 
 /// A typed refusal. Nothing has changed when one is returned.
@@ -87,6 +88,12 @@ pub enum CoreError {
         "A part of the window is not of the active context ({0}). This is a fault in palimpsest; nothing was sent."
     )]
     Egress(&'static str),
+}
+
+impl From<DialectError> for CoreError {
+    fn from(error: DialectError) -> Self {
+        Self::BadInput(error.to_string())
+    }
 }
 
 impl CoreError {

@@ -4,17 +4,17 @@
 //! as a value, so the same input always gives the same window. Its strata, from the bottom, each using only what stands above it
 //! in this list:
 //!
-//! 1. [`error`], [`nearest`], [`sorted`]: what every other module may use.
-//! 2. `data`: what there is. Messages, tool calls, layers, notes, records, goals, policies, the shares of a window.
+//! 1. [`error`], [`nearest`]: what every other module may use.
+//! 2. `data`: what there is. Layers, notes, records, goals, policies, the shares of a window.
 //! 3. [`context`]: what is shown of it, and how large that is. A [`context::Context`] holds the messages and the view over them;
 //!    [`window`] makes from it the exact messages for a model.
 //! 4. [`pass`]: what makes a context smaller without a model: repeats, long tool output, old layers.
 //! 5. [`watermark`], [`budget`], [`view_edit`], [`loss`]: where tool blocks end, when to act, what may change in a view, what left.
 //! 6. [`run`]: one compaction, as a value that is stepped until it has a proposal or a reason against one.
-//! 7. [`dialect`]: lists of messages in the shapes of other programs, read, checked, repaired and written.
-//! 8. [`compact`] and [`replay`]: the whole of it for a list, and several policies beside each other.
+//! 7. [`compact`] and [`replay`]: the whole of it for a list, and several policies beside each other.
 //!
-//! Text itself is read by `palimpsest-text`, and tokens are counted by `palimpsest-tokens`.
+//! Messages and lists of them in the shapes of other programs are those of `palimpsest-dialect`, here as [`dialect`],
+//! [`message`] and [`tool`]. Text itself is read by `palimpsest-text`, and tokens are counted by `palimpsest-tokens`.
 //!
 //! ```
 //! use std::rc::Rc;
@@ -44,16 +44,17 @@ pub mod budget;
 pub mod compact;
 pub mod context;
 mod data;
-pub mod dialect;
 pub mod error;
 pub mod loss;
 pub mod nearest;
 pub mod pass;
 pub mod replay;
 pub mod run;
-pub mod sorted;
 pub mod view_edit;
 pub mod watermark;
+
+pub use palimpsest_dialect as dialect;
+pub use palimpsest_text::sorted;
 
 pub use context::{analytics, quotes, window};
 pub use data::{

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::sorted::SortedMap;
+use palimpsest_text::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;

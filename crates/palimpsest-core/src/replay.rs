@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use crate::sorted::SortedMap;
+use palimpsest_text::sorted::SortedMap;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,11 +18,11 @@ use crate::data::policy::Policy;
 use crate::data::record::Records;
 use crate::data::rendition::{ReducedKind, Rendition};
 use crate::data::shares::ShareOptions;
-use crate::dialect::{self, Dialect};
 use crate::error::CoreError;
 use crate::pass::{self, PassKind, Shed, emergency};
 use crate::run::{Refusal, Run, RunOptions, Step, SummaryJob, SuppliedSummary};
 use crate::watermark::{self, MarkReason};
+use palimpsest_dialect::{self as dialect, Dialect};
 use palimpsest_text::retention::{Audit, FactClass, Speaker};
 
 /// How to replay.

@@ -5,6 +5,7 @@
 
 use js_sys::{Error, JSON, Reflect};
 use palimpsest_browser::vocabulary::NoVocabulary;
+use palimpsest_core::dialect::DialectError;
 use palimpsest_core::error::CoreError;
 use palimpsest_core::request::ModelError;
 use palimpsest_core::run::Refusal;
@@ -139,6 +140,12 @@ impl Failure {
     #[cfg(test)]
     pub(crate) const fn code(&self) -> &'static str {
         self.code
+    }
+}
+
+impl From<DialectError> for Failure {
+    fn from(error: DialectError) -> Self {
+        Self::new(error.code(), error.to_string())
     }
 }
 

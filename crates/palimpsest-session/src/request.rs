@@ -43,7 +43,10 @@ pub(crate) struct Asked {
 impl From<ChatRequest> for Asked {
     fn from(request: ChatRequest) -> Self {
         Self {
-            messages: dialect::to_values(&request.messages, Dialect::OpenAi),
+            messages: dialect::to_values(
+                request.messages.iter().map(RequestMessage::said),
+                Dialect::OpenAi,
+            ),
             model: request.model,
             tools: request.tools,
             window: request.options.num_ctx,

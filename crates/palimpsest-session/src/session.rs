@@ -11,6 +11,7 @@ use palimpsest_core::goal::{Goal, GoalEdit};
 use palimpsest_core::mode::Mode;
 use palimpsest_core::prompt::Skill;
 use palimpsest_core::record::PinKind;
+use palimpsest_core::request::RequestMessage;
 use palimpsest_engine::Engine;
 use palimpsest_engine::ports::LanguageModel;
 use palimpsest_engine::session::{CompactOptions, Compacted, IfOver, PromptParts};
@@ -220,7 +221,10 @@ impl Session {
     pub fn window(&self, named: Option<String>) -> Result<String, JsValue> {
         let window = self.now().window();
         let dialect = dialect(named.as_deref(), &[])?;
-        let messages = dialect::to_values(&window.to_request(), dialect);
+        let messages = dialect::to_values(
+            window.to_request().iter().map(RequestMessage::said),
+            dialect,
+        );
         Ok(json!({"messages": messages, "tokens": window.tokens()}).to_string())
     }
 

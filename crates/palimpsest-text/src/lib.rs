@@ -11,7 +11,7 @@
 //! - [`extractive`]: the best sentences of a text, without a model;
 //! - [`condense`]: tool output, shortened by its kind;
 //! - [`time`]: times as text, there and back;
-//! - [`fence`], [`glob`], [`json`], [`order`]: what the others and the crates above them stand on.
+//! - [`fence`], [`glob`], [`json`], [`order`], [`sorted`]: what the others and the crates above them stand on.
 #![forbid(unsafe_code)]
 pub mod condense;
 pub mod extractive;
@@ -24,6 +24,7 @@ pub(crate) mod languages;
 pub mod order;
 pub mod recall;
 pub mod retention;
+pub mod sorted;
 pub mod standing;
 pub mod time;
 pub mod words;

@@ -4,6 +4,7 @@
 //! and a test reads every error type of the workspace and looks each code up.
 
 use js_sys::{Error, Object, Reflect};
+use palimpsest_core::dialect::DialectError;
 use palimpsest_core::error::CoreError;
 use palimpsest_core::run::Refusal;
 use wasm_bindgen::JsValue;
@@ -98,6 +99,12 @@ impl Failure {
         CODES
             .iter()
             .any(|(code, retryable)| *code == self.code && *retryable)
+    }
+}
+
+impl From<DialectError> for Failure {
+    fn from(error: DialectError) -> Self {
+        Self::new(error.code(), error.to_string())
     }
 }
 

@@ -135,7 +135,7 @@ fn properties(machine: &Machine) -> Vec<Command> {
         machine,
         "test --release --package palimpsest-core --test behaviour invariants:: -- --nocapture",
     );
-    let packages = "--package palimpsest-tokens --package palimpsest-text --package palimpsest-core --package palimpsest-engine --package palimpsest-ollama";
+    let packages = "--package palimpsest-tokens --package palimpsest-text --package palimpsest-dialect --package palimpsest-core --package palimpsest-engine --package palimpsest-ollama";
     let others = cargo(
         machine,
         &format!(

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tree::{contents, root, tracked};
 
 /// Who may use whom directly; what the used one may use is granted too. Nothing else is.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("palimpsest-web", &["palimpsest-browser"]),
     ("palimpsest-wasm", &["palimpsest-browser"]),
     ("palimpsest-session", &["palimpsest-browser"]),
@@ -21,7 +21,8 @@ const MAY_USE: [(&str, &[&str]); 9] = [
     ),
     ("palimpsest-engine", &["palimpsest-core"]),
     ("palimpsest-ollama", &["palimpsest-core"]),
-    ("palimpsest-core", &["palimpsest-text"]),
+    ("palimpsest-core", &["palimpsest-dialect"]),
+    ("palimpsest-dialect", &["palimpsest-text"]),
     ("palimpsest-text", &["palimpsest-tokens"]),
     ("palimpsest-tokens", &[]),
 ];
@@ -155,6 +156,7 @@ fn what_is_granted_follows_the_arrows() {
     let all = [
         "palimpsest-browser",
         "palimpsest-core",
+        "palimpsest-dialect",
         "palimpsest-engine",
         "palimpsest-ollama",
         "palimpsest-text",
@@ -163,7 +165,12 @@ fn what_is_granted_follows_the_arrows() {
     assert_eq!(allowed("palimpsest-web"), BTreeSet::from(all));
     assert_eq!(
         allowed("palimpsest-engine"),
-        BTreeSet::from(["palimpsest-core", "palimpsest-text", "palimpsest-tokens"])
+        BTreeSet::from([
+            "palimpsest-core",
+            "palimpsest-dialect",
+            "palimpsest-text",
+            "palimpsest-tokens"
+        ])
     );
     assert_eq!(allowed("xtask"), BTreeSet::new());
 }
@@ -198,6 +205,7 @@ fn only_the_javascript_crates_have_wasm_bindgen_in_their_tree() {
 fn the_deciding_crates_forbid_unsafe_code() {
     for name in [
         "palimpsest-core",
+        "palimpsest-dialect",
         "palimpsest-tokens",
         "palimpsest-engine",
         "palimpsest-ollama",

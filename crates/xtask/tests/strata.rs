@@ -10,9 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates in which no two modules need each other.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "palimpsest-text",
     "palimpsest-tokens",
+    "palimpsest-dialect",
     "palimpsest-core",
     "palimpsest-engine",
     "palimpsest-ollama",

@@ -40,7 +40,12 @@ pub(super) fn copy_window() {
         return;
     };
     let messages = session.window().to_request();
-    let value = serde_json::Value::Array(dialect::to_values(&messages, Dialect::OpenAi));
+    let value = serde_json::Value::Array(dialect::to_values(
+        messages
+            .iter()
+            .map(palimpsest_core::request::RequestMessage::said),
+        Dialect::OpenAi,
+    ));
     copy(format!("{value:#}"));
 }
 

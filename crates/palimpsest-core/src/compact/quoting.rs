@@ -15,8 +15,8 @@ use crate::data::layer::LayerId;
 use crate::data::message::{Message, Seq};
 use crate::data::rendition::Rendition;
 use crate::data::shares::Shares;
-use crate::dialect::Parsed;
 use crate::run::Aim;
+use palimpsest_dialect::Parsed;
 use palimpsest_text::recall::Recall;
 
 /// Bytes of covered words that are looked through at most, the newest.

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::context::Lookup;
 use crate::data::message::{Message, Origin, Part, Role, Seq};
-use crate::dialect::{self, Dialect};
 use crate::error::CoreError;
 use crate::pass::offload::{self, Reference};
+use palimpsest_dialect::{self as dialect, Dialect};
 
 /// The name of the tool by which a model recalls what a window does not show whole.
 pub const RECALL_TOOL: &str = "recall";
@@ -69,7 +69,8 @@ pub fn recall(
     wanted: Wanted<'_>,
 ) -> Result<String, Unfound> {
     let dialect = dialect.or_else(|| dialect::detect(values));
-    let parsed = dialect::parse(values, dialect.unwrap_or(Dialect::OpenAi), Origin::Host)?;
+    let parsed = dialect::parse(values, dialect.unwrap_or(Dialect::OpenAi), Origin::Host)
+        .map_err(CoreError::from)?;
     let messages = || parsed.messages.iter().map(|from| &from.message);
     let of = parsed.messages.len();
     match wanted {
@@ -171,8 +172,8 @@ mod tests {
     use super::*;
     use crate::compact::{CompactOptions, Compaction};
     use crate::context::Seed;
-    use crate::dialect::Rendered;
     use crate::policy::Policy;
+    use palimpsest_dialect::Rendered;
     use palimpsest_tokens::{Estimator, TokenCounter};
     use serde_json::json;
     use std::rc::Rc;

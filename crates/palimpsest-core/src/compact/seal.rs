@@ -74,8 +74,8 @@ mod tests {
     use super::*;
     use crate::compact::{CompactOptions, CompactOutput, Compaction};
     use crate::context::Seed;
-    use crate::dialect::{Dialect, Rendered, validate};
     use crate::error::CoreError;
+    use palimpsest_dialect::{Dialect, Rendered, validate};
 
     const SEED: Seed = Seed {
         now: 0.0,

@@ -4,8 +4,8 @@ use palimpsest_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::data::message::Origin;
-use crate::dialect::{self, OpenTail, Parsed, Rendered};
 use crate::error::CoreError;
+use palimpsest_dialect::{self as dialect, OpenTail, Parsed, Rendered};
 
 /// What stands behind the part of the list that may be compacted.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::sorted::SortedMap;
+use palimpsest_text::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;

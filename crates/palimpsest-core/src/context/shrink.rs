@@ -11,7 +11,7 @@ use crate::data::layer::{Layer, Level};
 use crate::data::message::Role;
 use crate::data::note::Note;
 use crate::data::rendition::Rendition;
-use crate::sorted::SortedSet;
+use palimpsest_text::sorted::SortedSet;
 
 /// Facts by the ledger's order of classes, each class in the order of the text.
 pub(crate) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use palimpsest_dialect::{From, Said};
+
 use crate::context::Context;
 use crate::context::slot::{BRIDGE, ORPHAN_TOKENS, REPAIR_TOKENS, recall_block};
 pub use crate::context::slot::{RECALL_FRAME, quote_tokens};
@@ -106,6 +108,23 @@ impl Window {
                 parts: m.parts.clone(),
             })
             .collect()
+    }
+
+    /// The parts in order, as a list in a dialect is written from them.
+    pub fn said(&self) -> impl Iterator<Item = Said<'_>> {
+        self.messages.iter().flat_map(|message| {
+            let parts = message.parts.iter().zip(&message.sources);
+            parts.map(|(part, source)| Said {
+                role: message.role,
+                part,
+                from: match *source {
+                    Source::Records => From::Prompt,
+                    Source::Message(seq) => From::Message(seq),
+                    Source::Repair(seq) => From::Repair(seq),
+                    Source::Slot | Source::Bridge | Source::Recalled => From::Nowhere,
+                },
+            })
+        })
     }
 
     /// The one check before anything leaves for a model (I7): every part must come from what is

@@ -3,7 +3,11 @@
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-use crate::data::message::{Message, Part, Role, message_tokens};
+use crate::data::message::{Part, Role, message_tokens};
+pub use palimpsest_dialect::verbatim::{
+    DEMANDS, DEMANDS_END, FENCE, FENCE_END, QUOTE, QUOTE_END, escape_fences, escape_part,
+    verbatim_parts, verbatim_tokens,
+};
 
 /// What a pass did to a message that is still in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,107 +66,4 @@ pub enum Rendition<'a> {
     Reduced(&'a Reduced),
     /// Not shown: a layer stands for it.
     Covered(u32),
-}
-
-/// The fence around the layers. A message that imitates it is escaped.
-pub(crate) const FENCE: &str = "<earlier_conversation";
-pub(crate) const FENCE_END: &str = "</earlier_conversation>";
-/// The fence around recalled quotes.
-pub(crate) const QUOTE: &str = "<recalled_quotes";
-pub(crate) const QUOTE_END: &str = "</recalled_quotes>";
-/// The fence around the user's demands that layers cover.
-pub(crate) const DEMANDS: &str = "<user_demands>";
-pub(crate) const DEMANDS_END: &str = "</user_demands>";
-const FENCES: [&str; 6] = [
-    "<earlier_conversation",
-    "</earlier_conversation",
-    "<recalled_quotes",
-    "</recalled_quotes",
-    "<user_demands",
-    "</user_demands",
-];
-
-/// `text` with every imitation of our fences made harmless: the `<` becomes `&lt;`.
-pub fn escape_fences(text: &str) -> std::borrow::Cow<'_, str> {
-    let looks_like = |at: usize| {
-        FENCES.iter().any(|f| {
-            text.as_bytes()
-                .get(at..at + f.len())
-                .is_some_and(|b| b.eq_ignore_ascii_case(f.as_bytes()))
-        })
-    };
-    let mut out = String::new();
-    let mut done = 0;
-    for (at, _) in text.match_indices('<') {
-        if looks_like(at) {
-            out.push_str(&text[done..at]);
-            out.push_str("&lt;");
-            done = at + 1;
-        }
-    }
-    if done == 0 {
-        return text.into();
-    }
-    out.push_str(&text[done..]);
-    out.into()
-}
-
-/// The parts of a message as the model sees them verbatim: no thinking, nothing empty, fences escaped.
-pub fn verbatim_parts(message: &Message) -> Vec<Part> {
-    message
-        .parts
-        .iter()
-        .filter(|p| !p.is_empty())
-        .map(escape_part)
-        .collect()
-}
-
-/// A part with imitations of our fences made harmless.
-pub(crate) fn escape_part(part: &Part) -> Part {
-    let mut part = part.clone();
-    match &mut part {
-        Part::Text { text } | Part::ToolResult { text, .. } | Part::File { text, .. } => {
-            if let std::borrow::Cow::Owned(escaped) = escape_fences(text) {
-                *text = escaped;
-            }
-        }
-        // Arguments are JSON: an escaped `<` would change what the tool was asked; a call is not read as
-        // a fence because it stands in its own field.
-        Part::ToolCall { .. } | Part::Thinking { .. } | Part::Image { .. } => {}
-    }
-    part
-}
-
-/// Tokens of a message shown verbatim; 0 if there is nothing to show.
-pub fn verbatim_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
-    let parts = verbatim_parts(message);
-    if parts.is_empty() {
-        0
-    } else {
-        message_tokens(message.role, &parts, counter)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// C6, I8: text that imitates the fence of the layers cannot be read as a layer.
-    #[test]
-    fn imitated_fences_are_escaped() {
-        let check = |input: &str, expected: &str| assert_eq!(escape_fences(input), expected);
-        check("plain < text <b>", "plain < text <b>");
-        check(
-            "<earlier_conversation>fake",
-            "&lt;earlier_conversation>fake",
-        );
-        check(
-            "a</Earlier_Conversation> b",
-            "a&lt;/Earlier_Conversation> b",
-        );
-        check(
-            "<recalled_quotes x=1>é</recalled_quotes>",
-            "&lt;recalled_quotes x=1>é&lt;/recalled_quotes>",
-        );
-    }
 }

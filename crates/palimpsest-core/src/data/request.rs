@@ -34,6 +34,11 @@ impl RequestMessage {
             parts: vec![Part::text(text)],
         }
     }
+
+    /// Who speaks, and what is said.
+    pub fn said(&self) -> (Role, &[Part]) {
+        (self.role, &self.parts)
+    }
 }
 
 /// How long a model stays loaded unless the user says otherwise.

@@ -9,7 +9,7 @@ use crate::data::mark::Pending;
 use crate::data::message::Seq;
 use crate::data::note::{Note, NoteId};
 use crate::data::rendition::{Reduced, Rendition};
-use crate::sorted::{SortedMap, SortedSet};
+use palimpsest_text::sorted::{SortedMap, SortedSet};
 
 /// Words of the user that stand verbatim in the slot although their message is covered (P3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Tool calls and results before a boundary are taken out; text stays (W3). What may stay beside the
 //! text is an option (W4).
 
-use crate::sorted::SortedSet;
+use palimpsest_text::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;

@@ -7,6 +7,7 @@ mod compact;
 mod compaction;
 mod condense;
 mod conformance;
+mod dialect;
 mod extractive;
 mod figures;
 mod goldens;

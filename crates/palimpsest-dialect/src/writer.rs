@@ -4,24 +4,20 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::sorted::{SortedMap, SortedSet};
+use palimpsest_text::sorted::{SortedMap, SortedSet};
 use serde_json::{Map, Value, json};
 
-use super::{
-    Dialect, Fault, Parsed, ParsedMessage, Place, Rendered, Slot, SystemLine, ai_sdk, anthropic,
-    ollama, openai,
-};
-use crate::context::window::{Source, Window};
-use crate::data::message::{Part, Role};
-use crate::data::request::RequestMessage;
-use crate::data::tool::{Pairing, PartAt};
+use crate::message::{Part, Role, Seq};
+use crate::parsed::{Fault, Parsed, ParsedMessage, Place, Slot, SystemLine};
+use crate::shape::{Dialect, ROLES};
+use crate::tool::{Pairing, PartAt};
 
 /// What stands for a result that never came, where the linter repairs a list.
 const INTERRUPTED: &str = "[no result: the call was interrupted]";
 
 /// How much of the caller's own may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Care {
+pub(crate) enum Care {
     /// Whatever the caller had, right or wrong: it is the host's word.
     Keep,
     /// What the dialect refuses is written anew.
@@ -30,55 +26,55 @@ pub(super) enum Care {
 
 /// One part of the list that is to be written.
 #[derive(Debug, Clone)]
-pub(super) struct Atom<'a> {
-    pub(super) role: Role,
-    pub(super) part: Cow<'a, Part>,
+pub(crate) struct Atom<'a> {
+    pub(crate) role: Role,
+    pub(crate) part: Cow<'a, Part>,
     /// The value it comes from.
-    pub(super) raw: Option<usize>,
+    pub(crate) raw: Option<usize>,
     /// Where in that value it, or what it replaces, stands.
-    pub(super) place: Option<Place>,
+    pub(crate) place: Option<Place>,
     /// Whether it is what stands there.
-    pub(super) verbatim: bool,
+    pub(crate) verbatim: bool,
     /// Whether it is the system prompt and what goes with it.
     prompt: bool,
 }
 
 impl Atom<'_> {
-    pub(super) fn is_at(&self, slot: Slot) -> bool {
+    pub(crate) fn is_at(&self, slot: Slot) -> bool {
         self.place.is_some_and(|p| p.slot == slot)
     }
 
     /// Whether the caller's value has no usable id.
-    pub(super) fn lacks_id(&self) -> bool {
+    pub(crate) fn lacks_id(&self) -> bool {
         self.place.is_some_and(|p| p.fault == Fault::Identity)
     }
 
     /// Whether it is an element of a content array.
-    pub(super) fn in_blocks(&self) -> bool {
+    pub(crate) fn in_blocks(&self) -> bool {
         self.place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
     }
 }
 
 /// The parts of one message of the dialect.
-pub(super) struct Group<'a> {
+pub(crate) struct Group<'a> {
     /// Who speaks, as the dialect sees it: Anthropic has results said by the user.
-    pub(super) role: Role,
-    pub(super) atoms: Vec<Atom<'a>>,
+    pub(crate) role: Role,
+    pub(crate) atoms: Vec<Atom<'a>>,
     /// The value whose unknown fields go along.
-    pub(super) base: Option<usize>,
+    pub(crate) base: Option<usize>,
     /// Whether no user has spoken after it.
     last_turn: bool,
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn calls(&self) -> impl Iterator<Item = &Atom<'a>> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &Atom<'a>> {
         self.atoms
             .iter()
             .filter(|a| matches!(a.part.as_ref(), Part::ToolCall { .. }))
     }
 
     /// Everything but calls and results.
-    pub(super) fn contents(&self) -> impl Iterator<Item = &Atom<'a>> {
+    pub(crate) fn contents(&self) -> impl Iterator<Item = &Atom<'a>> {
         self.atoms.iter().filter(|a| {
             !matches!(
                 a.part.as_ref(),
@@ -87,51 +83,76 @@ impl<'a> Group<'a> {
         })
     }
 
-    pub(super) fn has(&self, slot: Slot) -> bool {
+    pub(crate) fn has(&self, slot: Slot) -> bool {
         self.atoms.iter().any(|a| a.verbatim && a.is_at(slot))
     }
 }
 
-/// The parts of a window. What the window shows of a message is matched with what was parsed from it.
-pub(super) fn of_window<'a>(window: &'a Window, parsed: &Parsed) -> Vec<Atom<'a>> {
+/// A part that is to be written, and where it comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub part: &'a Part,
+    /// Where it comes from.
+    pub from: From,
+}
+
+/// Where a part that is to be written comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// The system prompt and what was added to it.
+    Prompt,
+    /// A message that was read, as it was or in a shorter form.
+    Message(Seq),
+    /// The stand-in for the result of a call that this message makes.
+    Repair(Seq),
+    /// No message that was read.
+    Nowhere,
+}
+
+/// The parts of a list that is to be written, each matched with the value that it was read from.
+pub(crate) fn of_said<'a>(
+    said: impl IntoIterator<Item = Said<'a>>,
+    parsed: &Parsed,
+) -> Vec<Atom<'a>> {
     let mut taken: SortedMap<u32, Vec<bool>> = SortedMap::new();
     let mut atoms = Vec::new();
-    for message in window.messages() {
-        for (part, source) in message.parts().iter().zip(message.sources()) {
-            let mut atom = Atom {
-                role: message.role(),
-                part: Cow::Borrowed(part),
-                raw: None,
-                place: None,
-                verbatim: false,
-                prompt: false,
-            };
-            match source {
-                Source::Records => {
-                    if let Part::Text { text } = part
-                        && !parsed.system.is_empty()
-                        && text.trim_end() == parsed.system_text().trim_end()
-                    {
-                        atoms.extend(prompt(parsed));
-                        continue;
-                    }
-                    atom.prompt = true;
-                    atom.raw = parsed.system.first().map(|line| line.raw);
+    for Said { role, part, from } in said {
+        let mut atom = Atom {
+            role,
+            part: Cow::Borrowed(part),
+            raw: None,
+            place: None,
+            verbatim: false,
+            prompt: false,
+        };
+        match from {
+            From::Prompt => {
+                if let Part::Text { text } = part
+                    && !parsed.system.is_empty()
+                    && text.trim_end() == parsed.system_text().trim_end()
+                {
+                    atoms.extend(prompt(parsed));
+                    continue;
                 }
-                Source::Message(seq) => {
-                    if let Some(from) = parsed.messages.get(*seq as usize) {
-                        let taken = taken
-                            .entry(*seq)
-                            .or_insert_with(|| vec![false; from.message.parts.len()]);
-                        atom.raw = Some(from.raw);
-                        (atom.place, atom.verbatim) = locate(from, part, taken);
-                    }
-                }
-                Source::Repair(seq) => atom.raw = parsed.raw_of(*seq),
-                Source::Slot | Source::Bridge | Source::Recalled => {}
+                atom.prompt = true;
+                atom.raw = parsed.system.first().map(|line| line.raw);
             }
-            atoms.push(atom);
+            From::Message(seq) => {
+                if let Some(from) = parsed.messages.get(seq as usize) {
+                    let taken = taken
+                        .entry(seq)
+                        .or_insert_with(|| vec![false; from.message.parts.len()]);
+                    atom.raw = Some(from.raw);
+                    (atom.place, atom.verbatim) = locate(from, part, taken);
+                }
+            }
+            From::Repair(seq) => atom.raw = parsed.raw_of(seq),
+            From::Nowhere => {}
         }
+        atoms.push(atom);
     }
     atoms
 }
@@ -179,12 +200,12 @@ fn prompt<'a>(parsed: &Parsed) -> Vec<Atom<'a>> {
 }
 
 /// The parts of plain messages.
-pub(super) fn of_request(messages: &[RequestMessage]) -> Vec<Atom<'_>> {
-    let parts = messages.iter().flat_map(|m| {
-        m.parts
-            .iter()
-            .filter(|p| !p.is_empty())
-            .map(|p| (m.role, p))
+pub(crate) fn of_messages<'a>(
+    messages: impl IntoIterator<Item = (Role, &'a [Part])>,
+) -> Vec<Atom<'a>> {
+    let parts = messages.into_iter().flat_map(|(role, parts)| {
+        let said = parts.iter().filter(|p| !p.is_empty());
+        said.map(move |p| (role, p))
     });
     let atom = |(role, part)| Atom {
         role,
@@ -199,7 +220,7 @@ pub(super) fn of_request(messages: &[RequestMessage]) -> Vec<Atom<'_>> {
 
 /// Everything that was parsed, in an order that every provider takes: each result right after its call, a stand-in
 /// for each that is missing, results without a call as quoted text, nothing empty.
-pub(super) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
+pub(crate) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
     let messages = &parsed.messages;
     let pairing = Pairing::of(messages.iter().map(|m| &m.message));
     let mut atoms: Vec<Atom<'_>> = prompt(parsed);
@@ -276,39 +297,6 @@ pub(super) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
     atoms
 }
 
-/// Groups the parts into messages and writes those that are not the caller's own.
-pub(super) fn write(
-    atoms: Vec<Atom<'_>>,
-    raw: &[Value],
-    parsed: &Parsed,
-    care: Care,
-) -> Vec<Rendered> {
-    let writer = Writer::new(&atoms, raw, parsed, care);
-    let groups = writer.join(atoms);
-    let mut out = Vec::with_capacity(groups.len() + 1);
-    let first = groups.iter().find(|g| g.role != Role::System);
-    let opening =
-        parsed.dialect == Dialect::Anthropic && first.is_some_and(|g| g.role == Role::Assistant);
-    for group in &groups {
-        if opening && first.is_some_and(|first| std::ptr::eq(first, group)) {
-            out.push(Rendered::Made(
-                json!({ "role": "user", "content": anthropic::OPENING }),
-            ));
-        }
-        out.push(match writer.whole(group) {
-            Some(index) => Rendered::Kept(index),
-            None => Rendered::Made(match parsed.dialect {
-                Dialect::OpenAi => openai::write(group, &writer),
-                Dialect::Ollama => ollama::write(group, &writer),
-                Dialect::Anthropic => anthropic::write(group, &writer),
-                Dialect::AiSdkModel => ai_sdk::write_model(group, &writer),
-                Dialect::AiSdkUi => ai_sdk::write_ui(group, &writer),
-            }),
-        });
-    }
-    out
-}
-
 /// What must be there for a value to stand as it is.
 #[derive(Default)]
 struct Expected {
@@ -319,7 +307,7 @@ struct Expected {
 }
 
 /// What the writers of all dialects need to know.
-pub(super) struct Writer<'r> {
+pub(crate) struct Writer<'r> {
     raw: &'r [Value],
     dialect: Dialect,
     care: Care,
@@ -338,7 +326,12 @@ pub(super) struct Writer<'r> {
 }
 
 impl<'r> Writer<'r> {
-    fn new(atoms: &[Atom<'_>], raw: &'r [Value], parsed: &'r Parsed, care: Care) -> Self {
+    pub(crate) fn new(
+        atoms: &[Atom<'_>],
+        raw: &'r [Value],
+        parsed: &'r Parsed,
+        care: Care,
+    ) -> Self {
         let mut expected: SortedMap<usize, Expected> = SortedMap::new();
         for line in &parsed.system {
             expected
@@ -430,7 +423,7 @@ impl<'r> Writer<'r> {
             }
     }
 
-    fn join<'a>(&self, atoms: Vec<Atom<'a>>) -> Vec<Group<'a>> {
+    pub(crate) fn join<'a>(&self, atoms: Vec<Atom<'a>>) -> Vec<Group<'a>> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for atom in atoms {
             match groups.last_mut() {
@@ -478,14 +471,14 @@ impl<'r> Writer<'r> {
 
     fn role_of(&self, raw: usize) -> Option<Role> {
         let role = self.raw.get(raw)?.get("role")?.as_str()?;
-        openai::ROLES
+        ROLES
             .iter()
             .find(|(name, _)| *name == role)
             .map(|(_, role)| *role)
     }
 
     /// The caller's value that says exactly this.
-    fn whole(&self, group: &Group<'_>) -> Option<usize> {
+    pub(crate) fn whole(&self, group: &Group<'_>) -> Option<usize> {
         let index = group.base?;
         let expected = self.expected.get(&index)?;
         if self.broken.contains(&index) || self.silent.contains(&index) {
@@ -554,7 +547,7 @@ impl<'r> Writer<'r> {
     }
 
     /// The caller's own value for the part, if it may stand.
-    pub(super) fn own(&self, atom: &Atom<'_>) -> Option<&'r Value> {
+    pub(crate) fn own(&self, atom: &Atom<'_>) -> Option<&'r Value> {
         if self.stands(atom) {
             self.at_place(atom)
         } else {
@@ -563,7 +556,7 @@ impl<'r> Writer<'r> {
     }
 
     /// The same, if it is an element of the content's array.
-    pub(super) fn own_block(&self, atom: &Atom<'_>) -> Option<&'r Value> {
+    pub(crate) fn own_block(&self, atom: &Atom<'_>) -> Option<&'r Value> {
         if atom.in_blocks() {
             self.own(atom)
         } else {
@@ -572,7 +565,7 @@ impl<'r> Writer<'r> {
     }
 
     /// The caller's value that the part replaces: its unknown fields go along.
-    pub(super) fn replaced(&self, atom: &Atom<'_>) -> Option<&'r Map<String, Value>> {
+    pub(crate) fn replaced(&self, atom: &Atom<'_>) -> Option<&'r Map<String, Value>> {
         self.at_place(atom)?.as_object()
     }
 
@@ -581,12 +574,12 @@ impl<'r> Writer<'r> {
         clippy::unused_self,
         reason = "reads as the other questions to the writer"
     )]
-    pub(super) fn verbatim(&self, atom: &Atom<'_>) -> bool {
+    pub(crate) fn verbatim(&self, atom: &Atom<'_>) -> bool {
         atom.verbatim
     }
 
     /// The fields of the message the group continues, or a new message of that role.
-    pub(super) fn base(&self, group: &Group<'_>, role: &str) -> Map<String, Value> {
+    pub(crate) fn base(&self, group: &Group<'_>, role: &str) -> Map<String, Value> {
         let mut own = group
             .base
             .and_then(|index| self.raw.get(index)?.as_object())
@@ -613,18 +606,18 @@ impl<'r> Writer<'r> {
     }
 
     /// Whether reasoning is written between the blocks of the group's message.
-    pub(super) fn reasons(&self, group: &Group<'_>) -> bool {
+    pub(crate) fn reasons(&self, group: &Group<'_>) -> bool {
         !self.reasoning(group).is_empty()
     }
 
     /// Whether reasoning of the group's message is left out.
-    pub(super) fn is_silent(&self, group: &Group<'_>) -> bool {
+    pub(crate) fn is_silent(&self, group: &Group<'_>) -> bool {
         group.base.is_some_and(|index| self.silent.contains(&index))
     }
 
     /// The blocks of a message: the caller's own or as `write` makes them, with the message's reasoning where it stood among
     /// them. Reasoning after which nothing stands any more is left out: no provider takes it at the end.
-    pub(super) fn with_reasoning<'g, 'a: 'g>(
+    pub(crate) fn with_reasoning<'g, 'a: 'g>(
         &self,
         group: &Group<'_>,
         atoms: impl Iterator<Item = &'g Atom<'a>>,
@@ -657,7 +650,7 @@ impl<'r> Writer<'r> {
 
     /// Parts of a message of the user interface that are no parts of ours, with their positions: what no model reads, and
     /// reasoning.
-    pub(super) fn decor(&self, group: &Group<'_>) -> Vec<(usize, &'r Value)> {
+    pub(crate) fn decor(&self, group: &Group<'_>) -> Vec<(usize, &'r Value)> {
         let parts = group
             .base
             .and_then(|index| self.raw.get(index)?.get("parts")?.as_array());
@@ -677,17 +670,17 @@ impl<'r> Writer<'r> {
     }
 
     /// The tool that the call asks for.
-    pub(super) fn tool_of(&self, call: &str) -> Option<&str> {
+    pub(crate) fn tool_of(&self, call: &str) -> Option<&str> {
         self.names.get(call).map(String::as_str)
     }
 
     /// Whether the call was made in the field `function_call`.
-    pub(super) fn is_function_call(&self, call: &str) -> bool {
+    pub(crate) fn is_function_call(&self, call: &str) -> bool {
         self.old_calls.contains(call)
     }
 
     /// An id for a message of ours, the same for the same list.
-    pub(super) fn message_id(&self) -> String {
+    pub(crate) fn message_id(&self) -> String {
         loop {
             let id = format!("palimpsest-{}", self.made.replace(self.made.get() + 1));
             if !self
@@ -702,7 +695,7 @@ impl<'r> Writer<'r> {
 }
 
 /// Arguments as an object.
-pub(super) fn object(arguments: &str) -> Value {
+pub(crate) fn object(arguments: &str) -> Value {
     match palimpsest_text::json::read(arguments) {
         Ok(object @ Value::Object(_)) => object,
         Ok(Value::Null) => json!({}),

@@ -3,10 +3,12 @@
 use palimpsest_tokens::{Count, CountRole, Source, TokenCounter};
 use serde_json::Value;
 
-use super::{Dialect, detect, parse, reasoning};
-use crate::data::message::{LOOSE_TOKENS, Origin};
-use crate::data::rendition::verbatim_tokens;
-use crate::error::CoreError;
+use crate::error::DialectError;
+use crate::lists::{detect, parse};
+use crate::message::{LOOSE_TOKENS, Origin};
+use crate::reasoning::reasoning;
+use crate::shape::Dialect;
+use crate::verbatim::verbatim_tokens;
 
 /// Tokens of `values` as a prompt, with the reasoning that is sent; the dialect is detected if none is given. Texts may be counted exactly, but what a
 /// template puts around them is not known from the texts: it is part of the bound. Errors as of [`parse`].
@@ -14,7 +16,7 @@ pub fn count(
     values: &[Value],
     dialect: Option<Dialect>,
     counter: &dyn TokenCounter,
-) -> Result<Count, CoreError> {
+) -> Result<Count, DialectError> {
     let dialect = dialect.unwrap_or_else(|| detect(values).unwrap_or(Dialect::OpenAi));
     let parsed = parse(values, dialect, Origin::Host)?;
     let system = parsed

@@ -121,7 +121,7 @@ fn is_false(b: &bool) -> bool {
 }
 
 /// Tokens that a template may put around a part that [`Part::is_loose`].
-pub(crate) const LOOSE_TOKENS: u32 = 24;
+pub const LOOSE_TOKENS: u32 = 24;
 
 impl Part {
     /// A text part.

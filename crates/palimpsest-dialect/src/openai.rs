@@ -2,26 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
-use super::group::{Atom, Group, Writer};
-use super::read::{
+use crate::message::{Part, Role};
+use crate::parsed::{Fault, Place, Slot};
+use crate::problem::Code;
+use crate::reader::{
     Placed, Reader, at, data_url, kind, media, opaque, result_text, string, text, time_of, typed,
 };
-use super::reasoning::{FIELDS, details_words};
-use super::validate::Code;
-use super::{Fault, Place, Slot};
-use crate::data::message::{Part, Role};
-
-pub(super) const ROLES: [(&str, Role); 6] = [
-    ("system", Role::System),
-    ("developer", Role::System),
-    ("user", Role::User),
-    ("assistant", Role::Assistant),
-    ("tool", Role::Tool),
-    ("function", Role::Tool),
-];
+use crate::reasoning::{FIELDS, details_words};
+use crate::shape::ROLES;
+use crate::writer::{Atom, Group, Writer};
 
 /// Whether only this dialect has such a message.
-pub(super) fn is(message: &Map<String, Value>) -> bool {
+pub(crate) fn is(message: &Map<String, Value>) -> bool {
     let role = string(message, "role");
     let tool_text = role == Some("tool") && message.contains_key("tool_call_id");
     let calls = message
@@ -35,14 +27,14 @@ pub(super) fn is(message: &Map<String, Value>) -> bool {
 }
 
 /// Whether only this dialect has such a content block.
-pub(super) fn is_block(block: &Value) -> bool {
+pub(crate) fn is_block(block: &Value) -> bool {
     matches!(
         typed(block),
         Some(("image_url" | "input_audio" | "refusal", _))
     )
 }
 
-pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
+pub(crate) fn read(reader: &mut Reader, message: &Map<String, Value>) {
     let Some(role) = reader.role(message, &ROLES) else {
         return;
     };
@@ -137,7 +129,7 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
 }
 
 /// The text of a tool message.
-pub(super) fn result(reader: &mut Reader, message: &Map<String, Value>) -> Option<String> {
+pub(crate) fn result(reader: &mut Reader, message: &Map<String, Value>) -> Option<String> {
     match message.get("content") {
         Some(content @ (Value::String(_) | Value::Array(_) | Value::Null)) => {
             Some(result_text(content))
@@ -157,7 +149,7 @@ pub(super) fn result(reader: &mut Reader, message: &Map<String, Value>) -> Optio
 }
 
 /// The parts of a message's content.
-pub(super) fn content(reader: &mut Reader, message: &Map<String, Value>) -> Vec<Placed> {
+pub(crate) fn content(reader: &mut Reader, message: &Map<String, Value>) -> Vec<Placed> {
     match message.get("content") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::String(words)) => vec![text(words, Slot::Content)],
@@ -216,7 +208,7 @@ fn block(reader: &mut Reader, block: &Value, slot: Slot) -> Option<Placed> {
 }
 
 /// The calls in `tool_calls`. `text`: arguments are JSON text and ids are there; else they are objects, ids optional.
-pub(super) fn calls(reader: &mut Reader, message: &Map<String, Value>, text: bool) -> Vec<Placed> {
+pub(crate) fn calls(reader: &mut Reader, message: &Map<String, Value>, text: bool) -> Vec<Placed> {
     let calls = match message.get("tool_calls") {
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(calls)) => calls,
@@ -272,7 +264,7 @@ pub(super) fn calls(reader: &mut Reader, message: &Map<String, Value>, text: boo
     parts
 }
 
-pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
+pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
     let mut out = writer.base(
         group,
         match group.role {
@@ -371,7 +363,7 @@ fn call(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
 
 /// Sets `content`: one string if it is nothing but text and was a string before, else an array of blocks. Text
 /// parts of one message are joined by an empty line.
-pub(super) fn set_content(
+pub(crate) fn set_content(
     out: &mut Map<String, Value>,
     group: &Group<'_>,
     writer: &Writer<'_>,
@@ -409,7 +401,7 @@ pub(super) fn set_content(
 }
 
 /// Text that a model reads for a text part or an attached file.
-pub(super) fn words(part: &Part) -> std::borrow::Cow<'_, str> {
+pub(crate) fn words(part: &Part) -> std::borrow::Cow<'_, str> {
     match part {
         Part::File { name, text } => format!("[File: {name}]\n{text}").into(),
         part => part.words().into(),
@@ -432,7 +424,7 @@ fn content_block(atom: &Atom<'_>, _: &Writer<'_>) -> Value {
 }
 
 /// The address of an image, a `data:` URL if it is here.
-pub(super) fn image_url(media_type: &str, data: &str) -> Option<String> {
+pub(crate) fn image_url(media_type: &str, data: &str) -> Option<String> {
     if data.is_empty() || !media_type.starts_with("image/") {
         return None;
     }
@@ -446,7 +438,7 @@ pub(super) fn image_url(media_type: &str, data: &str) -> Option<String> {
     })
 }
 
-pub(super) fn set_or_remove(out: &mut Map<String, Value>, field: &str, values: Vec<Value>) {
+pub(crate) fn set_or_remove(out: &mut Map<String, Value>, field: &str, values: Vec<Value>) {
     if values.is_empty() {
         out.shift_remove(field);
     } else {

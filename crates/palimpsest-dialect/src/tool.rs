@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use palimpsest_tokens::TokenCounter;
 use serde_json::Value;
 
-use crate::data::message::{Message, Part, Role};
-use crate::sorted::SortedMap;
+use palimpsest_text::sorted::SortedMap;
+
+use crate::message::{Message, Part, Role};
 
 /// Tokens that a template puts around one tool definition besides its JSON.
 const DEFINITION_TOKENS: u32 = 4;
@@ -115,7 +116,7 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::message::Origin;
+    use crate::message::Origin;
 
     fn call(id: &str) -> Message {
         let mut m = Message::text(0, Role::Assistant, "");

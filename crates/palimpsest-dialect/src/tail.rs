@@ -6,22 +6,23 @@
 
 use serde_json::Value;
 
-use super::read::{string, typed};
-use super::{Dialect, Parsed, Slot};
-use crate::data::message::Role;
-use crate::data::tool::Pairing;
+use crate::message::Role;
+use crate::parsed::{Parsed, Slot};
+use crate::reader::{string, typed};
+use crate::shape::Dialect;
+use crate::tool::Pairing;
 
 /// Where the unfinished end of a list begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OpenTail {
+pub struct OpenTail {
     /// Index of the value it begins in.
-    pub(crate) raw: usize,
+    pub raw: usize,
     /// Index of the part it begins with, where one value holds several steps; 0 if it begins with the value.
-    pub(crate) part: usize,
+    pub part: usize,
 }
 
 /// The unfinished end of the list that `parsed` was read from; `None` if everything is finished.
-pub(crate) fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
+pub fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
     let messages = &parsed.messages;
     let last = messages
         .iter()

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::group::{Atom, Group, Writer, object};
-use super::openai::words;
-use super::read::{
+use crate::message::{Part, Role};
+use crate::openai::words;
+use crate::parsed::{Fault, Place, Slot};
+use crate::problem::Code;
+use crate::reader::{
     Placed, Reader, at, data_url, kind, media, opaque, result_text, string, text, time_of, typed,
 };
-use super::validate::Code;
-use super::{Fault, Place, Slot};
-use crate::data::message::{Part, Role};
+use crate::writer::{Atom, Group, Writer, object};
 
 const ROLES: [(&str, Role); 3] = [
     ("user", Role::User),
@@ -18,10 +18,10 @@ const ROLES: [(&str, Role); 3] = [
 ];
 
 /// Stands before an assistant message that would begin the list.
-pub(super) const OPENING: &str = "(The conversation begins with the assistant.)";
+pub(crate) const OPENING: &str = "(The conversation begins with the assistant.)";
 
 /// Whether only this dialect has such a content block.
-pub(super) fn is(block: &Value) -> bool {
+pub(crate) fn is(block: &Value) -> bool {
     match typed(block) {
         Some((
             "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use",
@@ -35,7 +35,7 @@ pub(super) fn is(block: &Value) -> bool {
     }
 }
 
-pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
+pub(crate) fn read(reader: &mut Reader, message: &Map<String, Value>) {
     let Some(role) = reader.role(message, &ROLES) else {
         return;
     };
@@ -180,7 +180,7 @@ fn source(fields: &Map<String, Value>) -> (&str, &str) {
     (string(source, "media_type").unwrap_or("image/*"), data)
 }
 
-pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
+pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
     let mut out = writer.base(
         group,
         match group.role {

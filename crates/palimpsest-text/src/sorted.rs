@@ -11,7 +11,7 @@ use std::ops::{Bound, Index, RangeBounds};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use palimpsest_text::order;
+use crate::order;
 
 /// A map in the order of its keys.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

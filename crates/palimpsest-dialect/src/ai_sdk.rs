@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::group::{Atom, Group, Writer, object};
-use super::openai::{image_url, set_content, words};
-use super::read::{
+use crate::message::{Part, Role};
+use crate::openai::{image_url, set_content, words};
+use crate::parsed::{Fault, Place, Slot};
+use crate::problem::Code;
+use crate::reader::{
     Placed, Reader, at, kind, media, opaque, result_text, string, text, time_of, typed,
 };
-use super::validate::Code;
-use super::{Fault, Place, Slot};
-use crate::data::message::{Part, Role};
+use crate::writer::{Atom, Group, Writer, object};
 
 const ROLES: [(&str, Role); 4] = [
     ("system", Role::System),
@@ -19,7 +19,7 @@ const ROLES: [(&str, Role); 4] = [
 ];
 
 /// Whether only the model messages have such a content block.
-pub(super) fn is(block: &Value) -> bool {
+pub(crate) fn is(block: &Value) -> bool {
     match typed(block) {
         Some((
             "tool-call"
@@ -36,7 +36,7 @@ pub(super) fn is(block: &Value) -> bool {
     }
 }
 
-pub(super) fn read_model(reader: &mut Reader, message: &Map<String, Value>) {
+pub(crate) fn read_model(reader: &mut Reader, message: &Map<String, Value>) {
     let Some(role) = reader.role(message, &ROLES) else {
         return;
     };
@@ -201,7 +201,7 @@ fn plain(value: &Value) -> String {
     )
 }
 
-pub(super) fn write_model(group: &Group<'_>, writer: &Writer<'_>) -> Value {
+pub(crate) fn write_model(group: &Group<'_>, writer: &Writer<'_>) -> Value {
     let mut out = writer.base(
         group,
         match group.role {
@@ -289,7 +289,7 @@ fn model_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
     }
 }
 
-pub(super) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
+pub(crate) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
     let known = &ROLES[..3];
     let Some(role) = reader.role(message, known) else {
         return;
@@ -444,7 +444,7 @@ fn tool(
     ));
 }
 
-pub(super) fn write_ui(group: &Group<'_>, writer: &Writer<'_>) -> Value {
+pub(crate) fn write_ui(group: &Group<'_>, writer: &Writer<'_>) -> Value {
     let mut out = writer.base(
         group,
         match group.role {

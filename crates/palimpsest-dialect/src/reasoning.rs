@@ -15,12 +15,13 @@
 use palimpsest_tokens::TokenCounter;
 use serde_json::Value;
 
-use super::read::string;
-use super::{Dialect, Parsed, ParsedMessage, Place, Slot};
-use crate::data::message::{Part, Role};
+use crate::message::{Part, Role};
+use crate::parsed::{Parsed, ParsedMessage, Place, Slot};
+use crate::reader::string;
+use crate::shape::Dialect;
 
 /// The fields that hold the reasoning of a message in OpenAI's shape, beside its content.
-pub(super) const FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
+pub(crate) const FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
 
 /// Tokens that a template puts around a stretch of reasoning.
 const FRAME_TOKENS: u32 = 4;
@@ -29,7 +30,7 @@ const FRAME_TOKENS: u32 = 4;
 const HIDDEN_BYTES: usize = 4;
 
 /// Tokens of the reasoning that is sent and read with each message of `parsed`, which was read from `values`.
-pub(crate) fn reasoning(parsed: &Parsed, values: &[Value], counter: &dyn TokenCounter) -> Vec<u32> {
+pub fn reasoning(parsed: &Parsed, values: &[Value], counter: &dyn TokenCounter) -> Vec<u32> {
     let spoken = |from: &ParsedMessage| {
         from.message.role == Role::User && from.message.parts.iter().any(|p| !p.is_empty())
     };
@@ -99,7 +100,7 @@ fn hidden_bytes(place: Place, raw: &Value, text: &str) -> usize {
 }
 
 /// The words of OpenRouter's `reasoning_details`.
-pub(super) fn details_words(details: &[Value]) -> String {
+pub(crate) fn details_words(details: &[Value]) -> String {
     let words = details.iter().filter_map(|detail| {
         let fields = detail.as_object()?;
         string(fields, "text").or_else(|| string(fields, "summary"))

@@ -1,59 +1,21 @@
 //! What the readers of all dialects share.
 
-use crate::sorted::SortedSet;
+use palimpsest_text::sorted::SortedSet;
 use palimpsest_text::time::from_iso;
 use serde_json::{Map, Value};
 
-use super::validate::{Code, Problem};
-use super::{
-    Dialect, Fault, MAX_ID_BYTES, Parsed, ParsedMessage, Place, Slot, SystemLine, ai_sdk,
-    anthropic, ollama, openai, origin_of,
-};
-use crate::data::message::{Message, Origin, Part, Role, Seq};
+use crate::message::{Message, Origin, Part, Role, Seq};
+use crate::parsed::{Fault, Parsed, ParsedMessage, Place, Slot, SystemLine};
+use crate::problem::{Code, Problem};
+use crate::shape::{Dialect, MAX_ID_BYTES};
 
 /// A part with its place.
-pub(super) type Placed = (Part, Option<Place>);
+pub(crate) type Placed = (Part, Option<Place>);
 
 /// An unknown block up to this size is shown to a summariser as its JSON text; a larger one only has a size.
 const OPAQUE_TEXT: usize = 4096;
 /// A text that is nothing but a base64 image of at least this size is an image (F 28).
 const IMAGE_TEXT: usize = 1024;
-
-/// Reads a list as far as it can be read. Strict callers stop at the first fatal problem.
-pub(super) fn read(values: &[Value], dialect: Dialect, origin: Origin) -> (Parsed, Vec<Problem>) {
-    let mut reader = Reader {
-        origin,
-        index: 0,
-        leading: true,
-        open: Vec::new(),
-        parsed: Parsed {
-            dialect,
-            system: Vec::new(),
-            messages: Vec::new(),
-            broken: SortedSet::new(),
-            silent: SortedSet::new(),
-        },
-        problems: Vec::new(),
-    };
-    for (index, value) in values.iter().enumerate() {
-        reader.index = index;
-        let Some(message) = value.as_object() else {
-            reader.problem(
-                Code::NotAMessage,
-                format!("expected an object with a role, found {}", kind(value)),
-            );
-            continue;
-        };
-        match dialect {
-            Dialect::OpenAi => openai::read(&mut reader, message),
-            Dialect::Ollama => ollama::read(&mut reader, message),
-            Dialect::Anthropic => anthropic::read(&mut reader, message),
-            Dialect::AiSdkModel => ai_sdk::read_model(&mut reader, message),
-            Dialect::AiSdkUi => ai_sdk::read_ui(&mut reader, message),
-        }
-    }
-    (reader.parsed, reader.problems)
-}
 
 /// A call of the newest assistant message that has no result yet.
 struct OpenCall {
@@ -61,10 +23,10 @@ struct OpenCall {
     name: String,
 }
 
-pub(super) struct Reader {
+pub(crate) struct Reader {
     origin: Origin,
     /// Index of the value that is being read.
-    pub(super) index: usize,
+    pub(crate) index: usize,
     leading: bool,
     open: Vec<OpenCall>,
     parsed: Parsed,
@@ -72,7 +34,30 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn problem(&mut self, code: Code, message: impl Into<String>) {
+    /// Nothing read yet.
+    pub(crate) const fn new(dialect: Dialect, origin: Origin) -> Self {
+        Self {
+            origin,
+            index: 0,
+            leading: true,
+            open: Vec::new(),
+            parsed: Parsed {
+                dialect,
+                system: Vec::new(),
+                messages: Vec::new(),
+                broken: SortedSet::new(),
+                silent: SortedSet::new(),
+            },
+            problems: Vec::new(),
+        }
+    }
+
+    /// Everything that was read, and what was wrong with it.
+    pub(crate) fn finish(self) -> (Parsed, Vec<Problem>) {
+        (self.parsed, self.problems)
+    }
+
+    pub(crate) fn problem(&mut self, code: Code, message: impl Into<String>) {
         let problem = Problem {
             code,
             index: self.index,
@@ -85,7 +70,7 @@ impl Reader {
     }
 
     /// The role of a message, if the dialect has it.
-    pub(super) fn role(
+    pub(crate) fn role(
         &mut self,
         message: &Map<String, Value>,
         known: &[(&'static str, Role)],
@@ -124,7 +109,7 @@ impl Reader {
     }
 
     /// A system line: the prompt if it leads the list, a message further down, and quoted text in an import.
-    pub(super) fn system(&mut self, mut parts: Vec<Placed>, at: f64) {
+    pub(crate) fn system(&mut self, mut parts: Vec<Placed>, at: f64) {
         if parts
             .iter()
             .any(|(part, _)| !matches!(part, Part::Text { .. }))
@@ -163,7 +148,7 @@ impl Reader {
     }
 
     /// Adds a message of the value that is being read.
-    pub(super) fn push(&mut self, role: Role, parts: Vec<Placed>, at: f64) {
+    pub(crate) fn push(&mut self, role: Role, parts: Vec<Placed>, at: f64) {
         self.leading = false;
         if role == Role::Assistant {
             self.open.clear();
@@ -201,7 +186,7 @@ impl Reader {
     }
 
     /// The id of a call: its own, or one made from its position where the dialect or the caller has none.
-    pub(super) fn call_id(
+    pub(crate) fn call_id(
         &mut self,
         id: Option<&Value>,
         nth: usize,
@@ -225,7 +210,7 @@ impl Reader {
     }
 
     /// The call a result answers: the one it names, else the next open one (of that tool's name, if it has one).
-    pub(super) fn answered(
+    pub(crate) fn answered(
         &mut self,
         id: Option<&Value>,
         name: Option<&str>,
@@ -279,7 +264,7 @@ impl Reader {
     }
 
     /// Arguments that the dialect has as JSON text.
-    pub(super) fn arguments_text(&mut self, arguments: Option<&Value>) -> (String, Fault) {
+    pub(crate) fn arguments_text(&mut self, arguments: Option<&Value>) -> (String, Fault) {
         match arguments {
             Some(Value::String(text)) if is_object_text(text) => (text.clone(), Fault::None),
             Some(Value::String(text)) => {
@@ -303,7 +288,7 @@ impl Reader {
     }
 
     /// Arguments that the dialect has as an object.
-    pub(super) fn arguments_object(&mut self, arguments: Option<&Value>) -> (String, Fault) {
+    pub(crate) fn arguments_object(&mut self, arguments: Option<&Value>) -> (String, Fault) {
         if let Some(object @ Value::Object(_)) = arguments {
             return (object.to_string(), Fault::None);
         }
@@ -321,7 +306,7 @@ impl Reader {
     }
 
     /// The words of a text part.
-    pub(super) fn words<'v>(&mut self, fields: &'v Map<String, Value>) -> Option<&'v str> {
+    pub(crate) fn words<'v>(&mut self, fields: &'v Map<String, Value>) -> Option<&'v str> {
         let words = string(fields, "text");
         if words.is_none() {
             self.problem(Code::BadPart, "a text part has no text");
@@ -330,7 +315,7 @@ impl Reader {
     }
 
     /// A tool's name. A call without one cannot be answered.
-    pub(super) fn name(&mut self, name: Option<&Value>) -> Option<String> {
+    pub(crate) fn name(&mut self, name: Option<&Value>) -> Option<String> {
         match name.and_then(Value::as_str) {
             Some(name) if !name.is_empty() => Some(name.to_owned()),
             _ => {
@@ -366,7 +351,7 @@ fn as_object_text(value: &Value) -> String {
 }
 
 /// A part at a place where nothing is wrong.
-pub(super) fn at(part: Part, slot: Slot) -> Placed {
+pub(crate) fn at(part: Part, slot: Slot) -> Placed {
     (
         part,
         Some(Place {
@@ -377,7 +362,7 @@ pub(super) fn at(part: Part, slot: Slot) -> Placed {
 }
 
 /// A text part; an image if the text is nothing but one (F 28).
-pub(super) fn text(text: &str, slot: Slot) -> Placed {
+pub(crate) fn text(text: &str, slot: Slot) -> Placed {
     if text.len() >= IMAGE_TEXT
         && let Some((media_type, _)) = data_url(text.trim_end())
         && media_type.starts_with("image/")
@@ -395,7 +380,7 @@ pub(super) fn text(text: &str, slot: Slot) -> Placed {
 }
 
 /// A block of a type nobody here knows: kept as it is while it stands verbatim, read as its JSON text else.
-pub(super) fn opaque(kind: &str, block: &Value, slot: Slot) -> Placed {
+pub(crate) fn opaque(kind: &str, block: &Value, slot: Slot) -> Placed {
     let json = block.to_string();
     let part = if json.len() <= OPAQUE_TEXT {
         Part::text(format!("[{kind}] {json}"))
@@ -412,7 +397,7 @@ pub(super) fn opaque(kind: &str, block: &Value, slot: Slot) -> Placed {
 }
 
 /// Audio, PDF and the like: opaque to every pass, as images are.
-pub(super) fn media(name: &str, media_type: &str, data: &str, slot: Slot) -> Placed {
+pub(crate) fn media(name: &str, media_type: &str, data: &str, slot: Slot) -> Placed {
     let part = Part::Image {
         name: name.to_owned(),
         media_type: media_type.to_owned(),
@@ -423,12 +408,12 @@ pub(super) fn media(name: &str, media_type: &str, data: &str, slot: Slot) -> Pla
 }
 
 /// MIME type and base64 data of a `data:` URL.
-pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
+pub(crate) fn data_url(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
 }
 
 /// Milliseconds since 1970 that a message carries as a number or in words of ISO 8601; 0 if none or not a time.
-pub(super) fn time_of(message: &Map<String, Value>) -> f64 {
+pub(crate) fn time_of(message: &Map<String, Value>) -> f64 {
     let time = ["createdAt", "created_at", "timestamp"]
         .iter()
         .find_map(|key| match message.get(*key)? {
@@ -440,7 +425,7 @@ pub(super) fn time_of(message: &Map<String, Value>) -> f64 {
 }
 
 /// What a value is, for messages to people.
-pub(super) fn kind(value: &Value) -> &'static str {
+pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -452,18 +437,18 @@ pub(super) fn kind(value: &Value) -> &'static str {
 }
 
 /// The string of a field.
-pub(super) fn string<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+pub(crate) fn string<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str()
 }
 
 /// The type and the fields of a content block.
-pub(super) fn typed(block: &Value) -> Option<(&str, &Map<String, Value>)> {
+pub(crate) fn typed(block: &Value) -> Option<(&str, &Map<String, Value>)> {
     let fields = block.as_object()?;
     Some((string(fields, "type")?, fields))
 }
 
 /// Text of a tool result whose content is text blocks, with a word for whatever is no text.
-pub(super) fn result_text(content: &Value) -> String {
+pub(crate) fn result_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -487,5 +472,15 @@ pub(super) fn result_text(content: &Value) -> String {
             words.collect::<Vec<_>>().join("\n")
         }
         other => other.to_string(),
+    }
+}
+
+/// Where the words of a message of `role` come from, in a list of `origin`.
+fn origin_of(role: Role, origin: Origin) -> Origin {
+    match (origin, role) {
+        (Origin::Import, _) => Origin::Import,
+        (_, Role::Assistant) => Origin::Model,
+        (_, Role::Tool) => Origin::Tool,
+        (_, Role::System | Role::User) => Origin::Host,
     }
 }

@@ -2,134 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::sorted::{SortedMap, SortedSet};
+use palimpsest_text::sorted::{SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::group::{self, Care};
-use super::{Dialect, Fault, MAX_ID_BYTES, Parsed, Rendered, Slot, detect, fill, read};
-use crate::data::message::{Origin, Part, Role};
-use crate::data::tool::Pairing;
-
-/// What is wrong. The names are stable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Code {
-    /// The value is no object.
-    NotAMessage,
-    /// The role is missing or none of the dialect's.
-    UnknownRole,
-    /// The content is neither text nor parts.
-    BadContent,
-    /// A part of the content lacks what its type needs.
-    BadPart,
-    /// The arguments of a call are not what the dialect wants.
-    BadArguments,
-    /// A call or a result has no id where the dialect needs one.
-    MissingId,
-    /// An id of more than [`MAX_ID_BYTES`] bytes.
-    IdTooLong,
-    /// Two calls with one id.
-    DuplicateId,
-    /// Two messages with one id.
-    DuplicateMessageId,
-    /// A call without a result.
-    MissingResult,
-    /// A result without a call.
-    OrphanResult,
-    /// A second result of one call.
-    SecondResult,
-    /// A result that does not stand right after its call.
-    MisplacedResult,
-    /// A message that says nothing.
-    EmptyMessage,
-    /// A text block that says nothing.
-    EmptyPart,
-    /// Two user messages in a row.
-    ConsecutiveUsers,
-    /// Two assistant messages in a row, where roles must alternate.
-    ConsecutiveAssistants,
-    /// The list begins with the assistant, where the user must begin.
-    LeadingAssistant,
-    /// A system message in a dialect that has none.
-    SystemMessage,
-}
-
-impl Code {
-    /// All of them.
-    pub const ALL: [Self; 19] = [
-        Self::NotAMessage,
-        Self::UnknownRole,
-        Self::BadContent,
-        Self::BadPart,
-        Self::BadArguments,
-        Self::MissingId,
-        Self::IdTooLong,
-        Self::DuplicateId,
-        Self::DuplicateMessageId,
-        Self::MissingResult,
-        Self::OrphanResult,
-        Self::SecondResult,
-        Self::MisplacedResult,
-        Self::EmptyMessage,
-        Self::EmptyPart,
-        Self::ConsecutiveUsers,
-        Self::ConsecutiveAssistants,
-        Self::LeadingAssistant,
-        Self::SystemMessage,
-    ];
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NotAMessage => "not_a_message",
-            Self::UnknownRole => "unknown_role",
-            Self::BadContent => "bad_content",
-            Self::BadPart => "bad_part",
-            Self::BadArguments => "bad_arguments",
-            Self::MissingId => "missing_id",
-            Self::IdTooLong => "id_too_long",
-            Self::DuplicateId => "duplicate_id",
-            Self::DuplicateMessageId => "duplicate_message_id",
-            Self::MissingResult => "missing_result",
-            Self::OrphanResult => "orphan_result",
-            Self::SecondResult => "second_result",
-            Self::MisplacedResult => "misplaced_result",
-            Self::EmptyMessage => "empty_message",
-            Self::EmptyPart => "empty_part",
-            Self::ConsecutiveUsers => "consecutive_users",
-            Self::ConsecutiveAssistants => "consecutive_assistants",
-            Self::LeadingAssistant => "leading_assistant",
-            Self::SystemMessage => "system_message",
-        }
-    }
-}
-
-/// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// What kind of thing.
-    pub code: Code,
-    /// Index of the message in the caller's list.
-    pub index: usize,
-    /// The same in words, with what is expected.
-    pub message: String,
-}
-
-impl Problem {
-    /// Whether the message cannot be read as it stands: reading strictly refuses the list, the linter leaves the
-    /// part or the message out.
-    pub(super) const fn fatal(&self) -> bool {
-        matches!(
-            self.code,
-            Code::NotAMessage
-                | Code::UnknownRole
-                | Code::BadContent
-                | Code::BadPart
-                | Code::IdTooLong
-        )
-    }
-}
+use crate::lists::{detect, fill, read, write};
+use crate::message::{Origin, Part, Role};
+use crate::parsed::{Fault, Parsed, Place, Rendered, Slot};
+use crate::problem::{Code, Problem};
+use crate::shape::{Dialect, MAX_ID_BYTES};
+use crate::tool::{Pairing, PartAt};
+use crate::writer::{self, Care};
 
 /// What the linter found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -161,7 +44,7 @@ pub fn validate_list(
     let dialect = dialect
         .or_else(|| detect(values))
         .unwrap_or(Dialect::OpenAi);
-    let (parsed, mut problems) = read::read(values, dialect, Origin::Host);
+    let (parsed, mut problems) = read(values, dialect, Origin::Host);
     structure(values, &parsed, &mut problems);
     message_ids(values, dialect, &mut problems);
     palimpsest_text::order::sort_by_key(&mut problems, |p| p.index);
@@ -193,7 +76,7 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
         .map(|line| (line.raw, Role::System))
         .collect();
     for from in messages {
-        let empty_block = |(part, place): (&Part, &Option<super::Place>)| {
+        let empty_block = |(part, place): (&Part, &Option<Place>)| {
             matches!(part, Part::Text { text } if text.trim().is_empty())
                 && place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
         };
@@ -301,7 +184,7 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
             let Part::ToolResult { call, .. } = part else {
                 continue;
             };
-            let at = crate::data::tool::PartAt {
+            let at = PartAt {
                 message: m,
                 part: p,
             };
@@ -375,7 +258,7 @@ fn words_before_results(parsed: &Parsed) -> Vec<usize> {
 
 /// Calls whose id an earlier call has: anywhere before in Anthropic's dialect, elsewhere while that one is open.
 /// With the position of the result each of them gets.
-fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<crate::data::tool::PartAt>)> {
+fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<PartAt>)> {
     let pairing = Pairing::of(parsed.messages.iter().map(|m| &m.message));
     let everywhere = parsed.dialect == Dialect::Anthropic;
     let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -385,7 +268,7 @@ fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<crate::data::tool::P
             match part {
                 Part::ToolCall { id, .. } => {
                     if !seen.insert(id) {
-                        let at = crate::data::tool::PartAt {
+                        let at = PartAt {
                             message: m,
                             part: p,
                         };
@@ -427,9 +310,9 @@ fn repair(values: &[Value], dialect: Dialect) -> Vec<Rendered> {
     } else {
         (values.to_vec(), (0..values.len()).map(Some).collect())
     };
-    let (mut parsed, _) = read::read(&list, dialect, Origin::Host);
+    let (mut parsed, _) = read(&list, dialect, Origin::Host);
     rename(&mut parsed);
-    let rendered = group::write(group::of_parsed(&parsed), &list, &parsed, Care::Repair);
+    let rendered = write(writer::of_parsed(&parsed), &list, &parsed, Care::Repair);
     let ours = |message| match message {
         Rendered::Kept(index) => match own[index] {
             Some(index) => Rendered::Kept(index),

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::group::{Atom, Group, Writer};
-use super::openai::{self, set_or_remove};
-use super::read::{Reader, at, data_url, kind, media, string, time_of};
-use super::validate::Code;
-use super::{Place, Slot};
-use crate::data::message::{Part, Role};
+use crate::message::{Part, Role};
+use crate::openai::{self, set_or_remove};
+use crate::parsed::{Place, Slot};
+use crate::problem::Code;
+use crate::reader::{Reader, at, data_url, kind, media, string, time_of};
+use crate::writer::{Atom, Group, Writer};
 
 const ROLES: [(&str, Role); 4] = [
     ("system", Role::System),
@@ -18,7 +18,7 @@ const ROLES: [(&str, Role); 4] = [
 ];
 
 /// Whether only this dialect has such a message.
-pub(super) fn is(message: &Map<String, Value>) -> bool {
+pub(crate) fn is(message: &Map<String, Value>) -> bool {
     let objects = message
         .get("tool_calls")
         .and_then(Value::as_array)
@@ -37,7 +37,7 @@ pub(super) fn is(message: &Map<String, Value>) -> bool {
             && message.get("content").is_some_and(Value::is_string))
 }
 
-pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
+pub(crate) fn read(reader: &mut Reader, message: &Map<String, Value>) {
     let Some(role) = reader.role(message, &ROLES) else {
         return;
     };
@@ -102,7 +102,7 @@ pub(super) fn read(reader: &mut Reader, message: &Map<String, Value>) {
     }
 }
 
-pub(super) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
+pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
     let mut out = writer.base(
         group,
         match group.role {
@@ -187,7 +187,7 @@ fn call(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
     }
     out.insert(
         "function".into(),
-        json!({ "name": name, "arguments": super::group::object(arguments) }),
+        json!({ "name": name, "arguments": crate::writer::object(arguments) }),
     );
     Value::Object(out)
 }

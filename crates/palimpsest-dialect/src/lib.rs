@@ -1,0 +1,48 @@
+//! Message lists in the shapes people already have: read, written back in the same shape, checked and repaired.
+//!
+//! Reading gives [`message::Message`]s and remembers where each part stood in the caller's list. Writing gives the caller's own
+//! value back wherever a message stands as it was said, so that fields palimpsest does not know survive untouched, and
+//! writes in the dialect what is new or changed. Each file uses only those above it:
+//!
+//! | file | what |
+//! |---|---|
+//! | `error.rs`, `message.rs` | a refusal; messages and their parts, whatever shape they came in |
+//! | `tool.rs`, `verbatim.rs` | which result answers which call; a message as a model sees it |
+//! | `shape.rs`, `problem.rs` | the dialects by name; what can be wrong with a message |
+//! | `parsed.rs`, `reader.rs`, `reasoning.rs`, `writer.rs` | what the readers and the writers of all dialects share |
+//! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs` | one dialect each: reader and writer |
+//! | `lists.rs` | detect, parse, render: the one place that knows which dialect is which file |
+//! | `tail.rs`, `count.rs`, `validate.rs` | the unfinished end of a list, its size as a prompt, the public linter |
+//! | `exports.rs` | conversations in the files of other programs |
+#![forbid(unsafe_code)]
+
+mod ai_sdk;
+mod anthropic;
+mod count;
+mod error;
+pub mod exports;
+mod lists;
+pub mod message;
+mod ollama;
+mod openai;
+mod parsed;
+mod problem;
+mod reader;
+mod reasoning;
+mod shape;
+mod tail;
+pub mod tool;
+pub mod validate;
+pub mod verbatim;
+mod writer;
+
+pub use count::count;
+pub use error::DialectError;
+pub use lists::{detect, parse, render, render_list, to_values};
+pub use parsed::{Parsed, ParsedMessage, Rendered, Shows, SystemLine};
+pub use problem::{Code, Problem};
+pub use reasoning::reasoning;
+pub use shape::{Dialect, MAX_ID_BYTES};
+pub use tail::{OpenTail, open_tail};
+pub use validate::{Validation, validate, validate_list};
+pub use writer::{From, Said};

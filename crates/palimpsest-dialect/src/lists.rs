@@ -1,0 +1,158 @@
+//! Lists of all dialects: detected, read and written. The only file that knows which dialect is which module.
+
+use serde_json::{Value, json};
+
+use crate::error::DialectError;
+use crate::message::{Origin, Part, Role};
+use crate::parsed::{Parsed, Rendered};
+use crate::problem::{Code, Problem};
+use crate::reader::{Reader, kind};
+use crate::shape::Dialect;
+use crate::writer::{self, Atom, Care, Said, Writer};
+use crate::{ai_sdk, anthropic, ollama, openai};
+
+/// The shape of a list, from the first message that only one dialect has; plain texts are OpenAI's, which all
+/// providers read. `None` if nothing in the list looks like a message.
+pub fn detect(values: &[Value]) -> Option<Dialect> {
+    let mut plain = false;
+    for value in values {
+        let Some(message) = value.as_object() else {
+            continue;
+        };
+        if message.get("parts").is_some_and(Value::is_array) {
+            return Some(Dialect::AiSdkUi);
+        }
+        let found = ollama::is(message)
+            .then_some(Dialect::Ollama)
+            .or_else(|| openai::is(message).then_some(Dialect::OpenAi))
+            .or_else(|| {
+                let blocks = message.get("content")?.as_array()?;
+                blocks.iter().find_map(|block| {
+                    if anthropic::is(block) {
+                        Some(Dialect::Anthropic)
+                    } else if ai_sdk::is(block) {
+                        Some(Dialect::AiSdkModel)
+                    } else {
+                        openai::is_block(block).then_some(Dialect::OpenAi)
+                    }
+                })
+            });
+        if found.is_some() {
+            return found;
+        }
+        plain |= message.get("role").is_some_and(Value::is_string);
+    }
+    plain.then_some(Dialect::OpenAi)
+}
+
+/// Reads a list. `origin` is [`Origin::Import`] for a file nobody vouches for, anything else for a list that the
+/// embedding program hands over: then roles are its word (S7).
+///
+/// Fails with [`DialectError::BadInput`] naming the index of the first value that is no message of the dialect and
+/// what is expected there.
+pub fn parse(values: &[Value], dialect: Dialect, origin: Origin) -> Result<Parsed, DialectError> {
+    let (parsed, problems) = read(values, dialect, origin);
+    match problems.into_iter().find(Problem::fatal) {
+        Some(problem) => Err(DialectError::BadInput(format!(
+            "Message {}: {}",
+            problem.index, problem.message
+        ))),
+        None => Ok(parsed),
+    }
+}
+
+/// The parts in the dialect of the list that `parsed` was read from, naming the values that are the caller's own.
+pub fn render_list<'a>(
+    said: impl IntoIterator<Item = Said<'a>>,
+    raw: &[Value],
+    parsed: &Parsed,
+) -> Vec<Rendered> {
+    write(writer::of_said(said, parsed), raw, parsed, Care::Keep)
+}
+
+/// As [`render_list`], with the caller's own values filled in.
+pub fn render<'a>(
+    said: impl IntoIterator<Item = Said<'a>>,
+    raw: &[Value],
+    parsed: &Parsed,
+) -> Vec<Value> {
+    fill(render_list(said, raw, parsed), raw)
+}
+
+/// Messages of no particular list in a dialect. In Anthropic's, which has no system messages, the system line
+/// becomes the first text of the first user message.
+pub fn to_values<'a>(
+    messages: impl IntoIterator<Item = (Role, &'a [Part])>,
+    dialect: Dialect,
+) -> Vec<Value> {
+    let (nothing, _) = Reader::new(dialect, Origin::Host).finish();
+    fill(
+        write(writer::of_messages(messages), &[], &nothing, Care::Keep),
+        &[],
+    )
+}
+
+/// Reads a list as far as it can be read. Strict callers stop at the first fatal problem.
+pub(crate) fn read(values: &[Value], dialect: Dialect, origin: Origin) -> (Parsed, Vec<Problem>) {
+    let mut reader = Reader::new(dialect, origin);
+    for (index, value) in values.iter().enumerate() {
+        reader.index = index;
+        let Some(message) = value.as_object() else {
+            reader.problem(
+                Code::NotAMessage,
+                format!("expected an object with a role, found {}", kind(value)),
+            );
+            continue;
+        };
+        match dialect {
+            Dialect::OpenAi => openai::read(&mut reader, message),
+            Dialect::Ollama => ollama::read(&mut reader, message),
+            Dialect::Anthropic => anthropic::read(&mut reader, message),
+            Dialect::AiSdkModel => ai_sdk::read_model(&mut reader, message),
+            Dialect::AiSdkUi => ai_sdk::read_ui(&mut reader, message),
+        }
+    }
+    reader.finish()
+}
+
+/// Groups the parts into messages and writes those that are not the caller's own.
+pub(crate) fn write(
+    atoms: Vec<Atom<'_>>,
+    raw: &[Value],
+    parsed: &Parsed,
+    care: Care,
+) -> Vec<Rendered> {
+    let writer = Writer::new(&atoms, raw, parsed, care);
+    let groups = writer.join(atoms);
+    let mut out = Vec::with_capacity(groups.len() + 1);
+    let first = groups.iter().find(|g| g.role != Role::System);
+    let opening =
+        parsed.dialect == Dialect::Anthropic && first.is_some_and(|g| g.role == Role::Assistant);
+    for group in &groups {
+        if opening && first.is_some_and(|first| std::ptr::eq(first, group)) {
+            out.push(Rendered::Made(
+                json!({ "role": "user", "content": anthropic::OPENING }),
+            ));
+        }
+        out.push(match writer.whole(group) {
+            Some(index) => Rendered::Kept(index),
+            None => Rendered::Made(match parsed.dialect {
+                Dialect::OpenAi => openai::write(group, &writer),
+                Dialect::Ollama => ollama::write(group, &writer),
+                Dialect::Anthropic => anthropic::write(group, &writer),
+                Dialect::AiSdkModel => ai_sdk::write_model(group, &writer),
+                Dialect::AiSdkUi => ai_sdk::write_ui(group, &writer),
+            }),
+        });
+    }
+    out
+}
+
+/// A list of which the caller's own values are filled in.
+pub(crate) fn fill(rendered: Vec<Rendered>, raw: &[Value]) -> Vec<Value> {
+    let own = |message| match message {
+        Rendered::Kept(index) => raw[index].clone(),
+        Rendered::Made(value) => value,
+    };
+    rendered.into_iter().map(own).collect()
+}

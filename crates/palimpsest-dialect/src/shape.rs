@@ -1,0 +1,74 @@
+//! The shapes that lists of messages have, by name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::DialectError;
+use crate::message::Role;
+
+/// The longest identifier that is taken, in bytes (F 18).
+pub const MAX_ID_BYTES: usize = 256;
+
+/// Every name that a role has in one of the dialects.
+pub(crate) const ROLES: [(&str, Role); 6] = [
+    ("system", Role::System),
+    ("developer", Role::System),
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("tool", Role::Tool),
+    ("function", Role::Tool),
+];
+
+/// A shape of message lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Dialect {
+    /// OpenAI chat completions: `tool_calls` with arguments as text, results as messages of role `tool`.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// Anthropic messages: content blocks, results inside user messages.
+    #[serde(rename = "anthropic")]
+    Anthropic,
+    /// Ollama's `/api/chat`: `tool_calls` with arguments as objects, `images` as base64.
+    #[serde(rename = "ollama")]
+    Ollama,
+    /// The Vercel AI SDK's model messages (`ModelMessage`).
+    #[serde(rename = "ai-sdk")]
+    AiSdkModel,
+    /// The Vercel AI SDK's messages of the user interface (`UIMessage`): a tool's call and its result are one part.
+    #[serde(rename = "ai-sdk-ui")]
+    AiSdkUi,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::OpenAi,
+        Self::Anthropic,
+        Self::Ollama,
+        Self::AiSdkModel,
+        Self::AiSdkUi,
+    ];
+
+    /// Its name in options and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Ollama => "ollama",
+            Self::AiSdkModel => "ai-sdk",
+            Self::AiSdkUi => "ai-sdk-ui",
+        }
+    }
+
+    /// The dialect of that name.
+    pub fn named(name: &str) -> Result<Self, DialectError> {
+        Self::ALL
+            .into_iter()
+            .find(|d| d.name() == name)
+            .ok_or_else(|| {
+                let known = Self::ALL.map(Self::name).join(", ");
+                DialectError::BadInput(format!(
+                    "There is no dialect called \"{name}\". Choose one of: {known}."
+                ))
+            })
+    }
+}
