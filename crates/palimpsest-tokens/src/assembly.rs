@@ -23,6 +23,31 @@ pub(crate) struct Description {
     pub(crate) merges: Arena,
     pub(crate) add_bos: Option<bool>,
     pub(crate) space_prefix: Option<bool>,
+    pub(crate) origin: Origin,
+}
+
+/// Where a description comes from, and so which rules its vocabulary cuts and merges by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// A server that runs llama.cpp: its editions of the regular expressions.
+    #[default]
+    LlamaCpp,
+    /// A `tokenizer.json`: the family's own regular expressions; merges as they are listed.
+    Listed,
+    /// The same, where a word that is a token is never merged.
+    WholeWords,
+    /// tiktoken's ranks: tokens in the order of their ranks, and no merges. Two neighbours merge if they make a token,
+    /// the lowest rank first and of equal ranks the leftmost; a word that is a token is never merged.
+    Ranks,
+}
+
+impl Origin {
+    const fn rules(self) -> Rules {
+        match self {
+            Self::LlamaCpp => Rules::LlamaCpp,
+            Self::Listed | Self::WholeWords | Self::Ranks => Rules::Reference,
+        }
+    }
 }
 
 /// What a token is for, as `tokenizer.ggml.token_type` numbers it.
@@ -114,15 +139,24 @@ fn is_always_control(written: &[u8]) -> bool {
 
 impl Assembly {
     /// From a description.
-    pub(crate) fn new(description: Description) -> Result<Self, Error> {
+    pub(crate) fn new(mut description: Description) -> Result<Self, Error> {
         if description.tokens.len() == 0 {
             return Err(Error::Absent);
         }
-        let kind = kind(
+        let mut kind = kind(
             &description.model,
             &description.pre,
             description.space_prefix,
         )?;
+        let ranked = description.origin == Origin::Ranks;
+        if ranked || description.origin == Origin::WholeWords {
+            kind.keep_words();
+        }
+        if ranked {
+            description.scores = (0..description.tokens.len())
+                .map(|rank| -(rank as f32))
+                .collect();
+        }
         let add_bos = match kind {
             // llama.cpp overrules what Gemma 4's file says
             Kind::Bpe(pre) if pre.raw => true,
@@ -141,7 +175,7 @@ impl Assembly {
             return short("fewer token types than tokens");
         }
         match kind {
-            Kind::Bpe(_) if description.merges.len() == 0 => {
+            Kind::Bpe(_) if description.merges.len() == 0 && !ranked => {
                 return short("byte-pair tokenizer without merges");
             }
             Kind::Spm { .. } if description.scores.len() < n => {
@@ -154,6 +188,7 @@ impl Assembly {
             pre: description.pre.clone(),
             kind,
             add_bos,
+            rules: description.origin.rules(),
             texts: Arena::default(),
             tokens: n as u32,
             specials: Default::default(),
@@ -230,6 +265,7 @@ impl Assembly {
             epoch,
             ..
         } = self;
+        let rules = parts.rules;
         let symbols = Symbols::new(parts.kind, &parts.texts, &index);
         if parts.kind.raw() && !symbols.has_bytes() {
             return Err(Error::Malformed {
@@ -256,7 +292,8 @@ impl Assembly {
             symbols,
             (epoch >> 1) & !1,
             Rules::LlamaCpp,
-        ))
+        )
+        .with_rules(rules))
     }
 
     fn next(&mut self, stage: Stage) {
@@ -307,10 +344,15 @@ impl Assembly {
                     }
                 }
             }
-            self.next(match self.parts.kind {
+            let stage = match self.parts.kind {
+                Kind::Bpe(_) if self.description.origin == Origin::Ranks => {
+                    self.order = best_first(&self.description.scores[..n]);
+                    Stage::Splits
+                }
                 Kind::Bpe(_) => Stage::Merges,
                 Kind::Spm { .. } => Stage::Characters,
-            });
+            };
+            self.next(stage);
         }
     }
 
@@ -433,6 +475,8 @@ impl Assembly {
 
     fn splits(&mut self, end: usize) -> Result<(), Error> {
         let n = self.order.len();
+        // a token of tiktoken's may end in the middle of a character
+        let characters = self.parts.kind.raw();
         for i in self.at..end.min(n) {
             let id = self.order[i];
             let text = self.parts.texts.get(id as usize);
@@ -445,7 +489,7 @@ impl Assembly {
                     .total_cmp(&self.description.scores[id as usize])
                     .is_eq();
             for at in 1..text.len() {
-                if text[at] & 0xc0 == 0x80 {
+                if characters && text[at] & 0xc0 == 0x80 {
                     continue;
                 }
                 let (a, b) = text.split_at(at);

@@ -12,17 +12,17 @@ pub enum Family {
     /// Unknown: the mean of the modern vocabularies.
     #[default]
     Generic,
-    /// Llama 3 and what was built on it, GLM 4, Phi 4, OLMo 2: about 128 thousand words, digits in threes.
+    /// Llama 3 and what was built on it, GLM 4, Phi 4, OLMo 2, GPT-4: about 128 thousand words, digits in threes.
     Llama3,
     /// Qwen 2 to 3.5, and DeepSeek R1 distilled into it: about 151 thousand words, single digits.
     Qwen,
-    /// gpt-oss, Llama 4, Phi 4 mini: about 200 thousand words.
+    /// GPT-4o and newer, gpt-oss, Llama 4, Phi 4 mini: about 200 thousand words.
     Gpt4o,
     /// Mistral Nemo, Small 3, Ministral, Devstral, Magistral: about 131 thousand words, single digits.
     Tekken,
     /// DeepSeek V2 to V3 and R1.
     Deepseek,
-    /// Gemma 1 to 4: about 262 thousand words.
+    /// Gemma 1 to 4, and Gemini, which Google's own local counters count with Gemma's vocabularies: about 262 thousand words.
     Gemma,
     /// Llama 2, Mistral 7B, Mixtral, Phi 3, TinyLlama: 32 thousand words.
     Llama2,
@@ -63,22 +63,24 @@ impl Family {
         let name = name.to_ascii_lowercase();
         let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
         // Derivatives carry two names: the one that says whose vocabulary it is comes first.
-        if has(&["gemma"]) {
+        if has(&["gemma", "gemini"]) {
             Self::Gemma
         } else if has(&["qwen", "qwq"])
             || (has(&["deepseek-r1"]) && has(&[":1.5b", ":7b", ":14b", ":32b"]))
         {
             Self::Qwen
-        } else if has(&[
-            "gpt-oss",
-            "gpt-4o",
-            "gpt-4.1",
-            "gpt-5",
-            "llama4",
-            "llama-4",
-            "phi4-mini",
-            "phi-4-mini",
-        ]) {
+        } else if is_series(&name)
+            || has(&[
+                "gpt-oss",
+                "gpt-4o",
+                "gpt-4.1",
+                "gpt-5",
+                "llama4",
+                "llama-4",
+                "phi4-mini",
+                "phi-4-mini",
+            ])
+        {
             Self::Gpt4o
         } else if has(&[
             "llama2",
@@ -93,8 +95,8 @@ impl Family {
         ]) {
             Self::Llama2
         } else if has(&[
-            "llama3", "llama-3", "hermes3", "dolphin3", "phi4", "phi-4", "olmo2", "olmo-2", "glm4",
-            "glm-4",
+            "gpt-4", "gpt-3.5", "llama3", "llama-3", "hermes3", "dolphin3", "phi4", "phi-4",
+            "olmo2", "olmo-2", "glm4", "glm-4",
         ]) || (has(&["deepseek-r1"]) && has(&[":8b", ":70b"]))
         {
             Self::Llama3
@@ -116,6 +118,15 @@ impl Family {
             Self::Generic
         }
     }
+}
+
+/// OpenAI's reasoning models, named `o1`, `o3-mini`, `openai/o4-mini`.
+fn is_series(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    matches!(
+        name.as_bytes(),
+        [b'o', b'1'..=b'9'] | [b'o', b'1'..=b'9', b'-', ..]
+    )
 }
 
 #[cfg(test)]
@@ -144,6 +155,14 @@ mod tests {
         check("mistral", Family::Llama2);
         check("mistral-nemo:12b", Family::Tekken);
         check("smollm2:135m", Family::Starcoder);
+        check("gemini-2.5-flash", Family::Gemma);
+        check("google/gemini-3-pro", Family::Gemma);
+        check("o3-mini", Family::Gpt4o);
+        check("openai/o4-mini", Family::Gpt4o);
+        check("olmo:7b", Family::Generic);
+        check("gpt-4.1", Family::Gpt4o);
+        check("gpt-4-turbo", Family::Llama3);
+        check("claude-sonnet-4-5", Family::Generic);
         check("somebody/unheard-of", Family::Generic);
     }
 

@@ -29,6 +29,7 @@ mod vocabulary;
 mod weights;
 mod words;
 
+pub use assembly::Origin;
 pub use calibration::{Calibration, Ignored, Reported, Verdict, Weigher, Weight};
 pub use counter::{Count, CountRole, Overhead, Source, TokenCounter};
 pub use error::Error;

@@ -2,7 +2,7 @@
 
 use crate::{
     Vocabulary,
-    assembly::{Assembly, kind},
+    assembly::{Assembly, Origin, kind},
     error::Error,
     json::{Limits, Parser},
     snapshot::Reading,
@@ -48,6 +48,7 @@ pub struct Loader {
     waiting: Vec<u8>,
     read: usize,
     ended: bool,
+    origin: Origin,
 }
 
 #[derive(Debug)]
@@ -80,7 +81,15 @@ impl Loader {
             waiting: Vec::new(),
             read: 0,
             ended: false,
+            origin: Origin::default(),
         }
+    }
+
+    /// The same for a description that was made of what another program has. Ollama's is taken for granted.
+    #[must_use]
+    pub fn of(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
     }
 
     /// From a snapshot, see [`Vocabulary::to_bytes`]: that it is whole is checked at once, its tables are built in steps.
@@ -91,6 +100,7 @@ impl Loader {
             waiting: Vec::new(),
             read: 0,
             ended: true,
+            origin: Origin::default(),
         })
     }
 
@@ -127,7 +137,8 @@ impl Loader {
                 if !parser.done() {
                     return Err(Error::Incomplete);
                 }
-                let description = std::mem::take(&mut parser.description);
+                let mut description = std::mem::take(&mut parser.description);
+                description.origin = self.origin;
                 // A tokenizer that is not implemented is refused before any table is built.
                 kind(
                     &description.model,

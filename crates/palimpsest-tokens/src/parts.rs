@@ -1,6 +1,6 @@
 //! What a vocabulary is made of.
 
-use crate::{pre::Pre, specials::Special, words::Arena};
+use crate::{pre::Pre, pretokenize::Rules, specials::Special, words::Arena};
 
 /// How a vocabulary makes tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,18 @@ impl Kind {
             Self::Spm { .. } => true,
         }
     }
+
+    /// Whether a word that is in the vocabulary is one token, whatever merging would make of it.
+    pub(crate) fn keeps_words(self) -> bool {
+        matches!(self, Self::Bpe(pre) if pre.ignore_merges)
+    }
+
+    /// Makes every word that is in the vocabulary one token.
+    pub(crate) fn keep_words(&mut self) {
+        if let Self::Bpe(pre) = self {
+            pre.ignore_merges = true;
+        }
+    }
 }
 
 /// `left` and `right` make `made`; `tied` if the merge is due at the same time as the one before.
@@ -46,6 +58,8 @@ pub(crate) struct Parts {
     pub(crate) pre: String,
     pub(crate) kind: Kind,
     pub(crate) add_bos: bool,
+    /// Whose edition of the regular expressions cuts the words.
+    pub(crate) rules: Rules,
     /// Texts as they stand in a prompt: bytes; `▁` is a space. Beyond `tokens`, symbols that are no tokens.
     pub(crate) texts: Arena,
     pub(crate) tokens: u32,

@@ -9,12 +9,22 @@ use crate::{
     error::Error,
     pairs::{MAX_IDS, MAX_MERGES, Pairs},
     parts::{Kind, Merge, MergesEpoch, Parts},
+    pretokenize::Rules,
     specials::Special,
     words::{Arena, hash},
 };
 
 const MAGIC: &[u8; 4] = b"PLMT";
 const VERSION: u8 = 1;
+
+/// What the byte of flags says: a prompt starts with the start token.
+const ADD_BOS: u8 = 1;
+/// SentencePiece puts a space before a text.
+const SPACE_PREFIX: u8 = 2;
+/// The family's own regular expressions cut the words, not those of llama.cpp.
+const REFERENCE: u8 = 4;
+/// A word that is a token is never merged. Older snapshots do not have it: their pre-tokenizer's name says it, too.
+const WHOLE_WORDS: u8 = 8;
 
 impl Vocabulary {
     /// A snapshot to store by the model's digest. `None` if this vocabulary came from one.
@@ -26,7 +36,12 @@ impl Vocabulary {
         text(&mut out, parts.model.as_bytes());
         text(&mut out, parts.pre.as_bytes());
         let prefix = parts.kind == Kind::Spm { space_prefix: true };
-        out.push(u8::from(parts.add_bos) | u8::from(prefix) << 1);
+        out.push(
+            u8::from(parts.add_bos) * ADD_BOS
+                | u8::from(prefix) * SPACE_PREFIX
+                | u8::from(self.rules() == Rules::Reference) * REFERENCE
+                | u8::from(parts.kind.keeps_words()) * WHOLE_WORDS,
+        );
         number(&mut out, parts.tokens);
         number(&mut out, parts.texts.len() as u32);
         for id in 0..parts.texts.len() {
@@ -149,7 +164,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Reading, Error> {
     let model = reader.name()?;
     let pre = reader.name()?;
     let flags = reader.take(1)?[0];
-    let kind = kind(&model, &pre, Some(flags & 2 != 0))?;
+    let mut kind = kind(&model, &pre, Some(flags & SPACE_PREFIX != 0))?;
+    if flags & WHOLE_WORDS != 0 {
+        kind.keep_words();
+    }
     let tokens = reader.number_to(MAX_IDS as u32, "tokens")?;
     let symbols = reader.number_to(MAX_IDS as u32, "symbols")? as usize;
     if tokens == 0 || symbols < tokens as usize {
@@ -193,7 +211,12 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Reading, Error> {
             model,
             pre,
             kind,
-            add_bos: flags & 1 != 0,
+            add_bos: flags & ADD_BOS != 0,
+            rules: if flags & REFERENCE != 0 {
+                Rules::Reference
+            } else {
+                Rules::LlamaCpp
+            },
             texts,
             tokens,
             specials,

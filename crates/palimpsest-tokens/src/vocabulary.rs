@@ -107,6 +107,11 @@ impl Vocabulary {
         self
     }
 
+    /// Whose edition of the regular expressions cuts the words.
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
     /// `tokenizer.ggml.model`: `gpt2`, `llama` or `gemma4`.
     pub fn model(&self) -> &str {
         &self.parts.model

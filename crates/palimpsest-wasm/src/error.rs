@@ -42,6 +42,7 @@ pub const CODES: &[(&str, bool)] = &[
     ("tokenizer_malformed", false),
     ("tokenizer_incomplete", true),
     ("tokenizer_other_version", false),
+    ("tokenizer_failed", false),
 ];
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -73,7 +74,8 @@ export type ErrorCode =
   | "tokenizer_too_large"
   | "tokenizer_malformed"
   | "tokenizer_incomplete"
-  | "tokenizer_other_version";
+  | "tokenizer_other_version"
+  | "tokenizer_failed";
 "#;
 
 /// A failure on its way to JavaScript.

@@ -13,6 +13,8 @@
 //! | `validate.rs` | `validate` |
 //! | `conversations.rs` | `readConversations` |
 //! | `count.rs` | the class `Counter` behind `countTokens` |
+//! | `own_counter.rs` | counters that call a function of the caller's |
+//! | `calibrator.rs` | the class `Calibrator` behind `calibrate` |
 //! | `tokenizer.rs` | the class `TokenizerLoader` |
 //! | `error.rs` | the table of codes, and how an error becomes a JavaScript `Error` |
 //! | `boundary.rs` | how messages, options and reports cross |
@@ -28,10 +30,12 @@
 )]
 
 mod boundary;
+mod calibrator;
 mod compact;
 mod conversations;
 mod count;
 mod error;
+mod own_counter;
 mod recall;
 mod replay;
 mod resolve;

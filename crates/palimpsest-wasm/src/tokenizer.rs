@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use palimpsest_tokens::{Loader, Progress};
+use palimpsest_tokens::{Loader, Origin, Progress};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -19,6 +19,22 @@ impl TokenizerLoader {
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self(RefCell::new(Some(Loader::new())))
+    }
+
+    /// An empty one for what was made of a `tokenizer.json`.
+    pub fn listed() -> Self {
+        Self::of(Origin::Listed)
+    }
+
+    /// The same, where a word that is a token is never merged.
+    #[wasm_bindgen(js_name = wholeWords)]
+    pub fn whole_words() -> Self {
+        Self::of(Origin::WholeWords)
+    }
+
+    /// An empty one for what was made of tiktoken's ranks.
+    pub fn ranks() -> Self {
+        Self::of(Origin::Ranks)
     }
 
     /// One that reads a snapshot instead: nothing is pushed to it.
@@ -56,6 +72,12 @@ impl TokenizerLoader {
         let loader = self.0.borrow_mut().take().ok_or_else(over)?;
         let vocabulary = Rc::new(loader.finish().map_err(Failure::from)?);
         Ok(Counter(Rc::clone(&vocabulary) as _, Some(vocabulary)))
+    }
+}
+
+impl TokenizerLoader {
+    fn of(origin: Origin) -> Self {
+        Self(RefCell::new(Some(Loader::new().of(origin))))
     }
 }
 

@@ -21,6 +21,7 @@ export {
   type Shed,
   type SummaryJob,
 } from "./compact.js";
+export { Calibration, type ObserveOptions, type ProviderUsage } from "./calibration.js";
 export { readConversations, type FoundConversation } from "./conversations.js";
 export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";
 export {
@@ -35,6 +36,7 @@ export {
 } from "./language-model.js";
 export type { DeletedSession, Library, LibraryOptions, Loss, StoredHit, StoredSession } from "./library.js";
 export { recall, recallTool, type RecallArguments, type RecallOptions, type RecallTool, type RecallToolOptions } from "./recall.js";
+export type { TextCounter } from "./own-counter.js";
 export { replay, type PassFigures, type PolicyReplay, type ReplayOptions, type ReplayReport } from "./replay.js";
 export { resolvePolicy, telemetryAttributes, type ResolvedPolicy, type ResolveOptions, type TelemetryValue } from "./report.js";
 export type { WasmSource } from "./runtime.js";
@@ -86,6 +88,7 @@ export type {
   StorageWrite,
 } from "./storage.js";
 export { countTokens, Tokenizer, type Count } from "./tokenizer.js";
+export type { TiktokenOptions, TiktokenRanks } from "./tokenizer-files.js";
 export { validate, type Dialect, type Problem, type Validation } from "./validate.js";
 
 /** The package's version. */

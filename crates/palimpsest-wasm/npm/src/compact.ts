@@ -2,6 +2,7 @@ import { PalimpsestError } from "./errors.js";
 import { filled, mended, toText, written } from "./json.js";
 import { check, snake } from "./options.js";
 import { call } from "./runtime.js";
+import type { TextCounter } from "./own-counter.js";
 import { counterOf, type Count, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
 import type { Compaction } from "./wasm/palimpsest_wasm.js";
@@ -131,8 +132,8 @@ export interface CompactOptions {
   goal?: Goal;
   /** Lines to keep word for word. */
   pins?: readonly string[];
-  /** Counts exactly, where you have the model's vocabulary. */
-  tokenizer?: Tokenizer | undefined;
+  /** Counts exactly, where you have the model's vocabulary, or with a function of yours. */
+  tokenizer?: Tokenizer | TextCounter | undefined;
   /** What the last call gave: then earlier layers stay as they are, and only new text is compressed. */
   state?: CompactState | undefined;
   /** The list's shape, where it is not plain from the list. */

@@ -1,6 +1,7 @@
 import type { Policy, PolicyName } from "./compact.js";
 import { toText, written } from "./json.js";
 import { call } from "./runtime.js";
+import type { TextCounter } from "./own-counter.js";
 import { counterOf, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
 
@@ -14,8 +15,8 @@ export interface ReplayOptions {
   policies?: readonly (PolicyName | Policy)[];
   /** Tool definitions that go with each request: their size counts. */
   tools?: readonly unknown[];
-  /** Counts exactly, where you have the model's vocabulary. */
-  tokenizer?: Tokenizer;
+  /** Counts exactly, where you have the model's vocabulary, or with a function of yours. */
+  tokenizer?: Tokenizer | TextCounter;
   /** The list's shape; the one it looks like if not said. */
   dialect?: Dialect;
   /** The model thinks before it answers. */

@@ -3,6 +3,7 @@ import { PalimpsestError } from "./errors.js";
 import { written } from "./json.js";
 import { camel, check, snake } from "./options.js";
 import { call } from "./runtime.js";
+import type { TextCounter } from "./own-counter.js";
 import { counterOf, type Tokenizer } from "./tokenizer.js";
 
 /** How a model's window is used, where that is not plain from its size. */
@@ -12,7 +13,7 @@ export interface ResolveOptions {
   /** The model thinks before it answers: more is kept free. */
   thinking?: boolean;
   /** Counts exactly: then the margin is smaller. */
-  tokenizer?: Tokenizer;
+  tokenizer?: Tokenizer | TextCounter;
 }
 
 /** What a policy comes to in a window. All sizes are tokens. */

@@ -2,6 +2,7 @@
 
 import start, * as exports from "./wasm/palimpsest_wasm.js";
 import { PalimpsestError } from "./errors.js";
+import { raise } from "./own-counter.js";
 
 /**
  * Where the wasm module comes from: its address, the answer of a request for it, its bytes, or the compiled module.
@@ -86,11 +87,15 @@ export function instance<M>(
       if (!ready) {
         throw new PalimpsestError("not_initialized", `${name} was called before palimpsest was ready. Call \`await ${cure}\` once before it.`);
       }
+      let value;
       try {
-        return use(exports);
+        value = use(exports);
       } catch (error) {
+        raise();
         throw own(error);
       }
+      raise();
+      return value;
     },
     wait(promise) {
       return new Promise((resolve, reject) => {

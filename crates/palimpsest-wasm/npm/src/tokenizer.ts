@@ -1,6 +1,8 @@
 import { PalimpsestError } from "./errors.js";
 import { toText } from "./json.js";
+import { guarded, type TextCounter } from "./own-counter.js";
 import { call } from "./runtime.js";
+import { ofTiktoken, ofTokenizerJson, type Description, type TiktokenOptions, type TiktokenRanks } from "./tokenizer-files.js";
 import type { Dialect } from "./validate.js";
 import type { Counter, TokenizerLoader } from "./wasm/palimpsest_wasm.js";
 
@@ -20,7 +22,7 @@ const SLICE = 256 * 1024;
 const PATIENCE = 12;
 
 /**
- * Counts tokens with a model's own vocabulary.
+ * Counts tokens: with a model's own vocabulary, with a function of yours, or by estimate.
  *
  * @example
  * ```ts
@@ -59,16 +61,85 @@ export class Tokenizer {
     options.signal?.throwIfAborted();
     const bytes = typeof json === "string" ? new TextEncoder().encode(json) : new Uint8Array(json as ArrayBuffer);
     const loader = call("Tokenizer.fromOllamaShow()", (module) => new module.TokenizerLoader());
-    let pushed = 0;
-    const counter = await load(loader, options.signal, () => {
-      if (pushed < bytes.length) {
-        loader.push(bytes.subarray(pushed, pushed + SLICE));
-        pushed += SLICE;
-        if (pushed >= bytes.length) loader.end();
-      } else if (bytes.length === 0) {
-        loader.end();
-      }
-    });
+    return new Tokenizer(await read(loader, bytes, options.signal));
+  }
+
+  /**
+   * Loads the vocabulary of a `tokenizer.json`, as models on Hugging Face have it: byte-level BPE whose words are cut as by
+   * Llama 3, Qwen, GPT-4o and gpt-oss, Mistral's Tekken, GPT-2, StarCoder and SmolLM, or DeepSeek V3, and BPE with `▁` for a
+   * space (Llama 2, Gemma). What it does to a text before (NFC) is left out: a text that is not in NFC is counted as it stands.
+   *
+   * @throws {@link PalimpsestError} `tokenizer_unknown`, whose sentence names the part that is not implemented;
+   * `tokenizer_malformed`, `tokenizer_too_large`; what `signal` was aborted with.
+   *
+   * @example
+   * ```ts
+   * import { readFile } from "node:fs/promises";
+   * import { init, Tokenizer } from "palimpsest";
+   *
+   * await init();
+   * using tokenizer = await Tokenizer.fromTokenizerJson(await readFile("tokenizer.json"));
+   * console.log(tokenizer.count("How long is this?"), tokenizer.source); // 5 "exact"
+   * ```
+   */
+  static async fromTokenizerJson(json: Uint8Array | ArrayBuffer | string, options: { signal?: AbortSignal | undefined } = {}): Promise<Tokenizer> {
+    options.signal?.throwIfAborted();
+    return Tokenizer.#described(ofTokenizerJson(textOf(json)), options.signal);
+  }
+
+  /**
+   * Loads tiktoken's ranks: the text of a `.tiktoken` file with the `pattern` that goes with it, or the ranks of js-tiktoken.
+   *
+   * @throws {@link PalimpsestError} `tokenizer_unknown` if words are cut in a way that is not implemented;
+   * `tokenizer_malformed`, `tokenizer_too_large`, `invalid_options`; what `signal` was aborted with.
+   *
+   * @example
+   * ```ts
+   * import ranks from "js-tiktoken/ranks/o200k_base";
+   * import { init, Tokenizer } from "palimpsest";
+   *
+   * await init();
+   * using tokenizer = await Tokenizer.fromTiktoken(ranks);
+   * console.log(tokenizer.count("How long is this?")); // 5
+   * ```
+   */
+  static async fromTiktoken(ranks: Uint8Array | ArrayBuffer | string | TiktokenRanks, options: TiktokenOptions = {}): Promise<Tokenizer> {
+    options.signal?.throwIfAborted();
+    const text = typeof ranks === "string" || ranks instanceof ArrayBuffer || ArrayBuffer.isView(ranks) ? textOf(ranks) : ranks;
+    return Tokenizer.#described(ofTiktoken(text, options), options.signal);
+  }
+
+  static async #described({ origin, json }: Description, signal: AbortSignal | undefined): Promise<Tokenizer> {
+    const loader = call("Tokenizer", (module) => module.TokenizerLoader[origin]());
+    return new Tokenizer(await read(loader, new TextEncoder().encode(json), signal));
+  }
+
+  /**
+   * Counts with a function of yours. It is called once for each text, and at once: it cannot be asynchronous.
+   *
+   * @param options `exact`: it counts as the model does, so that no margin is kept for its errors; if not said, one per cent is
+   * @throws {@link PalimpsestError} `invalid_options` if it is no function; `tokenizer_failed`, here and wherever it counts, if it
+   * throws or answers no number
+   *
+   * @example
+   * ```ts
+   * import { countTokens as o200k } from "gpt-tokenizer";
+   * import { compact, init, Tokenizer } from "palimpsest";
+   *
+   * declare const messages: { role: string; content: string }[];
+   * await init();
+   * compact(messages, { window: 8192, tokenizer: (text) => o200k(text) }); // a function will do
+   * compact(messages, { window: 8192, tokenizer: Tokenizer.fromFunction(o200k, { exact: true }) });
+   * ```
+   */
+  static fromFunction(count: TextCounter, options: { exact?: boolean } = {}): Tokenizer {
+    if (typeof count !== "function") throw new PalimpsestError("invalid_options", "Expected a function from a text to its number of tokens.");
+    const own = guarded(count);
+    return new Tokenizer(call("Tokenizer.fromFunction()", (module) => (options.exact ? module.Counter.ownExact(own) : module.Counter.ownEstimate(own))));
+  }
+
+  /** @internal */
+  static of(counter: Counter): Tokenizer {
     return new Tokenizer(counter);
   }
 
@@ -117,7 +188,7 @@ export class Tokenizer {
     return call("countUntil()", () => this.counter.countUntil(text, most) ?? null);
   }
 
-  /** Bytes to keep, for {@link Tokenizer.fromSnapshot}: half as long as the JSON or less. `null` if it estimates. */
+  /** Bytes to keep, for {@link Tokenizer.fromSnapshot}: half as long as the JSON or less. `null` if it counts without a vocabulary. */
   snapshot(): Uint8Array | null {
     return this.#bytes ?? call("snapshot()", () => this.counter.snapshot() ?? null);
   }
@@ -145,6 +216,27 @@ export class Tokenizer {
   }
 }
 
+/** The text of a file. */
+function textOf(file: Uint8Array | ArrayBuffer | ArrayBufferView | string): string {
+  if (typeof file === "string") return file;
+  if (file instanceof ArrayBuffer || ArrayBuffer.isView(file)) return new TextDecoder().decode(file);
+  throw new PalimpsestError("bad_input", "Expected the text or the bytes of a file.");
+}
+
+/** Feeds a loader with bytes. */
+function read(loader: TokenizerLoader, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<Counter> {
+  let pushed = 0;
+  return load(loader, signal, () => {
+    if (pushed < bytes.length) {
+      loader.push(bytes.subarray(pushed, pushed + SLICE));
+      pushed += SLICE;
+      if (pushed >= bytes.length) loader.end();
+    } else if (bytes.length === 0) {
+      loader.end();
+    }
+  });
+}
+
 /** Lets a loader do its work in slices between which others run. */
 async function load(loader: TokenizerLoader, signal: AbortSignal | undefined, feed: () => void): Promise<Counter> {
   try {
@@ -168,14 +260,27 @@ async function load(loader: TokenizerLoader, signal: AbortSignal | undefined, fe
 
 let estimator: Counter | undefined;
 
+/** Counters of the caller's that were used, so that their counts are kept between calls. */
+const own = new WeakMap<TextCounter, Tokenizer>();
+
+/** A tokenizer for a counter of the module's. @internal */
+export function estimating(counter: Counter): Tokenizer {
+  return Tokenizer.of(counter);
+}
+
 /** The counter of a tokenizer, or the one estimator. @internal */
-export function counterOf(tokenizer: Tokenizer | undefined): Counter {
+export function counterOf(tokenizer: Tokenizer | TextCounter | undefined): Counter {
+  if (typeof tokenizer === "function") {
+    let known = own.get(tokenizer);
+    if (known === undefined) own.set(tokenizer, (known = Tokenizer.fromFunction(tokenizer)));
+    return known.counter;
+  }
   if (tokenizer !== undefined) {
     if (!((tokenizer as unknown) instanceof Tokenizer)) {
-      const found = tokenizer === null ? "null" : typeof tokenizer === "function" ? "a function" : `a value of type ${typeof tokenizer}`;
+      const found = tokenizer === null ? "null" : `a value of type ${typeof tokenizer}`;
       throw new PalimpsestError(
         "invalid_options",
-        `The tokenizer must be a Tokenizer of this copy of palimpsest, found ${found}. Make one with Tokenizer.fromOllamaShow(), Tokenizer.fromSnapshot() or Tokenizer.estimate(), or leave it out to estimate.`,
+        `The tokenizer must be a Tokenizer of this copy of palimpsest, found ${found}. Make one with Tokenizer.fromOllamaShow(), Tokenizer.fromTokenizerJson(), Tokenizer.fromTiktoken(), Tokenizer.fromSnapshot() or Tokenizer.estimate(), give a function (text) => number, or leave it out to estimate.`,
       );
     }
     return tokenizer.counter;
@@ -186,7 +291,7 @@ export function counterOf(tokenizer: Tokenizer | undefined): Counter {
 
 /**
  * Tokens of a text, or of a list of messages as a prompt with what the chat template adds, and with the reasoning that
- * is sent. Estimated unless a {@link Tokenizer} is given.
+ * is sent. Estimated unless a {@link Tokenizer} or a function that counts is given.
  *
  * @example
  * ```ts
@@ -197,7 +302,7 @@ export function counterOf(tokenizer: Tokenizer | undefined): Counter {
  * console.log(`${tokens} ± ${bound} (${source})`);
  * ```
  */
-export function countTokens(input: string | readonly unknown[], tokenizer?: Tokenizer, dialect?: Dialect): Count {
+export function countTokens(input: string | readonly unknown[], tokenizer?: Tokenizer | TextCounter, dialect?: Dialect): Count {
   return call("countTokens()", () => {
     const counter = counterOf(tokenizer);
     if (typeof input !== "string") return JSON.parse(counter.countMessages(toText(input), dialect)) as Count;
