@@ -14,7 +14,7 @@ const node24 = Number(process.versions.node.split(".")[0]) >= 24 ? process.execP
 test("what holds in Node 20 holds in Node 24", () => {
   assert.ok(fs.existsSync(node24), "no Node 24: `cargo xtask test --all` installs it");
   assert.match(execFileSync(node24, ["--version"], { encoding: "utf8" }), /^v24\./);
-  const files = ["cli", "conformance", "frameworks", "node", "session"].map((name) => path.join(root, `tests/packaging/${name}.test.mjs`));
+  const files = ["cli", "conformance", "frameworks", "node", "session", "stores"].map((name) => path.join(root, `tests/packaging/${name}.test.mjs`));
   // the runner tells its children that they are children: this one is none
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const { status, stdout, stderr } = spawnSync(node24, ["--test", "--test-reporter=tap", ...files], { encoding: "utf8", maxBuffer: 1 << 26, env });

@@ -13,6 +13,9 @@ const ENTRIES = [
   ["palimpsest", "index.d.ts"],
   ["palimpsest/ai-sdk", "ai-sdk.d.ts"],
   ["palimpsest/langchain", "langchain.d.ts"],
+  ["palimpsest/node", "node-stores.d.ts"],
+  ["palimpsest/storage", "storage-kit.d.ts"],
+  ["palimpsest/testing", "testing.d.ts"],
   ["palimpsest/ui", "ui.d.ts"],
   ["palimpsest/vscode-host", "vscode-host.d.ts"],
 ];

@@ -81,7 +81,8 @@ export interface StorageChange {
  *
  * Refuse with an error that has one of these codes: `session_busy`, `superseded`, `row_exists`, `storage_quota`,
  * `storage_newer`, `storage_unavailable`, `storage_corrupt`. Anything else that is thrown becomes `storage_failed`, with it
- * as the cause. `crates/palimpsest-browser/testing/storage.js` in the repository is a whole one in a hundred lines.
+ * as the cause. `palimpsest/testing` holds a storage against everything that is said here, and `palimpsest/storage` has what one over a
+ * database needs: keys as bytes, and the rules of who may write.
  */
 export interface StorageAdapter {
   /**

@@ -66,10 +66,10 @@ export async function storageContract(make: () => StorageAdapter | Promise<Stora
  *
  * @example
  * ```ts
- * import { test } from "node:test";
  * import { sqliteStorage } from "palimpsest/node";
  * import { checkStorage } from "palimpsest/testing";
  *
+ * declare function test(name: string, work: () => Promise<void>): void; // of node:test, Vitest, Jest
  * test("the storage", () => checkStorage(() => sqliteStorage(":memory:")));
  * ```
  */

@@ -74,11 +74,11 @@ export class Tokenizer {
    *
    * @example
    * ```ts
-   * import { readFile } from "node:fs/promises";
    * import { init, Tokenizer } from "palimpsest";
    *
    * await init();
-   * using tokenizer = await Tokenizer.fromTokenizerJson(await readFile("tokenizer.json"));
+   * const file = await fetch("/models/qwen3/tokenizer.json");
+   * using tokenizer = await Tokenizer.fromTokenizerJson(await file.arrayBuffer());
    * console.log(tokenizer.count("How long is this?"), tokenizer.source); // 5 "exact"
    * ```
    */
@@ -95,9 +95,9 @@ export class Tokenizer {
    *
    * @example
    * ```ts
-   * import ranks from "js-tiktoken/ranks/o200k_base";
-   * import { init, Tokenizer } from "palimpsest";
+   * import { init, Tokenizer, type TiktokenRanks } from "palimpsest";
    *
+   * declare const ranks: TiktokenRanks; // import ranks from "js-tiktoken/ranks/o200k_base"
    * await init();
    * using tokenizer = await Tokenizer.fromTiktoken(ranks);
    * console.log(tokenizer.count("How long is this?")); // 5
@@ -123,9 +123,9 @@ export class Tokenizer {
    *
    * @example
    * ```ts
-   * import { countTokens as o200k } from "gpt-tokenizer";
    * import { compact, init, Tokenizer } from "palimpsest";
    *
+   * declare function o200k(text: string): number; // import { countTokens as o200k } from "gpt-tokenizer"
    * declare const messages: { role: string; content: string }[];
    * await init();
    * compact(messages, { window: 8192, tokenizer: (text) => o200k(text) }); // a function will do

@@ -41,7 +41,7 @@ const storages: Map<string, Files> = new Map();
  *
  * @example
  * ```ts
- * import { fileStorage } from "palimpsest/vscode-host";
+ * import { fileStorage } from "palimpsest/node";
  * import { openSession } from "palimpsest";
  *
  * const store = fileStorage("/tmp/sessions");
