@@ -13,6 +13,8 @@ const ENTRIES = [
   ["palimpsest", "index.d.ts"],
   ["palimpsest/ai-sdk", "ai-sdk.d.ts"],
   ["palimpsest/langchain", "langchain.d.ts"],
+  ["palimpsest/tanstack-ai", "tanstack-ai.d.ts"],
+  ["palimpsest/openai-agents", "openai-agents.d.ts"],
   ["palimpsest/node", "node-stores.d.ts"],
   ["palimpsest/storage", "storage-kit.d.ts"],
   ["palimpsest/testing", "testing.d.ts"],
