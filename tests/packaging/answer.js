@@ -1,8 +1,9 @@
 // What the package answers to a conformance case. Runs in Node and in browsers.
 
-export function answer({ compact, countTokens, replay, validate }, { call, messages, then, options }) {
+export function answer({ compact, countTokens, forgotten, replay, validate }, { call, messages, then, window, options }) {
   if (call === "validate") return validate(messages, options.dialect);
   if (call === "count") return countTokens(messages);
+  if (call === "forgotten") return forgotten(messages, window, options);
   if (call === "replay") return replay(messages, options);
   try {
     const first = compact(messages, options);

@@ -183,3 +183,51 @@ test("what goes wrong is one sentence and a number", async () => {
   await check(["compact", "-"], 1, /holds no messages/, "[1, 2]");
   await check(["compact", "-", "--window", "64"], 3, /^cannot_fit: /, JSON.stringify([{ role: "user", content: "word ".repeat(4000) }]));
 });
+
+/** R2: what a window would not hold is listed with its message; as a receipt by the schema that comes along; a check in CI ends with 1. */
+test("forget lists what is gone, and writes the receipt", async () => {
+  const long = file("long.json", [{ role: "user", content: "Never deliver to the neighbour." }, { role: "assistant", content: "Noted." }, ...history]);
+  const told = await palimpsest(["forget", long, "--window", "1024"]);
+  assert.equal(told.code, 0, told.err);
+  assert.match(told.out, /^balanced: \d+ of \d+ facts are gone; \d+ of 82 messages stand whole/);
+  assert.match(told.out, /\n {2}(user|assistant), message \d+: /);
+  const { code, out, err } = await palimpsest(["forget", long, "--window", "1024", "--json"]);
+  assert.equal(code, 0, err);
+  const receipt = JSON.parse(out);
+  const schema = JSON.parse(fs.readFileSync(path.join(folder, "node_modules/palimpsest/schema/receipt.schema.json"), "utf8"));
+  assert.deepEqual(faults(receipt, schema), []);
+  assert.deepEqual(faults({ ...receipt, kept: { ...receipt.kept, facts: "all" }, more: 1 }, schema), ["more is unknown", "kept.facts is no integer"]);
+  assert.deepEqual([receipt.by, receipt.limit.window, receipt.why.covered.length > 0], ["balanced", 1024, true]);
+  assert.equal(receipt.kept.facts + receipt.lost.facts, receipt.kept.of);
+  assert.equal(receipt.lost.list.length, receipt.lost.facts);
+  assert.ok(receipt.lost.facts > 0 && receipt.window.tokens <= receipt.limit.tokens, out.slice(0, 500));
+  // the digest is of what was measured
+  const { createHash } = await import("node:crypto");
+  assert.equal(receipt.history.sha256, createHash("sha256").update(JSON.stringify(JSON.parse(fs.readFileSync(path.join(folder, long), "utf8")))).digest("hex"));
+  // a window that somebody else made: the newest twenty messages forget the rule
+  const newest = await palimpsest(["forget", long, "--against", file("newest.json", history.slice(-20)), "--json"]);
+  const theirs = JSON.parse(newest.out);
+  assert.deepEqual([theirs.by, theirs.why, theirs.kept.messages], ["newest.json", null, 20]);
+  assert.ok(theirs.lost.list.some(({ class: name, message }) => name === "constraint" && message === 0));
+  assert.equal((await palimpsest(["forget", long, "--against", "newest.json", "--at-most", "0"])).code, 1);
+  assert.equal((await palimpsest(["forget", long, "--window", "32768", "--at-most", "0"])).code, 0);
+  assert.equal((await palimpsest(["forget", long, "--policy", "balanced", "--against", "newest.json"])).code, 2);
+});
+
+/** What is wrong with a value by as much of JSON schema as the receipt's needs. */
+function faults(value, schema, at = "") {
+  const here = at || "it";
+  if (schema.const !== undefined) return value === schema.const ? [] : [`${here} is not ${schema.const}`];
+  if (schema.enum) return schema.enum.includes(value) ? [] : [`${here} is none of the names`];
+  if (schema.oneOf) return schema.oneOf.some((one) => faults(value, one, at).length === 0) ? [] : schema.oneOf.flatMap((one) => faults(value, one, at));
+  const kind = value === null ? "null" : Array.isArray(value) ? "array" : Number.isInteger(value) ? "integer" : typeof value;
+  if (schema.type && ![schema.type].flat().includes(kind)) return [`${here} is no ${[schema.type].flat().join(" or ")}`];
+  if (schema.minimum !== undefined && value < schema.minimum) return [`${here} is below ${schema.minimum}`];
+  if (schema.pattern && !new RegExp(schema.pattern).test(value)) return [`${here} has another form`];
+  if (kind === "array") return value.flatMap((one, i) => faults(one, schema.items ?? {}, `${at}[${i}]`));
+  if (kind !== "object") return [];
+  const name = (key) => (at ? `${at}.${key}` : key);
+  const missing = (schema.required ?? []).filter((key) => !Object.hasOwn(value, key)).map((key) => `${name(key)} is missing`);
+  const unknown = schema.additionalProperties === false ? Object.keys(value).filter((key) => !Object.hasOwn(schema.properties, key)).map((key) => `${name(key)} is unknown`) : [];
+  return [...missing, ...unknown, ...Object.entries(schema.properties ?? {}).flatMap(([key, own]) => (Object.hasOwn(value, key) ? faults(value[key], own, name(key)) : []))];
+}

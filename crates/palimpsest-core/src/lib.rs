@@ -11,7 +11,8 @@
 //! 4. [`pass`]: what makes a context smaller without a model: repeats, long tool output, old layers.
 //! 5. [`watermark`], [`budget`], [`view_edit`], [`loss`]: where tool blocks end, when to act, what may change in a view, what left.
 //! 6. [`run`]: one compaction, as a value that is stepped until it has a proposal or a reason against one.
-//! 7. [`compact`] and [`replay`]: the whole of it for a list, and several policies beside each other.
+//! 7. [`compact`], [`replay`] and [`forgotten`]: the whole of it for a list, several policies beside each other, and what a window
+//!    that anybody made forgot of a list.
 //!
 //! Messages and lists of them in the shapes of other programs are those of `palimpsest-dialect`, here as [`dialect`],
 //! [`message`] and [`tool`]. Text itself is read by `palimpsest-text`, and tokens are counted by `palimpsest-tokens`.
@@ -45,6 +46,7 @@ pub mod compact;
 pub mod context;
 mod data;
 pub mod error;
+pub mod forgotten;
 pub mod loss;
 pub mod nearest;
 pub mod pass;

@@ -9,6 +9,7 @@
 //! - [`retention`]: the facts of a text, the rules in it, and what of them another text still holds;
 //! - [`standing`]: how certain it is that a sentence is an instruction for the rest of the conversation;
 //! - [`extractive`]: the best sentences of a text, without a model;
+//! - [`survival`]: what of the texts of a conversation stands in another text, as the benches and the package measure it;
 //! - [`condense`]: tool output, shortened by its kind;
 //! - [`time`]: times as text, there and back;
 //! - [`fence`], [`glob`], [`json`], [`order`], [`sorted`]: what the others and the crates above them stand on.
@@ -26,5 +27,6 @@ pub mod recall;
 pub mod retention;
 pub mod sorted;
 pub mod standing;
+pub mod survival;
 pub mod time;
 pub mod words;

@@ -11,6 +11,7 @@
 //! | `resolve.rs` | `resolvePolicy` |
 //! | `replay.rs` | `replay` |
 //! | `validate.rs` | `validate` |
+//! | `forgotten.rs` | `forgotten` |
 //! | `conversations.rs` | `readConversations` |
 //! | `count.rs` | the class `Counter` behind `countTokens` |
 //! | `own_counter.rs` | counters that call a function of the caller's |
@@ -35,6 +36,7 @@ mod compact;
 mod conversations;
 mod count;
 mod error;
+mod forgotten;
 mod own_counter;
 mod recall;
 mod replay;

@@ -98,7 +98,8 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-fn compress(machine: &Machine, folder: &Path, quality: Quality) -> Result<()> {
+/// Puts each file beside itself in the encodings that browsers take.
+pub(crate) fn compress(machine: &Machine, folder: &Path, quality: Quality) -> Result<()> {
     let level = match quality {
         Quality::Release => "best",
         Quality::Dev => "fast",

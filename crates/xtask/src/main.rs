@@ -4,6 +4,7 @@
 mod bench;
 mod build_app;
 mod coverage;
+mod forget;
 mod module;
 mod pack;
 mod places;
@@ -27,7 +28,7 @@ use setup::Part;
 const HELP: &str = "\
 cargo xtask <command>
 
-  serve      build the chat app and serve it at http://localhost:8080
+  serve      build the chat app and serve it at http://localhost:8080, the page of what is forgotten at /forget/
                --port N       another port (0: any free one)
                --dev          a quick build instead of a small one
                --as-built     serve dist/app without building
@@ -37,7 +38,7 @@ cargo xtask <command>
                --all          also what is too slow for every run
                --vscode       also the extension in a real VS Code
                --only NAME    just this step (can be repeated); --list names them
-  build      the chat app in dist/app (--dev: quick)
+  build      the chat app in dist/app, and the page of what is forgotten in dist/www/forget (--dev: quick)
                --connect URL  let the page reach a model server elsewhere
   pack       the npm package in dist/npm, its tarball in dist/ (--dev: quick)
   size       bytes of both against their budgets
@@ -100,6 +101,7 @@ fn run(mut arguments: VecDeque<String>) -> Result<ExitCode> {
             finish(&arguments)?;
             let machine = setup::prepare(&places, &[Part::Wasm, Part::Bindgen, Part::Npm])?;
             build_app::build(&machine, quality, &connect)?;
+            forget::build(&machine, quality)?;
         }
         "pack" => {
             let quality = quality(&mut arguments);

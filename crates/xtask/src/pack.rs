@@ -25,6 +25,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::build_app::copy_tree;
+use crate::forget;
 use crate::module::{self, Later, Quality};
 use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
@@ -52,6 +53,8 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
         module::build(machine, package, quality, Later::Nothing, &bound)?;
         write_inline(machine, &bound, package, inline)?;
     }
+    // the page that shows what is forgotten is made of the same module
+    forget::bundle(machine, quality)?;
     let app = source.join("src/ui");
     write_app(machine, quality, &app)?;
 

@@ -13,6 +13,7 @@ use std::thread;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::build_app;
+use crate::forget;
 use crate::module::Quality;
 use crate::places::{Places, digest};
 use crate::policy;
@@ -48,6 +49,7 @@ pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
     let folder = places.dist().join("app");
     if !wish.as_built {
         build_app::build(&machine, wish.quality, &[])?;
+        forget::build(&machine, wish.quality)?;
     }
     ensure!(
         folder.join("index.html").is_file(),
@@ -75,9 +77,13 @@ pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
         folder,
         connect: wish.connect.clone(),
     };
+    let forget = Site {
+        folder: forget::folder(&places.dist()),
+        connect: Vec::new(),
+    };
     // a build without a policy is said now, not to whoever asks first
     policy::read(&site.page()?)?;
-    let site = Arc::new(site);
+    let site = Arc::new(Sites { app: site, forget });
     for stream in listener.incoming() {
         // a connection that broke before it began concerns nobody else
         let Ok(stream) = stream else { continue };
@@ -127,6 +133,25 @@ fn start_model(machine: &Machine) -> Result<(Child, String)> {
     bail!("the demo model's server ended before it was ready")
 }
 
+/// The app, and the page beside it.
+struct Sites {
+    app: Site,
+    forget: Site,
+}
+
+/// The page's address.
+const FORGET: &str = "/forget";
+
+impl Sites {
+    fn answer(&self, request: &Request) -> Response {
+        match request.path.strip_prefix(FORGET) {
+            Some("") => Response::moved("/forget/"),
+            Some(rest) if rest.starts_with('/') => self.forget.answer(&request.at(rest)),
+            _ => self.app.answer(request),
+        }
+    }
+}
+
 /// The folder that is served.
 struct Site {
     folder: PathBuf,
@@ -172,7 +197,10 @@ impl Site {
             }
         });
         let policy = self.page().and_then(|page| {
-            let policy = policy::widen(policy::read(&page)?, &self.connect)?;
+            let mut policy = policy::read(&page)?.to_owned();
+            if !self.connect.is_empty() {
+                policy = policy::widen(&policy, &self.connect)?;
+            }
             Ok(policy::header(&policy))
         });
         let (Ok(body), Ok(policy)) = (body, policy) else {
@@ -369,6 +397,42 @@ mod tests {
             404,
             "Not found\n",
         );
+        fs::remove_dir_all(base).unwrap();
+    }
+
+    /// The page beside the app has its own files and its own policy, and none of the app's.
+    #[test]
+    fn the_other_page_is_a_site_of_its_own() {
+        let (app, base) = site("app-beside");
+        let folder = base.join("forget");
+        fs::create_dir_all(folder.join("samples")).unwrap();
+        let own = "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; connect-src 'self'\">\n";
+        fs::write(folder.join("index.html"), own).unwrap();
+        fs::write(folder.join("samples/trip.json"), "[]").unwrap();
+        let forget = Site {
+            folder,
+            connect: Vec::new(),
+        };
+        let sites = Sites { app, forget };
+        let get = |path: &str| {
+            let request = format!("GET {path} HTTP/1.1\r\nAccept: text/html\r\n\r\n");
+            sites.answer(&Request::parse(&request).unwrap())
+        };
+        let moved = get("/forget");
+        assert_eq!(
+            (moved.status, moved.get("location")),
+            (308, Some("/forget/"))
+        );
+        let answer = get("/forget/");
+        assert_eq!(answer.body, own.as_bytes());
+        assert_eq!(
+            answer.get("content-security-policy"),
+            Some("default-src 'none'; connect-src 'self'; frame-ancestors 'self'")
+        );
+        assert_eq!(get("/forget/samples/trip.json").body, b"[]");
+        assert_eq!(get("/forget/app.wasm").status, 404);
+        assert_eq!(get("/forgetful").body, page().as_bytes());
+        assert_eq!(get("/").body, page().as_bytes());
         fs::remove_dir_all(base).unwrap();
     }
 

@@ -16,7 +16,7 @@ struct Budget {
     folder: &'static str,
     /// Which files count, by the beginning of their names: all of them, or one.
     named: &'static str,
-    /// Which files count, by ending.
+    /// Which files count, by ending; all if it is empty.
     ending: &'static str,
     /// Only those in the folder of what is loaded later; else none of them.
     later: bool,
@@ -26,9 +26,8 @@ struct Budget {
 
 impl Budget {
     fn counts(&self, file: &str) -> bool {
-        Path::new(file)
-            .extension()
-            .is_some_and(|ending| ending == self.ending)
+        let ending = Path::new(file).extension().unwrap_or_default();
+        (self.ending.is_empty() || ending == self.ending)
             && file.starts_with(PARTS) == self.later
             && Path::new(file)
                 .file_name()
@@ -45,8 +44,11 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 768.0 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 20.0 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 30.0 },
+    // "What did it forget?" with the package's module and all samples. The aim is 500: the module is nine tenths of it.
+    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 504.0 },
+    Budget { name: "forget first", folder: "www/forget", named: "page", ending: "", later: false, limit: 20.0 },
     // The aim is 160: not reached either.
-    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 453.0 },
+    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 454.0 },
     // Sessions bring the engine, storage and servers; only who opens one loads them, and then not the one above.
     Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 726.0 },
 ];
@@ -58,7 +60,7 @@ type Sizes = [u64; 3];
 pub(crate) fn report(machine: &Machine) -> Result<()> {
     let mut passed = 0;
     let mut over = Vec::new();
-    for folder in ["app", "npm"] {
+    for folder in ["app", "npm", "www/forget"] {
         let path = machine.places.dist().join(folder);
         if !path.is_dir() {
             println!("dist/{folder} is not built");

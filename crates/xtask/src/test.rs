@@ -87,6 +87,7 @@ const STEPS: &[Step] = &[
     Step { name: "journeys",    when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| !["axe.test.mjs", "llama.test.mjs"].contains(&file))]) },
     Step { name: "package",     when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| pack::pack(m, Quality::Release).map(drop)) },
     Step { name: "packaging",   when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/packaging", |_| true)]) },
+    Step { name: "forget",      when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/forget", |_| true)]) },
     Step { name: "size",        when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Call(size::report) },
     Step { name: "durability",  when: When::Always, read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![with(node_tests(m, "tests/durability", |_| true), &[("KILLS", "10"), ("POWER_LOSSES", "1"), ("FILE_ROUNDS", "20")])]) },
     Step { name: "matrix",      when: When::All,    read: Read::Node,  minutes: 40, does: Does::Run(|m| vec![node_tests(m, "tests/matrix", |_| true)]) },

@@ -19,18 +19,19 @@ const PROMISES: [(&str, u32); 12] = [
     ("W", 5),
     ("O", 5),
     ("T", 4),
-    ("R", 1),
+    ("R", 2),
     ("E", 4),
     ("F", 95),
 ];
 
 /// The folders whose tests go where a user goes: through the app, or through the packed package.
-const USERS_TESTS: [&str; 5] = [
+const USERS_TESTS: [&str; 6] = [
     "tests/e2e/",
     "tests/packaging/",
     "tests/conformance/",
     "tests/durability/",
     "tests/matrix/",
+    "tests/forget/",
 ];
 
 /// What stands in a cell of which nothing can be said yet.

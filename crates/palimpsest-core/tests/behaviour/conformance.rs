@@ -8,6 +8,7 @@ use palimpsest_core::compact::{CompactOptions, CompactState, Compaction};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{self, Dialect, Rendered};
 use palimpsest_core::error::CoreError;
+use palimpsest_core::forgotten::{Known, forgotten};
 use palimpsest_core::policy::Policy;
 use palimpsest_core::replay::{ReplayOptions, replay_list};
 use palimpsest_tokens::{Estimator, TokenCounter};
@@ -80,6 +81,19 @@ fn answer(case: &Value) -> Value {
         Some("count") => {
             json!(dialect::count(&values, None, &Estimator::default()).expect("messages"))
         }
+        Some("forgotten") => {
+            let before: Vec<Vec<Value>> =
+                serde_json::from_value(options["before"].clone()).expect("windows");
+            let known = Known {
+                labels: serde_json::from_value(options["labels"].clone()).expect("labels"),
+                before: &before,
+                ..Known::default()
+            };
+            let window = case["window"].as_array().expect("a window");
+            let found = forgotten(&values, window, &known, &Estimator::default());
+            let text = serde_json::to_string(&found.expect("a report")).expect("JSON");
+            serde_json::from_str(&text).expect("JSON")
+        }
         Some("replay") => {
             let window = options["window"].as_u64().expect("a window") as u32;
             let policies: Vec<Policy> = options["policies"]
@@ -108,7 +122,7 @@ fn every_case_is_answered_as_written() {
         .collect();
     files.retain(|file| file.extension().is_some_and(|e| e == "json"));
     files.sort();
-    assert!(files.len() >= 13, "cases are missing");
+    assert!(files.len() >= 16, "cases are missing");
     for file in files {
         let mut case: Value =
             serde_json::from_str(&fs::read_to_string(&file).expect("a case")).expect("JSON");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub(crate) use palimpsest_core::forgotten::Update;
 use serde_json::{Value, json};
 
 /// A question, the words of its answer, and the messages that are needed for it.
@@ -11,13 +12,6 @@ pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) answer: String,
     pub(crate) evidence: Vec<usize>,
-}
-
-/// A value that was replaced later.
-#[derive(Debug, Clone)]
-pub(crate) struct Update {
-    pub(crate) old: String,
-    pub(crate) new: String,
 }
 
 /// A conversation and what is known about it.

@@ -15,5 +15,6 @@ mod contender;
 mod corpus;
 mod gate;
 mod measure;
+mod page;
 mod peers;
 mod table;

@@ -1,5 +1,7 @@
 //! What of a conversation stands in a window.
 
+use palimpsest_core::forgotten::{self, Labels, Tally};
+pub(crate) use palimpsest_text::survival::{plain, stands};
 use palimpsest_text::words::script::unspaced;
 use palimpsest_text::words::segment;
 use palimpsest_tokens::{Estimator, TokenCounter};
@@ -29,6 +31,15 @@ impl Share {
     /// In percent.
     pub(crate) fn percent(self) -> f64 {
         100.0 * self.hits / self.of
+    }
+}
+
+impl From<Tally> for Share {
+    fn from(tally: Tally) -> Self {
+        Self {
+            hits: f64::from(tally.found),
+            of: f64::from(tally.of),
+        }
     }
 }
 
@@ -77,26 +88,6 @@ impl Ended {
         self.vague.join(other.vague);
         self.bare.join(other.bare);
     }
-}
-
-/// Letters in lower case, white space as one space.
-pub(crate) fn plain(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").to_lowercase()
-}
-
-/// Whether the words stand in the text, not as a part of longer words. Both are [`plain`].
-pub(crate) fn stands(text: &str, words: &str) -> bool {
-    let joins = |a: Option<char>, b: Option<char>| {
-        let letter = |c: char| c.is_alphanumeric() && !unspaced(c);
-        a.is_some_and(letter) && b.is_some_and(letter)
-    };
-    !words.is_empty()
-        && text.match_indices(words).any(|(at, _)| {
-            let after = &text[at + words.len()..];
-            !joins(text[..at].chars().next_back(), words.chars().next())
-                && !joins(words.chars().next_back(), after.chars().next())
-        })
 }
 
 fn is_reply(messages: &[Value], n: usize) -> bool {
@@ -155,20 +146,22 @@ pub(crate) fn ask(talk: &Talk, said: usize, contender: &mut dyn Contender) -> As
     sum
 }
 
+/// What is known about a conversation, as the measure that everybody uses takes it.
+pub(crate) fn labels(talk: &Talk) -> Labels {
+    Labels {
+        facts: talk.facts.clone(),
+        rules: talk.rules.clone(),
+        updates: talk.updates.clone(),
+    }
+}
+
 /// What stands when nothing is asked.
 pub(crate) fn end(talk: &Talk, shown: &Shown) -> Ended {
     let mut sum = Ended::default();
-    let text = plain(&shown.text);
-    for fact in &talk.facts {
-        sum.facts.add(stands(&text, &plain(fact)));
-    }
-    for rule in &talk.rules {
-        sum.rules.add(text.contains(&plain(rule)));
-    }
-    for update in &talk.updates {
-        sum.stale
-            .add(stands(&text, &plain(&update.old)) && !stands(&text, &plain(&update.new)));
-    }
+    let found = forgotten::labelled(&labels(talk), &shown.text);
+    sum.facts = found.facts.into();
+    sum.rules = found.rules.into();
+    sum.stale = found.stale.into();
     (sum.empty, sum.vague) = filler(talk, &shown.made);
     for line in shown.made.lines().filter(|line| !line.trim().is_empty()) {
         sum.bare.add(is_bare(line));
@@ -431,21 +424,6 @@ pub(crate) fn recorded_rules(talk: &Talk, runs: usize) -> Vec<Ruled> {
         }
     };
     picked.chunks(3).map(begin).collect()
-}
-
-#[test]
-fn a_value_does_not_stand_within_a_longer_one() {
-    for (text, words, expected) in [
-        ("it was eight, they say", "eight", true),
-        ("the weight", "eight", false),
-        ("room 204 and 2045", "204", true),
-        ("2045", "204", false),
-        ("参加34人です", "34人", true),
-        ("", "a", false),
-        ("a", "", false),
-    ] {
-        assert_eq!(stands(text, words), expected, "{words:?} in {text:?}");
-    }
 }
 
 #[test]

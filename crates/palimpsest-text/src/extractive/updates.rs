@@ -127,20 +127,9 @@ pub fn changes<'a>(standing: &str, facts: &'a [Fact]) -> Vec<&'a str> {
         return Vec::new();
     }
     updates.values.sort_by_key(|(unit, _)| *unit);
-    // what many lines say tells little of what one is about
-    let most = (words.len() / 10).max(3);
-    let mut spread: Vec<u64> = words.iter().flatten().copied().collect();
-    spread.sort_unstable();
-    let rare = |unit: u32| -> Vec<u32> {
-        let of = |word: &u64| {
-            let from = spread.partition_point(|w| w < word);
-            let to = spread.partition_point(|w| w <= word);
-            (2..=most).contains(&(to - from)).then_some(from as u32)
-        };
-        words[unit as usize].iter().filter_map(of).collect()
-    };
+    let rare = rare_words(&words);
     let mut found: Vec<u32> = updates
-        .pairs(rare)
+        .pairs(|unit| rare(unit as usize))
         .into_iter()
         .filter(|(earlier, _)| (*earlier as usize) < before)
         .map(|(_, later)| later)
@@ -151,6 +140,61 @@ pub fn changes<'a>(standing: &str, facts: &'a [Fact]) -> Vec<&'a str> {
         .into_iter()
         .map(|unit| sentences[unit as usize - before]);
     sentences.filter(|s| !standing.contains(s)).collect()
+}
+
+/// Pairs of facts of which the later one's sentence changes a value of the earlier one's sentence, as positions in `facts`: for each
+/// earlier sentence the newest one. The facts stand in the order of the conversation.
+pub fn replacements(facts: &[&Fact]) -> Vec<(usize, usize)> {
+    let mut updates = Updates::default();
+    let mut words: Vec<Vec<u64>> = Vec::new();
+    // the first fact of each sentence
+    let mut first: Vec<usize> = Vec::new();
+    for (n, fact) in facts.iter().enumerate() {
+        let is_known = first
+            .last()
+            .is_some_and(|last| facts[*last].context == fact.context);
+        if !is_known {
+            if announces_a_change(&fact.context) {
+                updates.announce(first.len() as u32);
+            }
+            first.push(n);
+            words.push(content(&fact.context));
+        }
+        updates.see(first.len() as u32 - 1, fact.class, &fact.text);
+    }
+    let rare = rare_words(&words);
+    let pairs = updates.pairs(|unit| rare(unit as usize));
+    // the value that only the later sentence has
+    let of = |unit: u32| {
+        let from = first[unit as usize];
+        let to = first.get(unit as usize + 1).copied();
+        from..to.unwrap_or(facts.len())
+    };
+    pairs
+        .into_iter()
+        .map(|(old, new)| {
+            let known = |n: &usize| of(old).any(|o| facts[o].text == facts[*n].text);
+            let is_value = |n: &usize| !facts[*n].class.sentence();
+            let value = of(new).find(|n| is_value(n) && !known(n));
+            (first[old as usize], value.unwrap_or(first[new as usize]))
+        })
+        .collect()
+}
+
+/// For each of these lists of words, the places of those of its words that are rare enough to tell what it speaks of.
+fn rare_words(words: &[Vec<u64>]) -> impl Fn(usize) -> Vec<u32> {
+    // what many lines say tells little of what one is about
+    let most = (words.len() / 10).max(3);
+    let mut spread: Vec<u64> = words.iter().flatten().copied().collect();
+    spread.sort_unstable();
+    move |unit| {
+        let of = |word: &u64| {
+            let from = spread.partition_point(|w| w < word);
+            let to = spread.partition_point(|w| w <= word);
+            (2..=most).contains(&(to - from)).then_some(from as u32)
+        };
+        words[unit].iter().filter_map(of).collect()
+    }
 }
 
 /// The words of a line that say something by themselves, each once.

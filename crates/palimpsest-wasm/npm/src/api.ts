@@ -25,6 +25,17 @@ export { Calibration, type ObserveOptions, type ProviderUsage } from "./calibrat
 export { readConversations, type FoundConversation } from "./conversations.js";
 export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";
 export {
+  forgotten,
+  type FactClass,
+  type FactSpeaker,
+  type Forgotten,
+  type ForgottenLabels,
+  type ForgottenOptions,
+  type GoneFact,
+  type ListSize,
+  type Tally,
+} from "./forgotten.js";
+export {
   ollama,
   openai,
   type ChatMessage,
@@ -35,6 +46,7 @@ export {
   type OpenAiOptions,
 } from "./language-model.js";
 export type { DeletedSession, Library, LibraryOptions, Loss, StoredHit, StoredSession } from "./library.js";
+export { receipt, type Receipt, type ReceiptList, type ReceiptOptions } from "./receipt.js";
 export { recall, recallTool, type RecallArguments, type RecallOptions, type RecallTool, type RecallToolOptions } from "./recall.js";
 export type { TextCounter } from "./own-counter.js";
 export { replay, type PassFigures, type PolicyReplay, type ReplayOptions, type ReplayReport } from "./replay.js";

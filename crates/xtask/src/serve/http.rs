@@ -9,7 +9,7 @@ use std::time::Duration;
 const HEAD_LIMIT: u64 = 32 * 1024;
 
 /// A request, as far as a static site cares.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Request {
     method: String,
     /// Decoded, without query.
@@ -49,6 +49,14 @@ impl Request {
             }
         }
         Some(request)
+    }
+
+    /// The same request for another path.
+    pub(crate) fn at(&self, path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// Whether the browser has what this `ETag` stands for.
@@ -118,6 +126,13 @@ impl Response {
         }
     }
 
+    /// It stands at another address.
+    pub(crate) fn moved(to: &str) -> Self {
+        let mut response = Self::text(308, "");
+        response.header("location", to);
+        response
+    }
+
     pub(crate) fn text(status: u16, text: &str) -> Self {
         let mut response = Self::file("text/plain; charset=utf-8", text.as_bytes().to_vec());
         response.status = status;
@@ -139,6 +154,7 @@ impl Response {
     fn write(&self, stream: &mut impl Write, with_body: bool, keep_alive: bool) -> io::Result<()> {
         let reason = match self.status {
             200 => "OK",
+            308 => "Permanent Redirect",
             304 => "Not Modified",
             400 => "Bad Request",
             404 => "Not Found",

@@ -3,9 +3,9 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { Tokenizer, compact, compactWith, countTokens, init, readConversations, replay, validate, version } from "palimpsest";
+import { Tokenizer, compact, compactWith, countTokens, forgotten, init, readConversations, receipt, replay, validate, version } from "palimpsest";
 import { markdown } from "./markdown.js";
-import { bar, replayed, report } from "./show.js";
+import { bar, gone, replayed, report } from "./show.js";
 import { ollama } from "./ollama.js";
 
 const USAGE = `palimpsest <command> <file>         a file of messages, or - for standard input
@@ -25,18 +25,22 @@ const USAGE = `palimpsest <command> <file>         a file of messages, or - for 
              says with "verbose": true) counts exactly; --json
   replay     the same conversation under several policies, side by side: what each would have sent, how often it would
              have compacted and asked a model, what would be left: --policy a,b (all), --window N, --json
+  forget     what a window of it would not hold any more, each fact with the message that said it: --window N, --policy NAME;
+               --against FILE  a window that somebody else made of it, instead of ours
+               --at-most N     ends with 1 if more facts are lost
+               --json          the receipt: kept, lost, why, digests; see palimpsest/receipt.schema.json
   import     a file of ChatGPT, Claude, Open WebUI or JSON Lines as a list of OpenAI messages; --conversation N of several
   export     as Markdown to read
   version    of this package
 
-Ends with 0 when done, 1 when it failed or inspect found something wrong, 2 when the command was not understood, 3 when the conversation does not fit,
+Ends with 0 when done, 1 when it failed, inspect found something wrong or forget more than --at-most, 2 when the command was not understood, 3 when the conversation does not fit,
 130 when it was stopped. Colours where a terminal shows them; NO_COLOR and FORCE_COLOR say otherwise.`;
 
 const OPTIONS = {
   window: { type: "string" }, reserve: { type: "string" }, "max-tokens": { type: "string" }, policy: { type: "string" },
   goal: { type: "string" }, pin: { type: "string", multiple: true }, state: { type: "string" }, ollama: { type: "string" },
   model: { type: "string" }, output: { type: "string" }, json: { type: "boolean" }, text: { type: "boolean" },
-  tokenizer: { type: "string" }, conversation: { type: "string" }, help: { type: "boolean", short: "h" },
+  tokenizer: { type: "string" }, conversation: { type: "string" }, against: { type: "string" }, "at-most": { type: "string" }, help: { type: "boolean", short: "h" },
 };
 
 /** What `replay` plays if nothing is said. */
@@ -48,7 +52,7 @@ class Usage extends Error {}
 /** Somebody pressed Ctrl-C. */
 class Stopped extends Error {}
 
-const commands = { compact: shorten, inspect, count, replay: play, import: take, export: print };
+const commands = { compact: shorten, inspect, count, replay: play, forget, import: take, export: print };
 
 async function main(argv) {
   let given;
@@ -102,6 +106,10 @@ function number(text, option) {
   const value = Number(text.replaceAll(/[_,]/g, ""));
   if (!Number.isSafeInteger(value) || value < 1) throw new Usage(`--${option} is a whole number of 1 or more, not "${text}".`);
   return value;
+}
+
+function natural(text, option) {
+  return text === "0" ? 0 : number(text, option);
 }
 
 const optional = (values, option) => (values[option] === undefined ? undefined : number(values[option], option));
@@ -192,6 +200,27 @@ async function play(values, file) {
     found.policies.push(...policies);
   }
   put(values, values.json ? toJson(found) : `${replayed(found, options.window, process.stdout).join("\n")}\n`);
+}
+
+async function forget(values, file) {
+  const { messages } = messagesOf(values, file);
+  const window = optional(values, "window") ?? 8192;
+  const known = values.tokenizer ? { tokenizer: await tokenizer(values.tokenizer) } : {};
+  let made;
+  if (values.against !== undefined) {
+    if (values.policy) throw new Usage("--policy makes a window, --against names one that is there: one of them.");
+    made = { messages: messagesOf({}, values.against).messages, by: values.against };
+  } else {
+    const policy = values.policy ?? "balanced";
+    made = { ...compact(messages, { window, policy, ...known }), by: policy };
+  }
+  const { messages: shown, by, report: why } = made;
+  const found = values.json
+    ? await receipt(messages, shown, { ...known, window, by, ...(why && { report: why }) })
+    : forgotten(messages, shown, known);
+  const lost = values.json ? found.lost.facts : found.lost;
+  if (values["at-most"] !== undefined && lost > natural(values["at-most"], "at-most")) process.exitCode = 1;
+  put(values, values.json ? toJson(found) : `${gone(found, by, process.stdout).join("\n")}\n`);
 }
 
 function take(values, file) {

@@ -45,6 +45,28 @@ export function report({ changed, before, after, limit, layers, covered, facts, 
   ];
 }
 
+/** So many facts of a class are listed. */
+const LISTED = 10;
+
+/** What a window does not hold any more, as lines. */
+export function gone({ history, window, said, lost, gone: facts, stale, orphans, shares }, by, stream) {
+  const classes = [...new Set(facts.map((fact) => fact.class))];
+  const whole = shares.filter((share) => share >= 0.995).length;
+  const lines = [
+    `${by}: ${count(lost)} of ${count(said)} facts are gone; ${count(whole)} of ${count(history.messages)} messages stand whole, in ${count(window.tokens)} of ${count(history.tokens)} tokens`,
+  ];
+  for (const name of classes) {
+    const own = facts.filter((fact) => fact.class === name);
+    lines.push("", paint(`${name} (${count(own.length)})`, "layers", stream));
+    for (const { text, message, speaker } of own.slice(0, LISTED)) lines.push(`  ${speaker}, message ${message}: ${text.replaceAll(/\s+/g, " ").slice(0, 160)}`);
+    if (own.length > LISTED) lines.push(`  … and ${count(own.length - LISTED)} more: --json lists all`);
+  }
+  if (stale.length > 0) lines.push("", paint(`outdated (${count(stale.length)})`, "layers", stream));
+  for (const { old, message, new: now, by: later } of stale) lines.push(`  message ${message}: ${old}`, `    replaced in message ${later}: ${now}`);
+  for (const { code, index } of orphans) lines.push(`message ${index} of the window: ${code}`);
+  return lines;
+}
+
 /** The tokens of a window over time, in one line: the highest of each stretch, as eighths of the window. */
 function line(points, window) {
   const steps = "▁▂▃▄▅▆▇█";

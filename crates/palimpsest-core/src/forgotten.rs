@@ -1,0 +1,480 @@
+//! What a window forgot of a history: two lists of messages, compared by the measures of `palimpsest_text::survival`.
+//!
+//! The lists may have different shapes, and anybody may have made the window. So the rules of other programs are measured as
+//! ours are.
+
+use palimpsest_dialect::message::{Origin, Part};
+use palimpsest_dialect::{self as dialect, Code, Dialect, Parsed, Validation};
+use palimpsest_text::retention::{FactClass, Speaker};
+use palimpsest_text::survival::{self, Held, Shown, Source, plain, stands};
+use palimpsest_tokens::{Count, TokenCounter};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::context::shrink::speaker;
+use crate::error::CoreError;
+
+/// What somebody who knows the conversation wrote down about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Labels {
+    /// Values and names that are worth knowing at the end.
+    pub facts: Vec<String>,
+    /// Standing instructions, word for word.
+    pub rules: Vec<String>,
+    /// Values that were replaced.
+    pub updates: Vec<Update>,
+}
+
+/// A value that was replaced later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// What was said first.
+    pub old: String,
+    /// What has been true since.
+    pub new: String,
+}
+
+/// How many of how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Those that were looked for.
+    pub of: u32,
+    /// Those that stand; of replaced values those that stand without their successor.
+    pub found: u32,
+}
+
+impl Tally {
+    fn add(&mut self, is_found: bool) {
+        self.of += 1;
+        self.found += u32::from(is_found);
+    }
+}
+
+/// What of the labels a window holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Labelled {
+    /// Facts that stand.
+    pub facts: Tally,
+    /// Rules that stand word for word.
+    pub rules: Tally,
+    /// Replaced values that stand while their successor does not. Fewer is better.
+    pub stale: Tally,
+    /// The facts and rules that do not stand.
+    pub gone: Vec<String>,
+    /// The replaced values that stand without their successor.
+    pub outdated: Vec<Update>,
+}
+
+/// Facts of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassTally {
+    /// The class.
+    pub class: FactClass,
+    /// Who said them.
+    pub speaker: Speaker,
+    /// Facts of the history.
+    pub said: u32,
+    /// Those that the window does not hold.
+    pub gone: u32,
+}
+
+/// A fact that the window does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoneFact {
+    /// Its class.
+    pub class: FactClass,
+    /// Its words.
+    pub text: String,
+    /// The sentence or line that said it.
+    pub context: String,
+    /// The position in the history of the message that said it first.
+    pub message: u32,
+    /// Who said it.
+    pub speaker: Speaker,
+}
+
+/// A sentence that stands although a later one replaced its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleValue {
+    /// The sentence that stands.
+    pub old: String,
+    /// The position of its message.
+    pub message: u32,
+    /// The sentence that replaced it, and that does not stand.
+    pub new: String,
+    /// The position of that one.
+    pub by: u32,
+}
+
+/// A call without its result in the window, or a result without its call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Orphan {
+    /// What is wrong, as the linter names it.
+    pub code: &'static str,
+    /// The position in the window.
+    pub index: u32,
+}
+
+/// How much of the beginning of windows is as it was in the window before each: what a server need not read again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prefix {
+    /// Bytes of JSON text, from the beginning, that a window shares with the one before it.
+    pub bytes: u64,
+    /// Bytes of the windows.
+    pub of: u64,
+}
+
+/// A list and its size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Size {
+    /// Messages.
+    pub messages: u32,
+    /// Tokens as a prompt.
+    pub tokens: u32,
+    /// The tokens are at most so many more.
+    pub bound: u32,
+}
+
+/// What a window forgot. Facts of the system prompt are left out: it stands in every window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Forgotten {
+    /// The history.
+    pub history: Size,
+    /// The window.
+    pub window: Size,
+    /// Facts of the history.
+    pub said: u32,
+    /// Those that the window does not hold.
+    pub lost: u32,
+    /// The same by class and speaker.
+    pub classes: Vec<ClassTally>,
+    /// The facts that the window does not hold, in the order of the history.
+    pub gone: Vec<GoneFact>,
+    /// For each message of the history the share of its words that stands, 0 to 1 in hundredths.
+    pub shares: Vec<f32>,
+    /// Sentences that stand without the one that replaced their value.
+    pub stale: Vec<StaleValue>,
+    /// Calls and results that stand alone.
+    pub orphans: Vec<Orphan>,
+    /// Of the windows that were given and this one, each against the one before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<Prefix>,
+    /// Against what somebody wrote down, if anything was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labelled>,
+}
+
+/// What else is known.
+#[derive(Debug, Clone, Default)]
+pub struct Known<'a> {
+    /// The shape of both lists; the one that each looks like if it is not said.
+    pub dialect: Option<Dialect>,
+    /// What somebody wrote down.
+    pub labels: Option<Labels>,
+    /// The windows that were sent before, oldest first.
+    pub before: &'a [Vec<Value>],
+}
+
+/// Looks for everything that `history` says in `window`. Errors as of [`palimpsest_dialect::parse`]; a window need not be valid.
+pub fn forgotten(
+    history: &[Value],
+    window: &[Value],
+    known: &Known<'_>,
+    counter: &dyn TokenCounter,
+) -> Result<Forgotten, CoreError> {
+    let shape = |values: &[Value]| {
+        let found = known.dialect.or_else(|| dialect::detect(values));
+        found.unwrap_or(Dialect::OpenAi)
+    };
+    let said = dialect::parse(history, shape(history), Origin::Host)?;
+    let shown = dialect::parse(window, shape(window), Origin::Host)?;
+    let texts = words(&shown);
+    let text = texts.join("\n");
+    let held = survival::facts(&sources(&said), &text);
+    let gone: Vec<GoneFact> = held.iter().filter(|h| !h.stands).map(gone).collect();
+    let stale = survival::stale(&held, &text).into_iter();
+    Ok(Forgotten {
+        history: size(history, shape(history), counter)?,
+        window: size(window, shape(window), counter)?,
+        said: held.len() as u32,
+        lost: gone.len() as u32,
+        classes: classes(&held),
+        gone,
+        shares: shares(&said, history.len(), &texts),
+        stale: stale.map(replaced).collect(),
+        orphans: orphans(&dialect::validate(window, Some(shape(window)))),
+        prefix: unchanged(known.before, window),
+        labels: known.labels.as_ref().map(|l| labelled(l, &text)),
+    })
+}
+
+/// What of the labels stands in a text.
+pub fn labelled(labels: &Labels, text: &str) -> Labelled {
+    let text = plain(text);
+    let mut out = Labelled::default();
+    for fact in &labels.facts {
+        let is_there = stands(&text, &plain(fact));
+        out.facts.add(is_there);
+        out.gone.extend((!is_there).then(|| fact.clone()));
+    }
+    for rule in &labels.rules {
+        let is_there = text.contains(&plain(rule));
+        out.rules.add(is_there);
+        out.gone.extend((!is_there).then(|| rule.clone()));
+    }
+    for update in &labels.updates {
+        let is_stale = stands(&text, &plain(&update.old)) && !stands(&text, &plain(&update.new));
+        out.stale.add(is_stale);
+        out.outdated.extend(is_stale.then(|| update.clone()));
+    }
+    out
+}
+
+/// The sum over the windows `before` and `window`, each against the one before it.
+fn unchanged(before: &[Vec<Value>], window: &[Value]) -> Option<Prefix> {
+    let (_, later) = before.split_first()?;
+    let later = later.iter().map(Vec::as_slice);
+    let mut sum = Prefix::default();
+    for (was, now) in before.iter().zip(later.chain([window])) {
+        let own = prefix(was, now);
+        sum.bytes += own.bytes;
+        sum.of += own.of;
+    }
+    Some(sum)
+}
+
+/// How many bytes of `window`, written as JSON, are the same from the beginning as those of `before`.
+pub fn prefix(before: &[Value], window: &[Value]) -> Prefix {
+    let mut out = Prefix::default();
+    let mut earlier = before.iter();
+    let mut is_same = true;
+    for message in window {
+        let text = message.to_string();
+        out.of += text.len() as u64;
+        if !is_same {
+            continue;
+        }
+        let was = earlier.next().map(Value::to_string).unwrap_or_default();
+        let pairs = was.bytes().zip(text.bytes());
+        out.bytes += pairs.take_while(|(a, b)| a == b).count() as u64;
+        is_same = was == text;
+    }
+    out
+}
+
+/// The texts of a list, the system prompt's and the reasoning left out.
+fn words(parsed: &Parsed) -> Vec<&str> {
+    let parts = parsed.messages.iter().flat_map(|m| &m.message.parts);
+    let read = parts.filter(|part| !matches!(part, Part::Thinking { .. }));
+    read.map(Part::words).filter(|w| !w.is_empty()).collect()
+}
+
+fn sources(parsed: &Parsed) -> Vec<Source<'_>> {
+    let mut sources = Vec::new();
+    for from in &parsed.messages {
+        for part in &from.message.parts {
+            let who = match part {
+                Part::Thinking { .. } => continue,
+                Part::ToolResult { .. } | Part::ToolCall { .. } => Speaker::Tool,
+                _ => speaker(from.message.role),
+            };
+            sources.push(Source {
+                speaker: who,
+                message: from.raw as u32,
+                text: part.words(),
+            });
+        }
+    }
+    sources
+}
+
+fn size(values: &[Value], shape: Dialect, counter: &dyn TokenCounter) -> Result<Size, CoreError> {
+    let Count { tokens, bound, .. } = dialect::count(values, Some(shape), counter)?;
+    Ok(Size {
+        messages: values.len() as u32,
+        tokens,
+        bound,
+    })
+}
+
+fn classes(held: &[Held]) -> Vec<ClassTally> {
+    let mut all: Vec<ClassTally> = Vec::new();
+    for one in held {
+        let (class, speaker) = (one.fact.class, one.speaker);
+        let known = all
+            .iter()
+            .position(|t| t.class == class && t.speaker == speaker);
+        let at = known.unwrap_or_else(|| {
+            all.push(ClassTally {
+                class,
+                speaker,
+                said: 0,
+                gone: 0,
+            });
+            all.len() - 1
+        });
+        all[at].said += 1;
+        all[at].gone += u32::from(!one.stands);
+    }
+    palimpsest_text::order::sort_by_key(&mut all, |t| (t.class, t.speaker));
+    all
+}
+
+fn gone(held: &Held) -> GoneFact {
+    GoneFact {
+        class: held.fact.class,
+        text: held.fact.text.clone(),
+        context: held.fact.context.clone(),
+        message: held.message,
+        speaker: held.speaker,
+    }
+}
+
+fn replaced(stale: survival::Stale) -> StaleValue {
+    StaleValue {
+        old: stale.old,
+        message: stale.message,
+        new: stale.new,
+        by: stale.by,
+    }
+}
+
+/// The share of each message that stands. A message that several parts come from has the share of all its words.
+fn shares(parsed: &Parsed, messages: usize, texts: &[&str]) -> Vec<f32> {
+    let shown = Shown::of(texts.iter().copied());
+    let mut sums = vec![(0.0_f32, 0.0_f32); messages];
+    for line in &parsed.system {
+        sums[line.raw] = (1.0, 1.0);
+    }
+    for from in &parsed.messages {
+        for part in &from.message.parts {
+            let text = part.words();
+            if matches!(part, Part::Thinking { .. }) || text.is_empty() {
+                continue;
+            }
+            let length = text.len() as f32;
+            sums[from.raw].0 += length * shown.share(text);
+            sums[from.raw].1 += length;
+        }
+    }
+    let share = |(here, all): (f32, f32)| {
+        if all > 0.0 {
+            (100.0 * here / all).round() / 100.0
+        } else {
+            1.0
+        }
+    };
+    sums.into_iter().map(share).collect()
+}
+
+/// The problems that are about a call and its result.
+fn orphans(validation: &Validation) -> Vec<Orphan> {
+    let pairing = [Code::MissingResult, Code::OrphanResult];
+    let found = validation.problems.iter();
+    found
+        .filter(|problem| pairing.contains(&problem.code))
+        .map(|problem| Orphan {
+            code: problem.code.name(),
+            index: problem.index as u32,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use palimpsest_tokens::Estimator;
+    use serde_json::json;
+
+    use super::*;
+
+    fn talk() -> Vec<Value> {
+        vec![
+            json!({"role": "system", "content": "You plan trips."}),
+            json!({"role": "user", "content": "Never book a night train. The budget is 2,400 euros."}),
+            json!({"role": "assistant", "content": "Understood. I note both."}),
+            json!({"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "type": "function",
+                "function": {"name": "search", "arguments": "{\"ref\": \"KF-83920\"}"}}]}),
+            json!({"role": "tool", "tool_call_id": "c1", "content": "KF-83920: two seats, coach 14"}),
+            json!({"role": "user", "content": "Good. What is next?"}),
+        ]
+    }
+
+    fn of(window: &[Value], known: &Known<'_>) -> Forgotten {
+        forgotten(&talk(), window, known, &Estimator::default()).unwrap()
+    }
+
+    #[test]
+    fn a_whole_window_forgets_nothing() {
+        let all = of(&talk(), &Known::default());
+        assert_eq!((all.lost, all.stale.len(), all.orphans.len()), (0, 0, 0));
+        assert!(all.said > 3, "{}", all.said);
+        assert!(all.shares.iter().all(|s| (s - 1.0).abs() < f32::EPSILON));
+        assert_eq!(all.history, all.window);
+    }
+
+    #[test]
+    fn what_is_gone_names_its_message() {
+        let window = [talk()[0].clone(), talk()[5].clone()];
+        let found = of(&window, &Known::default());
+        assert_eq!(found.lost as usize, found.gone.len());
+        let rule = found.gone.iter().find(|g| g.class == FactClass::Constraint);
+        assert_eq!(rule.map(|g| g.message), Some(1), "{:?}", found.gone);
+        assert!(found.gone.iter().any(|g| g.text.contains("KF-83920")));
+        assert_eq!(found.shares, [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+        let sums = found.classes.iter().map(|c| (c.said, c.gone));
+        let sums = sums.fold((0, 0), |sum, c| (sum.0 + c.0, sum.1 + c.1));
+        assert_eq!(sums, (found.said, found.lost));
+    }
+
+    #[test]
+    fn a_result_without_its_call_is_an_orphan() {
+        let window: Vec<Value> = talk().into_iter().skip(4).collect();
+        let found = of(&window, &Known::default());
+        assert_eq!(found.orphans.len(), 1, "{:?}", found.orphans);
+        assert_eq!(found.orphans[0].code, "orphan_result");
+    }
+
+    #[test]
+    fn labels_are_looked_for_word_for_word() {
+        let labels = Labels {
+            facts: vec!["KF-83920".into(), "2,400 euros".into()],
+            rules: vec!["Never book a night train.".into()],
+            updates: vec![Update {
+                old: "coach 14".into(),
+                new: "coach 9".into(),
+            }],
+        };
+        let known = Known {
+            labels: Some(labels),
+            ..Known::default()
+        };
+        let window: Vec<Value> = talk().into_iter().skip(3).collect();
+        let found = of(&window, &known).labels.unwrap();
+        assert_eq!((found.facts.found, found.facts.of), (1, 2));
+        assert_eq!((found.rules.found, found.rules.of), (0, 1));
+        assert_eq!((found.stale.found, found.stale.of), (1, 1));
+        assert_eq!(found.gone, ["2,400 euros", "Never book a night train."]);
+    }
+
+    #[test]
+    fn the_common_beginning_ends_at_the_first_difference() {
+        let talk = talk();
+        let all: u64 = talk.iter().map(|m| m.to_string().len() as u64).sum();
+        assert_eq!(
+            prefix(&talk, &talk),
+            Prefix {
+                bytes: all,
+                of: all
+            }
+        );
+        let one = talk[0].to_string().len() as u64;
+        let other = [talk[0].clone(), json!([]), talk[5].clone()];
+        assert_eq!(prefix(&talk, &other).bytes, one);
+        assert_eq!(prefix(&[], &talk).bytes, 0);
+        assert_eq!(unchanged(&[], &talk), None);
+        let of_two = unchanged(&[talk.clone(), talk.clone()], &other).unwrap();
+        assert_eq!(of_two.bytes, all + one);
+    }
+}

@@ -1,0 +1,67 @@
+// Bundles www/forget for any static host: node forget.mjs TARGET
+//
+// The page's scripts become two, the page and its worker, with those of the package's sources that they use. The package's module for
+// lists has to be bound in the package's src/wasm; it comes to stand beside them.
+
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { build } from "../../../tests/node_modules/vite/dist/node/index.js";
+
+const target = path.resolve(process.argv[2]);
+const root = path.resolve(import.meta.dirname, "../../..");
+const source = path.join(root, "www/forget");
+const npm = path.join(root, "crates/palimpsest-wasm/npm/src");
+
+/** The functions for lists, each from its own module: the package's entries would bring sessions along. */
+const core = Object.entries({ compact: "compact", tokenizer: "countTokens", forgotten: "forgotten", conversations: "readConversations", runtime: "load, open" })
+  .map(([name, names]) => `export { ${names} } from ${JSON.stringify(path.join(npm, `${name}.ts`))};`)
+  .join("\n");
+
+/** What the page imports as `./core.js`. */
+const entry = {
+  name: "core",
+  enforce: "pre",
+  resolveId: (id) => (id === "./core.js" ? "\0core" : undefined),
+  load: (id) => (id === "\0core" ? core : undefined),
+};
+
+for (const name of ["page", "worker"]) {
+  await build({
+    configFile: false,
+    logLevel: "warn",
+    root: source,
+    plugins: [entry],
+    build: {
+      outDir: target,
+      emptyOutDir: false,
+      copyPublicDir: false,
+      target: "es2022",
+      lib: { entry: path.join(source, `${name}.js`), formats: ["es"], fileName: () => `${name}.js` },
+    },
+  });
+}
+
+const put = (name, text) => {
+  const file = path.join(target, name);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, text);
+};
+const read = (...name) => fs.readFileSync(path.join(root, ...name), "utf8");
+
+// the tokens of the app's design, and the page's own styles
+const tokens = read("web/public/app.css").match(/@layer tokens \{\n([\s\S]*?)\n\}\n\n@layer base/);
+if (!tokens) throw new Error("web/public/app.css has no layer of tokens to begin with");
+put("page.css", tokens[1] + "\n" + read("www/forget/style.css"));
+for (const name of ["index.html", "icon.svg"]) put(name, read("www/forget", name));
+for (const [name, file] of [["trip", "trip"], ["coding", "coding"], ["support", "service"]]) {
+  const talks = JSON.parse(read(`tests/fixtures/survival/${file}.json`));
+  put(`samples/${name}.json`, JSON.stringify(talks.map(({ id, kind, system, messages, facts, rules, updates }) => ({ id, kind, system, messages, facts, rules, updates }))));
+}
+fs.copyFileSync(path.join(npm, "wasm/palimpsest_wasm_bg.wasm"), path.join(target, "core.wasm"));
+
+// without a network: what stands in one build is kept under its own name
+const files = fs.readdirSync(target, { recursive: true }).map(String).map((name) => name.replaceAll("\\", "/")).filter((name) => fs.statSync(path.join(target, name)).isFile()).sort();
+const hash = createHash("sha256");
+for (const name of files) hash.update(name).update(fs.readFileSync(path.join(target, name)));
+put("offline.js", read("www/forget/offline.js").replace("{ version: \"\", files: [] }", JSON.stringify({ version: hash.digest("hex").slice(0, 16), files: ["./", ...files.filter((name) => name !== "index.html")] })));

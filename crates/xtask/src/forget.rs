@@ -1,0 +1,53 @@
+//! The page of `www/forget`, in `dist/www/forget` for any static host: what each way of shortening a conversation forgets.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::build_app;
+use crate::module::{self, Later, Quality};
+use crate::process::{self, Stopwatch};
+use crate::setup::{Machine, fresh_folder, say};
+
+/// The package whose module the page works with.
+const PACKAGE: &str = "palimpsest-wasm";
+
+/// Where the package's TypeScript looks for its module.
+const BOUND: &str = "crates/palimpsest-wasm/npm/src/wasm";
+
+/// The page's folder.
+pub(crate) fn folder(dist: &Path) -> PathBuf {
+    dist.join("www/forget")
+}
+
+/// Builds the package's module for lists, and the page with it.
+pub(crate) fn build(machine: &Machine, quality: Quality) -> Result<()> {
+    let bound = machine.places.root.join(BOUND);
+    module::build(machine, PACKAGE, quality, Later::Nothing, &bound)?;
+    bundle(machine, quality)
+}
+
+/// Makes the page with the module as it was bound last.
+pub(crate) fn bundle(machine: &Machine, quality: Quality) -> Result<()> {
+    let watch = Stopwatch::start();
+    let root = &machine.places.root;
+    ensure!(
+        root.join(BOUND).join("palimpsest_wasm_bg.wasm").is_file(),
+        "the page needs the package's module: run `cargo xtask build` or `cargo xtask pack`"
+    );
+    let folder = folder(&machine.places.dist());
+    let work = folder.with_extension("new");
+    fresh_folder(&work)?;
+    process::quiet(machine.node().arg("crates/xtask/src/forget.mjs").arg(&work))?;
+    build_app::compress(machine, &work, quality)?;
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::rename(&work, &folder).context("dist/www/forget cannot be put in place")?;
+    say(
+        "built",
+        &format!("dist/www/forget in {:.1} s", watch.seconds()),
+    );
+    Ok(())
+}

@@ -1,0 +1,63 @@
+// Everything that takes longer than a frame: reading a transcript, running the rules, measuring.
+
+import { countTokens, compact, forgotten, load, open, readConversations } from "./core.js";
+import { Conversation } from "./run.js";
+import { sampleOf } from "./samples.js";
+
+const core = { countTokens, compact, forgotten };
+const ready = load(() => open(new URL("core.wasm", self.location)));
+
+let found = [];
+let conversation;
+/** Cells as they were made, before any layer was taken off. */
+const cells = new Map();
+
+const keyOf = (row, window) => `${row} ${window}`;
+
+/** A cell as the page needs it: the messages of the window only where they are shown. */
+function toPage({ messages, report, ...cell }) {
+  return { ...cell, report };
+}
+
+const acts = {
+  async read({ text }) {
+    await ready;
+    const started = performance.now();
+    found = readConversations(text);
+    return { ms: performance.now() - started, conversations: found.map(({ title, messages, notes }) => ({ title, messages: messages.length, notes })) };
+  },
+  async sample({ text }) {
+    await ready;
+    found = [sampleOf(JSON.parse(text))];
+    return { ms: 0, conversations: found.map(({ title, messages }) => ({ title, messages: messages.length })) };
+  },
+  async choose({ n }) {
+    conversation = new Conversation(core, found[n]);
+    cells.clear();
+    return { title: conversation.title, outline: conversation.outline(), isLabelled: conversation.labels !== undefined };
+  },
+  async run({ row, window }) {
+    const cell = conversation.run(row, window);
+    cells.set(keyOf(row, window), cell);
+    return toPage(cell);
+  },
+  async lift({ row, window, layers }) {
+    const cell = cells.get(keyOf(row, window));
+    return toPage(layers.length === 0 ? cell : conversation.lifted(cell, layers));
+  },
+  async window({ row, window, layers }) {
+    const cell = cells.get(keyOf(row, window));
+    return (layers.length === 0 ? cell : conversation.lifted(cell, layers)).messages;
+  },
+  async message({ n }) {
+    return conversation.messages[n];
+  },
+};
+
+self.onmessage = async ({ data: { id, act, ...given } }) => {
+  try {
+    self.postMessage({ id, done: await acts[act](given) });
+  } catch (error) {
+    self.postMessage({ id, failed: { code: error.code ?? error.name, message: error.message } });
+  }
+};
