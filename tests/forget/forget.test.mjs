@@ -211,3 +211,29 @@ test("offline", async () => {
   assert.match(await page.$eval("#said-figures", (e) => e.textContent), /^161 messages/);
   await page.close();
 });
+
+/** R2, F93: a very long chat is read and compared, and ten times the messages take at most twenty times as long. */
+test("a chat of 27,000 messages", async () => {
+  const { page, problems } = await visit(browsers.chrome.browser, `${server.url}/`);
+  await complete(page);
+  const names = ["Mira", "Tomas", "Ileana", "Rook"];
+  const line = (i) => ({
+    role: i % 2 ? "assistant" : "user",
+    content: i % 2
+      ? `${names[i % 4]} put the lamp number ${i} on the table and said that the ferry to Port ${i % 97} leaves at ${i % 24}:${10 + (i % 50)}. The rain had not stopped for ${i % 9} days, and nobody spoke of door ${i % 31} any more.`
+      : `I look at the door and ask ${names[(i + 1) % 4]} about night ${i}. Turn ${i}.`,
+  });
+  const took = [];
+  for (const n of [2_700, 27_000]) {
+    const file = path.join(files, `tale-${n}.jsonl`);
+    fs.writeFileSync(file, Array.from({ length: n }, (_, i) => JSON.stringify(line(i))).join("\n"));
+    const begun = performance.now();
+    await (await page.$("#file")).uploadFile(file);
+    await page.waitForFunction((wanted) => document.getElementById("said-figures").textContent.startsWith(wanted) && /^Truncation forgot/.test(document.getElementById("verdict").textContent), { timeout: 240_000 }, `${n.toLocaleString("en")} messages`);
+    took.push(performance.now() - begun);
+  }
+  console.log(`read, cut and compacted: ${took.map((ms) => `${Math.round(ms)} ms`).join(", ")}`);
+  assert.ok(took[1] <= 20 * took[0], took.join(", "));
+  assert.deepEqual(problems, []);
+  await page.close();
+});
