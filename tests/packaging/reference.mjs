@@ -15,6 +15,7 @@ const ENTRIES = [
   ["palimpsest/langchain", "langchain.d.ts"],
   ["palimpsest/tanstack-ai", "tanstack-ai.d.ts"],
   ["palimpsest/openai-agents", "openai-agents.d.ts"],
+  ["palimpsest/react", "react.d.ts"],
   ["palimpsest/node", "node-stores.d.ts"],
   ["palimpsest/storage", "storage-kit.d.ts"],
   ["palimpsest/testing", "testing.d.ts"],

@@ -36,11 +36,17 @@ impl Vocabulary {
         text(&mut out, parts.model.as_bytes());
         text(&mut out, parts.pre.as_bytes());
         let prefix = parts.kind == Kind::Spm { space_prefix: true };
+        let flags = [
+            (parts.add_bos, ADD_BOS),
+            (prefix, SPACE_PREFIX),
+            (self.rules() == Rules::Reference, REFERENCE),
+            (parts.kind.keeps_words(), WHOLE_WORDS),
+        ];
         out.push(
-            u8::from(parts.add_bos) * ADD_BOS
-                | u8::from(prefix) * SPACE_PREFIX
-                | u8::from(self.rules() == Rules::Reference) * REFERENCE
-                | u8::from(parts.kind.keeps_words()) * WHOLE_WORDS,
+            flags
+                .into_iter()
+                .filter_map(|(is_set, flag)| is_set.then_some(flag))
+                .sum(),
         );
         number(&mut out, parts.tokens);
         number(&mut out, parts.texts.len() as u32);

@@ -105,3 +105,12 @@ declare module "@langchain/core/tools" {
     readonly name: string;
   }
 }
+
+declare module "react" {
+  export function useState<T>(first: T): [T, (next: T | ((before: T) => T)) => void];
+  export function useState<T>(): [T | undefined, (next: T | undefined | ((before: T | undefined) => T | undefined)) => void];
+  export function useEffect(effect: () => (() => void) | void, deps: readonly unknown[]): void;
+  export function useRef<T>(first: T): { current: T };
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  export function useCallback<F extends (...given: any[]) => unknown>(callback: F, deps: readonly unknown[]): F;
+}
