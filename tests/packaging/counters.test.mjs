@@ -144,6 +144,15 @@ test("a function that counts", async () => {
   assert.ok(model.report.changed);
   assert.equal(replay(list, { window: 2048, policies: ["balanced"], tokenizer: counter }).policies.length, 1);
   assert.equal(typeof resolvePolicy("balanced", 8192, { tokenizer: counter }), "object");
+  // a session needs a vocabulary: it says so instead of estimating in silence
+  const session = await palimpsest.openSession({ model: "any", window: 2048 });
+  await assert.rejects(session.setTokenizer(exact), { code: "not_supported" });
+  await assert.rejects(session.setTokenizer(o200k), { code: "invalid_options", message: /lists only/ });
+  const ranks = fs.readFileSync(path.join(folder, "node_modules/gpt-tokenizer/data/r50k_base.tiktoken"));
+  await session.setTokenizer(await Tokenizer.fromTiktoken(ranks, { pattern: "r50k_base" }));
+  await session.append({ role: "user", content: list[0].content });
+  assert.ok(session.budget().used.bound < 40, JSON.stringify(session.budget().used));
+  await session.close();
   // a state goes with the counts it was made with: the same function in another process has the same epoch
   const again = compact([...list, { role: "user", content: "And now?" }], { window: 2048, tokenizer: (text) => o200k(text), state: JSON.parse(JSON.stringify(done.state)) });
   assert.ok(again.report.limit === done.report.limit);

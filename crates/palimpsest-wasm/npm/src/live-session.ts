@@ -241,7 +241,10 @@ export class LiveSession implements Session {
 
   async #count(tokenizer: Tokenizer | null): Promise<void> {
     if (tokenizer !== null && typeof tokenizer?.snapshot !== "function") {
-      throw new PalimpsestError("invalid_options", 'A tokenizer is a Tokenizer of palimpsest, "server", or null.');
+      throw new PalimpsestError("invalid_options", 'A tokenizer is a Tokenizer of palimpsest, "server", or null. A function counts for lists only.');
+    }
+    if (tokenizer?.isOwn) {
+      throw new PalimpsestError("not_supported", "A session counts with a vocabulary, not with a function: give it Tokenizer.fromTokenizerJson(), fromTiktoken() or fromOllamaShow(). Without one it learns from what the server reports.");
     }
     const bytes = tokenizer?.snapshot() ?? undefined;
     await this.#done((s) => s.setVocabulary(bytes));

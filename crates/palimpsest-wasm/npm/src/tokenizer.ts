@@ -135,8 +135,13 @@ export class Tokenizer {
   static fromFunction(count: TextCounter, options: { exact?: boolean } = {}): Tokenizer {
     if (typeof count !== "function") throw new PalimpsestError("invalid_options", "Expected a function from a text to its number of tokens.");
     const own = guarded(count);
-    return new Tokenizer(call("Tokenizer.fromFunction()", (module) => (options.exact ? module.Counter.ownExact(own) : module.Counter.ownEstimate(own))));
+    const tokenizer = new Tokenizer(call("Tokenizer.fromFunction()", (module) => (options.exact ? module.Counter.ownExact(own) : module.Counter.ownEstimate(own))));
+    tokenizer.isOwn = true;
+    return tokenizer;
   }
+
+  /** Whether it calls a function of the caller's. @internal */
+  isOwn = false;
 
   /** @internal */
   static of(counter: Counter): Tokenizer {
