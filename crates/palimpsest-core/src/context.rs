@@ -351,6 +351,13 @@ impl Context {
         self.refresh();
     }
 
+    /// Shows the path through its view with these changes.
+    pub(crate) fn edit_view(&mut self, edit: impl FnOnce(&mut View)) {
+        let mut view = std::mem::take(&mut self.view);
+        edit(&mut view);
+        self.set_view(view);
+    }
+
     fn refresh(&mut self) {
         self.shown.clear();
         self.sums = Sums::default();

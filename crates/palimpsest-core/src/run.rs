@@ -4,36 +4,47 @@
 //! why nothing changes. Who answers a job does not matter: `compact` takes the deterministic
 //! summary, `compactWith` a callback, a session the model port. There is one path.
 
+mod aging;
+mod candidate;
 mod caution;
 mod checkpoint;
+mod choice;
+mod cover;
 mod forced;
 mod identify;
 mod ladder;
 mod metadata;
+mod passage;
 mod prepare;
+mod proposal;
+mod quoting;
+mod report;
 mod rewrite;
 mod summarize;
 mod update;
 mod verify;
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Segment;
 use crate::context::{Context, Seed, View};
-use crate::data::layer::{LayerId, Span};
+use crate::data::layer::Span;
 use crate::data::message::Seq;
 use crate::data::mode::Mode;
-use crate::data::record::{Found, FoundDemand, Records};
+use crate::data::record::{Found, Records};
+use crate::error::CoreError;
 use crate::pass::Shed;
-use crate::pass::offload::Reference;
 use crate::view_edit::ViewEdit;
-use palimpsest_text::retention::Facts;
+
+use candidate::Candidate;
+use checkpoint::Noted;
+use identify::Identified;
+use ladder::Ladder;
+use summarize::{Answers, Asking};
 
 pub use crate::data::refusal::Refusal;
 pub use caution::Caution;
-pub use prepare::JobPassage;
+pub use passage::JobPassage;
+pub use report::{RunReport, StageTime, Verification};
 pub use rewrite::Rewrite;
 pub use summarize::{JobId, SummaryJob, SuppliedSummary};
 
@@ -114,114 +125,6 @@ pub enum Stage {
     Verify,
 }
 
-/// What the last stage found.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Verification {
-    /// Whether the new window fits.
-    pub valid: bool,
-    /// What it holds.
-    pub tokens: u32,
-    /// What it may hold.
-    pub limit: u32,
-    /// Facts found in it ÷ facts of what was taken out or shortened.
-    pub retention: f32,
-}
-
-/// How long one stage took. Core has no clock: whoever drives the run measures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct StageTime {
-    /// The stage.
-    pub stage: Stage,
-    /// Milliseconds; for [`Stage::Summarize`] with what was waited for a model.
-    pub ms: f64,
-}
-
-/// What a finished run did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunReport {
-    /// Tokens of the window before.
-    pub before: u32,
-    /// Tokens of the window after.
-    pub after: u32,
-    /// The new layer, if one was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layer: Option<LayerId>,
-    /// What the new layer covers.
-    #[serde(default)]
-    pub covers: Vec<Span>,
-    /// How many messages that is.
-    pub messages: u32,
-    /// Tokens of those messages as they were shown.
-    pub covered_tokens: u32,
-    /// The user's words that stay verbatim in the slot.
-    pub quoted: Vec<Seq>,
-    /// Of those, the ones of which only an excerpt stands there or in their own place are named here instead.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shortened: Vec<Seq>,
-    /// The user's demands that were found in what was covered. They stand where the policy says.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub demands: Vec<FoundDemand>,
-    /// The user's messages that stood word for word before, of which neither the words nor an excerpt stand now (P3). Their
-    /// demands stand where the policy says.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub summarised: Vec<Seq>,
-    /// Facts found in the new window ÷ facts of what was taken out or shortened; 1 if nothing was.
-    pub retention: f32,
-    /// What became of those facts. Reports of earlier versions have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub facts: Option<Facts>,
-    /// Whether something left without a trace in the window: see [`crate::loss::Loss::lossy`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lossy: Option<bool>,
-    /// Facts that nothing in the new window leads back to, the most important class first; at most
-    /// [`crate::loss::MOST_NAMED`]. `facts` says how many there were.
-    pub dropped: Vec<String>,
-    /// Tokens the model has to read again: everything from the first changed message on.
-    pub reread: u32,
-    /// Messages that are still shown.
-    #[serde(default)]
-    pub preserved: u32,
-    /// Offloaded results that are covered now: their references left the window, their texts stay in the
-    /// history.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub released: Vec<Reference>,
-    /// What each pass shed, in the order of the ladder.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub passes: Vec<Shed>,
-    /// What was done beside summarising: passes that had to help, rules that gave way to an invariant.
-    pub adjustments: Vec<String>,
-    /// A stable name for each of the adjustments, in their order. Reports of earlier versions have none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub codes: Vec<String>,
-    /// What the user should know although the run succeeded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cautions: Vec<Caution>,
-    /// Whether a person asked.
-    pub manual: bool,
-    /// The window's stretches before, neighbours of one kind joined.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub segments_before: Vec<Segment>,
-    /// The window's stretches after.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub segments_after: Vec<Segment>,
-    /// How long it took, in milliseconds. Core has no clock: whoever drives the run fills it in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub took: Option<f64>,
-    /// What the last stage found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Verification>,
-    /// How long each stage took, in their order, where that was measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stages: Vec<StageTime>,
-}
-
-impl RunReport {
-    /// Tokens freed.
-    pub const fn freed(&self) -> u32 {
-        self.before.saturating_sub(self.after)
-    }
-}
-
 /// A finished run: commit it as one revision, or leave it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
@@ -254,104 +157,171 @@ pub enum Step {
     Refused(Refusal),
 }
 
+/// What a run is to do, and with what. No stage changes it.
+#[derive(Debug, Clone)]
+struct Task {
+    /// The context as it was when the run began.
+    original: Context,
+    /// The context that the report's facts are compared with, where it is not `original`.
+    since: Option<Box<Context>>,
+    /// What was taken between that context and `original`.
+    earlier: Vec<Shed>,
+    /// The policy's passes.
+    ladder: Ladder,
+    options: RunOptions,
+    seed: Seed,
+}
+
+impl Task {
+    /// The most tokens that the window may hold after it.
+    fn limit(&self) -> u32 {
+        let aim = self.options.aim;
+        aim.hard().unwrap_or(self.original.setup().shares.limit)
+    }
+}
+
+/// How far a run has come. Each variant holds what the stage before it made, which is all that the next stage needs.
+#[derive(Debug, Clone, Default)]
+enum Progress {
+    /// Nothing was done yet.
+    #[default]
+    Begun,
+    /// The deterministic passes ran, and the run knows what it covers.
+    Identified(Identified),
+    /// Summaries are asked for.
+    Asking(Identified, Asking),
+    /// Every summary is there.
+    Written(Identified, Answers),
+    /// The note stands.
+    Noted(Identified, Answers, Noted),
+    /// The new window stands.
+    Drafted(Identified, Box<Candidate>),
+    /// The run is over; it ended in this stage.
+    Ended(Stage, Step),
+}
+
+impl Progress {
+    /// The stage that comes next, or in which the run ended.
+    const fn stage(&self) -> Stage {
+        match self {
+            Self::Begun => Stage::Identify,
+            Self::Identified(_) => Stage::Prepare,
+            Self::Asking(..) => Stage::Summarize,
+            Self::Written(..) => Stage::Checkpoint,
+            Self::Noted(..) => Stage::Update,
+            Self::Drafted(..) => Stage::Verify,
+            Self::Ended(stage, _) => *stage,
+        }
+    }
+
+    /// Does one stage. A job that nobody has answered stays where it is, and so does the end.
+    fn advance(self, task: &Task) -> Self {
+        match self {
+            Self::Begun => match identify::identify(task) {
+                Ok(found) => Self::Identified(found),
+                Err(refusal) => Self::Ended(Stage::Identify, Step::Refused(refusal)),
+            },
+            Self::Identified(found) => {
+                let asking = prepare::prepare(task, &found);
+                Self::Asking(found, asking)
+            }
+            Self::Asking(found, mut asking) => {
+                asking.ask(task);
+                if asking.waiting().is_some() {
+                    Self::Asking(found, asking)
+                } else {
+                    Self::Written(found, asking.into_answers())
+                }
+            }
+            Self::Written(found, answers) => {
+                let noted = checkpoint::checkpoint(&found, &answers);
+                Self::Noted(found, answers, noted)
+            }
+            Self::Noted(found, answers, noted) => {
+                let candidate = update::update(task, &found, answers, noted);
+                Self::Drafted(found, Box::new(candidate))
+            }
+            Self::Drafted(found, candidate) => {
+                let step = match choice::choose(task, &found, *candidate) {
+                    Ok(chosen) => Step::Done(Box::new(proposal::propose(task, &found, chosen))),
+                    Err(refusal) => Step::Refused(refusal),
+                };
+                Self::Ended(Stage::Verify, step)
+            }
+            ended @ Self::Ended(..) => ended,
+        }
+    }
+
+    /// What the caller has to do, if it is the caller's turn.
+    fn step(&self) -> Option<Step> {
+        match self {
+            Self::Asking(_, asking) => {
+                let job = asking.waiting()?;
+                Some(Step::Need(Box::new(job.clone())))
+            }
+            Self::Ended(_, step) => Some(step.clone()),
+            _ => None,
+        }
+    }
+}
+
 /// One compaction in progress.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// As it was when the run began.
-    original: Context,
-    /// What the report's facts are compared with, where that is not `original`.
-    since: Option<Box<Context>>,
-    /// What was taken before the run, since then.
-    earlier: Vec<Shed>,
-    /// As it will be.
-    context: Context,
-    options: RunOptions,
-    seed: Seed,
-    stage: Stage,
-    plan: Option<identify::Plan>,
-    queue: VecDeque<SummaryJob>,
-    waiting: Option<SummaryJob>,
-    written: Vec<summarize::Written>,
-    /// Statements that were struck out of them.
-    struck: u32,
-    /// What the summaries propose to change in the goal.
-    proposals: Vec<crate::data::marker::Proposal>,
-    /// A layer's shorter form that the model wrote.
-    faded: Option<(LayerId, String)>,
-    draft: Option<update::Draft>,
-    /// Quotes for one message that stood in the window and went first.
-    forgotten: Option<Shed>,
-    /// What the deterministic passes did, once they ran.
-    trimmed: Option<ladder::Trimmed>,
-    next_job: JobId,
-    ended: Option<Step>,
+    task: Task,
+    progress: Progress,
 }
 
 impl Run {
     /// Plans on a copy of the context; messages that arrive meanwhile do not matter.
     pub fn new(context: &Context, options: RunOptions, seed: Seed) -> Self {
         Self {
-            original: context.clone(),
-            since: None,
-            earlier: Vec::new(),
-            context: context.clone(),
-            options,
-            seed,
-            stage: Stage::Identify,
-            plan: None,
-            queue: VecDeque::new(),
-            waiting: None,
-            written: Vec::new(),
-            struck: 0,
-            proposals: Vec::new(),
-            faded: None,
-            draft: None,
-            forgotten: None,
-            trimmed: None,
-            next_job: 1,
-            ended: None,
+            task: Task {
+                original: context.clone(),
+                since: None,
+                earlier: Vec::new(),
+                ladder: Ladder::of(&context.setup().policy),
+                options,
+                seed,
+            },
+            progress: Progress::Begun,
         }
     }
 
     /// The report says what left since an earlier state of the context, with what was taken since then.
     pub(crate) fn since(mut self, before: Context, earlier: Vec<Shed>) -> Self {
-        self.since = Some(Box::new(before));
-        self.earlier = earlier;
+        self.task.since = Some(Box::new(before));
+        self.task.earlier = earlier;
         self
     }
 
     /// The revision it was planned on.
     pub const fn base(&self) -> u32 {
-        self.original.view.revision
+        self.task.original.view.revision
     }
 
     /// Whether a person asked for it.
     pub const fn is_manual(&self) -> bool {
-        self.options.manual
+        self.task.options.manual
     }
 
-    /// Where the run is.
+    /// The stage that comes next, or in which the run ended.
     pub const fn stage(&self) -> Stage {
-        self.stage
+        self.progress.stage()
     }
 
-    /// What the run will cover and about what it will come to, once identified: the preview (P10).
-    pub fn preview(&mut self) -> Result<Preview, Refusal> {
-        if self.plan.is_none() {
-            self.identify()?;
-        }
-        let plan = self.plan.as_ref().ok_or(Refusal::NothingToCompress)?;
+    /// What the run will cover and about what it will come to: the preview (P10). The run stays where it is.
+    pub fn preview(&self) -> Result<Preview, Refusal> {
+        let found = identify::identify(&self.task)?;
+        let plan = &found.plan;
         Ok(Preview {
-            before: self.original.tokens(),
+            before: self.task.original.tokens(),
             after: plan.projected,
-            covers: plan.spans(&self.context),
+            covers: plan.spans(&found.trimmed.context),
             messages: plan.covered.len() as u32,
             covered_tokens: plan.covered_tokens,
             layer_tokens: plan.newest,
-            passes: self
-                .trimmed
-                .as_ref()
-                .map_or_else(Vec::new, |t| t.passes.clone()),
+            passes: found.trimmed.passes,
         })
     }
 
@@ -366,65 +336,57 @@ impl Run {
 
     /// Does one stage. `None` means that the next one is to come; [`Self::cancel`] stops between any two.
     pub fn tick(&mut self) -> Option<Step> {
-        if let Some(step) = &self.ended {
-            return Some(step.clone());
-        }
-        if let Some(job) = &self.waiting {
-            return Some(Step::Need(Box::new(job.clone())));
-        }
-        self.stage = match self.stage {
-            Stage::Identify => {
-                if self.plan.is_none()
-                    && let Err(refusal) = self.identify()
-                {
-                    return Some(self.end(refusal));
-                }
-                Stage::Prepare
-            }
-            Stage::Prepare => {
-                self.prepare();
-                Stage::Summarize
-            }
-            Stage::Summarize => {
-                if let Some(job) = self.next_job() {
-                    return Some(Step::Need(Box::new(job)));
-                }
-                Stage::Checkpoint
-            }
-            Stage::Checkpoint => {
-                self.checkpoint();
-                Stage::Update
-            }
-            Stage::Update => {
-                self.update();
-                Stage::Verify
-            }
-            Stage::Verify => {
-                let step = match self.verify() {
-                    Ok(proposal) => Step::Done(Box::new(proposal)),
-                    Err(refusal) => return Some(self.end(refusal)),
-                };
-                self.ended = Some(step.clone());
-                return Some(step);
-            }
-        };
-        None
+        self.progress = std::mem::take(&mut self.progress).advance(&self.task);
+        self.progress.step()
     }
 
-    fn end(&mut self, refusal: Refusal) -> Step {
-        self.waiting = None;
-        self.queue.clear();
-        let step = Step::Refused(refusal);
-        self.ended = Some(step.clone());
-        step
+    /// Answers the job that [`Run::step`] asked for.
+    ///
+    /// A text that is empty, a refusal, an echo, repetitive, cut off, in the wrong language, invented, not smaller, or that
+    /// shows marks of the request, is asked for once more, tighter; then the deterministic summary is taken and marked (P8).
+    /// It is also taken where it keeps more of the facts in the same room.
+    pub fn supply(&mut self, job: JobId, answer: SuppliedSummary) -> Result<(), CoreError> {
+        let taken = match &mut self.progress {
+            Progress::Asking(found, asking) => asking.supply(&self.task, found, job, answer),
+            _ => Err(summarize::not_waiting(job)),
+        };
+        if let Some(refusal) = taken? {
+            self.end(refusal);
+        }
+        Ok(())
+    }
+
+    /// Does not wait for a model any longer: the rest of the jobs get the deterministic summary (P7). What was
+    /// written already is kept.
+    pub fn skip(&mut self) {
+        self.task.options.model = None;
+        if let Progress::Asking(_, asking) = &mut self.progress {
+            asking.put_back();
+        }
+    }
+
+    /// The jobs that follow the one that is waited for, as far as they are known: none of them depends on an answer, so a
+    /// caller may have them answered at once. They are supplied in the order in which [`Run::step`] asks for them.
+    pub fn queued(&self) -> impl Iterator<Item = &SummaryJob> {
+        let asking = match &self.progress {
+            Progress::Asking(_, asking) if self.task.options.model.is_some() => Some(asking),
+            _ => None,
+        };
+        asking.into_iter().flat_map(Asking::queued)
     }
 
     /// Stops. Nothing has changed.
     pub fn cancel(&mut self) -> Step {
-        match &self.ended {
-            Some(step) => step.clone(),
-            None => self.end(Refusal::Cancelled),
+        match &self.progress {
+            Progress::Ended(_, step) => step.clone(),
+            _ => self.end(Refusal::Cancelled),
         }
+    }
+
+    fn end(&mut self, refusal: Refusal) -> Step {
+        let step = Step::Refused(refusal);
+        self.progress = Progress::Ended(self.progress.stage(), step.clone());
+        step
     }
 }
 

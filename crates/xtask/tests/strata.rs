@@ -25,7 +25,12 @@ const CRATES: [&str; 9] = [
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// Folders that hold modules of one stratum: these, too, use each other in one direction.
-const FOLDERS: [(&str, &str); 2] = [("palimpsest-core", "data"), ("palimpsest-core", "context")];
+const FOLDERS: [(&str, &str); 4] = [
+    ("palimpsest-core", "data"),
+    ("palimpsest-core", "context"),
+    ("palimpsest-core", "pass"),
+    ("palimpsest-core", "run"),
+];
 
 /// Which of a crate's modules uses which. A folder and the file of its name are one module. With a `folder`, the modules in it.
 fn graph(source: &Path, folder: Option<&str>) -> Graph {

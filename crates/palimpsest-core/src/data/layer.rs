@@ -100,6 +100,34 @@ const fn once() -> u32 {
 }
 
 impl Layer {
+    /// A layer of this number that stands for these messages, without a text, a source or a past.
+    pub const fn new(id: LayerId, level: Level, covers: Vec<Span>, now: f64) -> Self {
+        Self {
+            id,
+            level,
+            covers,
+            summary: String::new(),
+            ledger: Vec::new(),
+            tokens: 0,
+            original_tokens: 0,
+            messages: 0,
+            notes: Vec::new(),
+            rank: 0,
+            number: 0,
+            compressions: 1,
+            created: now,
+            compressed_at: now,
+            replaces: Vec::new(),
+            author: Author::Extractive,
+            is_cut: false,
+            retention: 0.0,
+            dropped: Vec::new(),
+            key_decisions: Vec::new(),
+            files_modified: Vec::new(),
+            next_steps: Vec::new(),
+        }
+    }
+
     /// Whether the layer stands for this message.
     pub fn covers(&self, seq: Seq) -> bool {
         self.covers.iter().any(|s| s.contains(seq))

@@ -403,14 +403,6 @@ impl Policy {
         Ok(())
     }
 
-    /// The pass that covers messages, if there is one.
-    pub(crate) fn covers_with(&self) -> Option<PassKind> {
-        self.passes
-            .iter()
-            .map(Pass::kind)
-            .find(|k| matches!(k, PassKind::Summarize | PassKind::Truncate))
-    }
-
     /// Whether a watermark makes a compaction due.
     pub(crate) fn acts_on_marks(&self) -> bool {
         self.triggers.contains(&Trigger::Watermark)

@@ -2,10 +2,10 @@
 
 use crate::context::Context;
 use crate::loss;
-use crate::pass::{Adjustment, PassKind, Shed, emergency};
+use crate::pass::{PassKind, Shed, emergency};
 
-use super::verify::forget_recalled;
-use super::{Refusal, RunReport, Verification};
+use super::identify::forget_recalled;
+use super::{Refusal, RunReport};
 
 impl RunReport {
     /// Shrinks the context to at most `limit` tokens, whatever it takes, and says what that did (E1).
@@ -20,42 +20,7 @@ impl RunReport {
             bare.tokens().saturating_sub(context.tokens()),
         ));
         let loss = loss::settle(&before, context, None, &mut passes);
-        let (adjustments, codes) = Adjustment::split(done);
-        let after = context.tokens();
-        let retention = loss.facts.retention();
-        Ok(Self {
-            verification: Some(Verification {
-                valid: true,
-                tokens: after,
-                limit,
-                retention,
-            }),
-            stages: Vec::new(),
-            before: before.tokens(),
-            after,
-            layer: None,
-            covers: Vec::new(),
-            messages: 0,
-            covered_tokens: 0,
-            quoted: Vec::new(),
-            shortened: loss.shortened,
-            demands: Vec::new(),
-            summarised: loss.summarised,
-            retention,
-            facts: Some(loss.facts),
-            lossy: Some(loss.lossy),
-            dropped: loss.dropped,
-            reread: after,
-            preserved: context.shown_count(),
-            released: Vec::new(),
-            passes,
-            adjustments,
-            codes,
-            cautions: Vec::new(),
-            manual: false,
-            segments_before: before.stretches(),
-            segments_after: context.stretches(),
-            took: None,
-        })
+        let report = Self::between(&before, context, loss, passes);
+        Ok(report.adjusted(done).verified(true, limit))
     }
 }

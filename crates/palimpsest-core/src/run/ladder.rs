@@ -1,14 +1,97 @@
-//! The deterministic steps of the ladder, each taken only if the one before was not enough. Their edits
-//! are committed together with the rest of the run, so the provider's prefix is broken once.
+//! The policy's passes, told apart once, and the deterministic ones among them. Each is taken only if the one before was
+//! not enough. Their edits are committed together with the rest of the run, so the provider's prefix is broken once.
 
 use crate::context::Context;
-use crate::data::policy::{Escalation, KeepRecent, Pass};
+use crate::data::policy::{Escalation, KeepRecent, Pass, Policy};
 use crate::pass::offload::OffloadOptions;
 use crate::pass::strip::StripOptions;
-use crate::pass::{self, Applied, PassKind, Shed};
+use crate::pass::{self, Applied, Edits, PassKind, Shed};
 use crate::watermark::{self, Settled};
 
-use super::{Aim, Caution, Run};
+use super::cover::Form;
+use super::{Caution, Task};
+
+/// A policy's passes by what they do in a run.
+#[derive(Debug, Clone)]
+pub(super) struct Ladder {
+    /// The passes that change single messages, in their order.
+    trims: Vec<Trim>,
+    /// How the oldest messages are covered, if they are.
+    pub(super) covers: Option<Form>,
+    /// Whether layers fade where the window does not fit.
+    pub(super) fades: bool,
+}
+
+/// A deterministic pass that shows single messages in shorter forms.
+#[derive(Debug, Clone, Copy)]
+enum Trim {
+    Condense,
+    Dedupe,
+    Strip(StripOptions),
+    Offload(OffloadOptions),
+}
+
+impl Ladder {
+    /// The one place that tells a policy's passes apart. The last one, `emergency`, is part of every policy.
+    pub(super) fn of(policy: &Policy) -> Self {
+        let mut ladder = Self {
+            trims: Vec::new(),
+            covers: None,
+            fades: false,
+        };
+        for pass in &policy.passes {
+            match *pass {
+                Pass::Condense => ladder.trims.push(Trim::Condense),
+                Pass::Dedupe => ladder.trims.push(Trim::Dedupe),
+                Pass::Strip {
+                    keep,
+                    keep_errors,
+                    keep_best,
+                } => ladder.trims.push(Trim::Strip(StripOptions {
+                    keep,
+                    keep_errors,
+                    keep_best,
+                })),
+                Pass::Offload {
+                    tokens,
+                    window_percent,
+                    brief,
+                } => ladder.trims.push(Trim::Offload(OffloadOptions {
+                    tokens,
+                    window_percent,
+                    brief,
+                })),
+                Pass::Summarize => ladder.covers = Some(Form::Summary),
+                Pass::Truncate => ladder.covers = Some(Form::Note),
+                Pass::Fade => ladder.fades = true,
+                Pass::Emergency => {}
+            }
+        }
+        ladder
+    }
+}
+
+impl Trim {
+    const fn kind(self) -> PassKind {
+        match self {
+            Self::Condense => PassKind::Condense,
+            Self::Dedupe => PassKind::Dedupe,
+            Self::Strip(_) => PassKind::Strip,
+            Self::Offload(_) => PassKind::Offload,
+        }
+    }
+
+    /// The forms that the pass gives to messages before entry `end`.
+    fn edits(self, context: &Context, end: usize) -> Edits {
+        let policy = &context.setup().policy;
+        match self {
+            Self::Condense => pass::condense::edits(context, end, &policy.tool_output),
+            Self::Dedupe => pass::dedupe::edits(context, end, &policy.repeats),
+            Self::Strip(options) => watermark::strip(context, &options).edits,
+            Self::Offload(options) => pass::offload::edits(context, end, options),
+        }
+    }
+}
 
 /// What the deterministic passes did.
 #[derive(Debug, Clone)]
@@ -23,86 +106,51 @@ pub(super) struct Trimmed {
     pub(super) marked: bool,
     /// What the user should know.
     pub(super) cautions: Vec<Caution>,
+    /// Whether the passes that lose more are not needed.
+    pub(super) is_enough: bool,
 }
 
-impl Run {
-    /// Runs the passes before summarising until the window is at most `aim`. Says whether that is enough.
-    pub(super) fn trim(&mut self, aim: u32, limit: u32) -> bool {
-        let mut trimmed = Trimmed {
-            context: self.context.clone(),
-            passes: Vec::new(),
-            replaced: 0,
-            marked: false,
-            cautions: Vec::new(),
-        };
-        let settled = trimmed.settle();
-        let policy = std::rc::Rc::clone(&self.context.setup().policy);
-        for step in &policy.passes {
-            let forced = settled && matches!(step, Pass::Strip { .. });
-            if trimmed.context.tokens() <= aim && !forced {
-                continue;
-            }
-            let context = &trimmed.context;
-            let recent = pass::recent_from(context);
-            let is_large = |index: usize| is_large_recent(context, index, aim);
-            let end = match self.options.aim {
-                Aim::Target => recent,
-                Aim::AtMost(_) | Aim::Below { .. } => {
-                    context.last_exchange().unwrap_or(context.entries.len())
-                }
-            };
-            let edits = match *step {
-                Pass::Condense => pass::condense::edits(context, end, &policy.tool_output),
-                Pass::Dedupe => pass::dedupe::edits(context, end, &policy.repeats),
-                Pass::Strip {
-                    keep,
-                    keep_errors,
-                    keep_best,
-                } => {
-                    let options = StripOptions {
-                        keep,
-                        keep_errors,
-                        keep_best,
-                    };
-                    watermark::strip(context, &options).edits
-                }
-                Pass::Offload {
-                    tokens,
-                    window_percent,
-                    brief,
-                } => {
-                    let options = OffloadOptions {
-                        tokens,
-                        window_percent,
-                        brief,
-                    };
-                    pass::offload::edits(context, end, options)
-                }
-                Pass::Summarize | Pass::Truncate | Pass::Fade | Pass::Emergency => break,
-            };
-            // Where a limit is hard, the oldest go first and no more than have to. Tool blocks go with their mates.
-            let edits = match (self.options.aim, step) {
-                (Aim::Target, _) | (_, Pass::Strip { .. }) => edits,
-                (Aim::AtMost(_) | Aim::Below { .. }, _) => {
-                    let mut edits = edits;
-                    edits.retain(|index, _| *index < recent || is_large(*index));
-                    pass::oldest_of(&trimmed.context, edits, aim)
-                }
-            };
-            if let Some(applied) = pass::apply(&mut trimmed.context, step.kind(), edits) {
-                trimmed.add(applied);
-            }
+/// Runs the passes before summarising until the window is at most `aim`.
+pub(super) fn trim(task: &Task, context: Context, aim: u32, limit: u32) -> Trimmed {
+    let mut trimmed = Trimmed {
+        context,
+        passes: Vec::new(),
+        replaced: 0,
+        marked: false,
+        cautions: Vec::new(),
+        is_enough: false,
+    };
+    let hard = task.options.aim.hard().is_some();
+    let settled = trimmed.settle();
+    for trim in &task.ladder.trims {
+        let context = &trimmed.context;
+        let strips = matches!(trim, Trim::Strip(_));
+        if context.tokens() <= aim && !(settled && strips) {
+            continue;
         }
-        // who asks for it gets more than references, however much they freed
-        let enough = if self.options.manual {
-            trimmed.context.tokens() <= aim.min(limit)
+        let recent = pass::recent_from(context);
+        let end = if hard {
+            context.last_exchange().unwrap_or(context.entries.len())
         } else {
-            trimmed.is_enough(aim, limit)
+            recent
         };
-        self.context = trimmed.context.clone();
-        self.trimmed = Some(trimmed);
-        enough
+        let mut edits = trim.edits(context, end);
+        // Where a limit is hard, the oldest go first and no more than have to. Tool blocks go with their mates.
+        if hard && !strips {
+            edits.retain(|index, _| *index < recent || is_large_recent(context, *index, aim));
+            edits = pass::oldest_of(context, edits, aim);
+        }
+        if let Some(applied) = pass::apply(&mut trimmed.context, trim.kind(), edits) {
+            trimmed.add(applied);
+        }
     }
+    // A person who asks gets more than references, however much they freed.
+    trimmed.is_enough = if task.options.manual {
+        trimmed.context.tokens() <= aim.min(limit)
+    } else {
+        trimmed.suffices(aim, limit)
+    };
+    trimmed
 }
 
 /// Whether a recent message is so large that it is shortened all the same, where the policy does not name what is recent: it
@@ -112,8 +160,8 @@ fn is_large_recent(context: &Context, index: usize, aim: u32) -> bool {
 }
 
 impl Trimmed {
-    /// Lets a pending mark settle. Says whether the boundary is new, or tool blocks stand before it although
-    /// the policy acts on marks.
+    /// Lets a pending mark settle. Says whether the policy acts on marks: then the tool blocks before the boundary go,
+    /// however full the window is.
     fn settle(&mut self) -> bool {
         let acts = self.context.setup().policy.acts_on_marks();
         let mut view = self.context.view().clone();
@@ -141,8 +189,13 @@ impl Trimmed {
         self.replaced = self.replaced.saturating_add(applied.replaced);
     }
 
-    /// Whether the passes that lose more are not needed.
-    fn is_enough(&self, aim: u32, limit: u32) -> bool {
+    /// Whether nothing was changed.
+    pub(super) fn did_nothing(&self) -> bool {
+        self.passes.is_empty() && !self.marked
+    }
+
+    /// Whether the passes that lose more are not needed, where nobody asked.
+    fn suffices(&self, aim: u32, limit: u32) -> bool {
         let tokens = self.context.tokens();
         if tokens > limit {
             return false;

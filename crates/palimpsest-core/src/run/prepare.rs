@@ -1,239 +1,210 @@
 //! Stage 2: what a summariser is given (P5, P7).
 
+use std::collections::VecDeque;
+
 use crate::context::Context;
-use crate::data::layer::Level;
-use crate::data::layer::layer_body;
-use crate::data::message::{Message, Part, Role, Seq};
+use crate::data::layer::{Layer, Level, layer_body};
+use crate::data::message::Role;
+use crate::data::mode::Mode;
 use crate::data::policy::{Fading, Headings as PolicyHeadings};
 use crate::data::prompt::{Headings, PromptMessage, SummaryRequest};
-use crate::pass::offload;
 use palimpsest_text::extractive;
 
-use super::identify::{Form, words_of};
-use super::summarize::SummaryJob;
-use super::{Run, Stage};
-
-/// One message as a summariser reads it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobPassage {
-    /// The message.
-    pub seq: Seq,
-    /// Who speaks.
-    pub role: Role,
-    /// The words, without thinking.
-    pub text: String,
-    /// Where in the text the calls of tools begin, if it makes any.
-    pub calls: Option<usize>,
-    /// The day it was said, if that is known.
-    pub day: Option<extractive::Day>,
-}
-
-impl JobPassage {
-    /// Words that were written about messages, the first of which is `seq`.
-    pub(super) const fn made(seq: Seq, text: String) -> Self {
-        Self {
-            seq,
-            role: Role::Assistant,
-            text,
-            calls: None,
-            day: None,
-        }
-    }
-}
+use super::cover::{Form, SMALLEST_SUMMARY};
+use super::identify::Identified;
+use super::summarize::{Asking, SummaryJob, nonce_of};
+use super::{JobId, JobPassage, Task};
 
 /// A message longer than this part of a chunk is given to a model as head and tail.
 const LARGEST_PART: u32 = 2;
 
-impl Run {
-    /// Whether a model is asked at all. At 2,048 tokens and below its prompt would not fit beside what
-    /// is to be summarised (section XI).
-    fn asks_model(&self) -> bool {
-        self.options.model.is_some() && self.context.setup().shares.window > 2_048
+/// Makes the jobs of a run: one for each part of the covered messages, and one for a layer that fades.
+pub(super) fn prepare(task: &Task, found: &Identified) -> Asking {
+    let context = &found.trimmed.context;
+    let plan = &found.plan;
+    let mut queue = VecDeque::new();
+    let passages = if plan.form == Form::Summary {
+        passages(context, &plan.covered)
+    } else {
+        Vec::new()
+    };
+    if passages.is_empty() {
+        return Asking::of(queue, 1);
     }
-
-    pub(super) fn prepare(&mut self) {
-        debug_assert_eq!(self.stage, Stage::Prepare);
-        let Some(plan) = self.plan.clone() else {
-            return;
+    // At 2,048 tokens and below a model's prompt would not fit beside what is to be summarised.
+    let asks_model = task.options.model.is_some() && context.setup().shares.window > 2_048;
+    let chunks = if asks_model {
+        chunks(context, task.options.chunk, passages)
+    } else {
+        vec![passages]
+    };
+    let counter = context.counter.as_ref();
+    let parts = chunks.len() as u32;
+    let size_of =
+        |passages: &[JobPassage]| -> u32 { passages.iter().map(|p| counter.count(&p.text)).sum() };
+    let total: u32 = chunks.iter().map(|passages| size_of(passages)).sum();
+    let language = language(context);
+    let goal = context.records().goal.as_ref();
+    let goal = goal.map(|g| g.render(400, counter));
+    let mut id: JobId = 1;
+    for (part, passages) in chunks.into_iter().enumerate() {
+        let share =
+            u64::from(plan.newest) * u64::from(size_of(&passages)) / u64::from(total.max(1));
+        let mut job = SummaryJob {
+            id,
+            part: part as u32 + 1,
+            parts,
+            fades: None,
+            attempt: 1,
+            target_tokens: (share as u32).max(SMALLEST_SUMMARY),
+            system: String::new(),
+            prompt: String::new(),
+            nonce: nonce_of(context, id, &task.seed.secret),
+            passages,
+            level: context.setup().policy.levels.of(plan.covered_tokens),
+            mode: task.options.mode,
+            focus: task.options.focus.clone(),
+            language: language.clone(),
+            goal: goal.clone(),
+            headings: headings(context.setup().policy.headings),
         };
-        if plan.form != Form::Summary {
-            return;
-        }
-        let standing: Vec<String> = self
-            .context
-            .shown
-            .iter()
-            .filter(|i| plan.covered.binary_search(i).is_err())
-            .map(|&i| &self.context.entries[i].message)
-            .filter(|m| m.role == Role::User)
-            .map(|m| m.words().trim().to_owned())
-            .collect();
-        let passages: Vec<JobPassage> = self
-            .rewritten()
-            .chain(
-                plan.covered
-                    .iter()
-                    .map(|&i| passage(&self.context.entries[i].message)),
-            )
-            .filter(|p| !p.text.trim().is_empty())
-            // what the user says again where nothing covers it
-            .filter(|p| p.role != Role::User || standing.iter().all(|s| s != p.text.trim()))
-            .collect();
-        if passages.is_empty() {
-            return;
-        }
-        let asks_model = self.asks_model();
-        let chunks = if asks_model {
-            self.chunks(passages)
-        } else {
-            vec![passages]
-        };
-        let parts = chunks.len() as u32;
-        let total: u32 = chunks
-            .iter()
-            .flatten()
-            .map(|p| self.context.counter.count(&p.text))
-            .sum();
-        let language = self.language();
-        let goal = self
-            .context
-            .records()
-            .goal
-            .as_ref()
-            .map(|g| g.render(400, self.context.counter.as_ref()));
-        for (part, passages) in chunks.into_iter().enumerate() {
-            let size: u32 = passages
-                .iter()
-                .map(|p| self.context.counter.count(&p.text))
-                .sum();
-            let share = u64::from(plan.newest) * u64::from(size) / u64::from(total.max(1));
-            let id = self.next_job;
-            self.next_job += 1;
-            let nonce = self.nonce(id);
-            let mut job = SummaryJob {
-                id,
-                part: part as u32 + 1,
-                parts,
-                fades: None,
-                attempt: 1,
-                target_tokens: (share as u32).max(super::identify::SMALLEST_SUMMARY),
-                system: String::new(),
-                prompt: String::new(),
-                nonce,
-                passages,
-                level: self.context.setup().policy.levels.of(plan.covered_tokens),
-                mode: self.options.mode,
-                focus: self.options.focus.clone(),
-                language: language.clone(),
-                goal: goal.clone(),
-                headings: headings(self.context.setup().policy.headings),
-            };
-            if asks_model {
-                job.write_prompt();
-            }
-            self.queue.push_back(job);
-        }
         if asks_model {
-            let fade = self.fade_job(language);
-            self.queue.extend(fade);
+            job.write_prompt();
         }
+        queue.push_back(job);
+        id += 1;
     }
+    if asks_model && let Some(job) = fade_job(task, context, id, language) {
+        queue.push_back(job);
+        id += 1;
+    }
+    Asking::of(queue, id)
+}
 
-    /// The one model call of a compaction that goes to fading (C4): the layer that was the newest, made shorter from
-    /// its notes. Older ones are cut deterministically.
-    fn fade_job(&mut self, language: Option<String>) -> Option<SummaryJob> {
-        let context = &self.context;
-        let room = context.setup().shares.older;
-        if context.setup().policy.fading != Fading::Notes {
-            return None;
-        }
-        let layer = context
-            .view()
-            .layers
-            .iter()
-            .rfind(|l| l.level == Level::Detailed && l.tokens > room && !l.notes.is_empty())?;
+/// What the summary is made of: the covered messages, and the layer that the new one takes the place of. What the user says
+/// again where nothing covers it is left out.
+fn passages(context: &Context, covered: &[usize]) -> Vec<JobPassage> {
+    let standing: Vec<String> = context
+        .shown
+        .iter()
+        .filter(|i| covered.binary_search(i).is_err())
+        .map(|&i| &context.entries[i].message)
+        .filter(|m| m.role == Role::User)
+        .map(|m| m.words().trim().to_owned())
+        .collect();
+    let messages = covered.iter();
+    let messages = messages.map(|&i| JobPassage::of(&context.entries[i].message));
+    rewritten(context)
+        .chain(messages)
+        .filter(|p| !p.text.trim().is_empty())
+        .filter(|p| p.role != Role::User || standing.iter().all(|s| s != p.text.trim()))
+        .collect()
+}
+
+/// Where one layer is rewritten each time (seed 4), what it said is summarised along.
+fn rewritten(context: &Context) -> impl Iterator<Item = JobPassage> {
+    let single = matches!(context.setup().policy.fading, Fading::Single { .. });
+    let layers = context.view().layers.iter();
+    layers
+        .filter(move |l| single && l.tokens > 0)
+        .map(|l| JobPassage::made(l.range().from, layer_body(&l.summary, &l.ledger)))
+}
+
+/// The one model call of a compaction that goes to fading (C4): the layer that was the newest, made shorter from
+/// its notes. Older ones are cut deterministically.
+fn fade_job(
+    task: &Task,
+    context: &Context,
+    id: JobId,
+    language: Option<String>,
+) -> Option<SummaryJob> {
+    let room = context.setup().shares.older;
+    if context.setup().policy.fading != Fading::Notes {
+        return None;
+    }
+    let layer = context
+        .view()
+        .layers
+        .iter()
+        .rfind(|l| l.level == Level::Detailed && l.tokens > room && !l.notes.is_empty())?;
+    let form = LayerForm {
+        target_tokens: room * 3 / 4,
+        level: Level::Moderate,
+        mode: task.options.mode,
+        language,
+    };
+    Some(form.job(context, layer, id, &task.seed.secret))
+}
+
+/// A shorter form of a layer that a model is to write from its notes.
+pub(super) struct LayerForm {
+    /// Tokens that it should have at most.
+    pub(super) target_tokens: u32,
+    /// How much detail it has.
+    pub(super) level: Level,
+    pub(super) mode: Mode,
+    pub(super) language: Option<String>,
+}
+
+impl LayerForm {
+    /// The job of that number.
+    pub(super) fn job(
+        self,
+        context: &Context,
+        layer: &Layer,
+        id: JobId,
+        secret: &[u8; 16],
+    ) -> SummaryJob {
         let notes = layer.notes.iter().filter_map(|n| context.view().note(*n));
-        let passages: Vec<JobPassage> = notes
-            .map(|note| {
-                let seq = note.covers.first().map_or(0, |s| s.from);
-                JobPassage::made(seq, note.text.clone())
-            })
-            .collect();
-        let id = self.next_job;
         let mut job = SummaryJob {
             id,
             part: 1,
             parts: 1,
             fades: Some(layer.id),
             attempt: 1,
-            target_tokens: room * 3 / 4,
+            target_tokens: self.target_tokens,
             system: String::new(),
             prompt: String::new(),
-            nonce: self.nonce(id),
-            passages,
-            level: Level::Moderate,
-            mode: self.options.mode,
+            nonce: nonce_of(context, id, secret),
+            passages: notes.map(|note| JobPassage::of_note(note)).collect(),
+            level: self.level,
+            mode: self.mode,
             focus: None,
-            language,
+            language: self.language,
             goal: None,
             headings: Headings::ByLevel,
         };
         job.write_prompt();
-        self.next_job += 1;
-        Some(job)
+        job
     }
+}
 
-    /// Where one layer is rewritten each time (seed 4), what it said is summarised along.
-    fn rewritten(&self) -> impl Iterator<Item = JobPassage> {
-        let single = matches!(self.context.setup().policy.fading, Fading::Single { .. });
-        let layers = self.context.view().layers.iter();
-        layers
-            .filter(move |l| single && l.tokens > 0)
-            .map(|l| JobPassage::made(l.range().from, layer_body(&l.summary, &l.ledger)))
-    }
-
-    /// What the fences of a job are made with (G3). The number of a job is unique in its run only: the revision
-    /// the run starts from and the last message make it unique in the session; the caller's secret is the
-    /// session's own.
-    pub(super) fn nonce(&self, id: super::JobId) -> String {
-        super::summarize::nonce_of(&self.context, id, &self.seed.secret)
-    }
-
-    /// Splits at messages so that each request fits what the summariser may read.
-    fn chunks(&self, passages: Vec<JobPassage>) -> Vec<Vec<JobPassage>> {
-        let counter = self.context.counter.as_ref();
-        let room = self
-            .options
-            .chunk
-            .unwrap_or(u32::MAX)
-            .min(self.context.setup().shares.chunk)
-            .max(256);
-        let mut chunks: Vec<Vec<JobPassage>> = Vec::new();
-        let mut left = 0;
-        for mut passage in passages {
-            let mut tokens = counter.count(&passage.text);
-            if tokens > room / LARGEST_PART {
-                passage.text = extractive::excerpt(&passage.text, room / LARGEST_PART, counter);
-                passage.calls = None;
-                tokens = counter.count(&passage.text);
-            }
-            // number, role and JSON quoting
-            tokens += 12;
-            if tokens > left || chunks.is_empty() {
-                chunks.push(Vec::new());
-                left = room;
-            }
-            left = left.saturating_sub(tokens);
-            if let Some(chunk) = chunks.last_mut() {
-                chunk.push(passage);
-            }
+/// Splits at messages so that each request fits what the summariser may read; `most` is what its window holds.
+fn chunks(context: &Context, most: Option<u32>, passages: Vec<JobPassage>) -> Vec<Vec<JobPassage>> {
+    let counter = context.counter.as_ref();
+    let most = most.unwrap_or(u32::MAX);
+    let room = most.min(context.setup().shares.chunk).max(256);
+    let mut chunks: Vec<Vec<JobPassage>> = Vec::new();
+    let mut left = 0;
+    for mut passage in passages {
+        let mut tokens = counter.count(&passage.text);
+        if tokens > room / LARGEST_PART {
+            passage.text = extractive::excerpt(&passage.text, room / LARGEST_PART, counter);
+            passage.calls = None;
+            tokens = counter.count(&passage.text);
         }
-        chunks
+        // number, role and JSON quoting
+        tokens += 12;
+        if tokens > left || chunks.is_empty() {
+            chunks.push(Vec::new());
+            left = room;
+        }
+        left = left.saturating_sub(tokens);
+        if let Some(chunk) = chunks.last_mut() {
+            chunk.push(passage);
+        }
     }
-
-    fn language(&self) -> Option<String> {
-        language(&self.context)
-    }
+    chunks
 }
 
 /// The language of the user's words, which the summary must keep.
@@ -298,31 +269,4 @@ const fn headings(headings: PolicyHeadings) -> Headings {
         PolicyHeadings::Eight => Headings::Eight,
         PolicyHeadings::Short => Headings::Short,
     }
-}
-
-fn passage(message: &Message) -> JobPassage {
-    let parts: Vec<Part> = message.parts.iter().map(restored).collect();
-    let text = words_of(&parts);
-    let first = parts
-        .iter()
-        .position(|p| matches!(p, Part::ToolCall { .. }));
-    JobPassage {
-        seq: message.seq,
-        role: message.role,
-        calls: first.map(|at| words_of(&parts[..at]).len().min(text.len())),
-        day: extractive::day_at(message.at),
-        text,
-    }
-}
-
-/// What another program offloaded to a file of its own cannot be read here: it says so (O3). What palimpsest
-/// offloaded is whole in the message.
-fn restored(part: &Part) -> Part {
-    let mut part = part.clone();
-    if let Part::ToolResult { text, .. } = &mut part
-        && let Some(path) = offload::foreign_path(text)
-    {
-        *text = offload::unavailable(path);
-    }
-    part
 }

@@ -6,17 +6,15 @@ use std::rc::Rc;
 use crate::context::{Cause, Context, Seed};
 use crate::data::layer::{Author, Layer, Level};
 use crate::data::mode::Mode;
-use crate::data::note::Note;
 use crate::data::policy::Fading;
-use crate::data::prompt::Headings;
 use crate::data::record::Found;
 use crate::loss;
-use crate::pass::{PassKind, Shed};
+use crate::pass::{Adjustment, PassKind, Shed};
 
-use super::prepare::JobPassage;
-use super::summarize::{accepted, nonce_of};
-use super::update::carried;
-use super::{Proposal, Refusal, RunReport, SummaryJob, Verification};
+use super::aging::{carried, keep_within};
+use super::prepare::{LayerForm, language};
+use super::summarize::accepted;
+use super::{Proposal, Refusal, RunReport, SummaryJob};
 
 /// Below this a layer has no room for sentences of a model's own.
 const SMALLEST: u32 = 48;
@@ -44,29 +42,13 @@ impl Rewrite {
             .layers
             .iter()
             .rfind(|l| l.is_cut && l.tokens >= SMALLEST && !l.notes.is_empty())?;
-        let passages = notes(context, layer).map(|note| {
-            let seq = note.covers.first().map_or(0, |s| s.from);
-            JobPassage::made(seq, note.text.clone())
-        });
-        let mut job = SummaryJob {
-            id: JOB,
-            part: 1,
-            parts: 1,
-            fades: Some(layer.id),
-            attempt: 1,
+        let form = LayerForm {
             target_tokens: layer.tokens * 3 / 4,
-            system: String::new(),
-            prompt: String::new(),
-            nonce: nonce_of(context, JOB, &seed.secret),
-            passages: passages.collect(),
             level: layer.level.min(Level::Moderate),
             mode,
-            focus: None,
-            language: super::prepare::language(context),
-            goal: None,
-            headings: Headings::ByLevel,
+            language: language(context),
         };
-        job.write_prompt();
+        let job = form.job(context, layer, JOB, &seed.secret);
         Some(Self {
             job,
             layer: Rc::clone(layer),
@@ -105,10 +87,7 @@ impl Rewrite {
             ..(**old).clone()
         };
         layer.ledger = carried(context, &layer, most, self.job.mode);
-        layer.recount(counter);
-        while layer.tokens > most && layer.ledger.pop().is_some() {
-            layer.recount(counter);
-        }
+        keep_within(&mut layer, most, counter);
         view.next_layer += 1;
         view.cause = Cause::Rewritten { layer: old.id };
         view.revision += 1;
@@ -129,40 +108,11 @@ impl Rewrite {
         let mut passes = [Shed::new(PassKind::Fade, 1, before - after)];
         let loss = loss::settle(context, &mut after_context, None, &mut passes);
         view.layers.clone_from(&after_context.view.layers);
-        let report = RunReport {
-            before,
-            after,
-            layer: None,
-            covers: Vec::new(),
-            messages: 0,
-            covered_tokens: 0,
-            quoted: Vec::new(),
-            shortened: loss.shortened,
-            demands: Vec::new(),
-            summarised: loss.summarised,
-            retention: loss.facts.retention(),
-            facts: Some(loss.facts),
-            lossy: Some(loss.lossy),
-            dropped: loss.dropped,
-            reread: after,
-            preserved: after_context.shown_count(),
-            released: Vec::new(),
-            passes: passes.to_vec(),
-            cautions: Vec::new(),
-            adjustments: vec![format!("layer {} was written again by {model}", old.id)],
-            codes: vec!["layer_rewritten".into()],
-            manual: false,
-            segments_before: context.stretches(),
-            segments_after: after_context.stretches(),
-            took: None,
-            verification: Some(Verification {
-                valid: after_context.check_limit().valid,
-                tokens: after,
-                limit: context.setup().shares.limit,
-                retention: loss.facts.retention(),
-            }),
-            stages: Vec::new(),
-        };
+        let done = format!("layer {} was written again by {model}", old.id);
+        let limit = context.setup().shares.limit;
+        let report = RunReport::between(context, &after_context, loss, passes.to_vec())
+            .adjusted(vec![Adjustment::new("layer_rewritten", done)])
+            .verified(after_context.check_limit().valid, limit);
         Ok(Proposal {
             base: context.view().revision,
             tip: context.entries().last().map(|e| e.message.seq),
@@ -174,8 +124,4 @@ impl Rewrite {
             report,
         })
     }
-}
-
-fn notes<'a>(context: &'a Context, layer: &'a Layer) -> impl Iterator<Item = &'a Rc<Note>> {
-    layer.notes.iter().filter_map(|n| context.view().note(*n))
 }

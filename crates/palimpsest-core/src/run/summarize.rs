@@ -1,18 +1,23 @@
 //! Stage 3: jobs for a summariser, and what is made of its answers (P7, P8).
 
+use std::collections::VecDeque;
+
 use palimpsest_tokens::TokenCounter;
 
 use crate::context::Context;
 use crate::data::layer::{Author, LayerId, Level};
+use crate::data::marker::Proposal;
 use crate::data::mode::Mode;
 use crate::data::policy::OnFailure;
 use crate::data::prompt::Headings;
 use crate::error::CoreError;
 use palimpsest_text::extractive::{self, Passage, Piece, Summary};
-use palimpsest_text::retention;
+use palimpsest_text::retention::{self, Rejection};
 
-use super::prepare::JobPassage;
-use super::{Refusal, Run, Stage};
+use super::cover::SMALLEST_SUMMARY;
+use super::identify::Identified;
+use super::passage::emphasis;
+use super::{JobPassage, Refusal, Task};
 
 /// Number of a job within its run.
 pub type JobId = u32;
@@ -78,7 +83,7 @@ impl SummaryJob {
             .collect();
         let options = extractive::Options {
             target_tokens: room,
-            emphasis: super::update::emphasis(self.mode),
+            emphasis: emphasis(self.mode),
             focus: self.focus.as_deref(),
             ..extractive::Options::default()
         };
@@ -124,7 +129,7 @@ impl SummaryJob {
     fn facts_kept(&self, text: &str, facts: &retention::Audit, counter: &dyn TokenCounter) -> u32 {
         let checked = facts.check(text);
         let room = (self.target_tokens * 2).saturating_sub(counter.count(text));
-        let emphasis = super::update::emphasis(self.mode);
+        let emphasis = emphasis(self.mode);
         let ledger = retention::ledger(&checked.missing, emphasis, room, counter);
         checked.found + ledger.kept.len() as u32
     }
@@ -168,112 +173,186 @@ pub(super) struct Written {
     pub(super) author: Author,
 }
 
-impl Run {
-    /// Answers the job that [`Run::step`] asked for.
-    ///
-    /// A text that is empty, a refusal, an echo, repetitive, cut off, in the wrong language, invented, not smaller, or that
-    /// shows marks of the request, is asked for once more, tighter; then the deterministic summary is taken and marked (P8).
-    /// It is also taken where it keeps more of the facts in the same room.
-    pub fn supply(&mut self, job: JobId, answer: SuppliedSummary) -> Result<(), CoreError> {
+/// What the summarisers have written so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Answers {
+    /// The texts of the parts, in their order.
+    pub(super) written: Vec<Written>,
+    /// Statements that were struck out of them.
+    pub(super) struck: u32,
+    /// What they propose to change in the goal.
+    pub(super) proposals: Vec<Proposal>,
+    /// A layer's shorter form that the model wrote.
+    pub(super) faded: Option<(LayerId, String)>,
+}
+
+/// The jobs of a run, while they are answered one after the other.
+#[derive(Debug, Clone)]
+pub(super) struct Asking {
+    /// The job that the caller was asked for.
+    waiting: Option<SummaryJob>,
+    /// The jobs after it.
+    queue: VecDeque<SummaryJob>,
+    /// The next job's number.
+    next_id: JobId,
+    answers: Answers,
+}
+
+/// The error of an answer to a job that nobody was asked for.
+pub(super) const fn not_waiting(job: JobId) -> CoreError {
+    CoreError::NotFound {
+        what: "waiting job",
+        id: job,
+    }
+}
+
+impl Asking {
+    /// These jobs, none of which was asked for yet. `next_id` is the number of the next one.
+    pub(super) fn of(queue: VecDeque<SummaryJob>, next_id: JobId) -> Self {
+        Self {
+            waiting: None,
+            queue,
+            next_id,
+            answers: Answers::default(),
+        }
+    }
+
+    /// The job that waits for its answer.
+    pub(super) const fn waiting(&self) -> Option<&SummaryJob> {
+        self.waiting.as_ref()
+    }
+
+    /// The jobs after it that a model is asked for.
+    pub(super) fn queued(&self) -> impl Iterator<Item = &SummaryJob> {
+        self.queue.iter().filter(|job| !job.prompt.is_empty())
+    }
+
+    /// The job that waits is asked for again, or answered without a model.
+    pub(super) fn put_back(&mut self) {
+        if let Some(job) = self.waiting.take() {
+            self.queue.push_front(job);
+        }
+    }
+
+    /// Asks for the next job that a model has to answer, if none waits. Jobs without a model are answered here.
+    pub(super) fn ask(&mut self, task: &Task) {
+        while self.waiting.is_none()
+            && let Some(job) = self.queue.pop_front()
+        {
+            if !job.prompt.is_empty() && task.options.model.is_some() {
+                self.waiting = Some(job);
+            } else if job.fades.is_none() {
+                let counter = task.original.counter.as_ref();
+                let written = job.written(Author::Extractive, counter);
+                self.answers.written.push(written);
+            }
+            // a layer's shorter form is cut deterministically when its turn comes
+        }
+    }
+
+    /// What was written, once no job is left.
+    pub(super) fn into_answers(self) -> Answers {
+        self.answers
+    }
+
+    /// Takes the answer to the job that waits. Gives the reason where the run ends by it.
+    pub(super) fn supply(
+        &mut self,
+        task: &Task,
+        found: &Identified,
+        job: JobId,
+        answer: SuppliedSummary,
+    ) -> Result<Option<Refusal>, CoreError> {
         let waiting = match self.waiting.take() {
             Some(waiting) if waiting.id == job => waiting,
             other => {
                 self.waiting = other;
-                return Err(CoreError::NotFound {
-                    what: "waiting job",
-                    id: job,
-                });
+                return Err(not_waiting(job));
             }
         };
-        debug_assert_eq!(self.stage, Stage::Summarize);
+        let context = &found.trimmed.context;
+        let counter = context.counter.as_ref();
         if let Some(layer) = waiting.fades {
             // a fade that fails is cut deterministically: no second call for it (C4)
             if let SuppliedSummary::Text(text) = answer {
-                self.take_fade(layer, &text, &waiting);
+                let text = accepted(&text, &waiting, counter);
+                self.answers.faded = text.map(|text| (layer, text));
             }
-            return Ok(());
+            return Ok(None);
         }
-        if matches!(&answer, SuppliedSummary::Failed(code) if code == "overflow")
-            && waiting.fades.is_none()
-            && waiting.passages.len() > 1
-        {
-            self.halve(waiting);
-            return Ok(());
-        }
-        let refuses = self.context.setup().policy.on_failure == OnFailure::Refuse;
-        if refuses && matches!(answer, SuppliedSummary::Failed(_)) {
-            self.end(Refusal::ModelFailed);
-            return Ok(());
-        }
-        let counter = self.context.counter.clone();
-        let fallback =
-            |reason: String| waiting.written(Author::Fallback { reason }, counter.as_ref());
-        let written = match answer {
-            SuppliedSummary::Failed(code) => fallback(code),
-            SuppliedSummary::Text(text) => {
-                let (text, proposals) = clean(&text, &waiting);
-                let source = waiting.source();
-                let instructions = waiting.instructions();
-                let draft = retention::Draft {
-                    prompt: &instructions,
-                    first_message: waiting.passages.first().map_or("", |p| &p.text),
-                    source_tokens: counter.count(&source),
-                    summary_tokens: counter.count(&text),
-                };
-                let rejection = retention::reject(&text, &source, &draft);
-                let (text, struck) = if self.options.grounded && rejection.is_none() {
-                    retention::grounded(&text, &source)
-                } else {
-                    (text, 0)
-                };
-                match rejection {
-                    None if text.is_empty() => fallback("invented".into()),
-                    None if waiting.keeps_less(&text, counter.as_ref()) => {
-                        fallback("fewer_facts".into())
-                    }
-                    None => {
-                        self.proposals.extend(proposals);
-                        self.struck += struck;
-                        Written {
-                            text,
-                            order: Vec::new(),
-                            author: self.author(),
-                        }
-                    }
-                    Some(_) if waiting.attempt < ATTEMPTS => {
-                        let mut again = waiting;
-                        again.attempt += 1;
-                        again.target_tokens =
-                            (again.target_tokens * 3 / 4).max(super::identify::SMALLEST_SUMMARY);
-                        again.write_prompt();
-                        self.queue.push_front(again);
-                        return Ok(());
-                    }
-                    Some(rejection) => fallback(format!("{rejection:?}").to_lowercase()),
-                }
+        let text = match answer {
+            SuppliedSummary::Text(text) => text,
+            SuppliedSummary::Failed(code) if code == "overflow" && waiting.passages.len() > 1 => {
+                self.halve(context, waiting, &task.seed.secret);
+                return Ok(None);
+            }
+            SuppliedSummary::Failed(_)
+                if context.setup().policy.on_failure == OnFailure::Refuse =>
+            {
+                return Ok(Some(Refusal::ModelFailed));
+            }
+            SuppliedSummary::Failed(code) => {
+                self.fall_back(&waiting, code, counter);
+                return Ok(None);
             }
         };
-        self.written.push(written);
-        Ok(())
+        let (text, proposals) = clean(&text, &waiting);
+        let source = waiting.source();
+        let rejection = rejection(&text, &source, &waiting, counter);
+        let (text, struck) = if task.options.grounded && rejection.is_none() {
+            retention::grounded(&text, &source)
+        } else {
+            (text, 0)
+        };
+        match rejection {
+            None if text.is_empty() => self.fall_back(&waiting, "invented".into(), counter),
+            None if waiting.keeps_less(&text, counter) => {
+                self.fall_back(&waiting, "fewer_facts".into(), counter);
+            }
+            None => {
+                let model = task.options.model.clone();
+                self.answers.proposals.extend(proposals);
+                self.answers.struck += struck;
+                self.answers.written.push(Written {
+                    text,
+                    order: Vec::new(),
+                    author: model.map_or(Author::Extractive, |name| Author::Model { name }),
+                });
+            }
+            Some(_) if waiting.attempt < ATTEMPTS => {
+                let mut again = waiting;
+                again.attempt += 1;
+                again.target_tokens = (again.target_tokens * 3 / 4).max(SMALLEST_SUMMARY);
+                again.write_prompt();
+                self.queue.push_front(again);
+            }
+            Some(rejection) => {
+                let reason = format!("{rejection:?}").to_lowercase();
+                self.fall_back(&waiting, reason, counter);
+            }
+        }
+        Ok(None)
     }
 
-    fn take_fade(&mut self, layer: LayerId, text: &str, job: &SummaryJob) {
-        self.faded = accepted(text, job, self.context.counter.as_ref()).map(|text| (layer, text));
+    /// Takes the deterministic summary in place of a model's.
+    fn fall_back(&mut self, job: &SummaryJob, reason: String, counter: &dyn TokenCounter) {
+        let written = job.written(Author::Fallback { reason }, counter);
+        self.answers.written.push(written);
     }
 
     /// Asks for a job in two halves: the model's tokenizer found more in it than was counted here.
-    fn halve(&mut self, mut job: SummaryJob) {
+    fn halve(&mut self, context: &Context, mut job: SummaryJob, secret: &[u8; 16]) {
         let rest = job.passages.split_off(job.passages.len() / 2);
-        job.target_tokens = (job.target_tokens / 2).max(super::identify::SMALLEST_SUMMARY);
+        job.target_tokens = (job.target_tokens / 2).max(SMALLEST_SUMMARY);
         job.parts += 1;
         let mut second = SummaryJob {
-            id: self.next_job,
+            id: self.next_id,
             part: job.part + 1,
             passages: rest,
-            nonce: self.nonce(self.next_job),
+            nonce: nonce_of(context, self.next_id, secret),
             ..job.clone()
         };
-        self.next_job += 1;
+        self.next_id += 1;
         for half in [&mut second, &mut job] {
             half.write_prompt();
         }
@@ -284,60 +363,34 @@ impl Run {
         self.queue.push_front(second);
         self.queue.push_front(job);
     }
+}
 
-    fn author(&self) -> Author {
-        self.options
-            .model
-            .clone()
-            .map_or(Author::Extractive, |name| Author::Model { name })
-    }
-
-    /// Does not wait for a model any longer: the rest of the jobs get the deterministic summary (P7). What was
-    /// written already is kept.
-    pub fn skip(&mut self) {
-        self.options.model = None;
-        if let Some(job) = self.waiting.take() {
-            self.queue.push_front(job);
-        }
-    }
-
-    /// The jobs that follow the one that is waited for, as far as they are known: none of them depends on an answer, so a
-    /// caller may have them answered at once. They are supplied in the order in which [`Run::step`] asks for them.
-    pub fn queued(&self) -> impl Iterator<Item = &SummaryJob> {
-        let asks = self.options.model.is_some();
-        let jobs = self.queue.iter();
-        jobs.filter(move |job| asks && !job.prompt.is_empty())
-    }
-
-    /// The next job if a model has to be asked; jobs without a model are answered here.
-    pub(super) fn next_job(&mut self) -> Option<SummaryJob> {
-        while let Some(job) = self.queue.pop_front() {
-            if !job.prompt.is_empty() && self.options.model.is_some() {
-                self.waiting = Some(job.clone());
-                return Some(job);
-            }
-            if job.fades.is_some() {
-                continue; // cut deterministically when its turn comes
-            }
-            let written = job.written(Author::Extractive, self.context.counter.as_ref());
-            self.written.push(written);
-        }
-        None
-    }
+/// Why a model's text is no summary of the job's messages (P8), if it is none. The words of the goal and of the first message
+/// are not held against it.
+fn rejection(
+    text: &str,
+    source: &str,
+    job: &SummaryJob,
+    counter: &dyn TokenCounter,
+) -> Option<Rejection> {
+    let instructions = job.instructions();
+    let first_message = match job.fades {
+        Some(_) => "",
+        None => job.passages.first().map_or("", |p| &p.text),
+    };
+    let draft = retention::Draft {
+        prompt: &instructions,
+        first_message,
+        source_tokens: counter.count(source),
+        summary_tokens: counter.count(text),
+    };
+    retention::reject(text, source, &draft)
 }
 
 /// The text of a layer's shorter form, if it is one.
 pub(super) fn accepted(text: &str, job: &SummaryJob, counter: &dyn TokenCounter) -> Option<String> {
     let (text, _) = clean(text, job);
-    let source = job.source();
-    let instructions = job.instructions();
-    let draft = retention::Draft {
-        prompt: &instructions,
-        first_message: "",
-        source_tokens: counter.count(&source),
-        summary_tokens: counter.count(&text),
-    };
-    retention::reject(&text, &source, &draft)
+    rejection(&text, &job.source(), job, counter)
         .is_none()
         .then_some(text)
 }
@@ -352,7 +405,7 @@ pub(super) fn nonce_of(context: &Context, id: JobId, secret: &[u8; 16]) -> Strin
 
 /// The summary without the model's thinking and markers, and what the markers propose. A citation counts only
 /// of a message the job showed.
-fn clean(text: &str, job: &SummaryJob) -> (String, Vec<crate::data::marker::Proposal>) {
+fn clean(text: &str, job: &SummaryJob) -> (String, Vec<Proposal>) {
     let text = strip_thinking(text);
     let mut markers = crate::data::marker::parse(&text, &job.nonce);
     markers.keep_citations(|seq| job.passages.iter().any(|p| p.seq == seq));
