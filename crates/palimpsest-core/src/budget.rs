@@ -398,15 +398,7 @@ impl Context {
     /// What stays before the watermark, if the policy strips.
     fn strip_options(&self) -> Option<StripOptions> {
         self.setup.policy.passes.iter().find_map(|p| match *p {
-            Pass::Strip {
-                keep,
-                keep_errors,
-                keep_best,
-            } => Some(StripOptions {
-                keep,
-                keep_errors,
-                keep_best,
-            }),
+            Pass::Strip(options) => Some(options),
             _ => None,
         })
     }

@@ -346,6 +346,7 @@ fn core(error: &CoreError) -> Wrong {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use palimpsest_core::policy::StripOptions;
 
     /// E4: every preset goes through the form and comes back as it was, and is kept as its name.
     #[test]
@@ -575,11 +576,10 @@ mod tests {
         form.rest[at("policy-strip-keep")] = "3".into();
         let mine = form.apply(&base).unwrap();
         assert_eq!(mine.triggers, [Trigger::Overflow, Trigger::Manual]);
-        let strip = Pass::Strip {
+        let strip = Pass::Strip(StripOptions {
             keep: 3,
-            keep_errors: false,
-            keep_best: 0,
-        };
+            ..StripOptions::default()
+        });
         assert_eq!(mine.passes, [strip, Pass::Emergency]);
         let seed = Policy::preset("offload-compact").unwrap();
         let mut form = Form::of(&seed);

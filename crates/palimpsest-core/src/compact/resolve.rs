@@ -11,7 +11,6 @@ use crate::data::record::Records;
 use crate::data::shares::ShareOptions;
 use crate::error::CoreError;
 use crate::pass::PassKind;
-use crate::pass::offload::OffloadOptions;
 
 /// What a policy comes to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -87,18 +86,7 @@ impl Resolved {
         let passes = policy.passes.iter().map(|pass| Step {
             pass: pass.kind(),
             above: match *pass {
-                Pass::Offload {
-                    tokens,
-                    window_percent,
-                    brief,
-                } => {
-                    let options = OffloadOptions {
-                        tokens,
-                        window_percent,
-                        brief,
-                    };
-                    Some(options.floor(window))
-                }
+                Pass::Offload(options) => Some(options.floor(window)),
                 _ => None,
             },
         });

@@ -6,7 +6,7 @@ pub mod presets;
 mod read;
 
 pub use kind::PassKind;
-pub use options::DedupeOptions;
+pub use options::{DedupeOptions, OffloadOptions, StripOptions};
 
 use serde::{Deserialize, Serialize};
 
@@ -72,29 +72,9 @@ pub enum Pass {
     /// Show repeated and superseded tool output once.
     Dedupe,
     /// Take out tool blocks before the watermark.
-    Strip {
-        /// Messages kept in full before the mark.
-        #[serde(default)]
-        keep: u32,
-        /// Whether failed results stay.
-        #[serde(default)]
-        keep_errors: bool,
-        /// How many of the results that say the most stay.
-        #[serde(default)]
-        keep_best: u32,
-    },
+    Strip(StripOptions),
     /// Put references in the place of large tool results.
-    Offload {
-        /// Results of at most so many tokens stay.
-        #[serde(default = "offload_tokens")]
-        tokens: u32,
-        /// Results of at most this share of the window stay, in percent.
-        #[serde(default = "offload_percent")]
-        window_percent: u32,
-        /// References without the head and the tail of what they stand for: smaller, and to be recalled to be read.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        brief: bool,
-    },
+    Offload(OffloadOptions),
     /// Cover the oldest exchanges with a layer. The only pass that may ask a model.
     Summarize,
     /// Cover the oldest exchanges without a summary, under a line that says so (seed 2's other strategy).
@@ -107,22 +87,14 @@ pub enum Pass {
 
 palimpsest_text::tagged!(Pass, "pass");
 
-const fn offload_tokens() -> u32 {
-    512
-}
-
-const fn offload_percent() -> u32 {
-    4
-}
-
 impl Pass {
     /// Its name.
     pub const fn kind(&self) -> PassKind {
         match self {
             Self::Condense => PassKind::Condense,
             Self::Dedupe => PassKind::Dedupe,
-            Self::Strip { .. } => PassKind::Strip,
-            Self::Offload { .. } => PassKind::Offload,
+            Self::Strip(_) => PassKind::Strip,
+            Self::Offload(_) => PassKind::Offload,
             Self::Summarize => PassKind::Summarize,
             Self::Truncate => PassKind::Truncate,
             Self::Fade => PassKind::Fade,

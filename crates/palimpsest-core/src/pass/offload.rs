@@ -11,24 +11,7 @@ use palimpsest_text::condense::cut;
 
 use super::Edits;
 
-/// Results of more tokens than both of these are offloaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OffloadOptions {
-    /// Tokens.
-    pub tokens: u32,
-    /// Share of the window, in percent.
-    pub window_percent: u32,
-    /// Whether references are places alone, without head and tail: the smallest there is that can be recalled.
-    pub brief: bool,
-}
-
-impl OffloadOptions {
-    /// The largest result that stays.
-    pub fn floor(&self, window: u32) -> u32 {
-        let share = u64::from(window) * u64::from(self.window_percent) / 100;
-        self.tokens.max(share as u32)
-    }
-}
+pub use crate::data::policy::OffloadOptions;
 
 /// Where an offloaded text is: message and part of this session, and what it is recognised by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,6 @@
 //! text is an option (W4).
 
 use palimpsest_text::sorted::SortedSet;
-use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::data::message::Part;
@@ -11,16 +10,7 @@ use palimpsest_text::retention;
 
 use super::{Call, Edits, OpenCalls};
 
-/// What stays before the mark beside text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StripOptions {
-    /// Messages kept in full before the mark.
-    pub keep: u32,
-    /// Whether failed results stay, with their calls.
-    pub keep_errors: bool,
-    /// How many of the results that say the most stay: those with the most facts.
-    pub keep_best: u32,
-}
+pub use crate::data::policy::StripOptions;
 
 /// The forms without tool blocks, and how many blocks that takes out.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -43,24 +43,8 @@ impl Ladder {
             match *pass {
                 Pass::Condense => ladder.trims.push(Trim::Condense),
                 Pass::Dedupe => ladder.trims.push(Trim::Dedupe),
-                Pass::Strip {
-                    keep,
-                    keep_errors,
-                    keep_best,
-                } => ladder.trims.push(Trim::Strip(StripOptions {
-                    keep,
-                    keep_errors,
-                    keep_best,
-                })),
-                Pass::Offload {
-                    tokens,
-                    window_percent,
-                    brief,
-                } => ladder.trims.push(Trim::Offload(OffloadOptions {
-                    tokens,
-                    window_percent,
-                    brief,
-                })),
+                Pass::Strip(options) => ladder.trims.push(Trim::Strip(options)),
+                Pass::Offload(options) => ladder.trims.push(Trim::Offload(options)),
                 Pass::Summarize => ladder.covers = Some(Form::Summary),
                 Pass::Truncate => ladder.covers = Some(Form::Note),
                 Pass::Fade => ladder.fades = true,

@@ -143,7 +143,7 @@ fn costs(n: u32) -> Option<Costs> {
                 manual: true,
                 ..RunOptions::default()
             };
-            let mut run = Run::new(&context, options, SEED);
+            let run = Run::new(&context, options, SEED);
             black_box(run.preview()).unwrap();
         })?,
         assemble: each(|| drop(black_box(context.window())))?,

@@ -30,3 +30,47 @@ impl Default for DedupeOptions {
         }
     }
 }
+
+/// What stays before the mark beside text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StripOptions {
+    /// Messages kept in full before the mark.
+    pub keep: u32,
+    /// Whether failed results stay, with their calls.
+    pub keep_errors: bool,
+    /// How many of the results that say the most stay: those with the most facts.
+    pub keep_best: u32,
+}
+
+/// Results of more tokens than both of these are offloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OffloadOptions {
+    /// Tokens.
+    pub tokens: u32,
+    /// Share of the window, in percent.
+    pub window_percent: u32,
+    /// Whether references are places alone, without the head and the tail of what they stand for: the smallest that can be
+    /// recalled.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub brief: bool,
+}
+
+impl Default for OffloadOptions {
+    fn default() -> Self {
+        Self {
+            tokens: 512,
+            window_percent: 4,
+            brief: false,
+        }
+    }
+}
+
+impl OffloadOptions {
+    /// The largest result that stays, in tokens.
+    pub fn floor(&self, window: u32) -> u32 {
+        let share = u64::from(window) * u64::from(self.window_percent) / 100;
+        self.tokens.max(share as u32)
+    }
+}

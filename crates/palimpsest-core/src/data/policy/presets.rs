@@ -2,7 +2,7 @@
 
 use super::{
     Cover, DedupeOptions, Demands, Denominator, Escalation, Fading, Headings, KeepRecent, Levels,
-    OnFailure, Pass, Policy, SlotRole, Trigger, UserWords,
+    OffloadOptions, OnFailure, Pass, Policy, SlotRole, StripOptions, Trigger, UserWords,
 };
 use crate::data::mark::Marks;
 use crate::data::model::TierBudgets;
@@ -28,11 +28,11 @@ pub fn names() -> String {
         .join(", ")
 }
 
-const OFFLOAD: Pass = Pass::Offload {
+const OFFLOAD: Pass = Pass::Offload(OffloadOptions {
     tokens: 512,
     window_percent: 4,
     brief: false,
-};
+});
 
 /// The default: acts at 80 % of the available room. First says tool output more briefly, shows repetitions
 /// once and large results as references; then covers the oldest exchanges with one layer made from the
@@ -51,11 +51,11 @@ pub fn balanced() -> Policy {
         passes: vec![
             Pass::Condense,
             Pass::Dedupe,
-            Pass::Strip {
+            Pass::Strip(StripOptions {
                 keep: 0,
                 keep_errors: true,
                 keep_best: 0,
-            },
+            }),
             OFFLOAD,
             Pass::Summarize,
             Pass::Fade,
@@ -114,11 +114,11 @@ pub fn watermark() -> Policy {
         name: "watermark".into(),
         triggers: vec![Trigger::Watermark, Trigger::Overflow, Trigger::Manual],
         passes: vec![
-            Pass::Strip {
+            Pass::Strip(StripOptions {
                 keep: 0,
                 keep_errors: false,
                 keep_best: 0,
-            },
+            }),
             Pass::Emergency,
         ],
         recall: false,
