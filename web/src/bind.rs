@@ -167,20 +167,21 @@ pub fn session(info: &SessionInfo) -> SessionEntry {
 /// The stretches of a window that is not read.
 fn bar(glance: &Glance, shares: &Shares) -> Vec<Segment> {
     let layer = |age| Kind::Layer { number: 0, age };
-    let kinds = [
-        Kind::System,
-        Kind::Goal,
-        layer(Age::Ancient),
-        layer(Age::Old),
-        layer(Age::Aged),
-        layer(Age::Fresh),
-        Kind::Recalled,
-        Kind::User,
-        Kind::Assistant,
-        Kind::Tool,
+    let of = glance.parts;
+    let parts = [
+        (Kind::System, of.system),
+        (Kind::Goal, of.goal),
+        (layer(Age::Ancient), of.ancient),
+        (layer(Age::Old), of.old),
+        (layer(Age::Aged), of.aged),
+        (layer(Age::Fresh), of.fresh),
+        (Kind::Recalled, of.recalled),
+        (Kind::User, of.user),
+        (Kind::Assistant, of.assistant),
+        (Kind::Tool, of.tool),
     ];
-    let parts = kinds.into_iter().zip(glance.parts);
     let segments = parts
+        .into_iter()
         .map(|(kind, tokens)| Segment { kind, tokens })
         .filter(|s| s.tokens > 0)
         .collect();

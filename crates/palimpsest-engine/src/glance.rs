@@ -10,10 +10,8 @@ use serde::{Deserialize, Serialize};
 /// A window at one look, as it was at the last commit. About 100 bytes of a head.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Glance {
-    /// Tokens of its parts in window order: system prompt with tools; goal with pins; layers that are essentials of
-    /// essentials, essentials, shortened once, and as first written; recalled quotes; the user's words, the
-    /// assistant's, and tool results.
-    pub parts: [u32; 10],
+    /// Tokens of its parts.
+    pub parts: Parts,
     /// Layers in the window.
     pub layers: u32,
     /// Compactions so far.
@@ -23,33 +21,101 @@ pub struct Glance {
     pub kept: Option<f64>,
 }
 
-const USER: usize = 7;
-const ASSISTANT: usize = 8;
-const TOOL: usize = 9;
+/// Tokens of a window's parts, in window order. Stored as ten numbers in the order of the fields.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u32; 10]", into = "[u32; 10]")]
+pub struct Parts {
+    /// System prompt and tool definitions.
+    pub system: u32,
+    /// Goal and pins.
+    pub goal: u32,
+    /// Layers of essentials that were made from essentials.
+    pub ancient: u32,
+    /// Layers of essentials.
+    pub old: u32,
+    /// Layers that were shortened once.
+    pub aged: u32,
+    /// Layers as first written.
+    pub fresh: u32,
+    /// Recalled quotes.
+    pub recalled: u32,
+    /// The user's words, quoted ones included.
+    pub user: u32,
+    /// The assistant's words.
+    pub assistant: u32,
+    /// Tool results.
+    pub tool: u32,
+}
+
+impl From<[u32; 10]> for Parts {
+    fn from(parts: [u32; 10]) -> Self {
+        let [
+            system,
+            goal,
+            ancient,
+            old,
+            aged,
+            fresh,
+            recalled,
+            user,
+            assistant,
+            tool,
+        ] = parts;
+        Self {
+            system,
+            goal,
+            ancient,
+            old,
+            aged,
+            fresh,
+            recalled,
+            user,
+            assistant,
+            tool,
+        }
+    }
+}
+
+impl From<Parts> for [u32; 10] {
+    fn from(p: Parts) -> Self {
+        [
+            p.system,
+            p.goal,
+            p.ancient,
+            p.old,
+            p.aged,
+            p.fresh,
+            p.recalled,
+            p.user,
+            p.assistant,
+            p.tool,
+        ]
+    }
+}
 
 impl Glance {
     pub(crate) fn of(context: &Context) -> Self {
         let view = context.view();
-        let mut parts = [0; 10];
+        let mut parts = Parts::default();
         for segment in context.budget().segments {
-            let place = match segment.kind {
-                SegmentKind::System | SegmentKind::Tools => 0,
-                SegmentKind::Goal | SegmentKind::Pins => 1,
+            let part = match segment.kind {
+                SegmentKind::System | SegmentKind::Tools => &mut parts.system,
+                SegmentKind::Goal | SegmentKind::Pins => &mut parts.goal,
                 SegmentKind::Layer { id } => {
                     let layer = view.layers.iter().find(|l| l.id == id);
                     match layer.map(|l| (l.level, l.rank)) {
-                        Some((Level::Compact, 1..)) => 2,
-                        Some((Level::Compact, 0)) => 3,
-                        Some((Level::Moderate, _)) => 4,
-                        Some((Level::Detailed, _)) | None => 5,
+                        Some((Level::Compact, 1..)) => &mut parts.ancient,
+                        Some((Level::Compact, 0)) => &mut parts.old,
+                        Some((Level::Moderate, _)) => &mut parts.aged,
+                        Some((Level::Detailed, _)) | None => &mut parts.fresh,
                     }
                 }
-                SegmentKind::Recalled => 6,
-                SegmentKind::Quoted | SegmentKind::User | SegmentKind::Draft => USER,
-                SegmentKind::Assistant => ASSISTANT,
-                SegmentKind::Tool => TOOL,
+                SegmentKind::Recalled => &mut parts.recalled,
+                SegmentKind::Quoted | SegmentKind::User | SegmentKind::Draft => &mut parts.user,
+                SegmentKind::Assistant => &mut parts.assistant,
+                SegmentKind::Tool => &mut parts.tool,
             };
-            parts[place] += segment.count.tokens;
+            *part += segment.count.tokens;
         }
         Self {
             parts,
@@ -61,17 +127,18 @@ impl Glance {
 
     /// A message comes to the end of the window.
     pub(crate) fn add(&mut self, role: Role, tokens: u32) {
-        let place = match role {
-            Role::System | Role::User => USER,
-            Role::Assistant => ASSISTANT,
-            Role::Tool => TOOL,
+        let part = match role {
+            Role::System | Role::User => &mut self.parts.user,
+            Role::Assistant => &mut self.parts.assistant,
+            Role::Tool => &mut self.parts.tool,
         };
-        self.parts[place] = self.parts[place].saturating_add(tokens);
+        *part = part.saturating_add(tokens);
     }
 
     /// Tokens of the window.
     pub fn tokens(&self) -> u32 {
-        self.parts.iter().copied().fold(0, u32::saturating_add)
+        let parts = <[u32; 10]>::from(self.parts);
+        parts.into_iter().fold(0, u32::saturating_add)
     }
 
     /// The badge (G6), without the model's class.

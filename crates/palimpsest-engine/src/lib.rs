@@ -39,7 +39,7 @@ pub use engine::{DEVICE, Engine, Purged};
 pub use error::{EngineError, RoomChoice};
 pub use event::Event;
 pub use fault::Fault;
-pub use glance::Glance;
+pub use glance::{Glance, Parts};
 pub use head::{Head, NewSession, SessionInfo};
 pub use memory::MemoryStore;
 pub use profile::{ModelPolicy, Profile};

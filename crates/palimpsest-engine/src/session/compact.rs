@@ -195,7 +195,7 @@ impl Session {
             focus,
             ..RunOptions::default()
         };
-        let mut run = Run::new(&self.0.state.borrow().context, options, self.seed());
+        let run = Run::new(&self.0.state.borrow().context, options, self.seed());
         run.preview().map_err(EngineError::Refused)
     }
 
@@ -466,7 +466,7 @@ impl Session {
             ..RunOptions::default()
         };
         if let Some(most) = options.most_seconds {
-            let mut plan = Run::new(&state.context, run_options.clone(), self.seed());
+            let plan = Run::new(&state.context, run_options.clone(), self.seed());
             let seconds = plan
                 .preview()
                 .ok()
