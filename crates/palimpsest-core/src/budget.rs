@@ -284,7 +284,7 @@ impl Context {
         }
     }
 
-    /// What a compaction aims at (section XI): the shares with the real sizes of system prompt and
+    /// What a compaction aims at: the window's shares with the real sizes of system prompt and
     /// tools, always below the trigger.
     pub fn target(&self) -> u32 {
         let shares = &self.setup.shares;

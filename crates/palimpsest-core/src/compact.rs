@@ -48,7 +48,7 @@ use tail::Tail;
 pub struct CompactOptions {
     /// The model's window in tokens.
     pub window: u32,
-    /// Tokens kept free for the answer; by default what section XI says.
+    /// Tokens kept free for the answer; by default what [`crate::shares::Shares`] keeps free in such a window.
     pub reserve: Option<u32>,
     /// The most tokens the result may hold; by default the window without reserve and margin.
     pub max_tokens: Option<u32>,

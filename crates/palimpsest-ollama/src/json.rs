@@ -159,7 +159,7 @@ mod tests {
         refused(br#"{"a":NaN}"#, "its JSON is broken");
     }
 
-    /// Research E 5: depth 64 is read, 65 is not; brackets in strings do not count.
+    /// JSON of depth 64 is read, 65 is not; brackets in strings do not count.
     #[test]
     fn depth_is_bounded() {
         let nested = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
@@ -176,7 +176,7 @@ mod tests {
         assert!(object(quoted.as_bytes()).is_ok());
     }
 
-    /// Research E 5: counts that are no counts are absent, never wrong.
+    /// A count that is no number is absent, never wrong.
     #[test]
     fn counts() {
         let check = |json: &str, expected| {

@@ -440,7 +440,7 @@ fn failures_inside_a_stream() {
     );
 }
 
-/// Research E 5: what comes after the end is not read, however often the end comes.
+/// What comes after the end is not read, however often the end comes.
 #[test]
 fn nothing_after_the_end_counts() {
     let body = "{\"message\":{\"content\":\"a\"}}\n{\"done\":true}\n{\"done\":true}\n{\"message\":{\"content\":\"b\"}}\nnonsense";
@@ -456,7 +456,7 @@ fn nothing_after_the_end_counts() {
     assert_eq!(decoder.finish(), Ok(vec![]));
 }
 
-/// Research E 5, F 75: lines, answers and texts without end are cut off, and the failure stays.
+/// F75: lines, answers and texts without end are cut off, and the failure stays.
 #[test]
 fn caps() {
     let mut decoder = Decoder::new(Dialect::Ollama, Limits::for_answer(100), "m");
@@ -504,7 +504,7 @@ fn caps() {
     );
 }
 
-/// Research E 5: counts that make no sense are absent; a wrong model name, new fields and inherited ones change nothing.
+/// Counts that make no sense are absent; a wrong model name, new fields and inherited ones change nothing.
 #[test]
 fn odd_but_harmless_answers() {
     let check = |last: &str, expected: Option<Usage>| {

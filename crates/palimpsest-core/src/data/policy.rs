@@ -147,7 +147,7 @@ pub enum Cover {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum KeepRecent {
-    /// The share of section XI.
+    /// The window's share for recent messages.
     Share,
     /// A number of tokens, of a window of 16,384 or more; in proportion below.
     Tokens {
@@ -414,7 +414,7 @@ impl Fading {
     }
 
     /// The most tokens of a layer that is `age` compactions old, in a window of `window`; `None` where
-    /// the shares of section XI decide.
+    /// the window's shares decide.
     pub(crate) fn room(&self, age: usize, window: u32) -> Option<u32> {
         match self {
             Self::Notes => None,

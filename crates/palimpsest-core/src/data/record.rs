@@ -205,7 +205,7 @@ pub struct RenderedRecords {
 }
 
 impl RenderedRecords {
-    /// Tokens of goal and pins: what section XI calls their share.
+    /// Tokens of goal and pins: the records' share of the window.
     pub fn beside_system(&self) -> u32 {
         self.goal_tokens + self.pin_tokens
     }

@@ -1,4 +1,4 @@
-//! How a window is divided: the numbers of `balanced` as data (requirements, section XI).
+//! How a window is divided: the numbers of `balanced` as data.
 
 use serde::{Deserialize, Serialize};
 
@@ -183,7 +183,7 @@ fn column(window: u32) -> Column {
 mod tests {
     use super::*;
 
-    /// B5, B1 and the table of section XI, row by row: W, R, m, L, target, trigger, recall, chunk.
+    /// B5, B1 and the table of windows, row by row: W, R, m, L, target, trigger, recall, chunk.
     #[test]
     fn the_table_of_numbers() {
         let rows = [

@@ -156,7 +156,7 @@ fn better(title: &str, percent: u32, what: &str, kept: &[Tally; 5]) {
     }
 }
 
-/// P8, D3: at 10, 20 and 30 % of the tokens more of what was planted is kept than by lead, tail, chance and
+/// P8: at 10, 20 and 30 % of the tokens more of what was planted is kept than by lead, tail, chance and
 /// TextRank: in all, of things with a telling form, and of facts in plain words.
 #[test]
 fn generated_conversations_keep_more_than_with_every_rival() {
@@ -169,7 +169,7 @@ fn generated_conversations_keep_more_than_with_every_rival() {
     }
 }
 
-/// P8, D3: the same in recorded chats and service conversations.
+/// P8: the same in recorded chats and service conversations.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn recorded_conversations_keep_more_than_with_every_rival() {
