@@ -11,6 +11,7 @@ mod history;
 mod load;
 mod log;
 mod marks;
+mod noting;
 mod open;
 mod overflow;
 mod partial;

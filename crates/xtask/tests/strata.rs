@@ -25,11 +25,13 @@ const CRATES: [&str; 9] = [
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// Folders that hold modules of one stratum: these, too, use each other in one direction.
-const FOLDERS: [(&str, &str); 4] = [
+const FOLDERS: [(&str, &str); 6] = [
     ("palimpsest-core", "data"),
     ("palimpsest-core", "context"),
     ("palimpsest-core", "pass"),
     ("palimpsest-core", "run"),
+    ("palimpsest-core", "compact"),
+    ("palimpsest-engine", "session"),
 ];
 
 /// Which of a crate's modules uses which. A folder and the file of its name are one module. With a `folder`, the modules in it.

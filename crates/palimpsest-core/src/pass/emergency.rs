@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::context::Context;
 use crate::context::shrink::speaker;
-use crate::data::layer::{Author, Layer, Level, Span};
+use crate::data::layer::{Layer, Level, Span};
 use crate::data::message::{Part, Role, Seq};
 use crate::data::refusal::Refusal;
 use crate::data::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
@@ -385,28 +385,10 @@ fn cover(context: &mut Context, limit: u32, now: f64) {
     let mut view = context.view.clone();
     let tokens = covered.iter().map(|&i| context.shown_tokens(i)).sum();
     view.layers.push(Rc::new(Layer {
-        id: view.next_layer,
-        level: Level::Compact,
-        covers: spans,
-        summary: String::new(),
-        ledger: Vec::new(),
-        tokens: 0,
         original_tokens: tokens,
         messages: covered.len() as u32,
-        notes: Vec::new(),
-        rank: 0,
         number: view.compactions,
-        compressions: 1,
-        created: now,
-        compressed_at: now,
-        replaces: Vec::new(),
-        author: Author::Extractive,
-        is_cut: false,
-        retention: 0.0,
-        dropped: Vec::new(),
-        key_decisions: Vec::new(),
-        files_modified: Vec::new(),
-        next_steps: Vec::new(),
+        ..Layer::new(view.next_layer, Level::Compact, spans, now)
     }));
     view.next_layer += 1;
     context.set_view(view);

@@ -179,12 +179,12 @@ impl Session {
                 }
                 let mut noted = None;
                 if crosses_threshold(state, more) {
-                    let (snapshot, more, prune) = super::snapshots::take_of(
+                    let (snapshot, more, prune) = super::noting::take_of(
                         state,
                         &head,
                         &id,
                         "",
-                        super::snapshots::RECOVERY,
+                        super::noting::RECOVERY,
                         now,
                     )?;
                     head.snapshots = snapshot.n;
@@ -203,7 +203,7 @@ impl Session {
                     }
                 }
                 if let Some((snapshot, prune)) = noted {
-                    super::snapshots::taken(state, snapshot, &prune);
+                    super::noting::taken(state, snapshot, &prune);
                 }
                 for s in stored {
                     state.messages.insert(s.message.seq, s);

@@ -18,7 +18,7 @@ use crate::ports::{Durability, Op, Table};
 use crate::rows::{RenditionRow, key, revision_row, seal};
 use crate::snapshot::{Purpose, Snapshot};
 
-use super::snapshots::{take, taken};
+use super::noting::{take, taken};
 use super::{Change, Session, State};
 
 impl From<Stale> for EngineError {

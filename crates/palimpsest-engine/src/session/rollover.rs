@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use palimpsest_core::context::{Cause, Context, Entry, View};
-use palimpsest_core::layer::{Author, Layer, Level, Span};
+use palimpsest_core::layer::{Layer, Level, Span};
 use palimpsest_core::message::{Message, Role};
 use palimpsest_core::record::Records;
 use palimpsest_core::rendition::Rendition;
@@ -18,7 +18,7 @@ use crate::rows::{key, message_ops, seal, session_key};
 use crate::setup::setup_of;
 use crate::snapshot::Purpose;
 
-use super::snapshots::{take, taken};
+use super::noting::{take, taken};
 use super::{Change, Session, State};
 
 impl Session {
@@ -190,28 +190,11 @@ fn carried(context: &Context, now: f64) -> Vec<Rc<Layer>> {
     let summary = extractive::summarize(&passages, &options, counter).text;
     if !summary.trim().is_empty() {
         layers.push(Rc::new(Layer {
-            id: view.next_layer,
-            level: Level::Detailed,
-            covers: Vec::new(),
             tokens: counter.count(&summary),
             summary,
-            ledger: Vec::new(),
-            original_tokens: 0,
             messages: tail.len() as u32,
-            notes: Vec::new(),
-            rank: 0,
             number: view.compactions,
-            compressions: 1,
-            created: now,
-            compressed_at: now,
-            replaces: Vec::new(),
-            author: Author::Extractive,
-            is_cut: false,
-            retention: 0.0,
-            dropped: Vec::new(),
-            key_decisions: Vec::new(),
-            files_modified: Vec::new(),
-            next_steps: Vec::new(),
+            ..Layer::new(view.next_layer, Level::Detailed, Vec::new(), now)
         }));
     }
     layers
