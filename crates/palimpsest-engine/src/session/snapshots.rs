@@ -14,7 +14,7 @@ use super::noting::{RECOVERY, take, taken};
 use super::revise::Revision;
 use crate::stored;
 
-use super::{Change, Session, State};
+use super::{Change, Session};
 
 impl Session {
     /// The snapshots, oldest first.
