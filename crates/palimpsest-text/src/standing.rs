@@ -5,6 +5,7 @@
 //! weights says how likely it is that the sentence is meant to last. The same text gives the same sum everywhere.
 
 mod features;
+mod reader;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::Language;
 use crate::words::cues::Word;
-use features::{Flag, Frame, Reader, Seen, Shape};
+use features::{Flag, Seen, Shape};
+use reader::{Frame, Reader};
 use table::Class;
 use weights::{BIAS, WEIGHTS};
 
