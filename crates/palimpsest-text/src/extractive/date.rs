@@ -60,7 +60,7 @@ pub(crate) const fn weekday(day: Day) -> i32 {
 
 /// `May 2023`, or `2023-05` in a language whose dates are written in ISO 8601.
 pub(crate) fn month_name(year: i32, month: u32, tables: &Tables) -> String {
-    match &tables.time.dates {
+    match tables.time.dates {
         Some(words) => format!("{} {year}", words.months[month as usize - 1]),
         None => format!("{year:04}-{month:02}"),
     }

@@ -106,7 +106,7 @@ fn phrases(text: &str, day: Day, tables: &Tables) -> Vec<(usize, String)> {
         folded.clear();
         text[from..at].chars().for_each(|c| fold(c, &mut folded));
         let word = if at - from <= 16 {
-            time_word(&folded, &tables.time)
+            time_word(&folded, tables.time)
         } else {
             None
         };
@@ -179,7 +179,7 @@ fn period(day: Day, way: TimeWord, unit: TimeUnit, tables: &Tables) -> Option<St
         let last = written(first + days - 1, tables);
         format!("{}/{last}", written(first, tables))
     };
-    Some(match (unit, &tables.time.dates) {
+    Some(match (unit, tables.time.dates) {
         (TimeUnit::Days, _) => return None,
         (TimeUnit::Weeks, Some(words)) => format!("{} {}", words.week[side], written(day, tables)),
         (TimeUnit::Weekend, Some(words)) => {
@@ -206,7 +206,7 @@ fn ago(day: Day, n: i32, unit: TimeUnit, tables: &Tables) -> Option<String> {
     let (year, month, _) = civil(day);
     let years = if unit == TimeUnit::Years { n } else { 0 };
     day_of(year - years, month, 1)?;
-    Some(match (unit, &tables.time.dates) {
+    Some(match (unit, tables.time.dates) {
         (TimeUnit::Days, _) => written(day - n, tables),
         (TimeUnit::Weeks, Some(words)) => {
             format!("{} {}", words.about, written(day - 7 * n, tables))

@@ -18,7 +18,7 @@ pub(super) const TABLES: Tables = Tables {
     abbreviations: "bzgl bzw d.h evtl ggf nr u.a usw vgl z.b ca",
     months_after_ordinals: "Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",
     has_capital_nouns: true,
-    worth: Worth {
+    worth: &Worth {
         filler: "hallo danke dank super toll klasse schön gut prima genau freut freue gern gerne tschüss cool \
                  wirklich echt natürlich klar okay stimmt wow wunderbar perfekt sicher moin servus glückwunsch liebe \
                  hoffe glaube spaß",
@@ -32,7 +32,7 @@ pub(super) const TABLES: Tables = Tables {
         ..Worth::NONE
     },
     cues: CUES,
-    grammar: Some(Grammar::Spaced(Forms {
+    grammar: Some(&Grammar::Spaced(Forms {
         frequency: &[&[
             T::Sentence(&W::EndsInInfinitive),
             T::Sentence(&W::IsImpersonal),
@@ -70,11 +70,11 @@ pub(super) const TABLES: Tables = Tables {
         needs: "brauch",
         ..Forms::NONE
     })),
-    standing: Standing {
+    standing: &Standing {
         phrases: include_str!("tables/de.txt"),
         ..Standing::NONE
     },
-    rules: RuleWords {
+    rules: &RuleWords {
             choices: &[
             (Choice::English, "englisch"),
             (Choice::German, "deutsch"),
@@ -106,7 +106,7 @@ pub(super) const TABLES: Tables = Tables {
         denials: "nie niemals nicht kein keine keinen statt",
         ..RuleWords::NONE
     },
-    pasted: Pasted {
+    pasted: &Pasted {
         headers: "von|an|betreff|gesendet|datum|titel",
         formal_greetings: "sehr geehrte|lieber herr|liebe frau|liebes team",
         greetings: "liebe|hallo|guten tag",
@@ -118,7 +118,7 @@ pub(super) const TABLES: Tables = Tables {
         before_text: "zusammenfass|fass |fasse |übersetz|korrigier|folgende|unten|hier ist d|diese mail|diesen text",
         ..Pasted::NONE
     },
-    time: Time {
+    time: &Time {
         words: &[
             (TimeWord::Day(-1), "gestern"),
             (TimeWord::Day(-2), "vorgestern"),
@@ -146,7 +146,7 @@ pub(super) const TABLES: Tables = Tables {
         months: "jan feb mar apr mai jun jul aug sep okt nov dez",
         ..Time::NONE
     },
-    quantities: Quantities {
+    quantities: &Quantities {
         units: "grad gramm jahr jahre jahren minuten mio monat monate monaten mrd prozent sekunden stunde stunden \
                  tag tage tagen woche wochen",
         months: "april august dez dezember februar januar juli juni mai marz november okt oktober september",
@@ -156,7 +156,7 @@ pub(super) const TABLES: Tables = Tables {
         magnitudes: "mio mrd",
         ..Quantities::NONE
     },
-    refusal: Refusal {
+    refusal: &Refusal {
         openings: "es tut mir leid|tut mir leid|ich kann nicht|ich kann leider|ich kann dir|als ki|leider kann ich",
         declined: "helfen|zusammenfass|fortfahren|anfrage|bearbeiten|weiterhelfen|zugriff|sprachmodell",
         nothing: "keine",

@@ -17,7 +17,7 @@ pub(super) const TABLES: Tables = Tables {
              same other another again still once away back around because let's i'll i've that's",
     open_ends: "the a an and or of to in with for by from that which because but is are was were their its",
     abbreviations: "al approx art aug ca cf dept dr e.g eq est feb fig g gen i.e inc jan mr mrs ms oct pp prof sr st vol vs",
-    worth: Worth {
+    worth: &Worth {
         filler: "wow great awesome sounds sound thanks thank glad hey hi hello amazing cool nice good sure yeah yes \
                  yep ok okay oh absolutely definitely totally really haha lol welcome bye goodbye congrats \
                  congratulations wonderful fantastic lovely sweet super happy love hope guess think know see well \
@@ -38,7 +38,7 @@ pub(super) const TABLES: Tables = Tables {
                  gotta kinda lot bit",
     },
     cues: CUES,
-    grammar: Some(Grammar::Spaced(Forms {
+    grammar: Some(&Grammar::Spaced(Forms {
         frequency: &[&[
             T::NoStory,
             T::NotThen(C::Subject),
@@ -125,14 +125,14 @@ pub(super) const TABLES: Tables = Tables {
         needs: "need want",
         ..Forms::NONE
     })),
-    standing: Standing {
+    standing: &Standing {
         has_to_infinitive: true,
         denies_unknown_verbs: true,
         money: "EUR|euro|Euro|USD|CHF|dollar|bucks|franc",
         phrases: include_str!("tables/en.txt"),
         ..Standing::NONE
     },
-    rules: RuleWords {
+    rules: &RuleWords {
             choices: &[
             (Choice::English, "english"),
             (Choice::German, "german"),
@@ -172,7 +172,7 @@ pub(super) const TABLES: Tables = Tables {
         denials: "not never don't no instead rather without stop avoid",
         ..RuleWords::NONE
     },
-    pasted: Pasted {
+    pasted: &Pasted {
         headers: "from|to|cc|bcc|subject|date|sent|reply-to|re|fwd",
         formal_greetings: "dear |to whom it may",
         greetings: "hi|hello|hey|good morning",
@@ -189,7 +189,7 @@ pub(super) const TABLES: Tables = Tables {
                  this document|i got this",
         ..Pasted::NONE
     },
-    time: Time {
+    time: &Time {
         words: &[
             (TimeWord::Day(-1), "yesterday"),
             (TimeWord::Day(1), "tomorrow"),
@@ -215,7 +215,7 @@ pub(super) const TABLES: Tables = Tables {
         ],
         likening: "like as",
         months: "jan feb mar apr may jun jul aug sep oct nov dec",
-        dates: Some(DateWords {
+        dates: Some(&DateWords {
             months: [
                 "January",
                 "February",
@@ -236,7 +236,7 @@ pub(super) const TABLES: Tables = Tables {
         }),
         ..Time::NONE
     },
-    quantities: Quantities {
+    quantities: &Quantities {
         units: "calls cents characters chars columns cores day days dollar dollars errors euro euros feet files \
                  foot gallons grams hour hours hr hrs inch inches items kilo kilos kilometer kilometers kilometres \
                  lines liter liters litre litres messages meter meters metres mile miles million millions mins \
@@ -254,7 +254,7 @@ pub(super) const TABLES: Tables = Tables {
         magnitudes: "million millions billion thousand k",
         ..Quantities::NONE
     },
-    refusal: Refusal {
+    refusal: &Refusal {
         openings: "i can't|i cannot|i can not|i'm sorry|i am sorry|sorry,|i'm unable|i am unable|i'm not able|\
                  i am not able|i won't|i will not|as an ai|as a language model|i apologize|unfortunately, i can|\
                  i don't have access|i do not have access|i must decline|there is no conversation|please provide|\

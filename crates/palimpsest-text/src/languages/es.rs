@@ -14,7 +14,7 @@ pub(super) const TABLES: Tables = Tables {
              más qué está son fue ser tiene siempre nunca puede hacer favor usa ahora estoy tengo yo cada antes solo",
     open_ends: "el la los las y o de del que con para por",
     abbreviations: "ej p.ej sra",
-    worth: Worth {
+    worth: &Worth {
         filler: "hola gracias genial bien buenos buenas claro vale perfecto bueno guay felicidades encanta espero \
                  creo verdad encantado alegro alegra increíble maravilloso estupendo saludos adiós suerte gusto \
                  seguro",
@@ -28,7 +28,7 @@ pub(super) const TABLES: Tables = Tables {
         ..Worth::NONE
     },
     cues: CUES,
-    grammar: Some(Grammar::Spaced(Forms {
+    grammar: Some(&Grammar::Spaced(Forms {
         frequency: &[
             &[
                 T::NotThen(C::Story),
@@ -57,12 +57,12 @@ pub(super) const TABLES: Tables = Tables {
         needs: "necesit",
         ..Forms::NONE
     })),
-    standing: Standing {
+    standing: &Standing {
         has_pronoun_after_frequency: true,
         phrases: include_str!("tables/es.txt"),
         ..Standing::NONE
     },
-    rules: RuleWords {
+    rules: &RuleWords {
             choices: &[
             (Choice::English, "inglés"),
             (Choice::German, "alemán"),
@@ -87,7 +87,7 @@ pub(super) const TABLES: Tables = Tables {
         denials: "nunca jamas evita",
         ..RuleWords::NONE
     },
-    pasted: Pasted {
+    pasted: &Pasted {
         headers: "de|para|asunto|fecha|enviado|título",
         formal_greetings: "estimad|muy señor",
         greetings: "hola|buenos días|buenas|querid",
@@ -98,7 +98,7 @@ pub(super) const TABLES: Tables = Tables {
         before_text: "resum|resúm|traduc|traduz|siguiente|abajo|aquí est|este correo|este texto",
         ..Pasted::NONE
     },
-    time: Time {
+    time: &Time {
         words: &[
             (TimeWord::Day(-1), "ayer"),
             (TimeWord::Day(-2), "anteayer"),
@@ -125,7 +125,7 @@ pub(super) const TABLES: Tables = Tables {
         months: "ene feb mar abr may jun jul ago sep oct nov dic",
         ..Time::NONE
     },
-    quantities: Quantities {
+    quantities: &Quantities {
         units: "anos dias centimos dolares hora horas millones minutos semanas toneladas metros",
         months: "abril agosto diciembre enero febrero julio junio marzo mayo noviembre octubre septiembre setiembre",
         weekdays: "domingo jueves lunes martes miercoles sabado viernes",
@@ -134,7 +134,7 @@ pub(super) const TABLES: Tables = Tables {
         magnitudes: "millones",
         ..Quantities::NONE
     },
-    refusal: Refusal {
+    refusal: &Refusal {
         openings: "lo siento|no puedo|como modelo de lenguaje|como ia",
         declined: "ayudar|resumir|resumen|solicitud|proporcionar|modelo",
         nothing: "ninguno|ninguna",

@@ -15,7 +15,7 @@ pub(super) const TABLES: Tables = Tables {
              donc où jusqu'à est-ce ici n'est d'un d'une j'ai qu'il",
     open_ends: "le les et ou des du dans pour avec sur qui",
     abbreviations: "mme",
-    worth: Worth {
+    worth: &Worth {
         filler: "bonjour salut merci super génial cool bien sûr parfait bravo félicitations vraiment oui d'accord \
                  content contente heureux heureuse adore espère crois bisous coucou magnifique chouette ravi ravie \
                  plaisir excellent",
@@ -29,7 +29,7 @@ pub(super) const TABLES: Tables = Tables {
         ..Worth::NONE
     },
     cues: CUES,
-    grammar: Some(Grammar::Spaced(Forms {
+    grammar: Some(&Grammar::Spaced(Forms {
         frequency: &[
             &[T::NextEnds("er re ir"), T::NextLongerThan(3)],
             &[T::NextIs("de d' d’")],
@@ -51,11 +51,11 @@ pub(super) const TABLES: Tables = Tables {
         needs: "besoin",
         ..Forms::NONE
     })),
-    standing: Standing {
+    standing: &Standing {
         phrases: include_str!("tables/fr.txt"),
         ..Standing::NONE
     },
-    rules: RuleWords {
+    rules: &RuleWords {
             choices: &[
             (Choice::English, "anglais"),
             (Choice::German, "allemand"),
@@ -79,7 +79,7 @@ pub(super) const TABLES: Tables = Tables {
         denials: "jamais pas lieu ne",
         ..RuleWords::NONE
     },
-    pasted: Pasted {
+    pasted: &Pasted {
         headers: "de|à|a|objet|envoyé",
         formal_greetings: "cher |chère |chers |madame,|monsieur,|madame, monsieur",
         greetings: "bonjour|salut",
@@ -90,7 +90,7 @@ pub(super) const TABLES: Tables = Tables {
         before_text: "résum|tradui|voici|suivant|ci-dessous|ce mail|ce texte|cet article",
         ..Pasted::NONE
     },
-    time: Time {
+    time: &Time {
         words: &[
             (TimeWord::Day(-1), "hier"),
             (TimeWord::Day(-2), "avant-hier"),
@@ -118,7 +118,7 @@ pub(super) const TABLES: Tables = Tables {
         months: "jan fev mar avr mai jun jul aou sep oct nov dec",
         ..Time::NONE
     },
-    quantities: Quantities {
+    quantities: &Quantities {
         units: "ans cent heure heures jour jours litre litres mois semaines",
         months: "aout avril decembre fevrier janvier juillet juin mai mars novembre octobre septembre",
         weekdays: "dimanche jeudi lundi mardi mercredi samedi vendredi",
@@ -126,7 +126,7 @@ pub(super) const TABLES: Tables = Tables {
         hours: "heures",
         ..Quantities::NONE
     },
-    refusal: Refusal {
+    refusal: &Refusal {
         openings: "je suis désolé|désolé|je ne peux pas|en tant qu'ia|en tant que modèle",
         declined: "aider|résum|fournir|demande|modèle",
         nothing: "aucun|aucune",

@@ -6,7 +6,7 @@ pub(super) const TABLES: Tables = Tables {
     small_words: "il lo la i gli le di che e è un una in per con non si da del della dei sono come ma anche ho mi ti ci \
              questo questa alla nel nella più o se su al dal hai ha essere fare molto quando perché cosa sempre mai \
              solo dove tutto tutti lui lei noi voi loro mio tuo grazie sul delle ogni già",
-    worth: Worth {
+    worth: &Worth {
         filler: "ciao grazie bene bello bella fantastico perfetto certo davvero complimenti adoro spero credo vero \
                  felice contento contenta piacere prego salve magnifico ottimo bravo brava",
         first: "io mio mia miei mie noi nostro nostra",
@@ -17,7 +17,7 @@ pub(super) const TABLES: Tables = Tables {
         change: "adesso ora nuovo nuova cambiato spostato corretto invece",
         ..Worth::NONE
     },
-    time: Time {
+    time: &Time {
         words: &[
             (TimeWord::Day(-1), "ieri"),
             (TimeWord::Day(1), "domani"),

@@ -11,7 +11,7 @@ use When as W;
 
 pub(super) const TABLES: Tables = Tables {
     script: Script::Kana,
-    worth: Worth {
+    worth: &Worth {
         filler: "ありがとう すごい こんにちは いいね うれしい よかった 素敵 なるほど おめでとう",
         first: "私 僕 俺",
         second: "あなた",
@@ -20,15 +20,15 @@ pub(super) const TABLES: Tables = Tables {
         ..Worth::NONE
     },
     cues: CUES,
-    grammar: Some(Grammar::Unspaced(RULES)),
-    standing: Standing {
+    grammar: Some(&Grammar::Unspaced(RULES)),
+    standing: &Standing {
         is_verb_last: true,
         question_ends: "ですか|ますか|ましたか",
         money: "ユーロ",
         phrases: include_str!("tables/ja.txt"),
         ..Standing::NONE
     },
-    rules: RuleWords {
+    rules: &RuleWords {
             choices: &[
             (Choice::English, "英語"),
             (Choice::German, "ドイツ語"),
@@ -43,7 +43,7 @@ pub(super) const TABLES: Tables = Tables {
         unspaced_denials: "ではなく",
         ..RuleWords::NONE
     },
-    pasted: Pasted {
+    pasted: &Pasted {
         headers: "差出人|宛先|件名|日時|送信日時|送信者",
         formal_greetings: "拝啓|各位",
         greetings: "こんにちは",
@@ -53,7 +53,7 @@ pub(super) const TABLES: Tables = Tables {
         before_text: "要約|まとめ|訳し|次の|このメール",
         ..Pasted::NONE
     },
-    time: Time {
+    time: &Time {
         unspaced: &[
             ("一昨日", TimeWord::Day(-2), TimeUnit::Days),
             ("昨日", TimeWord::Day(-1), TimeUnit::Days),
@@ -67,11 +67,11 @@ pub(super) const TABLES: Tables = Tables {
         ],
         ..Time::NONE
     },
-    quantities: Quantities {
+    quantities: &Quantities {
         unspaced_units: "時間|日間|週間|ヶ月|か月|カ月|年間|万円|億円|文字|キロ|メートル|グラム|ドル|ユーロ|ミリ秒|秒|度|人|名|行|字|倍|次|点|条|万|円|分|時|個|本|回",
         ..Quantities::NONE
     },
-    refusal: Refusal {
+    refusal: &Refusal {
         openings: "申し訳|すみません",
         declined: "要約|手伝|対応|お答え|できません",
         nothing: "なし",

@@ -7,7 +7,7 @@ pub(super) const TABLES: Tables = Tables {
     small_words: "o a os as de que e do da em um uma para com não é no na se por mais dos das como mas foi ao ele ela tem \
              seu sua ou ser quando muito nos já está eu também só pelo pela até isso são você meu minha nunca sempre \
              fazer obrigado então depois sem aos isto estou uso têm vou",
-    worth: Worth {
+    worth: &Worth {
         filler: "olá oi obrigado obrigada legal bom boa ótimo claro perfeito parabéns adoro espero acho verdade \
                  beleza tchau maravilhoso incrível certo feliz prazer sorte",
         first: "eu meu minha meus minhas nós nosso nossa comigo",
@@ -18,7 +18,7 @@ pub(super) const TABLES: Tables = Tables {
         change: "agora novo nova mudou mudado adiado corrigido",
         ..Worth::NONE
     },
-    time: Time {
+    time: &Time {
         words: &[
             (TimeWord::Day(-1), "ontem"),
             (TimeWord::Day(-2), "anteontem"),

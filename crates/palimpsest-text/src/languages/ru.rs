@@ -14,7 +14,7 @@ pub(super) const TABLES: Tables = Tables {
              тоже всегда никогда где этот эта мой моя было может",
     open_ends: "и или что с для на",
     abbreviations: "г стр т.е т.к ул",
-    worth: Worth {
+    worth: &Worth {
         filler: "привет спасибо отлично здорово круто хорошо класс супер рад рада правда конечно ладно пока \
                  поздравляю",
         first: "я меня мне мной мой моя моё мои мы нас нам наш наша",
@@ -27,7 +27,7 @@ pub(super) const TABLES: Tables = Tables {
         ..Worth::NONE
     },
     cues: CUES,
-    grammar: Some(Grammar::Spaced(Forms {
+    grammar: Some(&Grammar::Spaced(Forms {
         frequency: &[
             &[T::NextIsNot("не"), T::NextIsOrder],
             &[T::NextIs("не"), T::SecondIsOrder],
@@ -50,12 +50,12 @@ pub(super) const TABLES: Tables = Tables {
         tellers: "я он она",
         ..Forms::NONE
     })),
-    standing: Standing {
+    standing: &Standing {
         money: "евро",
         phrases: include_str!("tables/ru.txt"),
         ..Standing::NONE
     },
-    rules: RuleWords {
+    rules: &RuleWords {
             choices: &[
             (Choice::English, "английском по-английски"),
             (Choice::German, "немецком по-немецки"),
@@ -72,7 +72,7 @@ pub(super) const TABLES: Tables = Tables {
         denials: "не никогда вместо",
         ..RuleWords::NONE
     },
-    pasted: Pasted {
+    pasted: &Pasted {
         headers: "от|кому|тема|дата|отправлено",
         formal_greetings: "уважаем",
         greetings: "здравствуй|привет|добрый день|дорог",
@@ -83,11 +83,11 @@ pub(super) const TABLES: Tables = Tables {
         before_text: "перескаж|перевед|переведи|ниже|следующ|вот |кратко|это письмо|этот текст",
         ..Pasted::NONE
     },
-    time: Time {
+    time: &Time {
         months: "янв фев мар апр май,мая июн июл авг сен окт ноя дек",
         ..Time::NONE
     },
-    quantities: Quantities {
+    quantities: &Quantities {
         units: "год года дней дня долларов евро км лет минут процентов",
         months: "августа апреля декабря июля июня марта мая ноября октября сентября февраля январе января январь \
                  март май июнь июль август",
@@ -97,7 +97,7 @@ pub(super) const TABLES: Tables = Tables {
         hours: "часов",
         ..Quantities::NONE
     },
-    refusal: Refusal {
+    refusal: &Refusal {
         openings: "извините|к сожалению, я не|я не могу|как языковая модель",
         declined: "помочь|резюм|выполнить|запрос|модел|предоставить",
         nothing: "нет",

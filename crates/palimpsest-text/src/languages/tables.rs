@@ -25,23 +25,23 @@ pub(crate) struct Tables {
     /// Whether every noun has a capital letter, so that a capital tells no name.
     pub has_capital_nouns: bool,
     /// Words that tell a statement from small talk.
-    pub worth: Worth,
+    pub worth: &'static Worth,
     /// Phrases that announce a demand, a decision, a denial and so on.
     pub cues: &'static [(Cue, &'static str)],
     /// How cues make a demand. None where no demands are read.
-    pub grammar: Option<Grammar>,
+    pub grammar: Option<&'static Grammar>,
     /// What the judgement of standing instructions reads.
-    pub standing: Standing,
+    pub standing: &'static Standing,
     /// Words that count in the comparison of two rules.
-    pub rules: RuleWords,
+    pub rules: &'static RuleWords,
     /// Words that introduce text which others wrote.
-    pub pasted: Pasted,
+    pub pasted: &'static Pasted,
     /// Words of time that count from the day on which they are said.
-    pub time: Time,
+    pub time: &'static Time,
     /// Words that make a number a quantity or a date.
-    pub quantities: Quantities,
+    pub quantities: &'static Quantities,
     /// What models write instead of a summary.
-    pub refusal: Refusal,
+    pub refusal: &'static Refusal,
     /// Words that end the head of a machine's message: "error: …".
     pub errors: &'static str,
     /// Names of secrets, in small letters, as phrases.
@@ -59,15 +59,15 @@ impl Tables {
         abbreviations: "",
         months_after_ordinals: "",
         has_capital_nouns: false,
-        worth: Worth::NONE,
+        worth: &Worth::NONE,
         cues: &[],
         grammar: None,
-        standing: Standing::NONE,
-        rules: RuleWords::NONE,
-        pasted: Pasted::NONE,
-        time: Time::NONE,
-        quantities: Quantities::NONE,
-        refusal: Refusal::NONE,
+        standing: &Standing::NONE,
+        rules: &RuleWords::NONE,
+        pasted: &Pasted::NONE,
+        time: &Time::NONE,
+        quantities: &Quantities::NONE,
+        refusal: &Refusal::NONE,
         errors: "",
         secrets: "",
     };
@@ -263,7 +263,7 @@ pub(crate) struct Time {
     /// The first three letters of the months from January on, with a comma between forms.
     pub months: &'static str,
     /// How dates are written. None: in ISO 8601.
-    pub dates: Option<DateWords>,
+    pub dates: Option<&'static DateWords>,
 }
 
 impl Time {

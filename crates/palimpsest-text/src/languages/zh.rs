@@ -11,7 +11,7 @@ use When as W;
 
 pub(super) const TABLES: Tables = Tables {
     script: Script::Han,
-    worth: Worth {
+    worth: &Worth {
         filler: "谢谢 你好 太好了 真棒 不错 高兴 加油 恭喜 好的 哈哈 是的 再见",
         first: "我 我们",
         second: "你 您 你们",
@@ -20,14 +20,14 @@ pub(super) const TABLES: Tables = Tables {
         ..Worth::NONE
     },
     cues: CUES,
-    grammar: Some(Grammar::Unspaced(RULES)),
-    standing: Standing {
+    grammar: Some(&Grammar::Unspaced(RULES)),
+    standing: &Standing {
         question_ends: "吗|呢",
         money: "欧元",
         phrases: include_str!("tables/zh.txt"),
         ..Standing::NONE
     },
-    rules: RuleWords {
+    rules: &RuleWords {
             choices: &[
             (Choice::English, "英语 英文"),
             (Choice::German, "德语"),
@@ -44,7 +44,7 @@ pub(super) const TABLES: Tables = Tables {
         unspaced_denials: "不要|别|不用|而不是|禁止",
         ..RuleWords::NONE
     },
-    pasted: Pasted {
+    pasted: &Pasted {
         headers: "发件人|收件人|主题|日期|发送时间|寄件人",
         formal_greetings: "尊敬的|敬启|各位|致：",
         greetings: "您好|你好|大家好",
@@ -54,7 +54,7 @@ pub(super) const TABLES: Tables = Tables {
         before_text: "概括|翻译|润色|总结|以下|下面|这封|这篇",
         ..Pasted::NONE
     },
-    time: Time {
+    time: &Time {
         unspaced: &[
             ("前天", TimeWord::Day(-2), TimeUnit::Days),
             ("昨天", TimeWord::Day(-1), TimeUnit::Days),
@@ -68,11 +68,11 @@ pub(super) const TABLES: Tables = Tables {
         ],
         ..Time::NONE
     },
-    quantities: Quantities {
+    quantities: &Quantities {
         unspaced_units: "个月|小时|分钟|美元|日元|欧元|公里|千米|厘米|公斤|千克|万元|亿元|人民币|毫秒|元|块|万|亿|秒|天|周|点|度|米|克|斤|吨|升|次|个|人|名|条|行|页|字|岁|折|倍",
         ..Quantities::NONE
     },
-    refusal: Refusal {
+    refusal: &Refusal {
         openings: "抱歉|对不起|很抱歉|我无法|我不能|作为一个",
         declined: "帮助|总结|提供|完成|满足|回答|语言模型|协助",
         nothing: "无",

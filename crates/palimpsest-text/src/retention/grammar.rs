@@ -13,12 +13,12 @@ use crate::words::script::fold;
 /// Bytes between the subject of a clause and what it does, in a script without spaces.
 const SUBJECT_REACH: usize = 12;
 
-static TELLERS: List = List::words(|t| match &t.grammar {
+static TELLERS: List = List::words(|t| match t.grammar {
     Some(Grammar::Spaced(forms)) => forms.tellers,
     _ => "",
 });
 
-static NEEDS: List = List::words(|t| match &t.grammar {
+static NEEDS: List = List::words(|t| match t.grammar {
     Some(Grammar::Spaced(forms)) => forms.needs,
     _ => "",
 });
@@ -53,7 +53,7 @@ static NO_FORMS: Forms = Forms::NONE;
 impl Sentence<'_> {
     /// The kind of demand that the sentence makes; none if it makes none or the language has no rules.
     pub(super) fn kind(&self) -> Option<ConstraintKind> {
-        let rules: &[Rule] = match self.language.tables().grammar.as_ref()? {
+        let rules: &[Rule] = match self.language.tables().grammar? {
             Grammar::Spaced(_) => SHARED,
             Grammar::Unspaced(rules) => rules,
         };
@@ -62,7 +62,7 @@ impl Sentence<'_> {
     }
 
     fn forms(&self) -> &'static Forms {
-        match &self.language.tables().grammar {
+        match self.language.tables().grammar {
             Some(Grammar::Spaced(forms)) => forms,
             _ => &NO_FORMS,
         }

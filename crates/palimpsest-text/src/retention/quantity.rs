@@ -34,7 +34,7 @@ static LISTED: LazyLock<HashMap<u64, u8, Plain>> = LazyLock::new(|| {
     };
     list(UNIT, INTERNATIONAL);
     for language in Language::ALL {
-        let quantities = &language.tables().quantities;
+        let quantities = language.tables().quantities;
         list(UNIT, quantities.units);
         list(MONTH, quantities.months);
         list(WEEKDAY, quantities.weekdays);

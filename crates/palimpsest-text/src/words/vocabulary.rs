@@ -23,7 +23,7 @@ pub(crate) const CHANGE: u8 = 32;
 static LISTED: LazyLock<HashMap<u64, u8, Plain>> = LazyLock::new(|| {
     let mut table: HashMap<u64, u8, Plain> = HashMap::default();
     for language in Language::ALL {
-        let worth = &language.tables().worth;
+        let worth = language.tables().worth;
         for (class, words) in [
             (FILLER, worth.filler),
             (FIRST, worth.first),
