@@ -11,6 +11,7 @@ import fs from "node:fs";
 import http from "node:http";
 import os from "node:os";
 import path from "node:path";
+import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
 import { startFake } from "../ollama/fake.mjs";
@@ -93,6 +94,29 @@ export async function launch(engine = "chrome") {
   return { browser, saved, close };
 }
 
+/** The browsers of this file's journeys, by engine. */
+const browsers = new Map();
+
+/** Whether Node's test runner started this file. It says when the file is over; elsewhere each world closes its own browser. */
+const isSuite = Boolean(process.env.NODE_TEST_CONTEXT);
+
+/**
+ * The browser that the journeys of one file share. It starts with the first of them and ends with the file. Every journey serves the app on a port of
+ * its own, so each has an origin, and with it a storage, of its own. A browser that crashed is replaced for the journeys that follow.
+ */
+async function shared(engine) {
+  if (!isSuite) return launch(engine);
+  const there = await browsers.get(engine);
+  if (there?.browser.connected) return there;
+  const started = launch(engine);
+  browsers.set(engine, started);
+  return started;
+}
+
+if (isSuite) after(async () => {
+  for (const started of browsers.values()) await (await started).close();
+});
+
 const running = new Set();
 
 /** Ends what a failed journey left behind. */
@@ -102,8 +126,12 @@ export async function cleanUp() {
 
 /** Everything a journey needs. `host` says how the app is served; `settings` are put into localStorage before the page loads; `engine` is chrome or firefox. */
 export async function begin({ engine = "chrome", host = {}, script = {}, settings = {}, width = 1440, height = 900, dark = false, ready = true } = {}) {
-  const [site, fake, started] = [await serve(host), await startFake(script), await launch(engine)];
-  const page = await started.browser.newPage();
+  const [site, fake, started] = [await serve(host), await startFake(script), await shared(engine)];
+  const { browser, saved } = started;
+  // a failed journey may have left its own behind
+  for (const name of fs.readdirSync(saved)) fs.rmSync(path.join(saved, name), { recursive: true });
+  const others = new Set(await browser.pages());
+  const page = await browser.newPage();
   const problems = [];
   watch(page, problems, [site.url, fake.url]);
   await page.setViewport({ width, height });
@@ -117,23 +145,25 @@ export async function begin({ engine = "chrome", host = {}, script = {}, setting
   const chats = () => fake.requests.filter((r) => r.method === "POST" && r.path === "/api/chat").map((r) => JSON.parse(r.body));
   const stop = async () => {
     running.delete(stop);
-    await started.close();
+    // the blank page that a browser starts with stays: Firefox ends with its last one
+    if (browser.connected) for (const one of await browser.pages()) if (!others.has(one)) await one.close();
+    if (!isSuite) await started.close();
     await fake.close();
     await site.close();
   };
   running.add(stop);
   const world = {
-    site, fake, page, problems, chats, browser: started.browser,
+    site, fake, page, problems, chats, browser,
     /** Lets the page save files, and gives what finds one by the end of its name. */
     downloads: async () => {
       if (engine === "chrome") {
         const client = await page.createCDPSession();
-        await client.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: started.saved });
+        await client.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: saved });
       }
       return async (ending) => {
         for (let i = 0; i < 200; i += 1) {
           // Firefox makes the file first and fills it when all is there
-          const file = fs.readdirSync(started.saved).map((name) => path.join(started.saved, name)).find((f) => f.endsWith(ending) && fs.statSync(f).size > 0);
+          const file = fs.readdirSync(saved).map((name) => path.join(saved, name)).find((f) => f.endsWith(ending) && fs.statSync(f).size > 0);
           await new Promise((done) => setTimeout(done, 100));
           if (file) return file;
         }

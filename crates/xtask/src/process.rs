@@ -108,15 +108,16 @@ pub(crate) fn show(command: &mut Command) -> Result<()> {
 /// Whether a watched program's output is shown as it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Echo {
-    On,
+    /// With this name before each line, since other programs write at the same time.
+    As(&'static str),
     Off,
 }
 
 impl Echo {
     fn line(self, line: &str) {
-        if self == Self::On {
+        if let Self::As(name) = self {
             // a closed standard output must not end the run before its totals are known
-            let _ = writeln!(std::io::stdout(), "{line}");
+            let _ = writeln!(std::io::stdout(), "{name:<11} {line}");
         }
     }
 }

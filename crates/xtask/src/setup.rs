@@ -98,6 +98,8 @@ pub(crate) struct Machine {
     variables: BTreeMap<OsString, OsString>,
     /// Folders put before the search path of children, last added first.
     folders: Vec<PathBuf>,
+    /// Children leave the processor to others that want it.
+    yields: bool,
 }
 
 impl Machine {
@@ -106,6 +108,7 @@ impl Machine {
             places,
             variables: BTreeMap::new(),
             folders: Vec::new(),
+            yields: false,
         };
         let target = machine.places.target();
         machine.set("CARGO_TARGET_DIR", target);
@@ -116,6 +119,14 @@ impl Machine {
             machine.set("CARGO_INCREMENTAL", "0");
         }
         machine
+    }
+
+    /// The same machine, whose children leave the processor to other programs that want it.
+    pub(crate) fn yielding(&self) -> Self {
+        Self {
+            yields: cfg!(unix),
+            ..self.clone()
+        }
     }
 
     /// Sets a variable for every later child.
@@ -137,7 +148,13 @@ impl Machine {
 
     /// A program with the set-up's variables and search path, started in the checkout's root.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
+        let mut command = if self.yields {
+            let mut nice = Command::new("nice");
+            nice.arg("-n10").arg(program);
+            nice
+        } else {
+            Command::new(program)
+        };
         command.current_dir(&self.places.root);
         // What cargo told *us* about ourselves must not reach the cargo we start.
         for (name, _) in env::vars_os() {

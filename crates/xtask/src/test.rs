@@ -1,5 +1,7 @@
-//! `cargo xtask test`: named steps in order, each timed, all run even when one fails, totals at the end.
+//! `cargo xtask test`: named steps, two at a time where they do not disturb each other, all run even when one fails, totals
+//! at the end.
 
+mod schedule;
 mod totals;
 
 use std::path::Path;
@@ -48,6 +50,17 @@ enum When {
     VsCode,
 }
 
+/// Steps of different lanes run side by side; steps of one lane run one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lane {
+    /// Compiles. It leaves the processor to [`Lane::Drive`], whose tests wait for pages and servers.
+    Build,
+    /// Drives browsers, servers and package managers.
+    Drive,
+    /// Runs with no other step at its side: it uses all cores, or compares times.
+    Alone,
+}
+
 /// What a step does.
 enum Does {
     /// Starts programs, one after the other, until one fails.
@@ -59,6 +72,9 @@ enum Does {
 struct Step {
     name: &'static str,
     when: When,
+    lane: Lane,
+    /// The steps whose results it uses. It starts when they have ended, however they ended.
+    after: &'static [&'static str],
     /// How its output tells what passed.
     read: Read,
     /// Longer than this and it is ended, so that a hanging browser cannot hold CI.
@@ -74,31 +90,33 @@ const FOR_JAVASCRIPT: [(&str, &str); 4] = [
     ("palimpsest-web", "web"),
 ];
 
-/// All steps, in the order they run. A new one is a line here.
+/// All steps. Each lane takes the first of its steps that can start, so what others wait for comes first. A new step is a
+/// line here.
 #[rustfmt::skip]
 const STEPS: &[Step] = &[
-    Step { name: "format",      when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Run(|m| vec![cargo(m, "fmt --all -- --check -l")]) },
-    Step { name: "clippy",      when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
-    Step { name: "clippy-wasm", when: When::Always, read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },
-    Step { name: "host",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![host(m, "test --no-fail-fast", recordings(m))]) },
-    Step { name: "wasm",        when: When::Always, read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![cargo(m, "test --target wasm32-unknown-unknown --package palimpsest-browser --package palimpsest-tokens --lib")]) },
-    Step { name: "ollama",      when: When::Always, read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
-    Step { name: "app",         when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| build_app::build(m, Quality::Release, &[]).map(drop)) },
-    Step { name: "journeys",    when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| !["axe.test.mjs", "llama.test.mjs"].contains(&file))]) },
-    Step { name: "package",     when: When::Always, read: Read::Exit,  minutes: 40, does: Does::Call(|m| pack::pack(m, Quality::Release).map(drop)) },
-    Step { name: "packaging",   when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/packaging", |_| true)]) },
-    Step { name: "forget",      when: When::Always, read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/forget", |_| true)]) },
-    Step { name: "size",        when: When::Always, read: Read::Exit,  minutes: 5,  does: Does::Call(size::report) },
-    Step { name: "durability",  when: When::Always, read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![with(node_tests(m, "tests/durability", |_| true), &[("KILLS", "10"), ("POWER_LOSSES", "1"), ("FILE_ROUNDS", "20")])]) },
-    Step { name: "matrix",      when: When::All,    read: Read::Node,  minutes: 40, does: Does::Run(|m| vec![node_tests(m, "tests/matrix", |_| true)]) },
-    Step { name: "stores",      when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/stores", |_| true)]) },
-    Step { name: "axe",         when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| file == "axe.test.mjs")]) },
-    Step { name: "lighthouse",  when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/lighthouse", |_| true)]) },
-    Step { name: "kills",       when: When::All,    read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/durability", |file| ["durability.test.mjs", "files.test.mjs"].contains(&file))]) },
-    Step { name: "oracle",      when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(|m| vec![cargo(m, &format!("test --release --manifest-path tests/oracle/Cargo.toml{}", recordings(m)))]) },
-    Step { name: "properties",  when: When::All,    read: Read::Cargo, minutes: 60, does: Does::Run(properties) },
-    Step { name: "vscode",      when: When::VsCode, read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![node_tests(m, "tests/vscode", |_| true)]) },
-    Step { name: "llama",       when: When::All,    read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs"), node_tests(m, "tests/e2e", |file| file == "llama.test.mjs")]) },
+    Step { name: "app",         when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 40, does: Does::Call(|m| build_app::build(m, Quality::Release, &[]).map(drop)) },
+    Step { name: "package",     when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 40, does: Does::Call(|m| pack::pack(m, Quality::Release).map(drop)) },
+    Step { name: "format",      when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 5,  does: Does::Run(|m| vec![cargo(m, "fmt --all -- --check -l")]) },
+    Step { name: "clippy",      when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
+    Step { name: "clippy-wasm", when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },
+    Step { name: "host-build",  when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 40, does: Does::Run(|m| vec![host(m, "test --no-run", "")]) },
+    Step { name: "host",        when: When::Always, lane: Lane::Alone, after: &[], read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![host(m, "test --no-fail-fast", recordings(m))]) },
+    Step { name: "wasm",        when: When::Always, lane: Lane::Build, after: &[], read: Read::Cargo, minutes: 40, does: Does::Run(|m| vec![cargo(m, "test --target wasm32-unknown-unknown --package palimpsest-browser --package palimpsest-tokens --lib")]) },
+    Step { name: "oracle",      when: When::All,    lane: Lane::Alone, after: &[], read: Read::Cargo, minutes: 60, does: Does::Run(|m| vec![cargo(m, &format!("test --release --manifest-path tests/oracle/Cargo.toml{}", recordings(m)))]) },
+    Step { name: "properties",  when: When::All,    lane: Lane::Alone, after: &[], read: Read::Cargo, minutes: 60, does: Does::Run(properties) },
+    Step { name: "ollama",      when: When::Always, lane: Lane::Drive, after: &[], read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
+    Step { name: "journeys",    when: When::Always, lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| !["axe.test.mjs", "llama.test.mjs"].contains(&file))]) },
+    Step { name: "packaging",   when: When::Always, lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/packaging", |_| true)]) },
+    Step { name: "forget",      when: When::Always, lane: Lane::Drive, after: &["app", "package"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/forget", |_| true)]) },
+    Step { name: "size",        when: When::Always, lane: Lane::Drive, after: &["app", "package"], read: Read::Exit,  minutes: 5,  does: Does::Call(size::report) },
+    Step { name: "durability",  when: When::Always, lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![with(node_tests(m, "tests/durability", |_| true), &[("KILLS", "10"), ("POWER_LOSSES", "1"), ("FILE_ROUNDS", "20")])]) },
+    Step { name: "matrix",      when: When::All,    lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 40, does: Does::Run(|m| vec![node_tests(m, "tests/matrix", |_| true)]) },
+    Step { name: "stores",      when: When::All,    lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/stores", |_| true)]) },
+    Step { name: "axe",         when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| file == "axe.test.mjs")]) },
+    Step { name: "lighthouse",  when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/lighthouse", |_| true)]) },
+    Step { name: "kills",       when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/durability", |file| ["durability.test.mjs", "files.test.mjs"].contains(&file))]) },
+    Step { name: "vscode",      when: When::VsCode, lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![node_tests(m, "tests/vscode", |_| true)]) },
+    Step { name: "llama",       when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs"), node_tests(m, "tests/e2e", |file| file == "llama.test.mjs")]) },
 ];
 
 fn line(mut command: Command, arguments: &str) -> Command {
@@ -243,7 +261,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
         });
     }
     match setup::prepare(places, &parts) {
-        Ok(machine) => rows.extend(chosen.into_iter().map(|step| run_step(&machine, step))),
+        Ok(machine) => rows.extend(schedule::run(&chosen, |step| run_step(&machine, step))),
         Err(error) => {
             eprintln!("{error:#}");
             rows.push(Row {
@@ -265,13 +283,24 @@ fn why(error: &anyhow::Error) -> String {
 fn run_step(machine: &Machine, step: &Step) -> Row {
     let watch = Stopwatch::start();
     println!("\n── {} ──", step.name);
+    let yielding;
+    let machine = if step.lane == Lane::Build {
+        yielding = machine.yielding();
+        &yielding
+    } else {
+        machine
+    };
     let mut success = true;
     let mut text = String::new();
     match step.does {
         Does::Run(commands) => {
             for mut command in commands(machine) {
                 println!("$ {}", process::shown(&command));
-                match process::watch(&mut command, Duration::from_mins(step.minutes), Echo::On) {
+                match process::watch(
+                    &mut command,
+                    Duration::from_mins(step.minutes),
+                    Echo::As(step.name),
+                ) {
                     Ok(finished) => {
                         success &= finished.success;
                         text.push_str(&finished.text);
