@@ -72,7 +72,7 @@ test("a layer is previewed, read, compared and lifted; its card and the timeline
   assert.equal(await text(page, ".card.done"), card, "the card says the same after a reload");
   // G6: the badge says how far the session can be trusted, with its arithmetic
   await click(page, "#trust > summary");
-  assert.match(await text(page, "#trust > summary"), /^▮+▯* (High|Medium|Low|Very low) \d+ %$/);
+  assert.match(await text(page, "#trust > summary"), /^▮+▯* (Most|Some|Little|Very little) \d+ %$/);
   const sums = await page.$$eval("#trust p", (all) => all.map((p) => p.textContent));
   const [factor, there, percent] = sums.find((line) => line.includes("×")).match(/\d+/g).map(Number);
   assert.equal(factor, 85, "one compaction");
@@ -90,7 +90,7 @@ test("a layer is previewed, read, compared and lifted; its card and the timeline
 
   await page.evaluate(() => (location.hash = "context"));
   await page.waitForSelector(".timeline button");
-  assert.match(await text(page, ".timeline button"), new RegExp(`Compaction 1${before.used.toLocaleString("en")} → [\\d,]+fresh, \\d+`));
+  assert.match(await text(page, ".timeline button"), new RegExp(`Compaction 1${before.used.toLocaleString("en")} → [\\d,]+detailed, \\d+`));
   await click(page, ".timeline button");
   await until(page, () => document.activeElement?.dataset.layer === "1");
   const ghosts = await page.$$eval(".said.ghost header i", (all) => all.map((i) => i.textContent));

@@ -115,12 +115,12 @@ test("a session is replayed under several policies side by side", SLOW, async ()
   assert.deepEqual(table[0].slice(1), ["Balanced", "Watermark", "Offload, then compact", "Summarise at half"]);
   const figures = Object.fromEntries(table.slice(2).map(([name, ...cells]) => [name, cells.map((cell) => numbers(cell)[0] ?? 0)]));
   const limit = 4096;
-  for (const peak of figures["Most sent at once"]) assert.ok(peak > 0 && peak < limit, `${peak}`);
+  for (const peak of figures["Largest request"]) assert.ok(peak > 0 && peak < limit, `${peak}`);
   const [balanced, watermark] = figures.Compactions;
-  assert.ok(balanced > 0 && figures["Calls to a model"][0] >= 1, "summaries are counted");
-  assert.equal(figures["Calls to a model"][1], 0, "the watermark asks nobody");
+  assert.ok(balanced > 0 && figures["Model calls"][0] >= 1, "summaries are counted");
+  assert.equal(figures["Model calls"][1], 0, "the watermark asks nobody");
   assert.ok(figures.Emergencies[1] > 0 || watermark > 0, "it had to do something in so small a window");
-  assert.ok(figures["Sent in all"].every((sent, i) => sent >= figures["Most sent at once"][i]));
+  assert.ok(figures["Total sent"].every((sent, i) => sent >= figures["Largest request"][i]));
   const paths = table.find(([name]) => name === "Paths").slice(1);
   for (const cell of paths) {
     const found = numbers(cell);
@@ -264,7 +264,7 @@ test("the whole policy is in the form, and says what differs from its preset", S
   const rules = await page.$eval("#policy-out-rules", (field) => field.value);
   assert.match(rules, /→ search\n[\s\S]*\* → content$/);
   await type("policy-out-rules", `psql* rows>9 → shorten\n${rules}`);
-  await until(page, () => document.querySelector("#policy-out-rules-wrong").textContent === "Line 1: “shorten” is not known here.");
+  await until(page, () => document.querySelector("#policy-out-rules-wrong").textContent === "Line 1: “shorten” is not a known rule.");
   assert.equal(await page.$eval("#policy-out-rules", (f) => f.getAttribute("aria-invalid")), "true");
   await click(page, "#policy-use");
   const kept = () => page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).policy ?? "balanced");
@@ -273,11 +273,11 @@ test("the whole policy is in the form, and says what differs from its preset", S
   await page.select("#policy-headings", "short");
   await click(page, "#policy-mark-tasks");
   await differs([
-    "Goes on after the first steps: until its aim is reached → if they freed less than this",
+    "Continue after the first steps: until the target is reached → if they freed fewer tokens than this",
     "Tokens freed: none → 900",
     "At most this share of the window, %: none → 10",
-    "Headings of a summary: by how detailed it is → the short form",
-    "A mark where a new task begins: off → on",
+    "Headings in a summary: by how detailed it is → the short form",
+    "Set a watermark where a new task begins: off → on",
     "Rules, the first that fits: tools, what it looks like, lines>N, rows>N → method: 9 → 10",
   ]);
   // one field goes back by itself
@@ -366,7 +366,7 @@ test("a model that thinks is told how much, and has twice the room for an answer
   await say(page, "/model");
   await click(page, "dialog [data-model='qwen3:4b']");
   await room("5,980");
-  assert.ok(!("think" in (await asked("One"))), "as it does by itself");
+  assert.ok(!("think" in (await asked("One"))), "model’s default");
   for (const [choice, sent, limit] of [["high", "high", "5,980"], ["off", false, "7,004"], ["on", true, "5,980"]]) {
     await parameters();
     await page.$eval("#model-editor", (editor) => (editor.open = true));
@@ -409,10 +409,10 @@ test("a profile is made, used, changed and removed", SLOW, async () => {
   await model();
   await put("profile-rules", "qwen3* → shorten");
   await click(page, "#profile-save");
-  await until(page, () => document.querySelector("#profile-name-wrong").textContent === "Something must stand here." && document.activeElement.id === "profile-name");
+  await until(page, () => document.querySelector("#profile-name-wrong").textContent === "Required." && document.activeElement.id === "profile-name");
   await put("profile-name", "Rust work");
   await click(page, "#profile-save");
-  await until(page, () => document.querySelector("#profile-rules-wrong").textContent === "Line 1: “shorten” is not known here." && document.querySelector("#profile-rules").getAttribute("aria-invalid") === "true");
+  await until(page, () => document.querySelector("#profile-rules-wrong").textContent === "Line 1: “shorten” is not a known rule." && document.querySelector("#profile-rules").getAttribute("aria-invalid") === "true");
   assert.deepEqual(await page.$$eval("#profile-of option", (all) => all.map((o) => o.value)), [""]);
   await put("profile-rules", "qwen3* → watermark");
   await page.select("#profile-policy", "checkpoints");
@@ -495,7 +495,7 @@ test("the answer's room and the trigger are set, and shown is what a new session
   const [window, room, trigger] = await fresh();
   assert.deepEqual([window, room], [8192, 1024]);
   await put("reserve", "12");
-  await until(page, () => document.querySelector("#reserve-wrong").textContent === "A number of tokens, at least 16, or nothing.");
+  await until(page, () => document.querySelector("#reserve-wrong").textContent === "Enter a number of tokens, at least 16, or leave it empty.");
   await put("reserve", "2.048");
   await shows("reserve", "2,048");
   await until(page, () => document.querySelector("#fresh .s-reserve").style.getPropertyValue("--t") === "2048");
@@ -504,7 +504,7 @@ test("the answer's room and the trigger are set, and shown is what a new session
   await until(page, (before) => Number(document.querySelector("#fresh .trig").style.getPropertyValue("--at")) < before * 0.7, trigger);
   await until(page, () => JSON.parse(localStorage.getItem("palimpsest.settings")).reserve === 2048);
   await page.evaluate(() => (location.hash = "chat"));
-  await until(page, () => [...document.querySelectorAll("#s-chat .budget tr")].some((row) => row.cells[0].textContent === "Kept for the answer" || row.cells[1].textContent === "2,048"));
+  await until(page, () => [...document.querySelectorAll("#s-chat .budget tr")].some((row) => row.cells[0].textContent === "Reserved for the reply" || row.cells[1].textContent === "2,048"));
   await say(page, "And four?");
   await messages(page, 8);
   assert.equal(world.chats().at(-1).options.num_predict, 2048);

@@ -71,7 +71,7 @@ for (const engine of ENGINES) test(`search finds titles, messages and layers, an
   await library(page);
   await page.waitForSelector("#search-all");
   await page.type("#search-all", "zebra crossing");
-  await until(page, () => /stand nowhere/.test(document.querySelector("#s-library").textContent));
+  await until(page, () => /Nothing found/.test(document.querySelector("#s-library").textContent));
   await world.end();
 });
 
@@ -102,7 +102,7 @@ test("rows show window, recall and size of sessions that are not open", SLOW, as
   const found = await row();
   assert.deepEqual(found.bar, bar);
   assert.equal(found.cells[1].startsWith(percent), true, `${found.cells[1]} ${percent}`);
-  assert.deepEqual(found.cells.slice(2, 5), ["18", "1", "▮▮▮▮ High"]);
+  assert.deepEqual(found.cells.slice(2, 5), ["18", "1", "▮▮▮▮ Most"]);
   assert.match(found.cells[6], /^\d+ KB$/);
   assert.match(await text(page, "#s-library .of"), /^3 sessions, [\d.]+ [KM]B in this browser$/);
   // a head that an older version wrote
@@ -229,7 +229,7 @@ test("storage is shown by kind, and damage is found", SLOW, async () => {
   await second.goto(world.site.url);
   await until(second, () => /another tab/.test(document.querySelector(".notice")?.textContent ?? ""));
   await library(second);
-  await until(second, () => [...document.querySelectorAll(".figures > div")].some((d) => d.textContent === "Other tabs1 openanother one writes the open session; this one reads along"));
+  await until(second, () => [...document.querySelectorAll(".figures > div")].some((d) => d.textContent === "Other tabs1 openanother one writes the open session; this one is read-only"));
   await second.close();
   await world.end();
 });

@@ -624,7 +624,7 @@ mod tests {
         let mut form = Form::of(&balanced);
         rules(&mut form);
         let why = form.apply(&balanced).map(|p| p.name).map_err(|w| w.why);
-        assert_eq!(why, Err("Line 1: “shorten” is not known here.".into()));
+        assert_eq!(why, Err("Line 1: “shorten” is not a known rule.".into()));
         check(|f| f.rest[17] = " ".into(), Field::Rest(17));
         assert_eq!(base_of("watermark"), "watermark");
         assert_eq!(

@@ -315,7 +315,7 @@ mod tests {
             "profile-at",
             "A whole number from 1 to 100.",
         );
-        let unknown = "Line 2: “shorten” is not known here.";
+        let unknown = "Line 2: “shorten” is not a known rule.";
         check(
             |s| s.rules = "a → watermark\nb → shorten".into(),
             RULES,
@@ -324,12 +324,12 @@ mod tests {
         check(
             |s| s.rules = "watermark".into(),
             RULES,
-            "Line 1: “watermark” is not known here.",
+            "Line 1: “watermark” is not a known rule.",
         );
         check(
             |s| s.rules = " → watermark".into(),
             RULES,
-            "Line 1: “→ watermark” is not known here.",
+            "Line 1: “→ watermark” is not a known rule.",
         );
         let mut sheet = Sheet::of(&Profile::default());
         sheet.policy = "shorten".into();

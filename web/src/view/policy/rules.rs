@@ -96,15 +96,15 @@ mod tests {
         let check = |text, expected: &str| {
             assert_eq!(read(text).map(|_| ()), Err(expected.to_owned()), "{text}");
         };
-        check("* → shorten", "Line 1: “shorten” is not known here.");
+        check("* → shorten", "Line 1: “shorten” is not a known rule.");
         check(
             "* → keep\nls sql → keep",
-            "Line 2: “sql” is not known here.",
+            "Line 2: “sql” is not a known rule.",
         );
         check(
             "ls lines>many → keep",
-            "Line 1: “lines>many” is not known here.",
+            "Line 1: “lines>many” is not a known rule.",
         );
-        check("ls", "Line 1: “ls” is not known here.");
+        check("ls", "Line 1: “ls” is not a known rule.");
     }
 }
