@@ -33,7 +33,7 @@ test("goal, decisions and pins stand in every window until they are removed", SL
   await click(page, "#add-milestone");
   await until(page, () => document.querySelector("dialog .marks li")?.textContent.includes("Design the form"));
   await click(page, "dialog .marks li button:first-child");
-  await until(page, () => document.querySelector("dialog .marks li button").getAttribute("aria-label").startsWith("Begun"));
+  await until(page, () => document.querySelector("dialog .marks li button").getAttribute("aria-label").startsWith("In progress"));
   await page.keyboard.press("Escape");
   await until(page, () => !document.querySelector("dialog"));
   const shown = await windowText(page);
@@ -106,7 +106,7 @@ test("a layer is previewed, read, compared and lifted; its card and the timeline
   await page.waitForSelector(".toast.bad");
   await say(page, "/lift 1");
   await page.waitForSelector("dialog[open] .acts");
-  assert.match(await text(page, "dialog"), /about [\d,]+ tokens more/);
+  assert.match(await text(page, "dialog"), /about [\d,]+ tokens longer/);
   assert.deepEqual(await budget(page), after, "the price comes before the lift");
   await click(page, "dialog .btn.solid");
   await until(page, () => document.querySelectorAll(".strata li").length === 0);

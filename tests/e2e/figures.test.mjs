@@ -183,7 +183,7 @@ for (const engine of ENGINES) test(`the policy is edited with a live preview (${
   const preview = (pattern) => until(page, (pattern) => new RegExp(pattern).test(document.querySelector("#policy-tried p")?.textContent), pattern);
   const now = () => page.$$eval("#policy-tried p", (all) => all.map((p) => p.textContent));
   await edit();
-  await preview("^Acts at");
+  await preview("^Compacts at");
   const [usual] = await now();
   const [trigger, limit] = numbers(usual);
   assert.equal(await page.$eval("#policy-at", (f) => f.value), "80");
@@ -197,7 +197,7 @@ for (const engine of ENGINES) test(`the policy is edited with a live preview (${
   assert.equal(await kept(), "balanced");
 
   await type("policy-at", "40");
-  await preview("^Acts at");
+  await preview("^Compacts at");
   for (const width of [800, 1000, 1440]) {
     await page.setViewport({ width, height: 900 });
     assert.deepEqual(await touching(page), [], `words under the bar at ${width}`);
@@ -245,7 +245,7 @@ test("the whole policy is in the form, and says what differs from its preset", S
   await page.evaluate(() => (location.hash = "settings"));
   await click(page, "[data-tab=compaction]");
   await click(page, "#policy-editor > summary");
-  await until(page, () => document.querySelector("#policy-differs p")?.textContent === "As “Balanced” has it.");
+  await until(page, () => document.querySelector("#policy-differs p")?.textContent === "Same as “Balanced”.");
   for (const summary of await page.$$("#policy-editor .more-fields > summary")) await summary.click();
   assert.equal((await page.$$("#policy-editor .more-fields[open]")).length, 6);
   const type = (id, value) => page.$eval(`#${id}`, (field, value) => {

@@ -328,7 +328,7 @@ test("unknown commands are refused, known ones are not sent", SLOW, async () => 
   await say(page, "/title Ovens");
   await until(page, () => document.querySelector("#h-chat").textContent === "Ovens");
   await say(page, "/compact");
-  await until(page, () => [...document.querySelectorAll(".toast")].some((toast) => /nothing was said yet/.test(toast.textContent)));
+  await until(page, () => [...document.querySelectorAll(".toast")].some((toast) => /the conversation is empty/.test(toast.textContent)));
   assert.equal(world.chats().length, 0);
   await world.end();
 });
@@ -364,10 +364,10 @@ test("where the browser stores nothing, the page says so and works from memory",
   await page.evaluateOnNewDocument(refuse.localStorage);
   await world.open();
   await page.waitForSelector(".notice");
-  assert.match(await text(page, ".notice"), /sessions live in memory/);
+  assert.match(await text(page, ".notice"), /your sessions are gone when you close the tab/);
   const welcome = await text(page, ".start");
   assert.doesNotMatch(welcome, /stays in this browser/);
-  assert.match(welcome, /gone when the tab is closed/);
+  assert.match(welcome, /gone when you close the tab/);
   // its settings are gone with the storage: the address is given by hand
   await page.evaluate(() => (location.hash = "settings"));
   const field = await page.waitForSelector("#address");

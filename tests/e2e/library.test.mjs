@@ -42,7 +42,7 @@ for (const engine of ENGINES) test(`search finds titles, messages and layers, an
   await tick(2);
   await until(page, () => document.querySelector(".found a")?.textContent === "in layer 1");
   await tick(3);
-  await until(page, () => /Tick where/.test(document.querySelector("#s-library").textContent));
+  await until(page, () => /Choose where to search/.test(document.querySelector("#s-library").textContent));
   await tick(2);
   await page.waitForSelector(".found a");
   await click(page, ".found a");
@@ -197,7 +197,7 @@ test("storage is shown by kind, and damage is found", SLOW, async () => {
   assert.equal(await tabs(), "Other tabsNone");
   await click(page, "#integrity");
   await page.waitForSelector(".checked .okc");
-  assert.match(await text(page, ".checked"), /as it was written\.Read back: 2 sessions, 20 messages\./);
+  assert.match(await text(page, ".checked"), /complete and unchanged\.Read back: 2 sessions, 20 messages\./);
   // a message is altered, another is lost
   await page.evaluate(() => new Promise((done, fail) => {
     const opening = indexedDB.open("palimpsest");

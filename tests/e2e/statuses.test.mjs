@@ -27,15 +27,15 @@ test("a message that waits says for what and for which layer, until it is over",
   const told = await (await until(page, () => {
     const card = document.querySelector(".card.working");
     const at = (selector) => document.querySelector(selector).textContent;
-    return /Your message waits/.test(card?.textContent ?? "") && { title: card.querySelector("h3").textContent, card: card.textContent, status: at("#status"), bar: at("#s-chat .budget .sum") };
+    return /Your message is waiting/.test(card?.textContent ?? "") && { title: card.querySelector("h3").textContent, card: card.textContent, status: at("#status"), bar: at("#s-chat .budget .sum") };
   })).jsonValue();
   assert.equal(told.title, "Writing layer 1");
-  assert.match(told.card, /Your message waits for this[\s\S]*After 10 s it goes on without the model/);
+  assert.match(told.card, /Your message is waiting for this[\s\S]*After 10 s it goes on without the model/);
   assert.doesNotMatch(told.card, /Nothing changes until/);
-  assert.match(told.status, /Your message waits/);
+  assert.match(told.status, /Your message is waiting/);
   await until(page, () => !document.querySelector(".replying") && !document.querySelector(".card.working") && /Gladly\./.test(document.querySelector(".thread .msg:last-of-type .prose")?.textContent ?? ""));
   await until(page, () => !/Compacting now/.test(document.querySelector("#s-chat .budget .sum").textContent));
-  assert.doesNotMatch(await status(page), /waits|is replying/);
+  assert.doesNotMatch(await status(page), /is waiting|is replying/);
   await world.end();
 });
 
@@ -54,7 +54,7 @@ test("a layer that is written is called by a number that follows", SLOW, async (
     await say(page, "/compact");
     await until(page, (title) => document.querySelector(".card.working h3")?.textContent === title, title);
     await until(page, () => document.querySelector(".card.done") && !document.querySelector(".card.working"));
-    assert.doesNotMatch(await text(page, "#s-chat .budget .sum"), /being written/);
+    assert.doesNotMatch(await text(page, "#s-chat .budget .sum"), /Compacting now/);
     await until(page, () => document.querySelector("#trust"));
     assert.match(await trusted(page), /%/, "it is told while a layer stands");
     await page.evaluate(() => [...document.querySelectorAll(".card.done .acts .btn")].find((b) => b.textContent === "Undo").click());
@@ -110,7 +110,7 @@ test("an import that brings nothing says so, and an empty session has nothing to
   const { page } = world;
   await ready(page);
   await say(page, "/compact");
-  await until(page, () => /nothing was said yet/.test(document.querySelector(".toasts, .toast")?.textContent ?? ""));
+  await until(page, () => /the conversation is empty/.test(document.querySelector(".toasts, .toast")?.textContent ?? ""));
   assert.ok(await page.$(".start"), "the welcome stays");
   const file = transcript([{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello" }], "Twice");
   for (const said of [/imported, 2 messages/, /everything in it is here already/]) {
