@@ -215,10 +215,10 @@ const GUIDE = [
   ["const app = await mount", /^(\S+\n)*\S*$/],
   ["const { engine } = await mount", /^2 2 \w+\nnothing to compress$/],
   ["const transport: Transport", /^$/],
-  ["forgotten(history, messages)", /^false Never deliver to the neighbour\. 0\npalimpsest\/receipt@1 true true$/],
   ["recall(history, first.from)", /^Parcel 0 goes to gate 0\.$/],
   ["recallTool(() => history)", /^true .*Parcel 12 goes to gate 0\./],
   ["telemetryAttributes(compact", /^false$/],
+  ["forgotten(history, messages)", /^false Never deliver to the neighbour\. 0\npalimpsest\/receipt@1 true true$/],
   ['demands: "layer"', /^0 Never use metric units\.$/],
   ["replay(messages", /^balanced \d+ \d+ \d+\nwatermark \d+ \d+ \d+\nshort memory \d+ \d+ \d+$/],
 ];

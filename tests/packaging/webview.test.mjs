@@ -458,7 +458,7 @@ test("settings that the host decides", async () => {
     await page.goto(`${plain.url}/mounted.html`);
     await mounted(page, fake.url);
     const { used: _, ...free } = await look(page);
-    assert.deepEqual(free, { address: false, said: false, colours: 5, theirs: false, library: true, figures: ["Used", "Eviction", "Last export", "Other tabs"] });
+    assert.deepEqual(free, { address: false, said: false, colours: 5, theirs: false, library: true, figures: ["Used", "Protection", "Last export", "Other tabs"] });
   } finally {
     own.served.dispose();
     await own.page.close();

@@ -322,7 +322,9 @@ fn recorded_conversations_are_read_as_before() {
 #[test]
 #[ignore = "reads the file that PALIMPSEST_TEXTS names"]
 fn numbers_of_another_file() {
-    let path = PathBuf::from(std::env::var_os("PALIMPSEST_TEXTS").unwrap());
+    let Some(path) = std::env::var_os("PALIMPSEST_TEXTS").map(PathBuf::from) else {
+        return;
+    };
     for (section, number) in read(&texts(&path)) {
         println!("{section} {number:016x}");
     }

@@ -38,19 +38,19 @@ impl Budget {
 #[rustfmt::skip]
 const BUDGETS: &[Budget] = &[
     // The page as it stands first.
-    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", later: false, limit: 345.0 },
+    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", later: false, limit: 396.0 },
     // Markdown before a stored session is shown, the conversation right after the page, the screens when they are wanted.
     Budget { name: "app prose",    folder: "app", named: "split_prose", ending: "wasm", later: true, limit: 62.0 },
     Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 768.0 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 20.0 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 30.0 },
     // "What did it forget?" with the package's module and all samples. The aim is 500: the module is nine tenths of it.
-    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 504.0 },
+    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 524.5 },
     Budget { name: "forget first", folder: "www/forget", named: "page", ending: "", later: false, limit: 20.0 },
     // The aim is 160: not reached either.
-    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 454.0 },
+    Budget { name: "package wasm", folder: "npm", named: "palimpsest_wasm", ending: "wasm", later: false, limit: 472.0 },
     // Sessions bring the engine, storage and servers; only who opens one loads them, and then not the one above.
-    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 726.0 },
+    Budget { name: "session wasm", folder: "npm", named: "palimpsest_session", ending: "wasm", later: false, limit: 728.5 },
 ];
 
 /// Raw, gzip and brotli bytes.
