@@ -68,7 +68,7 @@ export class Tokenizer {
   }
 
   /**
-   * Loads the vocabulary of a `tokenizer.json`, as models on Hugging Face have it: byte-level BPE whose words are cut as by
+   * Refuses with `not_supported` in this version. Will load the vocabulary of a `tokenizer.json`, as models on Hugging Face have it: byte-level BPE whose words are cut as by
    * Llama 3, Qwen, GPT-4o and gpt-oss, Mistral's Tekken, GPT-2, StarCoder and SmolLM, or DeepSeek V3, and BPE with `▁` for a
    * space (Llama 2, Gemma). What it does to a text before (NFC) is left out: a text that is not in NFC is counted as it stands.
    *
@@ -91,7 +91,7 @@ export class Tokenizer {
   }
 
   /**
-   * Loads tiktoken's ranks: the text of a `.tiktoken` file with the `pattern` that goes with it, or the ranks of js-tiktoken.
+   * Refuses with `not_supported` in this version. Will load tiktoken's ranks: the text of a `.tiktoken` file with the `pattern` that goes with it, or the ranks of js-tiktoken.
    *
    * @throws {@link PalimpsestError} `tokenizer_unknown` if words are cut in a way that is not implemented;
    * `tokenizer_malformed`, `tokenizer_too_large`, `invalid_options`; what `signal` was aborted with.
