@@ -7,7 +7,8 @@
 //! | file | what |
 //! |---|---|
 //! | `error.rs`, `message.rs` | a refusal; messages and their parts, whatever shape they came in |
-//! | `tool.rs`, `verbatim.rs` | which result answers which call; a message as a model sees it |
+//! | `tool.rs`, `repair.rs` | which result answers which call; the order of parts that every provider takes |
+//! | `verbatim.rs` | a message as a model sees it |
 //! | `shape.rs`, `problem.rs` | the dialects by name; what can be wrong with a message |
 //! | `parsed.rs`, `reader.rs`, `reasoning.rs`, `writer.rs` | what the readers and the writers of all dialects share |
 //! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs` | one dialect each: reader and writer |
@@ -29,6 +30,7 @@ mod parsed;
 mod problem;
 mod reader;
 mod reasoning;
+pub mod repair;
 mod shape;
 mod tail;
 pub mod tool;

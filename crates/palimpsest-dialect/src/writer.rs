@@ -9,11 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::message::{Part, Role, Seq};
 use crate::parsed::{Fault, Parsed, ParsedMessage, Place, Slot, SystemLine};
+use crate::repair::{Arrangement, Step, interrupted, quoted};
 use crate::shape::{Dialect, ROLES};
-use crate::tool::{Pairing, PartAt};
-
-/// What stands for a result that never came, where the linter repairs a list.
-const INTERRUPTED: &str = "[no result: the call was interrupted]";
 
 /// How much of the caller's own may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,7 +219,8 @@ pub(crate) fn of_messages<'a>(
 /// for each that is missing, results without a call as quoted text, nothing empty.
 pub(crate) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
     let messages = &parsed.messages;
-    let pairing = Pairing::of(messages.iter().map(|m| &m.message));
+    let said = messages.iter().map(|m| &m.message);
+    let arrangement = Arrangement::of_parts(said.map(|m| (m.role, m.parts.as_slice())));
     let mut atoms: Vec<Atom<'_>> = prompt(parsed);
     let atom = |role, m: usize, p: usize| Atom {
         role,
@@ -232,66 +230,30 @@ pub(crate) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
         verbatim: messages[m].places[p].is_some(),
         prompt: false,
     };
-    for (m, ParsedMessage { message, raw, .. }) in messages.iter().enumerate() {
-        for (p, part) in message
-            .parts
-            .iter()
-            .enumerate()
-            .filter(|(_, part)| !part.is_empty())
-        {
-            match part {
-                Part::ToolResult { .. }
-                    if pairing.call_of.contains_key(&PartAt {
-                        message: m,
-                        part: p,
-                    }) => {}
-                Part::ToolResult { text, error, .. } => {
-                    let label = if *error {
-                        "Failed tool result"
-                    } else {
-                        "Tool result"
-                    };
-                    let quoted = Part::text(format!("[{label} without its call]\n{text}"));
-                    atoms.push(Atom {
-                        part: Cow::Owned(quoted),
-                        place: None,
-                        verbatim: false,
-                        ..atom(Role::User, m, p)
-                    });
-                }
-                _ => {
-                    let role = if message.role == Role::Tool {
-                        Role::User
-                    } else {
-                        message.role
-                    };
-                    atoms.push(atom(role, m, p));
-                }
-            }
-        }
-        for (p, part) in message.parts.iter().enumerate() {
-            let Part::ToolCall { id, name, .. } = part else {
-                continue;
-            };
-            match pairing.result_of.get(&PartAt {
-                message: m,
-                part: p,
-            }) {
-                Some(r) => atoms.push(atom(Role::Tool, r.message, r.part)),
-                None => atoms.push(Atom {
-                    role: Role::Tool,
-                    part: Cow::Owned(Part::ToolResult {
-                        call: id.clone(),
-                        name: Some(name.clone()),
-                        text: INTERRUPTED.into(),
-                        error: true,
-                    }),
-                    raw: Some(*raw),
-                    place: None,
-                    verbatim: false,
-                    prompt: false,
-                }),
-            }
+    let ours = |role, m: usize, part| Atom {
+        role,
+        part: Cow::Owned(part),
+        raw: Some(messages[m].raw),
+        place: None,
+        verbatim: false,
+        prompt: false,
+    };
+    for (m, ParsedMessage { message, .. }) in messages.iter().enumerate() {
+        for step in arrangement.steps(m, message.role, &message.parts) {
+            atoms.push(match step {
+                Step::Own(p, role) => atom(role, m, p),
+                Step::Answer(at) => atom(Role::Tool, at.message, at.part),
+                Step::Orphan(p) => match &message.parts[p] {
+                    Part::ToolResult { text, error, .. } => {
+                        ours(Role::User, m, quoted(text, *error))
+                    }
+                    _ => atom(Role::User, m, p),
+                },
+                Step::Missing(p) => match &message.parts[p] {
+                    Part::ToolCall { id, name, .. } => ours(Role::Tool, m, interrupted(id, name)),
+                    _ => continue,
+                },
+            });
         }
     }
     atoms

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use palimpsest_dialect::repair::{Arrangement, Step, interrupted, quoted};
 use palimpsest_dialect::{From, Said};
 
 use crate::context::Context;
@@ -15,11 +16,7 @@ use crate::data::message::{Part, Role, Seq};
 use crate::data::policy::SlotRole;
 use crate::data::rendition::{Rendition, verbatim_parts};
 use crate::data::request::RequestMessage;
-use crate::data::tool::{Pairing, PartAt};
 use crate::error::CoreError;
-
-/// What stands for a result that never came.
-const INTERRUPTED: &str = "[no result: the call was interrupted]";
 
 /// Where a part of a window comes from. The egress check compares it with the active context (I7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,7 +214,7 @@ fn assemble(context: &Context) -> Window {
         }
     }
 
-    let pairing = Pairing::of_parts(shown.iter().map(|s| (s.role, s.parts.as_ref())));
+    let arrangement = Arrangement::of_parts(shown.iter().map(|s| (s.role, s.parts.as_ref())));
     let last_user = shown.iter().rposition(|s| s.role == Role::User);
     for (i, message) in shown.iter().enumerate() {
         let source = Source::Message(message.seq);
@@ -234,68 +231,34 @@ fn assemble(context: &Context) -> Window {
         }
         // the whole cost of a message is charged to its first part that stands here
         let mut cost = message.tokens;
-        for (p, part) in message.parts.iter().enumerate() {
-            let at = PartAt {
-                message: i,
-                part: p,
-            };
-            match part {
-                Part::ToolResult { text, error, .. } => {
-                    if pairing.call_of.contains_key(&at) {
-                        continue; // stands right after its call
+        for step in arrangement.steps(i, message.role, &message.parts) {
+            match step {
+                Step::Own(p, role) => {
+                    let part = message.parts[p].clone();
+                    out.push(role, part, source, std::mem::take(&mut cost));
+                }
+                Step::Orphan(p) => {
+                    if let Part::ToolResult { text, error, .. } = &message.parts[p] {
+                        let cost = std::mem::take(&mut cost) + ORPHAN_TOKENS;
+                        out.push(Role::User, quoted(text, *error), source, cost);
                     }
-                    let label = if *error {
-                        "Failed tool result"
-                    } else {
-                        "Tool result"
-                    };
-                    let quoted = format!("[{label} without its call]\n{text}");
-                    out.push(
-                        Role::User,
-                        Part::text(quoted),
-                        source,
-                        std::mem::take(&mut cost) + ORPHAN_TOKENS,
-                    );
                 }
-                part => {
-                    let role = if message.role == Role::Tool {
-                        Role::User
-                    } else {
-                        message.role
-                    };
-                    out.push(role, part.clone(), source, std::mem::take(&mut cost));
-                }
-            }
-        }
-        // the results of this message's calls, in the order of the calls
-        for (p, part) in message.parts.iter().enumerate() {
-            let Part::ToolCall { id, name, .. } = part else {
-                continue;
-            };
-            let at = PartAt {
-                message: i,
-                part: p,
-            };
-            match pairing.result_of.get(&at) {
-                Some(r) => {
-                    let from = &shown[r.message];
-                    let cost = if r.part == first_paired(&from.parts, r.message, &pairing) {
+                Step::Answer(at) => {
+                    let from = &shown[at.message];
+                    let cost = if at.part == first_paired(&from.parts, at.message, &arrangement) {
                         from.tokens
                     } else {
                         0
                     };
-                    out.push_result(from.parts[r.part].clone(), Source::Message(from.seq), cost);
+                    let part = from.parts[at.part].clone();
+                    out.push_result(part, Source::Message(from.seq), cost);
                 }
-                None if message.role == Role::Assistant => {
-                    let part = Part::ToolResult {
-                        call: id.clone(),
-                        name: Some(name.clone()),
-                        text: INTERRUPTED.into(),
-                        error: true,
-                    };
-                    out.push_result(part, Source::Repair(message.seq), REPAIR_TOKENS);
+                Step::Missing(p) => {
+                    if let Part::ToolCall { id, name, .. } = &message.parts[p] {
+                        let part = interrupted(id, name);
+                        out.push_result(part, Source::Repair(message.seq), REPAIR_TOKENS);
+                    }
                 }
-                None => {}
             }
         }
     }
@@ -309,9 +272,9 @@ fn assemble(context: &Context) -> Window {
     }
 }
 
-fn first_paired(parts: &[Part], message: usize, pairing: &Pairing) -> usize {
+fn first_paired(parts: &[Part], message: usize, arrangement: &Arrangement) -> usize {
     // A message with other parts than results carries its cost there.
-    let bare = |p: usize| !pairing.call_of.contains_key(&PartAt { message, part: p });
+    let bare = |p: usize| !arrangement.is_elsewhere(message, p);
     if (0..parts.len()).any(bare) {
         usize::MAX
     } else {
