@@ -1,4 +1,4 @@
-//! Building a vocabulary, a slice of the work at a time.
+//! Builds a vocabulary, one slice of work at a time.
 
 use crate::{
     error::Error,
@@ -12,7 +12,7 @@ use crate::{
     words::{Arena, Index, hash},
 };
 
-/// What a model's description says about its tokenizer.
+/// The tokenizer that a model's description contains.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Description {
     pub(crate) model: String,
@@ -26,18 +26,19 @@ pub(crate) struct Description {
     pub(crate) origin: Origin,
 }
 
-/// Where a description comes from, and so which rules its vocabulary cuts and merges by.
+/// The source of a description. It decides by which rules the vocabulary cuts and merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Origin {
-    /// A server that runs llama.cpp: its editions of the regular expressions.
+    /// A server that runs llama.cpp, with its own editions of the regular expressions.
     #[default]
     LlamaCpp,
-    /// A `tokenizer.json`: the family's own regular expressions; merges as they are listed.
+    /// A `tokenizer.json`: the family's own regular expressions, and merges in the order of the list.
     Listed,
-    /// The same, where a word that is a token is never merged.
+    /// A `tokenizer.json` whose model never merges a word that is itself a token.
     WholeWords,
-    /// tiktoken's ranks: tokens in the order of their ranks, and no merges. Two neighbours merge if they make a token,
-    /// the lowest rank first and of equal ranks the leftmost; a word that is a token is never merged.
+    /// tiktoken's ranks: tokens in the order of their ranks, without merges. Two neighbours merge if together they are
+    /// a token; the lowest rank goes first, and of equal ranks the leftmost. A word that is itself a token is never
+    /// merged.
     Ranks,
 }
 
@@ -50,16 +51,16 @@ impl Origin {
     }
 }
 
-/// What a token is for, as `tokenizer.ggml.token_type` numbers it.
+/// The types of tokens, as `tokenizer.ggml.token_type` numbers them.
 pub(crate) const UNKNOWN: u8 = 2;
 pub(crate) const CONTROL: u8 = 3;
 pub(crate) const USER_DEFINED: u8 = 4;
 
-/// Work in progress.
+/// A vocabulary that is being built.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     stage: Stage,
-    /// How far the stage is.
+    /// The number of items that the current stage has processed.
     at: usize,
     description: Description,
     order: Vec<u32>,
@@ -74,19 +75,19 @@ pub(crate) struct Assembly {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Texts of tokens, and which are special.
+    /// Reads the texts of tokens and collects the special ones.
     Texts,
-    /// Merges as written, looked up.
+    /// Looks up the merges that the description lists.
     Merges,
-    /// Characters that pieces are made of but that are no pieces.
+    /// Adds the characters that pieces consist of but that are no pieces themselves.
     Characters,
-    /// All ways to make each piece of two.
+    /// Finds all ways to make each piece from two others.
     Splits,
-    /// Those into the table.
+    /// Puts those ways into the table of pairs.
     Pairs,
-    /// Texts into the index, for a snapshot.
+    /// Puts the texts of a snapshot into the index.
     Reindex,
-    /// Where texts may be cut.
+    /// Finds the places at which texts may be cut.
     Joins,
     Done,
 }
@@ -132,13 +133,13 @@ const ALWAYS_CONTROL: [&str; 36] = [
 ];
 
 fn is_always_control(written: &[u8]) -> bool {
-    // One look for all but a few tokens.
+    // The first byte rules out all but a few tokens.
     matches!(written.first(), Some(b'<' | b'[' | b'_'))
         && ALWAYS_CONTROL.iter().any(|text| text.as_bytes() == written)
 }
 
 impl Assembly {
-    /// From a description.
+    /// Starts from a description.
     pub(crate) fn new(mut description: Description) -> Result<Self, Error> {
         if description.tokens.len() == 0 {
             return Err(Error::Absent);
@@ -158,7 +159,7 @@ impl Assembly {
                 .collect();
         }
         let add_bos = match kind {
-            // llama.cpp overrules what Gemma 4's file says
+            // llama.cpp overrides the setting in Gemma 4's file.
             Kind::Bpe(pre) if pre.raw => true,
             Kind::Bpe(pre) => description.add_bos.unwrap_or(pre.add_bos),
             Kind::Spm { .. } => description.add_bos.unwrap_or(true),
@@ -207,7 +208,7 @@ impl Assembly {
         ))
     }
 
-    /// From a snapshot's parts and merges, of which no list was kept.
+    /// Starts from the parts and merges of a snapshot, which keeps no list of merges.
     pub(crate) fn resume(parts: Parts, pairs: Pairs, epoch: MergesEpoch) -> Self {
         let index = Index::with_capacity(parts.texts.len());
         let stage = Stage::Reindex;
@@ -236,7 +237,7 @@ impl Assembly {
         }
     }
 
-    /// Does about `items` tokens' or merges' worth of work. `true` when there is no more to do.
+    /// Does work for about `items` tokens or merges. Returns `true` when nothing is left to do.
     pub(crate) fn step(&mut self, items: usize) -> Result<bool, Error> {
         let end = self.at + items.max(1);
         match self.stage {
@@ -252,7 +253,8 @@ impl Assembly {
         Ok(self.stage == Stage::Done)
     }
 
-    /// The vocabulary, when [`Self::step`] has said that all is done.
+    /// Returns the vocabulary. [`Self::step`] must have returned `true` before; otherwise this is
+    /// [`Error::Incomplete`].
     pub(crate) fn finish(self) -> Result<Vocabulary, Error> {
         if self.stage != Stage::Done {
             return Err(Error::Incomplete);
@@ -330,7 +332,8 @@ impl Assembly {
         self.at = end;
         if end >= n {
             self.description.tokens = Arena::default();
-            // Where this token is, llama.cpp takes `</s>` for what it is in HTML (Gemma 4).
+            // If a vocabulary has this token, llama.cpp treats `</s>` as the HTML tag and not as a special token (Gemma
+            // 4).
             if self
                 .index
                 .get(&self.parts.texts, b"<|tool_response>")
@@ -356,13 +359,13 @@ impl Assembly {
         }
     }
 
-    /// The symbol with the open text of the arena; a new one beyond the tokens if need be.
+    /// Returns the symbol whose text is still open in the arena, or makes a new one beyond the tokens.
     fn symbol(&mut self, text: &[u8]) -> Result<u32, Error> {
         if let Some(id) = self.index.get(&self.parts.texts, text) {
             return Ok(id);
         }
         let id = self.parts.texts.len();
-        // Few are expected, and the index has room for that many.
+        // Vocabularies need few such symbols, and the index has room for this many.
         if id >= MAX_IDS || id - self.parts.tokens as usize >= 1 << 14 {
             return Err(Error::TooLarge {
                 what: "symbols that are no tokens",
@@ -378,7 +381,7 @@ impl Assembly {
         let n = self.description.merges.len();
         let raw = self.parts.kind.raw();
         let mut both = Vec::new();
-        // One token is often made several ways, one after the other.
+        // A vocabulary often makes one token in several ways, one after the other.
         let (mut last, mut last_made) = (Vec::new(), 0);
         if self.at == 0 {
             self.parts.merges.reserve_exact(n);
@@ -387,7 +390,7 @@ impl Assembly {
         let written = std::mem::take(&mut self.description.merges);
         for i in self.at..end.min(n) {
             let text = written.get(i);
-            // A space separates the two, but may also be the first byte of the left one.
+            // A space separates the two parts, but the left part may begin with a space, too.
             let space = text
                 .iter()
                 .skip(1)
@@ -408,7 +411,7 @@ impl Assembly {
             };
             let middle = read(a);
             let length = read(b);
-            // A merge that cannot be read can never apply.
+            // A merge that is not readable can never apply.
             if !readable || middle == 0 || middle == length {
                 continue;
             }
@@ -466,7 +469,7 @@ impl Assembly {
         }
         self.at = end;
         if end >= n {
-            // Best score first; of equal scores the one that comes first.
+            // The best score comes first; of equal scores the earlier token comes first.
             self.order = best_first(&self.description.scores[..n]);
             self.next(Stage::Splits);
         }
@@ -475,12 +478,12 @@ impl Assembly {
 
     fn splits(&mut self, end: usize) -> Result<(), Error> {
         let n = self.order.len();
-        // a token of tiktoken's may end in the middle of a character
+        // A token of tiktoken's may end in the middle of a character.
         let characters = self.parts.kind.raw();
         for i in self.at..end.min(n) {
             let id = self.order[i];
             let text = self.parts.texts.get(id as usize);
-            // Of equal texts only the first is ever made.
+            // If several tokens have the same text, merging only ever makes the first.
             if text.len() < 2 || self.index.get(&self.parts.texts, text) != Some(id) {
                 continue;
             }
@@ -574,11 +577,12 @@ impl Assembly {
     }
 }
 
-/// Places of scores, the best first, of equal ones the first: sixteen bits at a time, from the lowest.
+/// Returns the indices of `scores`, the best score first and equal scores in their order. A radix sort, sixteen bits at
+/// a time from the lowest.
 fn best_first(scores: &[f32]) -> Vec<u32> {
     let key = |id: u32| {
         let bits = scores[id as usize].to_bits();
-        // In the order of total_cmp, backwards.
+        // The order of `total_cmp`, reversed.
         if bits >> 31 == 0 {
             !bits & !(1 << 31)
         } else {
@@ -607,7 +611,7 @@ fn best_first(scores: &[f32]) -> Vec<u32> {
     order
 }
 
-/// How `tokenizer.ggml.model` and `.pre` make tokens.
+/// Returns the kind of vocabulary that `tokenizer.ggml.model` and `.pre` name.
 pub(crate) fn kind(model: &str, pre: &str, space_prefix: Option<bool>) -> Result<Kind, Error> {
     match model {
         "gpt2" => match Pre::named(pre) {
@@ -632,8 +636,8 @@ pub(crate) fn kind(model: &str, pre: &str, space_prefix: Option<bool>) -> Result
     }
 }
 
-/// `▁` to a space, in which form texts are compared. A text with a real space, which merging never makes, becomes
-/// nothing.
+/// Replaces `▁` by a space, the form in which texts are compared. A text that contains a real space becomes empty,
+/// because merging never makes it.
 fn to_spaces(written: &[u8], out: &mut Vec<u8>) {
     if written.contains(&b' ') {
         return;
@@ -650,7 +654,8 @@ fn to_spaces(written: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// GPT-2's alphabet of printable characters to the bytes they stand for. `false` if a character is not of it.
+/// Turns GPT-2's alphabet of printable characters into the bytes they stand for. Returns `false` if a character is not
+/// in that alphabet.
 fn to_bytes(written: &[u8], out: &mut Vec<u8>) -> bool {
     let mut at = 0;
     while at < written.len() {
@@ -680,7 +685,7 @@ fn to_bytes(written: &[u8], out: &mut Vec<u8>) -> bool {
 mod tests {
     use super::*;
 
-    /// B8: the best score first, whatever its sign, and the first of equals.
+    /// B8: the best score comes first, whatever its sign, and of equal scores the first.
     #[test]
     fn scores_are_sorted() {
         let scores = [
@@ -701,7 +706,7 @@ mod tests {
         assert_eq!(best_first(&[]), [0; 0]);
     }
 
-    /// B8: GPT-2's alphabet stands for each byte once.
+    /// B8: every byte has exactly one character in GPT-2's alphabet.
     #[test]
     fn the_alphabet_has_every_byte_once() {
         let mut seen = [0; 256];

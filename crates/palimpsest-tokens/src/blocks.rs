@@ -1,22 +1,22 @@
-//! Finding words of ASCII sixty-four bytes at a time.
+//! Finds words of ASCII sixty-four bytes at a time.
 //!
-//! What a byte is goes into sets of 64 bits, one for each kind, and where words start follows from the sets by shifts and
-//! carries: no decision per character, which a processor would guess wrong at the end of nearly every word. The rules
-//! are those of [`crate::pretokenize`] and were derived from its expressions; a test holds the two against each other.
+//! Each kind of byte has a set of 64 bits, and shifts and carries over these sets find the starts of words. The code
+//! takes no decision per character, which a processor would guess wrong at the end of nearly every word. The rules are
+//! those of [`crate::pretokenize`] and were derived from its expressions; a test compares the two.
 //!
-//! No expression looks back, so any start of a word can be the start of a block. What follows a block decides about
-//! its last word, and about white space at its end: those are left for the next block.
+//! No expression looks back, so any start of a word can be the start of a block. The text after a block decides about
+//! its last word and about white space at its end, so the next block handles those.
 
 use crate::cut::{Cut, Words};
 
-/// Which of the expressions that cut a text in one go.
+/// One of the expressions that cut a text in a single pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Blocks {
     shape: Shape,
-    /// The most digits in a word.
+    /// The largest number of digits in a word.
     digits: usize,
     contractions: bool,
-    /// Whether punctuation takes line breaks after it along.
+    /// Punctuation takes the line breaks after it along.
     lines: bool,
 }
 
@@ -27,41 +27,41 @@ enum Shape {
     Gpt2,
 }
 
-/// Where words start in the first bytes of a text.
+/// The starts of words in the first bytes of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Starts {
-    /// A bit for each byte but the first, which always starts a word.
+    /// One bit for each byte except the first, which always starts a word.
     pub(crate) bits: u64,
-    /// If the text ends in the block: its length. All words are known then, the last one too.
+    /// The length of the text, if it ends in this block. All words are known then, including the last.
     pub(crate) end: Option<usize>,
 }
 
-/// Bytes in a block.
+/// The number of bytes in a block.
 const BLOCK: usize = 64;
 
 #[cfg(not(target_family = "wasm"))]
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The high bit of each byte (below 128) that is at least `least`.
+/// Sets the high bit of each byte (below 128) that is at least `least`.
 #[cfg(not(target_family = "wasm"))]
 const fn at_least(x: u64, least: u8) -> u64 {
     x + (0x80 - least as u64) * ONES
 }
 
-/// The high bit of each byte (below 128) that is `b`.
+/// Sets the high bit of each byte (below 128) that equals `b`.
 #[cfg(not(target_family = "wasm"))]
 const fn is(x: u64, b: u8) -> u64 {
     HIGH - (x ^ (b as u64 * ONES))
 }
 
-/// The high bits of eight bytes, side by side.
+/// Gathers the high bits of eight bytes side by side.
 #[cfg(not(target_family = "wasm"))]
 const fn gather(x: u64) -> u64 {
     (x & HIGH).wrapping_mul(0x0002_0408_1020_4081) >> 56
 }
 
-/// What the bytes of a block are, a set for each kind.
+/// The bytes of a block as sets of bits, one set for each kind.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sets {
     letters: u64,
@@ -70,11 +70,11 @@ struct Sets {
     spaces: u64,
     /// Line breaks.
     breaks: u64,
-    /// White space that is neither.
+    /// White space that is neither a space nor a line break.
     blanks: u64,
     apostrophes: u64,
     slashes: u64,
-    /// Not ASCII.
+    /// Bytes that are not ASCII.
     wide: u64,
 }
 
@@ -107,7 +107,8 @@ impl Sets {
         sets
     }
 
-    /// The same with the vectors that every engine of the last years has: its compiler makes none of these by itself.
+    /// The same as the portable version, written with the wasm vectors that current engines have. The compiler does not
+    /// vectorise the portable version by itself.
     #[cfg(target_family = "wasm")]
     #[target_feature(enable = "simd128")]
     fn of(block: &[u8; BLOCK], cased: bool) -> Self {
@@ -142,7 +143,7 @@ impl Sets {
 }
 
 impl Blocks {
-    /// The rules of one expression that is applied alone. `None` if it is none of those known here.
+    /// Returns the rules for one expression that applies alone, or `None` if this module does not know it.
     pub(crate) fn of(cuts: &[Cut]) -> Option<Self> {
         match cuts {
             [
@@ -179,7 +180,8 @@ impl Blocks {
         }
     }
 
-    /// Where words start in the bytes from `at` on, at which one does. `None` if the text there is hardly ASCII.
+    /// Returns the starts of words in the bytes from `at` on. A word must start at `at`. `None` if the text there is
+    /// mostly not ASCII.
     #[inline]
     pub(crate) fn starts(&self, bytes: &[u8], at: usize, end: usize) -> Option<Starts> {
         let rest = bytes.get(at..end)?;
@@ -191,7 +193,7 @@ impl Blocks {
         self.starts_in(&block, rest.len(), true)
     }
 
-    /// As [`Self::starts`], for the first `n` bytes of a block, with which the text ends or not.
+    /// Does the work of [`Self::starts`] for the first `n` bytes of a block; `ends` says that the text ends with them.
     #[inline]
     fn starts_in(&self, block: &[u8; BLOCK], n: usize, ends: bool) -> Option<Starts> {
         let (eights, _) = block.as_chunks::<8>();
@@ -215,7 +217,7 @@ impl Blocks {
         } & within
             & !1;
         if !ends {
-            // Of white space at the end only its start is certain.
+            // If white space ends the block, only the start of that white space is certain.
             let white = (sets.spaces | sets.breaks | sets.blanks) & within;
             let solid = BLOCK - (within & !white).leading_zeros() as usize;
             if solid < n {
@@ -228,7 +230,7 @@ impl Blocks {
         })
     }
 
-    /// Llama 3's expression and GPT-4o's.
+    /// The expressions of Llama 3 and GPT-4o.
     #[inline]
     fn words(&self, sets: &Sets, within: u64, text: &Apostrophes<'_>) -> u64 {
         let Sets {
@@ -241,7 +243,7 @@ impl Blocks {
         let blank = (spaces | sets.blanks) & within;
         let breaks = breaks & within;
         let marks = within & !(letters | digits | blank | breaks);
-        // Line breaks directly after punctuation, and slashes after those.
+        // Line breaks directly after punctuation belong to it, and so do slashes after those line breaks.
         let mut taken = 0;
         if self.lines {
             let first = breaks & (marks << 1);
@@ -257,19 +259,19 @@ impl Blocks {
             }
         }
         let marks = marks & !taken;
-        // A run of marks starts a word, unless a space does that is taken along.
+        // A run of marks starts a word, unless the word already starts with the space before it.
         let mark_starts = marks & !(marks << 1) & !(spaces << 1);
-        // A single one is taken along by letters, and so is a blank.
+        // Letters take along a single mark or a blank before them.
         let prefixes = blank | mark_starts;
         let letter_starts = letters & !(letters << 1) & !(prefixes << 1);
         let blank_starts = blank & !(blank << 1);
         let free = breaks & !taken;
-        // After line breaks blanks are a word of their own if no line break follows.
+        // After line breaks, blanks form a word of their own if no line break follows.
         let after_break = blank_starts & (free << 1);
         let mut starts = mark_starts
             | letter_starts
             | self.digits(digits & within)
-            // the last blank, before what is not white space
+            // The last blank before a character that is not white space.
             | blank & !(blank >> 1) & !(breaks >> 1) & (within >> 1)
             | blank_starts & !after_break
             | free & !(free << 1) & !(blank << 1);
@@ -303,7 +305,7 @@ impl Blocks {
         starts
     }
 
-    /// Where words of digits start.
+    /// The starts of words of digits.
     #[inline]
     fn digits(&self, digits: u64) -> u64 {
         if self.digits == 1 {
@@ -343,11 +345,11 @@ fn gpt2(sets: &Sets, within: u64, text: &Apostrophes<'_>) -> u64 {
     text.words(starts, apostrophes)
 }
 
-/// Where contractions are looked for.
+/// A block in which the code looks for contractions.
 #[derive(Debug, Clone, Copy)]
 struct Apostrophes<'a> {
     block: &'a [u8; BLOCK],
-    /// Bytes of the block that count, and whether the text ends with them.
+    /// The number of bytes of the block that count, and whether the text ends with them.
     n: usize,
     ends: bool,
     letters: u64,
@@ -355,7 +357,8 @@ struct Apostrophes<'a> {
 }
 
 impl Apostrophes<'_> {
-    /// Bytes of the contraction that starts with the apostrophe at `at`, or 0. `None` if what follows decides.
+    /// Returns the length in bytes of the contraction that starts with the apostrophe at `at`, or 0. `None` if the text
+    /// after the block decides.
     #[inline]
     fn contraction(&self, at: usize) -> Option<usize> {
         let fold = |i: usize| {
@@ -377,7 +380,7 @@ impl Apostrophes<'_> {
         }
     }
 
-    /// Takes `'s` and the like for words where words start.
+    /// Makes `'s` and the like words of their own where a word starts.
     #[inline]
     fn words(&self, mut starts: u64, mut left: u64) -> u64 {
         left &= self.letters >> 1;
@@ -398,7 +401,7 @@ impl Apostrophes<'_> {
         starts
     }
 
-    /// Takes `'s` and the like along with the letters before.
+    /// Joins `'s` and the like to the letters before them.
     #[inline]
     fn suffixes(&self, mut starts: u64, mut left: u64) -> u64 {
         left &= self.letters << 1;
@@ -406,7 +409,7 @@ impl Apostrophes<'_> {
         while left != 0 {
             let at = left.trailing_zeros() as usize;
             left &= left - 1;
-            // What follows a contraction is a new word.
+            // A new word starts after a contraction.
             if at == last {
                 continue;
             }
@@ -430,7 +433,7 @@ impl Apostrophes<'_> {
 mod tests {
     use super::*;
     use crate::pretokenize::{Rules, Scanner};
-    // wasm has instructions of its own here
+    // On wasm the code uses other instructions.
     #[cfg(target_family = "wasm")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -457,7 +460,7 @@ mod tests {
         &[Cut::Gpt2],
     ];
 
-    /// The words of a text by blocks, and one after the other.
+    /// Compares the words that blocks find with those of the expressions.
     fn check(text: &str) {
         for cuts in CUTS {
             for rules in [Rules::LlamaCpp, Rules::Reference] {
@@ -476,7 +479,7 @@ mod tests {
         }
     }
 
-    /// B8: blocks find the words that the expressions find one after the other, whatever stands next to what.
+    /// B8: blocks find the same words as the expressions, whichever parts stand next to each other.
     #[test]
     fn blocks_agree_with_the_expressions() {
         let parts = [
@@ -491,7 +494,7 @@ mod tests {
         };
         for round in 0..60_000 {
             let mut text = String::new();
-            // Mostly ASCII, so that blocks are full; of few parts, so that rare neighbours meet.
+            // The texts are mostly ASCII, so that blocks are full, and have few parts, so that rare neighbours meet.
             let few: Vec<usize> = (0..2 + next(6))
                 .map(|_| {
                     next(if round % 4 == 0 {
@@ -508,7 +511,7 @@ mod tests {
         }
     }
 
-    /// B8: every place in a block is a place for a word to end at the edge.
+    /// B8: a word may end at any place of a block, including its edge.
     #[test]
     fn the_edge_of_a_block_moves_no_word() {
         for edge in [

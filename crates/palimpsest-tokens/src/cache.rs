@@ -1,31 +1,33 @@
-//! How many tokens words had that were counted lately.
+//! A cache of the token counts of recently counted words.
 
 use crate::words::{eight_at, hash};
 
-/// Words of up to this many bytes are kept in the small cache.
+/// The small cache keeps words of up to this many bytes.
 pub(crate) const SMALL: usize = 15;
-/// And up to this many in the large one.
+/// The large cache keeps words of up to this many bytes.
 pub(crate) const LARGE: usize = 31;
 
-/// And up to this many in the one for lines of signs.
+/// The cache for lines of signs keeps words of up to this many bytes.
 pub(crate) const LONG: usize = 120;
 
-/// Pairs of entries in the small cache.
+/// The small cache has two to the power of this many pairs of entries.
 const SMALL_BITS: u32 = 15;
 const LARGE_BITS: u32 = 12;
 const LONG_BITS: u32 = 9;
 
-/// Tables of whole words: a hit is never another word's count.
+/// Tables of whole words. A hit is never the count of another word.
 ///
-/// A small entry is the word's bytes, zeros, and in the last byte its length and count: two numbers of eight bytes, as wasm has
-/// no larger ones. Two entries share a place, the later one first, so that two frequent words do not drive out each other.
+/// A small entry holds the bytes of the word, zeros, and its length and count in the last byte: two numbers of eight
+/// bytes, because wasm has no larger ones. Two entries share a place, the newer one first, so that two frequent words
+/// do not push each other out.
 #[derive(Debug)]
 pub(crate) struct Cache {
     small: Vec<[Entry; 2]>,
-    /// As `small`, for pieces of words, where those are not what whole words of the same bytes are.
+    /// The same as `small`, for pieces of words in families where a piece and a whole word of the same bytes have
+    /// different counts.
     pieces: Vec<[Entry; 2]>,
     large: Vec<[u64; 4]>,
-    /// As `large`, for pieces.
+    /// The same as `large`, for pieces of words.
     large_pieces: Vec<[u64; 4]>,
     long: Vec<Long>,
 }
@@ -54,10 +56,10 @@ impl Default for Cache {
 const K: u64 = 0x9e37_79b9_7f4a_7c15;
 
 const K2: u64 = 0xc2b2_ae3d_27d4_eb4f;
-/// Where the last byte of an entry has the count.
+/// The bits of an entry's last eight bytes that hold the count.
 const COUNT: u64 = 15 << 56;
 
-/// What of eight bytes belongs to a word of so many.
+/// The masks that keep the first `n` of eight bytes.
 const MASKS: [u64; 9] = {
     let mut masks = [u64::MAX; 9];
     let mut n = 0;
@@ -68,12 +70,12 @@ const MASKS: [u64; 9] = {
     masks
 };
 
-/// A word as numbers: at most 15 bytes, and its length in the last.
+/// A word as two numbers: at most 15 bytes, and its length in the last one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SmallKey(Entry);
 
 impl SmallKey {
-    /// The word at `start..end` of `bytes`.
+    /// The key of the word at `start..end` of `bytes`.
     #[expect(
         clippy::inline_always,
         reason = "called for every word; left to itself the compiler makes it a call, a tenth of the time"
@@ -101,8 +103,8 @@ impl SmallKey {
         (h >> (64 - SMALL_BITS)) as usize
     }
 
-    /// The count in an entry if it is this word's, else 0. Nothing here depends on a guess: which of two entries has a word
-    /// cannot be foreseen, and a wrong guess costs a processor more than reading both.
+    /// Returns the count in an entry if the entry is for this word, otherwise 0. The code does not branch: a processor
+    /// cannot foresee which of two entries holds a word, and a wrong guess costs more than reading both.
     #[inline]
     fn count_in(self, entry: Entry) -> u64 {
         let differs = (entry[0] ^ self.0[0]) | (entry[1] ^ self.0[1]) & !COUNT;
@@ -112,7 +114,7 @@ impl SmallKey {
     #[inline]
     fn find(self, table: &[[Entry; 2]]) -> Option<u32> {
         let pair = table.get(self.slot())?;
-        // No word counts 0.
+        // Every word counts at least 1, so 0 means a miss.
         let count = self.count_in(pair[0]) | self.count_in(pair[1]);
         (count != 0).then_some(count as u32)
     }
@@ -129,7 +131,7 @@ impl SmallKey {
 }
 
 impl Cache {
-    /// The count of a word, if it is there.
+    /// Returns the count of a word, if the cache holds it.
     #[inline]
     pub(crate) fn small(&self, key: SmallKey) -> Option<u32> {
         key.find(&self.small)
@@ -140,7 +142,7 @@ impl Cache {
         key.keep(&mut self.small, count);
     }
 
-    /// The count of a piece of a word, if it is there.
+    /// Returns the count of a piece of a word, if the cache holds it.
     #[inline]
     pub(crate) fn piece(&self, key: SmallKey) -> Option<u32> {
         key.find(&self.pieces)
@@ -154,7 +156,7 @@ impl Cache {
         key.keep(&mut self.pieces, count);
     }
 
-    /// The count of a word of 16 to 31 bytes, if it is there.
+    /// Returns the count of a word of 16 to 31 bytes, if the cache holds it.
     #[inline]
     pub(crate) fn large(&self, key: &LargeKey) -> Option<u32> {
         key.find(&self.large)
@@ -164,7 +166,7 @@ impl Cache {
         key.keep(&mut self.large, count);
     }
 
-    /// The same for a piece of a word.
+    /// Returns the count of a piece of 16 to 31 bytes, if the cache holds it.
     #[inline]
     pub(crate) fn large_piece(&self, key: &LargeKey) -> Option<u32> {
         key.find(&self.large_pieces)
@@ -177,7 +179,7 @@ impl Cache {
         key.keep(&mut self.large_pieces, count);
     }
 
-    /// The count of a word of 32 to [`LONG`] bytes, if it is there.
+    /// Returns the count of a word of 32 to [`LONG`] bytes, if the cache holds it.
     pub(crate) fn long(&self, word: &[u8]) -> Option<u32> {
         let entry = self.long.get(long_slot(word))?;
         (entry.word.get(..entry.len as usize) == Some(word)).then_some(entry.count)
@@ -211,7 +213,7 @@ fn long_slot(word: &[u8]) -> usize {
     (hash(word).wrapping_mul(K) >> (64 - LONG_BITS)) as usize
 }
 
-/// A word of 16 to 31 bytes as numbers: its length less 16 in the high half of the last byte.
+/// A word of 16 to 31 bytes as four numbers. The high half of the last byte holds its length minus 16.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LargeKey([u64; 4]);
 
@@ -235,7 +237,8 @@ impl LargeKey {
     fn find(&self, table: &[[u64; 4]]) -> Option<u32> {
         let entry = table.get(self.slot())?;
         let count = (entry[3] >> 56) as u32 & 15;
-        // Length 16 is written as 0, so an empty entry must not count as a word of sixteen zeros: no word counts 0.
+        // Length 16 is stored as 0, so an empty entry looks like a word of sixteen zeros. No word counts 0, which tells
+        // them apart.
         let hit = entry[..3] == self.0[..3] && (entry[3] ^ self.0[3]) & !COUNT == 0 && count > 0;
         hit.then_some(count)
     }
@@ -254,7 +257,7 @@ impl LargeKey {
 mod tests {
     use super::*;
 
-    /// B8: a word finds its own count and no other's.
+    /// B8: a word finds its own count and no other.
     #[test]
     fn a_hit_is_the_same_word() {
         let mut cache = Cache::default();
@@ -287,7 +290,7 @@ mod tests {
         assert_eq!(cache.long(&line[1..]), None);
     }
 
-    /// B8: of two words at one place both are found, of three the last two.
+    /// B8: the cache holds two words at one place, and of three the last two.
     #[test]
     fn two_words_share_a_place() {
         let texts: Vec<String> = (0..200_000).map(|i| format!("w{i}")).collect();

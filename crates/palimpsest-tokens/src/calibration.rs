@@ -1,9 +1,13 @@
-//! Learning from what the server counted.
+//! Learns from the token counts that the server reports.
 //!
-//! Every reply says how many tokens its prompt had. That number is compared with what was expected and used three
-//! ways: to scale the estimate's groups of features, the cost of a message and of a prompt (a Kalman filter over nine
-//! unknowns); with an exact vocabulary, to find the whole numbers a template adds for each role; and to notice that an
-//! expectation cannot be right. The last real count is the anchor: only what was added since is expected, not known.
+//! Every reply reports the number of tokens of its prompt. This module compares that number with the expected one and
+//! uses the difference in three ways:
+//! - It scales the estimate's groups of features and the cost of a message and of a prompt (a Kalman filter over nine
+//!   unknowns).
+//! - With an exact vocabulary it finds the whole numbers of tokens that a template adds for each role.
+//! - It notices that an expectation cannot be right.
+//!
+//! The last reported count is the anchor: only the part of a prompt that was added since is estimated.
 
 use std::rc::Rc;
 
@@ -15,36 +19,36 @@ use crate::{
     features::GROUPS,
 };
 
-/// What a prompt is made of, as far as counting cares. Built by [`Calibration::weigh`].
+/// A prompt, reduced to the properties that counting needs. [`Calibration::weigh`] builds it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weight {
-    /// Messages by role: system, user, assistant, tool.
+    /// The number of messages by role: system, user, assistant, tool.
     messages: [u32; 4],
-    /// Tokens of the texts by the vocabulary, if there is one.
+    /// The tokens of the texts by the vocabulary, if there is one.
     exact: Option<u32>,
-    /// The same where neighbouring messages of one role (not tool) are joined by a blank line, as some templates do:
-    /// messages and tokens.
+    /// Messages and tokens when neighbouring messages of one role (except tools) are joined by a blank line, as some
+    /// templates do.
     joined: ([u32; 4], u32),
-    /// The estimate of the texts by group of features.
+    /// The estimated tokens of the texts by group of features.
     groups: [f32; GROUPS],
-    /// Parts whose form in the prompt only the template knows: tool calls, tool definitions, images.
+    /// The number of parts whose form in the prompt only the template knows: tool calls, tool definitions, images.
     #[serde(default)]
     loose: u32,
 }
 
-/// Weighs a prompt, text by text, so that whoever drives it can let others run in between. [`Calibration::weigher`]
-/// makes one.
+/// Weighs a prompt text by text, so that the caller can let other work run in between. [`Calibration::weigher`] makes
+/// one.
 #[derive(Debug)]
 pub struct Weigher {
     estimator: Estimator,
     vocabulary: Option<Rc<Vocabulary>>,
     weight: Weight,
-    /// Neighbouring messages of one role, joined.
+    /// Neighbouring messages of one role, joined so far.
     run: Option<(CountRole, String)>,
 }
 
 impl Weigher {
-    /// The next message of the prompt.
+    /// Adds the next message of the prompt.
     pub fn message(&mut self, role: CountRole, text: &str) {
         let weight = &mut self.weight;
         weight.messages[role as usize] += 1;
@@ -70,8 +74,8 @@ impl Weigher {
         }
     }
 
-    /// What else is in the prompt, in a form that only the template knows: a tool call, a tool's definition. Empty for an
-    /// image.
+    /// Adds a part whose form in the prompt only the template knows: a tool call or a tool's definition. Pass an empty
+    /// text for an image.
     pub fn loose(&mut self, text: &str) {
         let weight = &mut self.weight;
         weight.loose += 1;
@@ -85,7 +89,7 @@ impl Weigher {
         }
     }
 
-    /// The weight of all that was given.
+    /// Returns the weight of everything that was added.
     pub fn finish(mut self) -> Weight {
         if let (Some(vocabulary), Some((role, text))) = (&self.vocabulary, self.run.take()) {
             self.weight.joined.0[role as usize] += 1;
@@ -96,17 +100,17 @@ impl Weigher {
 }
 
 impl Weight {
-    /// Messages in the prompt.
+    /// The number of messages in the prompt.
     pub fn messages(&self) -> u32 {
         self.messages.iter().sum()
     }
 
-    /// Whether there is something in it whose form only the template knows.
+    /// Returns `true` if the prompt has parts whose form only the template knows.
     pub const fn is_loose(&self) -> bool {
         self.loose > 0
     }
 
-    /// Whether this may be `other` with messages added.
+    /// Returns `true` if this prompt may be `other` with messages added.
     fn extends(&self, other: &Self) -> bool {
         self.messages
             .iter()
@@ -121,94 +125,96 @@ impl Weight {
     }
 }
 
-/// What the server said about a prompt.
+/// The server's report about a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reported {
-    /// `prompt_eval_count`, or `usage.prompt_tokens`. Absent and 0 are the same: not said.
+    /// `prompt_eval_count`, or `usage.prompt_tokens`. `None` and 0 both mean that the server did not say.
     pub prompt_tokens: Option<u32>,
-    /// The window the model ran with, in tokens; 0 if unknown.
+    /// The window that the model ran with, in tokens; 0 if unknown.
     pub window: u32,
 }
 
-/// What a report was good for.
+/// The result of comparing a report with the expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// As expected, or learned from. The difference is that from what was expected before.
+    /// The report was as expected, or the calibration learned from it.
     Learned {
-        /// Counted by the server minus expected.
+        /// The server's count minus the count that was expected before, in tokens.
         difference: i32,
     },
-    /// Not used.
+    /// The calibration did not use the report.
     Ignored(Ignored),
-    /// Far fewer tokens than were sent: the server cut the prompt. Nothing made from it is to be trusted.
+    /// The server counted far fewer tokens than were sent, so it cut the prompt. Nothing that the model made from it
+    /// can be trusted.
     Truncated {
-        /// What was sent, in tokens, at least.
+        /// The smallest number of tokens that were sent.
         sent: u32,
-        /// What the server counted.
+        /// The number of tokens that the server counted.
         counted: u32,
     },
 }
 
-/// Why a report was not used.
+/// The reason for which the calibration did not use a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ignored {
-    /// The server did not say.
+    /// The server reported no count.
     Absent,
-    /// It counted only what was not in its cache, as old servers do.
+    /// The server counted only the tokens that were not in its cache, as old servers do.
     Cached,
-    /// Within 5 % of the window: perhaps cut.
+    /// The count lies within 5 % of the window, so the server may have cut the prompt.
     AtTheLimit,
-    /// Far more than was sent: images, tools or a system prompt of the template's own.
+    /// The server counted far more than was sent: images, tools, or a system prompt of the template's own.
     Implausible,
 }
 
-/// Unknowns: a scale for each group of features, tokens a message, tokens a prompt.
+/// The number of unknowns: a scale for each group of features, tokens per message, tokens per prompt.
 const N: usize = GROUPS + 2;
 
-/// What is known about one model's counts. Serde stores it by the model's digest.
+/// The knowledge about one model's counts. It is stored through serde under the model's digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Calibration {
     family: Family,
     mean: [f64; N],
     covariance: [[f64; N]; N],
-    /// What was sent when the last count came, and the count.
+    /// The prompt of the last reported count, and that count.
     anchor: Option<(Weight, u32)>,
-    /// Estimated tokens seen by group, to know what the model is used for.
+    /// Estimated tokens seen so far by group. They show what kind of text the model is used for.
     seen: [f64; GROUPS],
     learned: u32,
     equations: Vec<Equation>,
     overhead: Overhead,
     joins: bool,
-    /// Counts in a row that were expected to the token.
+    /// The number of consecutive counts that were expected to the token.
     agreed: u32,
-    /// Counts that no whole numbers explained, less those that were expected.
+    /// The number of counts that no whole numbers explained, less those that were expected.
     disagreed: u32,
-    /// Whether the last count was expected to the token.
+    /// The last count was expected to the token.
     foretold: bool,
 }
 
-/// Messages by role and what the prompt had besides their texts: as separate messages, and joined.
+/// Messages by role, and the tokens of the prompt besides their texts: with messages kept separate, and with them
+/// joined.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Equation {
     separate: ([u32; 4], i64),
     joined: ([u32; 4], i64),
 }
 
-/// Equations that are kept.
+/// The number of equations that are kept.
 const KEPT: usize = 8;
-/// A role's cost in tokens is looked for below this.
+/// The search for a role's cost stays below this many tokens.
 const MOST: u32 = 20;
-/// Tokens a template may put around a tool call or a definition.
+/// The largest number of tokens that a template may put around a tool call or a definition.
 const LOOSE: u32 = 24;
-/// Live counts in a row that prove or refute a vocabulary.
+/// This many consecutive live counts prove or refute a vocabulary.
 const IN_A_ROW: u32 = 3;
 
 impl Calibration {
-    /// Nothing known but the family.
+    /// Starts with no knowledge besides the family.
     pub fn new(family: Family) -> Self {
-        // Words, numbers, punctuation, white space, wide scripts, other scripts, symbols: how far families lie apart, and
-        // models within a family.
+        // For words, numbers, punctuation, white space, wide scripts, other scripts and symbols: how far families lie
+        // apart, and how far models within one family do.
         let scales: [f64; GROUPS] = match family {
             Family::Generic => [0.25, 0.5, 0.25, 0.4, 0.8, 0.8, 0.8],
             _ => [0.1, 0.15, 0.15, 0.2, 0.2, 0.2, 0.3],
@@ -237,17 +243,17 @@ impl Calibration {
         }
     }
 
-    /// The family it started from.
+    /// The family with which this calibration started.
     pub fn family(&self) -> Family {
         self.family
     }
 
-    /// Reports that were learned from.
+    /// The number of reports from which this calibration learned.
     pub fn learned(&self) -> u32 {
         self.learned
     }
 
-    /// Weighs a prompt. With a vocabulary its texts are counted, and estimated in any case.
+    /// Returns a weigher for one prompt. It always estimates the texts, and with a vocabulary it also counts them.
     pub fn weigher(&self, vocabulary: Option<Rc<Vocabulary>>) -> Weigher {
         Weigher {
             estimator: Estimator::new(self.family),
@@ -260,7 +266,7 @@ impl Calibration {
         }
     }
 
-    /// What the messages of a prompt, in order, weigh.
+    /// Weighs the messages of a prompt, given in order.
     pub fn weigh<'a>(
         &self,
         vocabulary: Option<&Rc<Vocabulary>>,
@@ -273,9 +279,9 @@ impl Calibration {
         weigher.finish()
     }
 
-    /// How many tokens a prompt has, and how many more it may have with 95 % confidence.
+    /// Predicts the tokens of a prompt, with a bound that holds with 95 % confidence.
     ///
-    /// The last real count is taken as it is, if the prompt goes on from there.
+    /// If the prompt continues the one of the last reported count, that count is used as it is.
     pub fn predict(&self, weight: &Weight) -> Count {
         let anchor = self.anchor.filter(|(before, _)| {
             weight.extends(before) && before.exact.is_some() == weight.exact.is_some()
@@ -303,7 +309,7 @@ impl Calibration {
                     source: Source::Estimated,
                     bound: tokens.div_ceil(20),
                 },
-                // Until the template is known, its cost is a guess; and what only it knows always is.
+                // The cost of the template is a guess until it is known; the form of loose parts always is one.
                 _ if self.equations.is_empty() || weight.loose > 0 => Count {
                     tokens,
                     source: Source::Estimated,
@@ -344,9 +350,11 @@ impl Calibration {
             .saturating_sub(counted);
         let full = reported.window > 0
             && expected.tokens.saturating_add(expected.bound) >= reported.window;
-        // A server may also have a smaller window than it was asked for: then far too few is all there is to see.
+        // A server may have a smaller window than the client asked for. The only sign of it is a count that is far too
+        // low.
         if missing > (expected.tokens / 10).max(32) || full && missing > 2 {
-            // Only the part that was not cached: about what was added since the last count.
+            // The server may have counted only the part that was not in its cache: about what was added since the last
+            // count.
             if let Some((before, tokens)) = &self.anchor
                 && weight.extends(before)
             {
@@ -355,7 +363,7 @@ impl Calibration {
                     return Verdict::Ignored(Ignored::Cached);
                 }
             }
-            // With room to spare a server has no reason to cut: then it may be the vocabulary that is wrong.
+            // A server with room to spare has no reason to cut the prompt, so the vocabulary may be wrong.
             if !full {
                 self.disagree(weight);
             }
@@ -374,19 +382,20 @@ impl Calibration {
         if weight.exact.is_some() && weight.loose == 0 {
             self.solve(weight, counted, difference);
         }
-        // Also beside a vocabulary: the estimate is needed should it be refuted.
+        // The estimate learns beside a vocabulary, too, because it takes over if the vocabulary is refuted.
         self.filter(weight, counted);
         self.anchor = Some((*weight, counted));
         self.learned = self.learned.saturating_add(1);
         Verdict::Learned { difference }
     }
 
-    /// Forgets the last real count, because what is sent no longer goes on from it: after a compaction, an edit.
+    /// Forgets the last reported count. Call it when the next prompt does not continue the last one: after a compaction
+    /// or an edit.
     pub fn lift_anchor(&mut self) {
         self.anchor = None;
     }
 
-    /// What a template adds for each role.
+    /// The tokens that the template adds for each role.
     pub fn overhead(&self) -> Overhead {
         if !self.equations.is_empty() && !self.is_refuted() {
             return self.overhead;
@@ -405,7 +414,7 @@ impl Calibration {
         }
     }
 
-    /// An estimator with what was learned. Its epoch changes only when a scale has moved by a thirty-second.
+    /// Returns an estimator with the learned scales. Its epoch changes only when a scale has moved by a thirty-second.
     pub fn estimator(&self) -> Estimator {
         let mut scales: Scales = [UNIT; GROUPS];
         for (scale, mean) in scales.iter_mut().zip(self.mean) {
@@ -420,17 +429,17 @@ impl Calibration {
         for (h, seen) in h.iter_mut().zip(self.seen) {
             *h = seen / total;
         }
-        // A sixty-fourth for the rounding of the scales.
+        // One sixty-fourth covers the rounding of the scales.
         let drift = 1.645 * self.variance(&h).sqrt() + 1.0 / 64.0;
         estimator.with_drift((drift * 1024.0).ceil() as u32)
     }
 
-    /// Whether live counts contradict the vocabulary: then [`Self::estimator`] counts better.
+    /// Returns `true` if live counts contradict the vocabulary. [`Self::estimator`] counts better then.
     pub fn is_refuted(&self) -> bool {
         self.disagreed >= IN_A_ROW
     }
 
-    /// Tells a vocabulary what the template adds, and whether live counts agree with it.
+    /// Tells a vocabulary what the template adds and whether live counts agree with it.
     pub fn apply(&self, vocabulary: &Vocabulary) {
         if self.foretold {
             vocabulary.set_overhead(self.overhead);
@@ -458,7 +467,7 @@ impl Calibration {
         }
     }
 
-    /// With an exact vocabulary: texts and template.
+    /// The expected tokens with an exact vocabulary: texts and template.
     fn expected(&self, weight: &Weight) -> i64 {
         let (messages, text) = if self.joins {
             weight.joined
@@ -485,8 +494,8 @@ impl Calibration {
             return;
         }
         self.agreed = 0;
-        // If no whole numbers explain all that was counted, the newest counts are explained for the time being: the
-        // template may have changed.
+        // If no whole numbers explain all counts, the template may have changed, so only the newest counts are
+        // explained for now.
         for kept in [KEPT, 2, 1] {
             let from = self.equations.len().saturating_sub(kept);
             for joins in [self.joins, !self.joins] {
@@ -505,7 +514,8 @@ impl Calibration {
         self.disagreed += 1;
     }
 
-    /// One step of the Kalman filter, on what was added since the last count where that is known.
+    /// Does one step of the Kalman filter on the part that was added since the last count, or on the whole prompt if
+    /// that count is unknown.
     fn filter(&mut self, weight: &Weight, counted: u32) {
         let before = self.anchor.filter(|(before, _)| weight.extends(before));
         let h = row(weight, before.map(|(weight, _)| weight).as_ref());
@@ -513,7 +523,7 @@ impl Calibration {
         for (seen, tokens) in self.seen.iter_mut().zip(h) {
             *seen = *seen * 0.9 + tokens.max(0.0);
         }
-        // What is talked about changes: old knowledge fades a little each turn.
+        // The topics of a conversation change, so old knowledge fades a little each turn.
         for i in 0..GROUPS {
             self.covariance[i][i] += 4e-4;
         }
@@ -552,8 +562,8 @@ impl Calibration {
     }
 }
 
-/// How far off a prompt or an addition of `tokens` is by chance, squared: 2 % of it, and as texts of its length stray
-/// from their kind (0.7 √n; the fit found 0.6).
+/// The squared random error of a prompt or an addition of `tokens`: 2 % of it, plus the spread of single texts around
+/// their kind (0.7 √n; the fit found 0.6).
 fn noise(tokens: f64) -> f64 {
     let n = tokens.max(0.0);
     0.02 * n * 0.02 * n + 0.5 * n + 2.0
@@ -563,7 +573,7 @@ fn dot(a: &[f64; N], b: &[f64; N]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The unknowns' shares in a prompt, or in what was added to the one before.
+/// The share of each unknown in a prompt, or in the part that was added to `before`.
 fn row(weight: &Weight, before: Option<&Weight>) -> [f64; N] {
     let mut h = [0.0; N];
     for (h, tokens) in h.iter_mut().zip(weight.groups) {
@@ -588,7 +598,7 @@ fn total(overhead: &Overhead, messages: &[u32; 4]) -> i64 {
         + tool * i64::from(overhead.tool)
 }
 
-/// Whole numbers that satisfy all equations, as close as possible to what was believed.
+/// Returns whole numbers that satisfy all equations and lie as close as possible to `believed`.
 fn whole_numbers(equations: &[([u32; 4], i64)], believed: &Overhead) -> Option<Overhead> {
     if equations
         .iter()
@@ -649,7 +659,7 @@ fn whole_numbers(equations: &[([u32; 4], i64)], believed: &Overhead) -> Option<O
     best.map(|(_, found)| found)
 }
 
-/// What is stored.
+/// The stored form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Stored {
     family: Family,

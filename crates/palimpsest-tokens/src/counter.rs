@@ -1,25 +1,25 @@
-//! What a count is, and who can make one.
+//! Token counts, and the trait of everything that makes them.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a number of tokens comes from, from the most to the least certain.
+/// The origin of a number of tokens, from the most to the least certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// Counted with the model's own vocabulary.
     Exact,
-    /// Reported by the provider for a prompt that was really sent.
+    /// Reported by the provider for a prompt that was sent.
     Measured,
     /// Estimated from the text.
     Estimated,
 }
 
-/// A number of tokens, where it comes from, and how far off it may be.
+/// A number of tokens with its origin and its possible error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// Tokens.
+    /// The number of tokens.
     pub tokens: u32,
-    /// Where the number comes from.
+    /// The origin of the number.
     pub source: Source,
     /// The true count is at most `tokens + bound` with 95 % confidence. 0 for exact counts.
     pub bound: u32,
@@ -36,7 +36,7 @@ impl Count {
     }
 }
 
-/// Whose message a template wraps: chat templates charge roles differently.
+/// The role of a message that a template wraps. Chat templates charge roles differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CountRole {
@@ -50,7 +50,7 @@ pub enum CountRole {
     Tool,
 }
 
-/// What the chat template adds around the texts, in tokens.
+/// The tokens that the chat template adds around the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overhead {
     /// Once per prompt (start token, generation header).
@@ -66,7 +66,7 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// The cost of one message of `role`, without its text.
+    /// The cost in tokens of one message of `role`, without its text.
     pub const fn of(&self, role: CountRole) -> u32 {
         match role {
             CountRole::System => self.system,
@@ -76,7 +76,7 @@ impl Overhead {
         }
     }
 
-    /// A number that differs with every overhead.
+    /// A number that differs between any two overheads.
     pub(crate) fn epoch(&self) -> u64 {
         [self.base, self.system, self.user, self.assistant, self.tool]
             .iter()
@@ -89,7 +89,7 @@ impl Overhead {
 }
 
 impl Default for Overhead {
-    /// ChatML as measured through a real server: 4 per prompt, 5 per message, 6 per reply.
+    /// ChatML as measured on a real server: 4 per prompt, 5 per message, 6 per reply.
     fn default() -> Self {
         Self {
             base: 4,
@@ -101,43 +101,43 @@ impl Default for Overhead {
     }
 }
 
-/// Counts tokens. Takes `&self`: caches are interior, so that one counter can be shared.
+/// Counts tokens. Methods take `&self` and caches are interior, so one counter can be shared.
 ///
-/// Implemented by the exact byte-level BPE and SPM vocabularies and by the estimator.
+/// The exact byte-level BPE and SPM vocabularies and the estimator implement it.
 pub trait TokenCounter {
-    /// Tokens of `text`, without any template around it.
+    /// Returns the tokens of `text`, without a template around it.
     fn count(&self, text: &str) -> u32;
 
-    /// As [`Self::count`], but stops early: `None` if `text` has more than `limit` tokens.
+    /// Counts like [`Self::count`], but stops early and returns `None` if `text` has more than `limit` tokens.
     fn count_until(&self, text: &str, limit: u32) -> Option<u32> {
         let n = self.count(text);
         (n <= limit).then_some(n)
     }
 
-    /// Tokens a message of `role` adds to a prompt: its text and what the template puts around it.
+    /// Returns the tokens that a message of `role` adds to a prompt: its text and the template around it.
     ///
-    /// Exact counters also know what the template's last character does to the text's first.
+    /// Exact counters also know how the template's last character merges with the text's first.
     fn count_message(&self, role: CountRole, text: &str) -> u32 {
         self.overhead().of(role) + self.count(text)
     }
 
-    /// How certain this counter is.
+    /// The origin that counts of this counter have.
     fn source(&self) -> Source;
 
-    /// 95 % bound on the error of a sum of `tokens` tokens counted by this counter. 0 if exact.
+    /// The 95 % bound on the error of a sum of `tokens` tokens that this counter made. 0 if exact.
     fn bound(&self, tokens: u32) -> u32;
 
-    /// What the chat template adds.
+    /// The tokens that the chat template adds.
     fn overhead(&self) -> Overhead;
 
-    /// How many more tokens a template nobody has measured yet may add around `messages` messages. 0 where live counts have
-    /// confirmed [`Self::overhead`], or where [`Self::bound`] allows for it.
+    /// The tokens that a template of unknown cost may add around `messages` messages beyond [`Self::overhead`]. 0 if
+    /// live counts have confirmed the overhead, or if [`Self::bound`] already covers it.
     fn template_bound(&self, messages: u32) -> u32 {
         let _ = messages;
         0
     }
 
-    /// Changes whenever the same message may get another count (another vocabulary, a new family, another template).
-    /// Stored with every count.
+    /// A number that changes whenever the same message may get another count (another vocabulary, family or template).
+    /// It is stored with every count.
     fn epoch(&self) -> u64;
 }

@@ -1,11 +1,11 @@
 //! The ways in which vocabularies cut text into words before they merge.
 
-/// One way of cutting. Several are applied one after the other, each to every piece the one before left.
+/// One way to cut. Several apply one after the other, each to every piece that the one before left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
     Words(Words),
-    /// The expression of GPT-4o: words cut before capitals, contractions at their end.
+    /// The expression of GPT-4o, which cuts words before capitals and keeps contractions at their end.
     Cased { digits: usize, contractions: bool },
     /// `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
     Gpt2,
@@ -27,7 +27,7 @@ pub(crate) enum Cut {
     SpacedLetters,
     /// `\s?\p{P}+`
     SpacedPunctuation,
-    /// `\s?` and the cased letters DeepSeek LLM lists, one or more.
+    /// `\s?` and one or more of the cased letters that DeepSeek LLM lists.
     SpacedCased,
     /// `\s?[!-/:-~！-／：-～‘-‟　-。]+`
     SpacedMarks,
@@ -40,13 +40,13 @@ pub(crate) enum Cut {
 /// The variations of [`Cut::Words`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Words {
-    /// The most digits in a word.
+    /// The largest number of digits in a word.
     pub(crate) digits: usize,
-    /// Whether `'s` and the like are cut off.
+    /// The expression cuts off `'s` and the like.
     pub(crate) contractions: bool,
-    /// Whether combining marks go with letters (Qwen 3.5).
+    /// Combining marks belong to the letters before them (Qwen 3.5).
     pub(crate) marks: bool,
-    /// Whether punctuation takes line breaks after it along.
+    /// Punctuation takes the line breaks after it along.
     pub(crate) lines: bool,
 }
 

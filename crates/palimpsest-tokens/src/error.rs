@@ -1,46 +1,46 @@
-//! Why there is no vocabulary.
+//! The reasons for which a vocabulary cannot be loaded.
 
-/// Why a vocabulary could not be had. Whoever gets one of these counts with an [`crate::Estimator`].
+/// The reason for which there is no vocabulary. The caller can count with an [`crate::Estimator`] instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The answer holds no tokenizer: a cloud model, a safetensors model, or one asked for without `verbose`.
+    /// The answer holds no tokenizer. The model may be a cloud or safetensors model, or the request lacked `verbose`.
     #[error("the model's description holds no tokenizer")]
     Absent,
-    /// A kind of tokenizer, or of cutting words, that is not implemented: `tokenizer.ggml.model` or `.pre`.
+    /// This crate does not implement the tokenizer, or its way to cut words (`tokenizer.ggml.model` or `.pre`).
     #[error("unknown {field}: {name:?}")]
     Unknown {
-        /// `tokenizer.ggml.model` or `tokenizer.ggml.pre`.
+        /// The field: `tokenizer.ggml.model` or `tokenizer.ggml.pre`.
         field: &'static str,
-        /// What it says.
+        /// The value of the field.
         name: String,
     },
-    /// Larger than any vocabulary should be.
+    /// The description is larger than any vocabulary should be.
     #[error("more than {limit} {what}")]
     TooLarge {
-        /// What there is too much of.
+        /// The kind of item of which there are too many.
         what: &'static str,
-        /// How much would be accepted.
+        /// The largest number that the loader accepts.
         limit: usize,
     },
-    /// Not what was expected at this byte.
+    /// The bytes are not in the expected format.
     #[error("malformed at byte {at}: {what}")]
     Malformed {
-        /// Bytes from the start.
+        /// The offset of the fault in bytes from the start.
         at: usize,
-        /// What is wrong.
+        /// A description of the fault.
         what: &'static str,
     },
-    /// The bytes end too early. Ask for them again.
+    /// The bytes end too early. Request them again.
     #[error("incomplete")]
     Incomplete,
-    /// A snapshot written by another version of this crate. Load from the model's description again.
+    /// Another version of this crate wrote the snapshot. Load the vocabulary from the model's description again.
     #[error("a snapshot of another version")]
     OtherVersion,
 }
 
 impl Error {
-    /// A stable name: `tokenizer_absent`, `tokenizer_unknown`, `tokenizer_too_large`, `tokenizer_malformed`,
+    /// A stable code: `tokenizer_absent`, `tokenizer_unknown`, `tokenizer_too_large`, `tokenizer_malformed`,
     /// `tokenizer_incomplete` or `tokenizer_other_version`.
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! An estimate when the model's vocabulary is not to be had.
+//! The estimate for models whose vocabulary is not available.
 
 use crate::{
     Family, Overhead, Source, TokenCounter,
@@ -23,14 +23,14 @@ fn weights(family: Family) -> &'static Weights {
 /// A scale of 1, in the unit of [`Scales`].
 pub(crate) const UNIT: u16 = 256;
 
-/// How much more each group of features costs than the family's weights say, in 1/256.
+/// A factor for each group of features on top of the family's weights, in 1/256.
 pub(crate) type Scales = [u16; GROUPS];
 
 /// Estimates tokens from the script and shape of the text, with weights fitted to the model's family.
 ///
-/// The weights are non-negative and fitted to real vocabularies (`fit/`). On held-out English, chat, code, JSON, logs
-/// and documentation a known family is off by a few per cent a message and under one per cent a conversation; see
-/// [`TokenCounter::bound`] for what may be relied on.
+/// The weights are non-negative and fitted to real vocabularies (`fit/`). For a known family, the error on held-out
+/// English, chat, code, JSON, logs and documentation is a few per cent for a message and under one per cent for a
+/// conversation. [`TokenCounter::bound`] gives the error that callers may rely on.
 #[derive(Debug, Clone)]
 pub struct Estimator {
     family: Family,
@@ -49,29 +49,29 @@ impl Default for Estimator {
 }
 
 impl Estimator {
-    /// An estimator for one family.
+    /// Creates an estimator for one family.
     pub fn new(family: Family) -> Self {
         Self::scaled(family, [UNIT; GROUPS])
     }
 
-    /// An estimator for a model by its name.
+    /// Creates an estimator for a model by its name.
     pub fn for_model(name: &str) -> Self {
         Self::new(Family::of_model(name))
     }
 
-    /// The same estimator with what the model's template adds.
+    /// Sets the tokens that the model's template adds.
     #[must_use]
     pub fn with_overhead(mut self, overhead: Overhead) -> Self {
         self.overhead = overhead;
         self
     }
 
-    /// The family whose weights are used.
+    /// The family whose weights this estimator uses.
     pub fn family(&self) -> Family {
         self.family
     }
 
-    /// With calibrated scales, and the bound that calibration found.
+    /// Creates an estimator with calibrated scales. The caller sets the bound that calibration found.
     pub(crate) fn scaled(family: Family, scales: Scales) -> Self {
         let weights = weights(family);
         let mut cost = [0; FEATURES];
@@ -93,7 +93,7 @@ impl Estimator {
         self
     }
 
-    /// The estimate by group of features, in tokens, at a scale of 1. What calibration learns from.
+    /// Returns the estimate by group of features, in tokens, at a scale of 1. Calibration learns from it.
     pub(crate) fn groups(&self, text: &str) -> [f32; GROUPS] {
         let cost = &weights(self.family).cost;
         let mut sums = [0_u64; GROUPS];
@@ -111,7 +111,7 @@ impl TokenCounter for Estimator {
     }
 
     fn count_until(&self, text: &str, limit: u32) -> Option<u32> {
-        // A text is never nothing, however little its features cost.
+        // A text that is not empty has at least one token, however little its features cost.
         if limit == 0 && !text.is_empty() {
             return None;
         }
@@ -133,8 +133,9 @@ impl TokenCounter for Estimator {
         Source::Estimated
     }
 
-    /// `drift · n + root · √n`: how far a whole kind of text may be off, and how far one text strays from its kind.
-    /// Both measured on held-out texts of the family: 95 % have fewer tokens than `n + bound`.
+    /// Computes `drift · n + root · √n`. The first term covers the error of a whole kind of text, the second the spread
+    /// of one text around its kind. Both were measured on held-out texts of the family: 95 % of these have fewer tokens
+    /// than `n + bound`.
     fn bound(&self, tokens: u32) -> u32 {
         let n = u64::from(tokens);
         // √(n · 1024²) keeps three digits of the root.
@@ -151,12 +152,12 @@ impl TokenCounter for Estimator {
         for scale in self.scales {
             epoch = epoch.wrapping_mul(0x0100_0000_01b3) ^ u64::from(scale);
         }
-        // The top bit tells estimates from vocabularies.
+        // The top bit separates the epochs of estimates from those of vocabularies.
         epoch | 1 << 63
     }
 }
 
-/// The features of a text, in the order of the columns of the weights. For fitting.
+/// Returns the features of a text in the order of the columns of the weights. The fit uses it.
 #[doc(hidden)]
 pub fn feature_counts(text: &str) -> Vec<u32> {
     let mut counts = vec![0; FEATURES];

@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A family of vocabularies, as far as an estimate cares: what a word, a number or a script costs.
+/// A family of vocabularies for which a word, a number or a script costs about the same.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Family {
-    /// Unknown: the mean of the modern vocabularies.
+    /// An unknown family: the mean of the modern vocabularies.
     #[default]
     Generic,
-    /// Llama 3 and what was built on it, GLM 4, Phi 4, OLMo 2, GPT-4: about 128 thousand words, digits in threes.
+    /// Llama 3 and the models built on it, GLM 4, Phi 4, OLMo 2, GPT-4: about 128 thousand words, digits in threes.
     Llama3,
     /// Qwen 2 to 3.5, and DeepSeek R1 distilled into it: about 151 thousand words, single digits.
     Qwen,
@@ -31,8 +31,8 @@ pub enum Family {
 }
 
 impl Family {
-    /// By what Ollama's `/api/show` says in `tokenizer.ggml.model` and `tokenizer.ggml.pre`, and the number of
-    /// words (0 if unknown).
+    /// Returns the family for `tokenizer.ggml.model` and `tokenizer.ggml.pre` of Ollama's `/api/show`, and the number
+    /// of words (0 if unknown).
     pub fn of_tokenizer(model: &str, pre: &str, words: usize) -> Self {
         match (model, pre) {
             ("gemma4", _) | (_, "gemma4") => Self::Gemma,
@@ -58,11 +58,11 @@ impl Family {
         }
     }
 
-    /// By the name of a model as servers list it, like `qwen3:8b` or `hf.co/someone/Llama-3.2-3B-GGUF`.
+    /// Returns the family for a model's name as servers list it, like `qwen3:8b` or `hf.co/someone/Llama-3.2-3B-GGUF`.
     pub fn of_model(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
         let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
-        // Derivatives carry two names: the one that says whose vocabulary it is comes first.
+        // Derived models carry two names. The name whose vocabulary the model has is tested first.
         if has(&["gemma", "gemini"]) {
             Self::Gemma
         } else if has(&["qwen", "qwq"])
@@ -120,7 +120,7 @@ impl Family {
     }
 }
 
-/// OpenAI's reasoning models, named `o1`, `o3-mini`, `openai/o4-mini`.
+/// Returns `true` for OpenAI's reasoning models, named `o1`, `o3-mini`, `openai/o4-mini`.
 fn is_series(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     matches!(
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(Family::of_model(name), expected, "{name}");
     }
 
-    /// B8: an estimate uses the weights of the model's own family as soon as its name is known.
+    /// B8: an estimate uses the weights of the model's family as soon as the name is known.
     #[test]
     fn a_name_tells_the_family() {
         check("llama3.2:3b", Family::Llama3);
@@ -166,7 +166,7 @@ mod tests {
         check("somebody/unheard-of", Family::Generic);
     }
 
-    /// B8: what Ollama says about the tokenizer decides before the name does.
+    /// B8: Ollama's data about the tokenizer decides before the name does.
     #[test]
     fn a_tokenizer_tells_the_family() {
         for (model, pre, words, expected) in [

@@ -1,23 +1,24 @@
-//! Where text may be cut without changing what merging makes of it.
+//! Finds places at which text may be cut without changing the result of merging.
 //!
-//! Every symbol that merging makes is a token. So if no token of the vocabulary contains the last character of one piece
+//! Every symbol that merging makes is a token. If no token of the vocabulary contains the last character of one piece
 //! followed by the first of the next, nothing ever merges over that place, and the pieces can be merged, cached and
-//! counted one by one. That keeps pieces short in languages without spaces and in vocabularies without words.
+//! counted one by one. Pieces stay short that way in languages without spaces and in vocabularies without words.
 
 use crate::unicode::decode;
 
-/// Neighbouring characters that some token contains, and a few more: what is not in here is a safe place to cut.
+/// Neighbouring characters that some token contains, and a few more. Any other pair of neighbours is a safe place to
+/// cut.
 #[derive(Debug, Clone)]
 pub(crate) struct Joins {
-    /// ASCII before ASCII, exactly: a bit for each pair.
+    /// ASCII before ASCII: one exact bit for each pair.
     ascii: Vec<u64>,
-    /// Other neighbours, hashed into a set of bits. A collision only loses a cut.
+    /// All other neighbours, hashed into a set of bits. A collision only costs a possible cut.
     bits: Vec<u64>,
-    /// Bytes on the two sides of a place at which a token holds only part of a character.
+    /// The bytes on the two sides of a place at which a token holds only part of a character.
     partial: Vec<u64>,
 }
 
-/// Bits in the hashed set: 256 KiB.
+/// The hashed set has two to the power of this many bits: 256 KiB.
 const BITS: u32 = 21;
 
 impl Default for Joins {
@@ -54,7 +55,7 @@ impl Joins {
             }
             return;
         }
-        // The whole character that ended just before, if it was whole.
+        // The character that ended just before this place, if it was whole.
         let mut last = None;
         let mut at = 0;
         while at < token.len() {
@@ -62,7 +63,7 @@ impl Joins {
             if at > 0 {
                 match (last, c) {
                     (Some(a), Some(b)) => self.add_pair(a, b),
-                    // Between two bytes of one character there is no place to cut.
+                    // The text is never cut between two bytes of one character.
                     _ if token[at] & 0xc0 == 0x80 => {}
                     _ => {
                         let pair = usize::from(token[at - 1]) << 8 | usize::from(token[at]);
@@ -87,7 +88,8 @@ impl Joins {
         }
     }
 
-    /// Whether some token may contain `a` and `b` next to each other, the bytes at the place being `before` and `after`.
+    /// Returns `true` if some token may contain `a` and `b` next to each other. `before` and `after` are the bytes on
+    /// the two sides of the place.
     #[inline]
     fn joined(&self, a: u32, b: u32, before: u8, after: u8) -> bool {
         if a < 128 && b < 128 {
@@ -98,7 +100,7 @@ impl Joins {
             || self.partial[pair / 64] >> (pair % 64) & 1 != 0
     }
 
-    /// The end of the piece of valid UTF-8 that starts at `start` and ends by `end`.
+    /// Returns the end of the piece of valid UTF-8 that starts at `start` and ends by `end`.
     #[inline]
     pub(crate) fn piece(&self, bytes: &[u8], start: usize, end: usize) -> usize {
         let (mut a, mut at) = char_at(bytes, start);
@@ -127,7 +129,8 @@ fn char_at(bytes: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// The whole character at `at`, or `None` and the place after one byte of part of one.
+/// Returns the whole character at `at` and the place after it. If only part of one stands there, returns `None` and the
+/// place after one byte.
 fn whole(token: &[u8], at: usize) -> (Option<u32>, usize) {
     let n = match token[at] {
         0..0x80 => 1,
@@ -161,7 +164,7 @@ mod tests {
         assert_eq!(pieces, expected);
     }
 
-    /// B8: text is cut only where no token reaches over.
+    /// B8: text is cut only at places that no token spans.
     #[test]
     fn cuts_where_no_token_reaches_over() {
         check(&[b"ab", b"bc"], "abcabd", &["abc", "ab", "d"]);
@@ -170,7 +173,7 @@ mod tests {
             "上下文上",
             &["上下", "文", "上"],
         );
-        // a token that ends within a character may reach over any place its bytes stand at
+        // A token that ends within a character may span any place at which its bytes stand.
         check(
             &["下\u{6587}".as_bytes().get(..5).unwrap()],
             "下文x",

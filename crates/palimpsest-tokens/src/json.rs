@@ -1,12 +1,12 @@
-//! Reading a model's description: JSON, in whatever slices it arrives.
+//! Reads a model's description as JSON, in slices of any size.
 //!
-//! Not a general parser. It keeps the handful of values under `model_info` that make a tokenizer, writes texts straight
-//! into their arenas, and steps over everything else. It accepts a little more than JSON does (it does not look into
-//! numbers and words it steps over), never less.
+//! This is not a general parser. It keeps the few values under `model_info` that make a tokenizer, writes texts
+//! straight into their arenas, and steps over everything else. It accepts all valid JSON and a little more, because it
+//! does not check the numbers and words that it steps over.
 
 use crate::{assembly::Description, error::Error};
 
-/// How much is accepted.
+/// The largest description that the parser accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of JSON.
@@ -17,12 +17,13 @@ pub struct Limits {
     pub merges: usize,
     /// Bytes in one token or merge.
     pub word: usize,
-    /// Arrays and objects inside each other.
+    /// The depth to which arrays and objects are nested.
     pub depth: usize,
 }
 
 impl Default for Limits {
-    /// Five times the largest vocabulary known: 64 MiB, 1,000,000 tokens, 2,000,000 merges, words of 4 KiB, depth 32.
+    /// About five times the largest known vocabulary: 64 MiB, 1,000,000 tokens, 2,000,000 merges, words of 4 KiB, depth
+    /// 32.
     fn default() -> Self {
         Self {
             bytes: 64 << 20,
@@ -52,11 +53,11 @@ enum Field {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before a value; the flag says whether `]` may come instead.
+    /// Before a value. `first` says that `]` may come instead.
     Value {
         first: bool,
     },
-    /// Before a key; the flag says whether `}` may come instead.
+    /// Before a key. `first` says that `}` may come instead.
     Key {
         first: bool,
     },
@@ -65,25 +66,25 @@ enum State {
     After,
     Text,
     Escape,
-    /// Digits of `\u` still to come.
+    /// The number of digits of `\u` that are still missing.
     Unicode(u8),
     /// A number, `true`, `false` or `null`.
     Word,
     End,
 }
 
-/// The parser, between two slices.
+/// The state of the parser between two slices.
 #[derive(Debug)]
 pub(crate) struct Parser {
     limits: Limits,
     state: State,
-    /// `true` for an object, `false` for an array, outermost first.
+    /// The open containers, outermost first: `true` for an object, `false` for an array.
     open: Vec<bool>,
-    /// Whether the text being read is a key.
+    /// The current text is a key.
     key: bool,
-    /// The text or word being read, if it is not one that goes straight to an arena.
+    /// The current text or word, unless it goes straight to an arena.
     text: Vec<u8>,
-    /// The field whose value is being read, and the depth it was named at.
+    /// The field whose value the parser reads, and the depth of its name.
     field: Field,
     in_info: bool,
     code: u16,
@@ -110,7 +111,7 @@ impl Parser {
         }
     }
 
-    /// Whether the outermost value has ended.
+    /// Returns `true` after the end of the outermost value.
     pub(crate) fn done(&self) -> bool {
         self.state == State::End
     }
@@ -140,7 +141,7 @@ impl Parser {
                     match b {
                         b'"' => self.end_text(self.at + i)?,
                         b'\\' => self.state = State::Escape,
-                        // Raw control characters are not JSON, but no reason to fail.
+                        // Raw control characters are not valid JSON, but the parser accepts them.
                         _ => self.add(&[b])?,
                     }
                 }
@@ -265,7 +266,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The field whose elements or value the present text or word is.
+    /// Returns the field to which the current text or word belongs.
     fn element(&self) -> Field {
         match (self.in_info, self.open.len(), self.open.last()) {
             (true, 2, Some(true))
@@ -300,7 +301,7 @@ impl Parser {
     fn put(&mut self, part: &[u8]) -> Result<(), Error> {
         let arena = match self.element() {
             _ if self.key => {
-                // No key of interest is longer.
+                // No key that the parser keeps is longer.
                 if self.text.len() < 64 {
                     self.text.extend_from_slice(&part[..part.len().min(64)]);
                 }
@@ -326,7 +327,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A `\u` escape is complete.
+    /// Finishes a `\u` escape.
     fn add_code(&mut self) -> Result<(), Error> {
         let code = match (self.high.take(), self.code) {
             (None, 0xd800..=0xdbff) => {
@@ -365,7 +366,7 @@ impl Parser {
                 (2, true, b"tokenizer.ggml.merges") => Field::Merges,
                 (2, true, b"tokenizer.ggml.add_bos_token") => Field::AddBos,
                 (2, true, b"tokenizer.ggml.add_space_prefix") => Field::SpacePrefix,
-                // inside a value of interest, keys of its own do not change what it is
+                // Inside of a value that the parser keeps, nested keys do not change the field.
                 (depth, ..) if depth > 2 => self.field,
                 _ => Field::Other,
             };
@@ -442,7 +443,7 @@ fn flag(word: &str) -> Option<bool> {
     }
 }
 
-/// A number, exactly if it has at most fifteen digits. Of scores only the order counts, and whether two are the same.
+/// Parses a number, exactly if it has at most fifteen digits. For scores only the order and equality matter.
 fn number(word: &str, at: usize) -> Result<f32, Error> {
     let malformed = || Error::Malformed { at, what: "number" };
     let (negative, word) = match word.strip_prefix('-') {
@@ -450,7 +451,7 @@ fn number(word: &str, at: usize) -> Result<f32, Error> {
         None => (false, word),
     };
     let mut digits = 0_u64;
-    // Of the power of ten: what is written, and what the digits kept and dropped make of it.
+    // The power of ten: the written exponent, and the shift by the kept and dropped digits.
     let (mut written, mut shift) = (0_i32, 0_i32);
     let (mut seen, mut fraction) = (false, false);
     let mut bytes = word.bytes();
@@ -515,7 +516,7 @@ fn limit(n: usize, limit: usize, what: &'static str) -> Result<(), Error> {
 mod tests {
     use super::number;
 
-    /// B8: scores are the numbers that were written.
+    /// B8: scores are read as the numbers that were written.
     #[test]
     fn numbers_are_read_as_written() {
         for word in [

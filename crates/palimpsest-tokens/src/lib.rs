@@ -1,7 +1,7 @@
-//! Token counts.
+//! Counts tokens.
 //!
-//! [`TokenCounter`] is what the rest of palimpsest counts with. Implementations: an exact one
-//! with the model's own vocabulary, and a calibrated [`Estimator`] for when there is none.
+//! [`TokenCounter`] is the trait with which the rest of palimpsest counts. This crate has two implementations: an exact
+//! [`Vocabulary`] of the model's own tokens, and a calibrated [`Estimator`] for models without one.
 #![forbid(unsafe_code)]
 
 mod assembly;

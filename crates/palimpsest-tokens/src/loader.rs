@@ -1,4 +1,4 @@
-//! From the bytes of Ollama's answer to a vocabulary, in slices.
+//! Turns the bytes of Ollama's answer into a vocabulary, in slices.
 
 use crate::{
     Vocabulary,
@@ -8,14 +8,14 @@ use crate::{
     snapshot::Reading,
 };
 
-/// How far a [`Loader`] is.
+/// The state of a [`Loader`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// All bytes pushed so far are read; [`Loader::push`] more, or [`Loader::end`].
+    /// The loader has read all bytes so far. [`Loader::push`] more, or call [`Loader::end`].
     Hungry,
-    /// There is more to do: call [`Loader::step`] again.
+    /// Work is left. Call [`Loader::step`] again.
     Working,
-    /// Call [`Loader::finish`].
+    /// The vocabulary is ready. Call [`Loader::finish`].
     Ready,
 }
 
@@ -44,7 +44,7 @@ pub enum Progress {
 #[derive(Debug)]
 pub struct Loader {
     work: Work,
-    /// Pushed and not yet read.
+    /// Bytes that were pushed and not yet read.
     waiting: Vec<u8>,
     read: usize,
     ended: bool,
@@ -54,12 +54,12 @@ pub struct Loader {
 #[derive(Debug)]
 enum Work {
     Reading(Box<Parser>),
-    /// A snapshot.
+    /// The loader reads a snapshot.
     Unpacking(Box<Reading>),
     Building(Box<Assembly>),
 }
 
-/// Bytes of work that one token or merge is taken for while tables are built.
+/// The bytes of `budget` that one token or merge uses up while tables are built.
 const ITEM: usize = 32;
 
 impl Default for Loader {
@@ -69,12 +69,12 @@ impl Default for Loader {
 }
 
 impl Loader {
-    /// With the usual [`Limits`].
+    /// Creates a loader with the usual [`Limits`].
     pub fn new() -> Self {
         Self::with_limits(Limits::default())
     }
 
-    /// With other limits.
+    /// Creates a loader with other limits.
     pub fn with_limits(limits: Limits) -> Self {
         Self {
             work: Work::Reading(Box::new(Parser::new(limits))),
@@ -85,14 +85,15 @@ impl Loader {
         }
     }
 
-    /// The same for a description that was made of what another program has. Ollama's is taken for granted.
+    /// Sets the origin of the description. Without it the loader assumes Ollama.
     #[must_use]
     pub fn of(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
     }
 
-    /// From a snapshot, see [`Vocabulary::to_bytes`]: that it is whole is checked at once, its tables are built in steps.
+    /// Loads from a snapshot, see [`Vocabulary::to_bytes`]. This function checks at once that the snapshot is whole;
+    /// the steps build its tables.
     pub fn from_snapshot(bytes: &[u8]) -> Result<Self, Error> {
         let work = Work::Unpacking(Box::new(crate::snapshot::read(bytes)?));
         Ok(Self {
@@ -104,7 +105,7 @@ impl Loader {
         })
     }
 
-    /// Adds bytes of the answer. Bytes after the vocabulary is complete are ignored.
+    /// Adds bytes of the answer. The loader ignores bytes after the end of the vocabulary.
     pub fn push(&mut self, bytes: &[u8]) {
         if !matches!(self.work, Work::Reading(_)) {
             return;
@@ -116,7 +117,7 @@ impl Loader {
         self.waiting.extend_from_slice(bytes);
     }
 
-    /// Says that there are no more bytes.
+    /// Tells the loader that no more bytes will come.
     pub fn end(&mut self) {
         self.ended = true;
     }
@@ -139,7 +140,7 @@ impl Loader {
                 }
                 let mut description = std::mem::take(&mut parser.description);
                 description.origin = self.origin;
-                // A tokenizer that is not implemented is refused before any table is built.
+                // A tokenizer that this crate does not implement is refused before any table is built.
                 kind(
                     &description.model,
                     &description.pre,
@@ -166,7 +167,7 @@ impl Loader {
         }
     }
 
-    /// The vocabulary; does what work is left.
+    /// Does all work that is left and returns the vocabulary.
     pub fn finish(mut self) -> Result<Vocabulary, Error> {
         self.ended = true;
         while self.step(usize::MAX / 2)? != Progress::Ready {}
@@ -178,14 +179,14 @@ impl Loader {
 }
 
 impl Vocabulary {
-    /// All at once from the bytes of `/api/show` with `verbose`. See [`Loader`] for slices.
+    /// Loads from the whole answer of `/api/show` with `verbose`. [`Loader`] does the same in slices.
     pub fn from_show(bytes: &[u8]) -> Result<Self, Error> {
         let mut loader = Loader::new();
         loader.push(bytes);
         loader.finish()
     }
 
-    /// All at once from a snapshot. It cannot be asked for a snapshot again.
+    /// Loads from a whole snapshot. The result cannot make a snapshot again.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Loader::from_snapshot(bytes)?.finish()
     }

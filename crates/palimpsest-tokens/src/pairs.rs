@@ -1,30 +1,30 @@
-//! Which two tokens merge into which, and when.
+//! The table of merges: which two tokens become which, and in what order.
 
 use crate::parts::Merge;
 
-/// No more symbols than this: three numbers share a word of 64 bits.
+/// The largest number of symbols. Three numbers have to share a word of 64 bits.
 pub(crate) const MAX_IDS: usize = (1 << 20) - 16;
-/// No more merges than this.
+/// The largest number of merges.
 pub(crate) const MAX_MERGES: usize = (1 << 24) - 2;
 
 const EMPTY: u64 = u64::MAX;
 const VALUE: u64 = (1 << 24) - 1;
 
-/// Merges by the pair they join.
+/// Merges by the pair that they join.
 ///
-/// A slot is `left << 44 | right << 24 | merge`, so that a look-up reads one word of memory, hit or miss.
+/// A slot is `left << 44 | right << 24 | merge`, so a look-up reads one word of memory, whether it hits or misses.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pairs {
     slots: Vec<u64>,
     shift: u32,
-    /// The token each merge makes.
+    /// The token that each merge makes.
     made: Vec<u32>,
-    /// When a merge is due, smallest first, where that is not its number: equal scores are due at the same time.
+    /// The order of the merges, smallest first, if it is not their number: merges of equal score share a place.
     due: Option<Vec<u32>>,
 }
 
 impl Pairs {
-    /// Room for `n` pairs.
+    /// Makes room for `n` pairs.
     pub(crate) fn with_capacity(n: usize) -> Self {
         let slots = (n * 8 / 5).next_power_of_two().max(4);
         Self {
@@ -35,10 +35,11 @@ impl Pairs {
         }
     }
 
-    /// Adds the merge that is due next, or at the same time as the one before. No more than there is room for.
+    /// Adds the merge that comes next, or that shares its place with the one before. The caller adds no more than there
+    /// is room for.
     #[inline]
     pub(crate) fn push(&mut self, merge: &Merge) {
-        // Merges that are due together and make the same are one.
+        // Merges that share a place and make the same token are one.
         if !merge.tied || self.made.last() != Some(&merge.made) {
             let number = self.made.len() as u32;
             if merge.tied && number > 0 && self.due.is_none() {
@@ -53,12 +54,12 @@ impl Pairs {
         self.insert(merge.left, merge.right, self.made.len() as u32 - 1);
     }
 
-    /// Gives back room that was not needed.
+    /// Gives back unused room.
     pub(crate) fn shrink(&mut self) {
         self.made.shrink_to_fit();
     }
 
-    /// The tokens that merges make, some of them several times.
+    /// The tokens that merges make. Some appear several times.
     pub(crate) fn all_made(&self) -> &[u32] {
         &self.made
     }
@@ -82,7 +83,7 @@ impl Pairs {
         self.slots[at] = key << 24 | u64::from(merge);
     }
 
-    /// The merge of two tokens, or [`NONE`].
+    /// Returns the merge of two tokens, or [`NONE`].
     #[inline]
     pub(crate) fn get(&self, left: u32, right: u32) -> u32 {
         let key = u64::from(left) << 20 | u64::from(right);
@@ -100,7 +101,7 @@ impl Pairs {
         }
     }
 
-    /// The token a merge makes.
+    /// Returns the token that a merge makes.
     #[inline]
     pub(crate) fn made(&self, merge: u32) -> u32 {
         self.made[merge as usize]
@@ -121,28 +122,28 @@ impl Pairs {
     }
 }
 
-/// No merge.
+/// The value that stands for no merge.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Room that merging works in, kept between words.
+/// Working memory for merging, kept between words.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     /// The symbols of the word, merged in place.
     pub(crate) ids: Vec<u32>,
-    /// The merge of the symbol at each place with the next one, and when it is due.
+    /// The merge of the symbol at each place with the next symbol. Its number gives its order.
     merges: Vec<u32>,
     dues: Vec<u32>,
-    /// The places of the symbols after and before.
+    /// The places of the next and the previous symbol.
     next: Vec<u32>,
     before: Vec<u32>,
-    /// What is due first: of everything at 1, of the two halves at 2 and 3, and so on.
+    /// The first merge of all blocks at 1, of the two halves at 2 and 3, and so on.
     tree: Vec<u32>,
 }
 
-/// Places in a leaf of the tree.
+/// The number of places in a leaf of the tree.
 const BLOCK: usize = 32;
 
-/// Words of up to this many symbols are merged by looking over all of them each time, which is quick because short.
+/// Words of up to this many symbols are merged by a scan over all of them each time, which is fast for short words.
 const SHORT: usize = 48;
 
 impl Room {
@@ -160,7 +161,7 @@ impl Room {
         if ids.len() < 2 {
             return;
         }
-        // merges[i] is that of ids[i] and ids[i + 1]
+        // `merges[i]` is the merge of `ids[i]` and `ids[i + 1]`.
         let merges = &mut self.merges;
         merges.clear();
         merges.extend(ids.windows(2).map(|pair| pairs.get(pair[0], pair[1])));
@@ -191,8 +192,8 @@ impl Room {
         }
     }
 
-    /// By a tree of what is due first in each block of places: for a word of any length a merge costs little more than
-    /// looking over one block.
+    /// Merges with a tree over the first merge in each block of places. A merge then costs little more than a scan of
+    /// one block, for a word of any length.
     fn merge_long(&mut self, pairs: &Pairs) {
         let n = self.ids.len();
         self.merges.clear();
@@ -218,7 +219,7 @@ impl Room {
         while self.tree[1] != NONE {
             let mut i = 1;
             while i < leaves {
-                // the leftmost of equals
+                // Of equal merges the leftmost goes first.
                 i = 2 * i + usize::from(self.tree[2 * i] > self.tree[2 * i + 1]);
             }
             let start = (i - leaves) * BLOCK;
@@ -272,7 +273,7 @@ impl Room {
         self.dues[at] = pairs.due(merge);
     }
 
-    /// Brings the tree up to date with one block.
+    /// Updates the tree for one block.
     #[inline]
     fn refresh(&mut self, leaves: usize, block: usize) {
         let start = block * BLOCK;
@@ -294,7 +295,7 @@ impl Room {
 mod tests {
     use super::*;
 
-    /// Merges of the letters a to d (ids 0 to 3): each `(left, right, made)` in the order they are due.
+    /// Makes merges of the letters a to d (ids 0 to 3), each `(left, right, made)`, in order.
     fn pairs(merges: &[(u32, u32, u32)]) -> Pairs {
         let mut pairs = Pairs::with_capacity(merges.len());
         for (left, right, made) in merges.iter().copied() {
@@ -317,7 +318,7 @@ mod tests {
         room.ids
     }
 
-    /// B8: the merge that is due first goes first, and the leftmost of equals.
+    /// B8: the first merge in the order goes first, and of equal ones the leftmost.
     #[test]
     fn merges_in_order() {
         let pairs = pairs(&[(1, 2, 10), (0, 1, 11), (0, 0, 12), (12, 12, 13)]);
@@ -328,7 +329,7 @@ mod tests {
         assert_eq!(merged(&pairs, &[]), [0_u32; 0]);
     }
 
-    /// B8: long words merge as short ones do.
+    /// B8: long words merge like short ones.
     #[test]
     fn the_tree_agrees_with_looking_over_all() {
         let merges: Vec<_> = (0..60_u32)

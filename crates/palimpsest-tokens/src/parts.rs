@@ -1,13 +1,14 @@
-//! What a vocabulary is made of.
+//! The parts of a vocabulary.
 
 use crate::{pre::Pre, pretokenize::Rules, specials::Special, words::Arena};
 
-/// How a vocabulary makes tokens.
+/// The way in which a vocabulary makes tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Byte-pair merges of words.
     Bpe(Pre),
-    /// SentencePiece: the best-scored merges of the whole text, with or without a space put before it.
+    /// SentencePiece: the best-scored merges of the whole text. `space_prefix` says that a space is put before the
+    /// text.
     Spm { space_prefix: bool },
 }
 
@@ -20,8 +21,8 @@ impl Default for Kind {
 }
 
 impl Kind {
-    /// Whether tokens are UTF-8 with `▁` for a space and bytes only as a fallback. Otherwise they are bytes in
-    /// GPT-2's alphabet.
+    /// Returns `true` if tokens are UTF-8 with `▁` for a space and single bytes only as a fallback. Otherwise tokens
+    /// are bytes in GPT-2's alphabet.
     pub(crate) fn raw(self) -> bool {
         match self {
             Self::Bpe(pre) => pre.raw,
@@ -29,7 +30,8 @@ impl Kind {
         }
     }
 
-    /// Whether a word that is in the vocabulary is one token, whatever merging would make of it.
+    /// Returns `true` if a word that is in the vocabulary is always one token, even where merging would give another
+    /// result.
     pub(crate) fn keeps_words(self) -> bool {
         matches!(self, Self::Bpe(pre) if pre.ignore_merges)
     }
@@ -42,7 +44,8 @@ impl Kind {
     }
 }
 
-/// `left` and `right` make `made`; `tied` if the merge is due at the same time as the one before.
+/// The merge of `left` and `right` into `made`. `tied` says that it has the same place in the order as the merge
+/// before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Merge {
     pub(crate) left: u32,
@@ -51,25 +54,26 @@ pub(crate) struct Merge {
     pub(crate) tied: bool,
 }
 
-/// A vocabulary without its tables: what a snapshot holds.
+/// A vocabulary without its tables: the content of a snapshot.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Parts {
     pub(crate) model: String,
     pub(crate) pre: String,
     pub(crate) kind: Kind,
     pub(crate) add_bos: bool,
-    /// Whose edition of the regular expressions cuts the words.
+    /// The edition of the regular expressions that cut the words.
     pub(crate) rules: Rules,
-    /// Texts as they stand in a prompt: bytes; `▁` is a space. Beyond `tokens`, symbols that are no tokens.
+    /// The bytes of texts as they stand in a prompt, with a space for `▁`. Ids from `tokens` on are symbols that are no
+    /// tokens.
     pub(crate) texts: Arena,
     pub(crate) tokens: u32,
-    /// Special tokens: text as written, id, what it is.
+    /// The special tokens: their text, and for each its id and kind.
     pub(crate) specials: (Arena, Vec<(u32, Special)>),
-    /// In the order they are due.
+    /// The merges in their order.
     pub(crate) merges: Vec<Merge>,
 }
 
-/// A number that differs with every list of merges.
+/// A number that differs between any two lists of merges.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MergesEpoch(pub(crate) u64);
 

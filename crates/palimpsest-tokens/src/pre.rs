@@ -1,18 +1,19 @@
-//! What `tokenizer.ggml.pre` stands for.
+//! The values of `tokenizer.ggml.pre` and the rules that each one names.
 
 use crate::cut::{Cut, Words};
 
-/// How one kind of byte-level vocabulary cuts and merges.
+/// The rules by which one kind of byte-level vocabulary cuts and merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pre {
     pub(crate) cuts: &'static [Cut],
-    /// A word that is in the vocabulary is one token, whatever merging would make of it.
+    /// A word that is in the vocabulary is one token, even where merging would give another result.
     pub(crate) ignore_merges: bool,
-    /// Whether a prompt starts with the start token unless the model says otherwise.
+    /// A prompt starts with the start token, unless the model's description says otherwise.
     pub(crate) add_bos: bool,
-    /// Whether words are raw UTF-8 with `▁` for a space, not the bytes of GPT-2's alphabet (Gemma 4).
+    /// Words are raw UTF-8 with `▁` for a space, not bytes in GPT-2's alphabet (Gemma 4).
     pub(crate) raw: bool,
-    /// Whether ids were compared with the original, message for message. Else live counts have to prove it.
+    /// The ids were compared with the original, message for message. Otherwise live counts have to prove the
+    /// vocabulary.
     pub(crate) proven: bool,
 }
 
@@ -32,8 +33,8 @@ const GPT2: &[Cut] = &[Cut::Gpt2];
 const STARCODER: &[Cut] = &[Cut::Numbers(1), Cut::Gpt2];
 
 impl Pre {
-    /// By name, as llama.cpp knows it. `None` if it is not one of those implemented here: better no count than a
-    /// wrong one that is called exact.
+    /// Returns the rules for a name that llama.cpp knows. Returns `None` for a name that this crate does not implement:
+    /// no count is better than a wrong one that is called exact.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "falcon-h1" | "pixtral"
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!(words, expected, "{pre} {text:?}");
     }
 
-    /// B8: the alternatives of Llama 3's expression, each once.
+    /// B8: the alternatives of Llama 3's expression, each tested once.
     #[test]
     fn llama3() {
         let check = |text, expected: &[&str]| check("llama-bpe", Rules::LlamaCpp, text, expected);
@@ -155,7 +156,7 @@ mod tests {
         check("e\u{301}t", &["e", "\u{301}t"]);
     }
 
-    /// B8: single digits for Qwen, marks with their letters for Qwen 3.5.
+    /// B8: Qwen cuts digits one by one, and Qwen 3.5 keeps marks with their letters.
     #[test]
     fn qwen() {
         check(
@@ -172,7 +173,7 @@ mod tests {
         );
     }
 
-    /// B8: GPT-4o's words end before a capital; llama.cpp tells case in ASCII only.
+    /// B8: GPT-4o's words end before a capital, and llama.cpp tells the cases apart in ASCII only.
     #[test]
     fn gpt4o() {
         let text = "camelCase JSONText it'll ПриветМир //\n/x";
@@ -221,7 +222,7 @@ mod tests {
         );
     }
 
-    /// B8: GPT-2's words take a space along, StarCoder's digits stand alone.
+    /// B8: GPT-2's words take a space along, and StarCoder cuts digits one by one.
     #[test]
     fn gpt2() {
         check(

@@ -1,9 +1,9 @@
-//! Cutting text into the words that byte-pair merging works on.
+//! Cuts text into the words on which byte-pair merging works.
 //!
-//! Each model family has a regular expression, or several applied one after the other, that cuts text before
-//! merging. They are written out here by hand: a scanner that knows the alternatives is many times faster than a
-//! regular-expression engine and needs none in the download. llama.cpp, which runs behind Ollama, does not match
-//! the families' own expressions to the letter; [`Rules`] says which of the two is meant.
+//! Each model family cuts text before merging with a regular expression, or with several applied one after the other.
+//! This module writes them out by hand: a scanner that knows the alternatives is many times faster than a
+//! regular-expression engine and adds none to the download. llama.cpp, which runs behind Ollama, does not match the
+//! families' own expressions to the letter; [`Rules`] chooses between the two.
 
 use crate::blocks::Blocks;
 use crate::cut::{Cut, Words};
@@ -12,18 +12,18 @@ use crate::unicode::{
     Unicode, decode,
 };
 
-/// Whose reading of the families' rules.
+/// The reading of the families' expressions that a vocabulary follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rules {
-    /// llama.cpp's, which Ollama counts by. It does not tell capitals from small letters beyond ASCII, takes `~` for
-    /// no symbol in DeepSeek's expression, and knows Unicode 15.1.
+    /// The reading of llama.cpp, by which Ollama counts. It does not tell capitals from small letters beyond ASCII,
+    /// does not treat `~` as a symbol in DeepSeek's expression, and knows Unicode 15.1.
     #[default]
     LlamaCpp,
-    /// The families' own, as Hugging Face's `tokenizers` reads them, in Unicode 16.0.
+    /// The families' own expressions, as Hugging Face's `tokenizers` reads them, in Unicode 16.0.
     Reference,
 }
 
-/// A text, and what its characters are.
+/// A text together with the tables that classify its characters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
@@ -46,7 +46,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Calls `word` with the bounds of each word of `start..end` in order, until it says `false`.
+    /// Calls `word` with the bounds of each word of `start..end` in order, until `word` returns `false`.
     #[inline]
     pub(crate) fn cut(
         &self,
@@ -61,7 +61,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// As [`Self::cut`], for an expression that leaves nothing between its matches.
+    /// Does the work of [`Self::cut`] for an expression that leaves nothing between its matches.
     fn cut_in_blocks(
         &self,
         blocks: &Blocks,
@@ -71,7 +71,7 @@ impl<'a> Scanner<'a> {
         word: &mut impl FnMut(usize, usize) -> bool,
     ) -> bool {
         let (mut at, mut block, mut starts, mut last) = (start, start, 0_u64, None);
-        // One place that calls `word`, so that the compiler puts it there.
+        // `word` is called at one place only, so that the compiler inlines it there.
         loop {
             let after = if starts != 0 {
                 let next = block + starts.trailing_zeros() as usize;
@@ -88,7 +88,7 @@ impl<'a> Scanner<'a> {
                 last = found.end.map(|n| block + n);
                 continue;
             } else {
-                // What no block holds: not ASCII, or long.
+                // Words that no block holds: not ASCII, or too long.
                 self.matches(cut, at, end).max(self.next(at, end).1)
             };
             if !word(at, after) {
@@ -98,7 +98,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// As [`Self::cut`], a match at a time.
+    /// Does the work of [`Self::cut`] one match at a time.
     pub(crate) fn cut_one_by_one(
         &self,
         cuts: &[Cut],
@@ -133,7 +133,7 @@ impl<'a> Scanner<'a> {
         gap == end || self.cut_one_by_one(rest, gap, end, word)
     }
 
-    /// Where the match of one expression that starts at `at` ends; `at` if there is none.
+    /// Returns the end of the match of one expression that starts at `at`, or `at` if there is none.
     fn matches(&self, cut: &Cut, at: usize, end: usize) -> usize {
         match cut {
             Cut::Words(words) => self.words(words, at, end),
@@ -185,7 +185,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The character at `at`, what it is, and the place after it. Nothing at the end.
+    /// Returns the character at `at`, its kinds and the place after it. Returns no kinds at the end.
     #[inline]
     fn char_at(&self, at: usize, end: usize) -> (u32, Kinds, usize) {
         if at >= end {
@@ -199,14 +199,14 @@ impl<'a> Scanner<'a> {
         (c, self.unicode.kind(c, self.edition), after)
     }
 
-    /// What the character at `at` is, and the place after it. No kind at the end.
+    /// Returns the kinds of the character at `at` and the place after it. Returns no kinds at the end.
     #[inline]
     fn next(&self, at: usize, end: usize) -> (Kinds, usize) {
         let (_, kind, after) = self.char_at(at, end);
         (kind, after)
     }
 
-    /// The end of the run of characters of `kinds` at `at`.
+    /// Returns the end of the run of characters of `kinds` at `at`.
     #[inline]
     fn run_kinds(&self, mut at: usize, end: usize, kinds: Kinds) -> usize {
         loop {
@@ -261,7 +261,7 @@ impl<'a> Scanner<'a> {
             .map_or(end, |n| at + n)
     }
 
-    /// `\s*[\r\n]+|\s+(?!\S)|\s+`, or without the first.
+    /// `\s*[\r\n]+|\s+(?!\S)|\s+`. Without `lines`, the first alternative is left out.
     fn space(&self, start: usize, end: usize, lines: bool) -> usize {
         let (mut at, mut last, mut line) = (start, start, start);
         loop {
@@ -283,7 +283,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` at `at`.
+    /// Returns the end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at `at`.
     fn contraction(&self, at: usize, end: usize, any_case: bool) -> Option<usize> {
         let rest = &self.bytes[at..end];
         if rest.first() != Some(&b'\'') {
@@ -297,7 +297,7 @@ impl<'a> Scanner<'a> {
         match (fold(1), fold(2)) {
             (b's' | b't' | b'm' | b'd', _) => Some(at + 2),
             (b'r' | b'v', b'e') | (b'l', b'l') => Some(at + 3),
-            // The long s is an s to whoever folds case by Unicode.
+            // Case folding by Unicode turns the long s into an s.
             _ if any_case
                 && self.rules == Rules::Reference
                 && rest[1..].starts_with("ſ".as_bytes()) =>
@@ -405,7 +405,8 @@ impl<'a> Scanner<'a> {
         (kind == SPACE).then(|| self.space(at, end, true))
     }
 
-    /// Whether the character at `at` may stand in the upper and in the lower half of a cased word, and what follows.
+    /// Says for the character at `at` whether it may stand in the upper half and in the lower half of a cased word, and
+    /// returns the place after it.
     #[inline]
     fn case(&self, at: usize, end: usize) -> (bool, bool, usize) {
         let (kind, after) = self.next(at, end);
@@ -420,8 +421,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The letters of a cased word from `start`: where the upper half ends, and where a word with at least one letter
-    /// for the lower half would end.
+    /// Splits the letters of a cased word from `start`. Returns the end of the upper half, and the end of the word if
+    /// at least one letter fits the lower half.
     fn halves(&self, start: usize, end: usize) -> (usize, Option<usize>) {
         let (mut at, mut both) = (start, None);
         loop {
@@ -442,7 +443,7 @@ impl<'a> Scanner<'a> {
             }
             at = after;
         }
-        // The upper half gives back what the lower half needs: the last letter that fits in both.
+        // The upper half gives the lower half the letter that it needs: the last one that fits both.
         (upper, if at > upper { Some(at) } else { both })
     }
 
@@ -453,7 +454,7 @@ impl<'a> Scanner<'a> {
             return self.run_of(after, end, NUMBER, digits - 1);
         }
         let prefix = kind & LETTER == 0 && !matches!(b, b'\r' | b'\n');
-        // `x?U*l+`, with and without the character before, then `x?U+l*`.
+        // `x?U*l+`, with and without the character before it, then `x?U+l*`.
         let (inner_upper, inner_both) = if prefix {
             self.halves(after, end)
         } else {
@@ -492,7 +493,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The letters DeepSeek LLM's expression lists: those with case, by an older Unicode.
+/// Returns `true` for the letters that DeepSeek LLM's expression lists: those with case, by an older Unicode.
 fn is_listed(c: u32) -> bool {
     const LISTED: [(u32, u32); 84] = include!("cased.in");
     let after = LISTED.partition_point(|(first, _)| *first <= c);

@@ -1,7 +1,9 @@
-//! A vocabulary as bytes, to be kept between visits: a half to a third of the JSON, loaded in a third of the time.
+//! Writes a vocabulary as bytes, to keep it between visits. A snapshot has a third to a half of the size of the JSON
+//! and loads in a third of the time.
 //!
-//! `PLMT`, version, then numbers as LEB128: model and pre (length and bytes), flags, tokens, symbols, the length of each
-//! text, all texts, special tokens, merges; at the end eight bytes of hash over everything before.
+//! The format is `PLMT`, a version, then numbers as LEB128: model and pre (length and bytes), flags, the numbers of
+//! tokens and symbols, the length of each text, all texts, special tokens, merges. The last eight bytes are a hash of
+//! everything before.
 
 use crate::{
     Vocabulary,
@@ -17,17 +19,18 @@ use crate::{
 const MAGIC: &[u8; 4] = b"PLMT";
 const VERSION: u8 = 1;
 
-/// What the byte of flags says: a prompt starts with the start token.
+/// A flag: a prompt starts with the start token.
 const ADD_BOS: u8 = 1;
-/// SentencePiece puts a space before a text.
+/// A flag: SentencePiece puts a space before a text.
 const SPACE_PREFIX: u8 = 2;
-/// The family's own regular expressions cut the words, not those of llama.cpp.
+/// A flag: the family's own regular expressions cut the words, not those of llama.cpp.
 const REFERENCE: u8 = 4;
-/// A word that is a token is never merged. Older snapshots do not have it: their pre-tokenizer's name says it, too.
+/// A flag: a word that is a token is never merged. Older snapshots lack the flag; the name of their pre-tokenizer
+/// carries the same information.
 const WHOLE_WORDS: u8 = 8;
 
 impl Vocabulary {
-    /// A snapshot to store by the model's digest. `None` if this vocabulary came from one.
+    /// Returns a snapshot to store under the model's digest, or `None` if this vocabulary came from a snapshot.
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let parts = self.parts()?;
         let mut out = Vec::with_capacity(parts.texts.bytes().len() + parts.merges.len() * 7);
@@ -65,7 +68,7 @@ impl Vocabulary {
         for merge in &parts.merges {
             let step = merge.made.cast_signed() - last;
             last = merge.made.cast_signed();
-            // A zigzag number, so that steps back are short too, and whether the merge is tied.
+            // A zigzag number keeps steps back short; its lowest bit says whether the merge is tied.
             number(
                 &mut out,
                 (step << 1 ^ step >> 31).cast_unsigned() << 1 | u32::from(merge.tied),
@@ -79,7 +82,7 @@ impl Vocabulary {
     }
 }
 
-/// A snapshot that is being read: the head at once, its merges in steps.
+/// A snapshot in the middle of reading. The head is read at once, the merges in steps.
 #[derive(Debug)]
 pub(crate) struct Reading {
     data: Vec<u8>,
@@ -87,14 +90,14 @@ pub(crate) struct Reading {
     parts: Parts,
     pairs: Pairs,
     epoch: MergesEpoch,
-    /// Merges that are still to be read.
+    /// The number of merges that are still unread.
     left: usize,
-    /// What the last merge made.
+    /// The token that the last merge made.
     last: i32,
 }
 
 impl Reading {
-    /// Reads about so many merges. `true` when all were read.
+    /// Reads about `items` merges. Returns `true` when all are read.
     pub(crate) fn step(&mut self, items: usize) -> Result<bool, Error> {
         let mut reader = Reader {
             data: &self.data,
@@ -132,7 +135,7 @@ impl Reading {
         Ok(self.left == 0)
     }
 
-    /// What was read, when [`Self::step`] has said that all is.
+    /// Returns the assembly. [`Self::step`] must have returned `true` before.
     pub(crate) fn finish(&mut self) -> Assembly {
         self.data = Vec::new();
         Assembly::resume(
@@ -179,7 +182,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Reading, Error> {
     if tokens == 0 || symbols < tokens as usize {
         return reader.malformed("symbols");
     }
-    // Each length takes at least a byte: no more room is made than the bytes can fill.
+    // Each length takes at least one byte, so this refuses more symbols than the bytes can describe.
     if symbols > data.len() - reader.at {
         return Err(Error::Incomplete);
     }

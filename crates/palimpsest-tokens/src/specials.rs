@@ -1,4 +1,4 @@
-//! Tokens that are found in the text before anything is cut: `<|im_end|>`, and what a vocabulary's author defined.
+//! Finds special tokens in the text before it is cut: `<|im_end|>`, and tokens that a vocabulary's author defined.
 
 use std::cmp::Reverse;
 
@@ -7,24 +7,24 @@ use crate::{
     words::{Arena, Index},
 };
 
-/// Which of the special tokens in a text are read as tokens.
+/// The special tokens that are read as tokens when they stand in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Specials {
-    /// All: what a server does with a rendered prompt, also inside messages.
+    /// All of them. A server reads a rendered prompt this way, messages included.
     #[default]
     All,
-    /// Only those the author defined; control tokens are plain text.
+    /// Only those that the author defined. Control tokens are plain text.
     Defined,
 }
 
-/// What a special token is.
+/// The kind of a special token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Special {
-    /// Defined by the vocabulary's author: found in any text.
+    /// Defined by the vocabulary's author, and found in any text.
     Defined = 0,
-    /// Control: found where control tokens are read.
+    /// A control token, found only where control tokens are read.
     Control = 1,
-    /// Plain by its type, but llama.cpp knows its text and makes it a control token.
+    /// A plain token by its type, but llama.cpp knows its text and makes it a control token.
     Assumed = 2,
 }
 
@@ -33,25 +33,25 @@ pub(crate) enum Special {
 pub(crate) struct Finder {
     texts: Arena,
     index: Index,
-    /// The token of each text, and what it is.
+    /// The token of each text, and its kind.
     tokens: Vec<(u32, Special)>,
-    /// What the texts that start with each byte look like, longest first.
+    /// The shapes of the texts that start with each byte, longest first.
     shapes: Vec<Vec<Shape>>,
-    /// Pairs of bytes that some text starts with, one bit each.
+    /// The pairs of bytes with which some text starts, one bit each.
     pairs: Vec<u64>,
-    /// Bytes that are a text by themselves, or start one.
+    /// The bytes that are a text by themselves, or start one.
     starts: Vec<bool>,
-    /// The same as a list, if it is short: then eight bytes are looked at together.
+    /// The same bytes as a list, if it is short. The search then looks at eight bytes at a time.
     few: Vec<u8>,
 }
 
-/// Texts of one length that share their first two bytes: a look at a third saves looking most of them up.
+/// Texts of one length with the same first two bytes. A test of the last byte avoids most look-ups.
 #[derive(Debug, Clone)]
 struct Shape {
     len: u32,
-    /// `None` for a text of one byte.
+    /// The second byte, or `None` for a text of one byte.
     second: Option<u8>,
-    /// The last bytes there are, a bit for each.
+    /// The last bytes of these texts, one bit each.
     lasts: [u64; 4],
 }
 
@@ -66,10 +66,10 @@ impl Shape {
     }
 }
 
-/// No more first bytes than this are looked for in eight bytes together.
+/// The search for first bytes takes eight bytes at a time if there are at most this many of them.
 const FEW: usize = 4;
 
-/// The high bit of each byte of `x` that is `b`.
+/// Sets the high bit of each byte of `x` that equals `b`.
 const fn is(x: u64, b: u8) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let other = x ^ (b as u64 * 0x0101_0101_0101_0101);
@@ -77,7 +77,7 @@ const fn is(x: u64, b: u8) -> u64 {
 }
 
 impl Finder {
-    /// From the tokens in the order of their ids: text, id, what it is.
+    /// Builds a finder from the tokens in the order of their ids: text, id, kind.
     pub(crate) fn new<'a>(tokens: impl Iterator<Item = (&'a [u8], u32, Special)>) -> Self {
         let mut finder = Self {
             shapes: vec![Vec::new(); 256],
@@ -129,7 +129,7 @@ impl Finder {
         self.texts.memory() + self.index.memory() + self.tokens.capacity() * 8
     }
 
-    /// The special texts at `at`, longest first: number and length.
+    /// Returns the number and length of each special text at `at`, longest first.
     fn all_at<'a>(
         &'a self,
         bytes: &'a [u8],
@@ -156,7 +156,7 @@ impl Finder {
         })
     }
 
-    /// The next place from `at` on at which a special text may start.
+    /// Returns the next place from `at` on at which a special text may start.
     #[inline]
     fn candidate(&self, bytes: &[u8], mut at: usize) -> Option<usize> {
         if !self.few.is_empty() {
@@ -185,7 +185,7 @@ impl Finder {
         }
     }
 
-    /// Whether a special text starts with the two bytes at `at`.
+    /// Returns `true` if a special text may start with the two bytes at `at`.
     #[inline]
     fn may_start(&self, bytes: &[u8], at: usize) -> bool {
         let Some(second) = bytes.get(at + 1) else {
@@ -196,7 +196,8 @@ impl Finder {
         self.pairs[pair / 64] >> (pair % 64) & 1 != 0
     }
 
-    /// Calls `piece` with the parts of a text in order, the token where a part is one, until it says `false`.
+    /// Calls `piece` with the parts of a text in order, and with the token of each part that is one, until `piece`
+    /// returns `false`.
     pub(crate) fn split(
         &self,
         bytes: &[u8],
@@ -216,7 +217,8 @@ impl Finder {
             if done < found && !piece(done, found, None) {
                 return false;
             }
-            // Where special texts overlap, llama.cpp takes the longest first wherever it stands, others the leftmost.
+            // If special texts overlap, llama.cpp takes the longest first wherever it stands, and other programs the
+            // leftmost.
             let cluster = match rules {
                 Rules::LlamaCpp => self.cluster(bytes, found, n, which),
                 Rules::Reference => None,
@@ -242,7 +244,7 @@ impl Finder {
         done == bytes.len() || piece(done, bytes.len(), None)
     }
 
-    /// If other special texts overlap the one of `n` bytes at `start`: where the last of them ends, and all of them.
+    /// If other special texts overlap the one of `n` bytes at `start`, returns the end of the last and all of them.
     fn cluster(
         &self,
         bytes: &[u8],
@@ -253,7 +255,7 @@ impl Finder {
         let mut end = start + n;
         let mut at = start + 1;
         let mut special: Vec<u32> = Vec::new();
-        // The longest first, and of equal lengths the first token.
+        // The longest goes first, and of equal lengths the first token.
         let place = |i: u32| {
             let length = self.texts.get(i as usize).len();
             (Reverse(length), self.tokens[i as usize].0)
@@ -362,7 +364,7 @@ mod tests {
         assert_eq!(parts, expected, "{text:?}");
     }
 
-    /// B8: special texts are found wherever they stand, the longest at each place.
+    /// B8: special texts are found at every place, the longest at each.
     #[test]
     fn finds_special_texts() {
         let tokens = [
@@ -383,7 +385,7 @@ mod tests {
         check(Specials::All, "", &[]);
     }
 
-    /// B8: overlapping special texts: llama.cpp's order, and the leftmost.
+    /// B8: overlapping special texts follow llama.cpp's order, or the leftmost goes first.
     #[test]
     fn overlaps() {
         let tokens = [("ab", false), ("bcd", false), ("aa", false)];

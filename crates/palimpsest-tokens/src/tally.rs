@@ -1,22 +1,22 @@
-//! Counts of all messages of a session, with their sum.
+//! The counts of all messages of a session, with their sum.
 
 use std::borrow::Cow;
 
 use crate::{Count, CountRole, Source, TokenCounter};
 
-/// A list of messages' counts that always has a sum, even while a better counter goes over them.
+/// A list of messages' counts whose sum is always available, also while a better counter recounts them.
 ///
-/// When the counter changes (its epoch does), what is there stays valid as an estimate and is counted again in slices
-/// with [`Tally::recount`].
+/// When the epoch of the counter changes, the old counts stay valid as estimates, and [`Tally::recount`] replaces them
+/// in slices.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     entries: Vec<Entry>,
-    /// Sum of all entries.
+    /// The sum of all entries, in tokens.
     tokens: u64,
-    /// Sum of the entries that another counter made.
+    /// The sum of the entries that another counter made.
     stale: u64,
     epoch: u64,
-    /// No entry before this one is stale.
+    /// All entries before this one are current.
     next: usize,
 }
 
@@ -27,7 +27,7 @@ struct Entry {
 }
 
 impl Tally {
-    /// An empty tally for a counter.
+    /// Creates an empty tally for a counter.
     pub fn new(counter: &dyn TokenCounter) -> Self {
         Self {
             epoch: counter.epoch(),
@@ -35,17 +35,17 @@ impl Tally {
         }
     }
 
-    /// Messages.
+    /// The number of messages.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no messages.
+    /// Returns `true` if there are no messages.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Adds a message at the end, template included. Returns its tokens.
+    /// Counts a message with its template, adds it at the end, and returns its tokens.
     pub fn push(&mut self, counter: &dyn TokenCounter, role: CountRole, text: &str) -> u32 {
         self.switch(counter);
         let tokens = counter.count_message(role, text);
@@ -57,7 +57,7 @@ impl Tally {
         tokens
     }
 
-    /// Adds a message that was counted before, by the counter with this epoch.
+    /// Adds a message whose count was stored with the counter's epoch.
     pub fn push_counted(&mut self, tokens: u32, epoch: u64) {
         self.entries.push(Entry { tokens, epoch });
         self.tokens += u64::from(tokens);
@@ -67,7 +67,7 @@ impl Tally {
         }
     }
 
-    /// Counts a message again whose text has changed. Nothing happens if there is none at `index`.
+    /// Counts a message again after its text changed. Does nothing if there is none at `index`.
     pub fn replace(
         &mut self,
         index: usize,
@@ -101,14 +101,14 @@ impl Tally {
         self.next = self.next.min(self.entries.len());
     }
 
-    /// The tokens of one message, and the epoch of the counter that counted them.
+    /// Returns the tokens of one message and the epoch of the counter that counted it.
     pub fn get(&self, index: usize) -> Option<(u32, u64)> {
         self.entries
             .get(index)
             .map(|entry| (entry.tokens, entry.epoch))
     }
 
-    /// Tokens of the messages `from..to`.
+    /// Returns the sum of the tokens of the messages `from..to`.
     pub fn sum(&self, from: usize, to: usize) -> u64 {
         let to = to.min(self.entries.len());
         self.entries[from.min(to)..to]
@@ -117,7 +117,7 @@ impl Tally {
             .sum()
     }
 
-    /// Tokens of the whole prompt: all messages and what the template adds once. Constant time.
+    /// Returns the tokens of the whole prompt: all messages and the template's fixed part. Takes constant time.
     pub fn total(&self, counter: &dyn TokenCounter) -> Count {
         let tokens =
             u32::try_from(self.tokens + u64::from(counter.overhead().base)).unwrap_or(u32::MAX);
@@ -134,18 +134,18 @@ impl Tally {
             } else {
                 Source::Estimated
             },
-            // Another vocabulary's count is off by up to a fifth, see the comparison of families.
+            // The comparison of families shows that another vocabulary's count is off by up to a fifth.
             bound: counter.bound(tokens - stale.min(tokens)) + stale.div_ceil(5),
         }
     }
 
-    /// Whether every message was counted by `counter`.
+    /// Returns `true` if `counter` counted every message.
     pub fn is_current(&self, counter: &dyn TokenCounter) -> bool {
         counter.epoch() == self.epoch && self.stale == 0
     }
 
-    /// Counts messages again that another counter counted, oldest first, until about `budget` bytes of text were counted
-    /// or none is left (`true`). `text` gives a message's role and text; `None` leaves its count as it is.
+    /// Counts messages again that another counter counted, oldest first, until it has counted about `budget` bytes of
+    /// text or none is left (`true`). `text` returns the role and text of a message, or `None` to keep its count.
     pub fn recount<'a>(
         &mut self,
         counter: &dyn TokenCounter,
@@ -173,7 +173,7 @@ impl Tally {
         true
     }
 
-    /// Everything another counter counted is stale.
+    /// Marks the counts of any other counter as stale.
     fn switch(&mut self, counter: &dyn TokenCounter) {
         let epoch = counter.epoch();
         if epoch == self.epoch {
@@ -210,7 +210,7 @@ mod tests {
         tally
     }
 
-    /// B6, B8: the sum is that of the parts, whatever was added, replaced or dropped.
+    /// B6, B8: the sum is that of the parts after messages were added, replaced and dropped.
     #[test]
     fn the_sum_is_that_of_the_parts() {
         let counter = Estimator::new(Family::Qwen);
@@ -238,7 +238,8 @@ mod tests {
         assert_eq!(tally.total(&counter).source, Source::Estimated);
     }
 
-    /// B8: after the counter has changed the old sum holds as an estimate with a wide bound, and is mended in slices.
+    /// B8: after a change of counter the old sum stays as an estimate with a wide bound, and recounting corrects it in
+    /// slices.
     #[test]
     fn another_counter_goes_over_it_in_slices() {
         let (old, new) = (
@@ -270,7 +271,7 @@ mod tests {
         assert_ne!(tally.total(&new).tokens, before.tokens);
     }
 
-    /// B8: a count that was stored comes back with its epoch, and is trusted if it is the counter's own.
+    /// B8: a stored count returns with its epoch, and is trusted if it is the counter's own.
     #[test]
     fn stored_counts_come_back() {
         let counter = Estimator::default();

@@ -1,4 +1,4 @@
-//! Exact counts with a model's own vocabulary.
+//! Counts exactly, with a model's own vocabulary.
 
 use std::cell::{Cell, RefCell};
 
@@ -14,29 +14,30 @@ use crate::{
     words::{Arena, Index},
 };
 
-/// Longer words are merged in blocks of this many bytes, which may give a token more than the model would: a limit
-/// on memory for texts no person wrote.
+/// Longer words are merged in blocks of this many bytes. This limits memory for texts that no person wrote, and may
+/// give one token more than the model would.
 const LONGEST_WORD: usize = 1 << 20;
 
-/// Whether the counts of a vocabulary may be called exact.
+/// Says whether the counts of a vocabulary may be called exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// The kind of vocabulary was compared with the original, or live counts have agreed.
     Proven,
-    /// No live count has contradicted, but none has agreed three times either.
+    /// No live count has contradicted the vocabulary, but fewer than three have agreed.
     Unproven,
-    /// Live counts contradict: another vocabulary, template or content than assumed.
+    /// Live counts contradict the vocabulary: the model uses another vocabulary, template or content.
     Refuted,
 }
 
-/// The tokens a model knows, and how it makes them: byte-pair merges or SentencePiece scores.
+/// The tokens that a model knows, and the merges or scores that make them: byte-pair merges or SentencePiece scores.
 ///
-/// Comes from [`crate::Loader`] or [`Vocabulary::from_bytes`]. Counts like the server does: special tokens inside the text are
-/// read as tokens. Holds caches inside, so it is not `Sync`; 5 to 20 MiB for 128 to 262 thousand tokens.
+/// [`crate::Loader`] or [`Vocabulary::from_bytes`] creates it. It counts like the server does: it reads special tokens
+/// inside of the text as tokens. It holds caches, so it is not `Sync`. It takes 5 to 20 MiB for 128 to 262 thousand
+/// tokens.
 #[derive(Debug)]
 pub struct Vocabulary {
     parts: Parts,
-    /// Whether the merges are still there.
+    /// The merges are still present.
     whole: bool,
     index: Index,
     pairs: Pairs,
@@ -47,7 +48,7 @@ pub struct Vocabulary {
     rules: Rules,
     trust: Cell<Trust>,
     overhead: Cell<Overhead>,
-    /// Whether live counts have confirmed the overhead.
+    /// Live counts have confirmed the overhead.
     template_known: Cell<bool>,
     state: RefCell<State>,
 }
@@ -56,7 +57,7 @@ pub struct Vocabulary {
 struct State {
     cache: Cache,
     room: Room,
-    /// A text with a space put before it, or `▁` made spaces.
+    /// A text with a space put before it, or with spaces for `▁`.
     spaced: String,
 }
 
@@ -98,7 +99,7 @@ impl Vocabulary {
         }
     }
 
-    /// The same vocabulary under other [`Rules`]: for a server that is not llama.cpp.
+    /// Returns the same vocabulary under other [`Rules`], for a server that is not llama.cpp.
     #[must_use]
     pub fn with_rules(mut self, rules: Rules) -> Self {
         self.epoch = self.epoch & !1 | u64::from(rules == Rules::Reference);
@@ -107,7 +108,7 @@ impl Vocabulary {
         self
     }
 
-    /// Whose edition of the regular expressions cuts the words.
+    /// The edition of the regular expressions that cut the words.
     pub fn rules(&self) -> Rules {
         self.rules
     }
@@ -127,44 +128,46 @@ impl Vocabulary {
         Family::of_tokenizer(&self.parts.model, &self.parts.pre, self.len())
     }
 
-    /// Tokens in the vocabulary.
+    /// The number of tokens in the vocabulary.
     pub fn len(&self) -> usize {
         self.parts.tokens as usize
     }
 
-    /// Never: a vocabulary without tokens does not load.
+    /// Always `false`: a vocabulary without tokens does not load.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the server puts a start token before every prompt.
+    /// Returns `true` if the server puts a start token before every prompt.
     pub fn adds_bos(&self) -> bool {
         self.parts.add_bos
     }
 
-    /// Whether its counts may be called exact.
+    /// Says whether the counts may be called exact.
     pub fn trust(&self) -> Trust {
         self.trust.get()
     }
 
-    /// What comparing with live counts has shown. The epoch stays: the counts do not change, only what they are called.
+    /// Sets the result of comparing with live counts. The epoch stays, because the counts do not change.
     pub fn set_trust(&self, trust: Trust) {
         self.trust.set(trust);
     }
 
-    /// What the model's template adds, once it is known. The epoch changes with it: messages have other counts.
+    /// Sets the tokens that the model's template adds, once they are known. The epoch changes, because messages get
+    /// other counts.
     pub fn set_overhead(&self, overhead: Overhead) {
         self.overhead.set(overhead);
         self.template_known.set(true);
     }
 
-    /// As [`Self::set_overhead`], for what explains the counts so far and has foretold none yet.
+    /// Sets an overhead that explains the counts so far but has not predicted any yet.
     pub(crate) fn suppose_overhead(&self, overhead: Overhead) {
         self.overhead.set(overhead);
         self.template_known.set(false);
     }
 
-    /// Tokens of a message's text where it stands: the line break that ends the header joins with white space at the start.
+    /// Counts the text of a message in its place. The line break that ends the header merges with white space at the
+    /// start of the text.
     pub(crate) fn count_body(&self, text: &str) -> u32 {
         if text.starts_with(char::is_whitespace) {
             self.count(&format!("\n{text}"))
@@ -174,7 +177,7 @@ impl Vocabulary {
         }
     }
 
-    /// Bytes held, caches included.
+    /// The memory in bytes, caches included.
     pub fn memory(&self) -> usize {
         self.parts.texts.memory()
             + self.parts.merges.capacity() * size_of::<Merge>()
@@ -186,12 +189,12 @@ impl Vocabulary {
             + self.state.borrow().cache.memory()
     }
 
-    /// All there is to it, unless merges were dropped.
+    /// Returns the parts, or `None` if [`Self::without_snapshot`] dropped the merges.
     pub(crate) fn parts(&self) -> Option<&Parts> {
         self.whole.then_some(&self.parts)
     }
 
-    /// Drops what only [`Self::to_bytes`] needs, about a third of the memory.
+    /// Drops the data that only [`Self::to_bytes`] needs, about a third of the memory.
     #[must_use]
     pub fn without_snapshot(mut self) -> Self {
         self.parts.merges = Vec::new();
@@ -199,7 +202,7 @@ impl Vocabulary {
         self
     }
 
-    /// The ids of a text's tokens. For tests and for looking at: counting is many times faster.
+    /// Returns the ids of a text's tokens. It serves tests and inspection; counting is many times faster.
     pub fn encode(&self, text: &str, which: Specials) -> Vec<u32> {
         let mut ids = Vec::new();
         let mut start_of_text = true;
@@ -277,7 +280,7 @@ impl Vocabulary {
         }
     }
 
-    /// The token a whole word is, where the family does not merge such words.
+    /// Returns the token of a whole word, if the family does not merge such words.
     #[inline]
     fn whole(&self, word: &[u8]) -> Option<u32> {
         let Kind::Bpe(pre) = self.parts.kind else {
@@ -288,7 +291,7 @@ impl Vocabulary {
         (id < self.parts.tokens).then_some(id)
     }
 
-    /// The text as SentencePiece sees it, a space standing for `▁`.
+    /// Returns the text as SentencePiece sees it, with a space for `▁`.
     fn spaced(&self, text: &str, start_of_text: bool) -> String {
         let prefix = start_of_text && self.parts.kind == Kind::Spm { space_prefix: true };
         let mut spaced = String::with_capacity(text.len() + 1);
@@ -355,7 +358,7 @@ impl Vocabulary {
                             Kind::Spm { .. } => {
                                 let mut at = start;
                                 while at < end && n <= limit {
-                                    // A few kilobytes at a time, so that counting can stop.
+                                    // Counting goes in pieces of a few kilobytes, so that it can stop early.
                                     let piece = self.joins.piece(text.as_bytes(), at, end);
                                     n += self.count_piece(cache, room, text, at, piece);
                                     at = piece;
@@ -390,7 +393,8 @@ impl Vocabulary {
         }
     }
 
-    /// A word that the small cache has room for, but does not hold. Apart, so that the way to a word it holds stays short.
+    /// Counts a word that fits the small cache but is not in it. A function of its own keeps the path for cached words
+    /// short.
     #[inline(never)]
     fn count_new(
         &self,
@@ -410,7 +414,7 @@ impl Vocabulary {
         count
     }
 
-    /// A word that does not fit in the small cache.
+    /// Counts a word that does not fit the small cache.
     #[inline(never)]
     fn count_long(
         &self,
@@ -434,7 +438,7 @@ impl Vocabulary {
             cache.keep_large(&key, count);
             count
         } else if word.len() <= LONG && word.last().is_some_and(u8::is_ascii) {
-            // Lines of signs come again, sentences without spaces hardly do.
+            // Lines of signs repeat; sentences without spaces hardly do.
             if let Some(count) = cache.long(word) {
                 return count;
             }
@@ -463,7 +467,7 @@ impl Vocabulary {
         n
     }
 
-    /// A piece that merging cannot reach out of.
+    /// Counts a piece that no merge reaches out of.
     #[inline]
     fn count_piece(
         &self,
@@ -475,7 +479,7 @@ impl Vocabulary {
     ) -> u32 {
         let n = end - start;
         if n <= SMALL {
-            // A piece of a word must not be taken for a whole word that its family does not merge.
+            // A piece of a word must not count as a whole word that its family does not merge.
             let key = SmallKey::new(text.as_bytes(), start, end);
             if matches!(self.parts.kind, Kind::Bpe(pre) if pre.ignore_merges) {
                 return cache.piece(key).unwrap_or_else(|| {
@@ -528,7 +532,7 @@ impl Vocabulary {
         n
     }
 
-    /// The tokens of a symbol that is none.
+    /// The tokens of a symbol, which may not be a token itself.
     #[cold]
     fn cost(&self, id: u32) -> u32 {
         if id >= MAX_IDS as u32 {
@@ -566,7 +570,7 @@ impl TokenCounter for Vocabulary {
         }
     }
 
-    /// 0 for exact counts; one per cent for a vocabulary no live count has confirmed; five for one they contradict.
+    /// 0 for proven counts, one per cent for an unconfirmed vocabulary, five per cent for a contradicted one.
     fn bound(&self, tokens: u32) -> u32 {
         match self.trust.get() {
             Trust::Proven => 0,
@@ -579,7 +583,7 @@ impl TokenCounter for Vocabulary {
         self.overhead.get()
     }
 
-    /// A few tokens a message while its template is a guess.
+    /// A few tokens per message while the template is a guess.
     fn template_bound(&self, messages: u32) -> u32 {
         if self.template_known.get() {
             0
@@ -589,18 +593,18 @@ impl TokenCounter for Vocabulary {
     }
 
     fn epoch(&self) -> u64 {
-        // The lowest bit tells the rules apart, the highest estimates from vocabularies.
+        // The lowest bit tells the rules apart, the highest bit tells estimates from vocabularies.
         self.epoch ^ (self.overhead.get().epoch() << 2 >> 1)
     }
 }
 
-/// The symbols a word starts as, before anything merges.
+/// The symbols of a word before anything merges.
 #[derive(Debug, Clone)]
 pub(crate) struct Symbols {
     raw: bool,
-    /// Byte-level: each byte's token. Else each ASCII character's.
+    /// For byte-level vocabularies each byte's token, otherwise each ASCII character's token.
     bytes: [u32; 256],
-    /// Else: the tokens of the other characters of the basic plane.
+    /// For other vocabularies, the tokens of the remaining characters of the basic plane.
     plane: Vec<u32>,
     has_bytes: bool,
 }
@@ -610,7 +614,7 @@ impl Symbols {
         let raw = kind.raw();
         let missing = MAX_IDS as u32;
         let mut bytes = [missing; 256];
-        // A byte without a token gives none; a character without one gives that of its byte.
+        // A byte without a token costs nothing; a character without a token costs the token of its byte.
         for (b, id) in (0..=255_u8)
             .zip(&mut bytes)
             .take(if raw { 128 } else { 256 })
@@ -640,7 +644,7 @@ impl Symbols {
         symbols
     }
 
-    /// Whether every byte has a token.
+    /// Returns `true` if every byte has a token.
     pub(crate) fn has_bytes(&self) -> bool {
         self.has_bytes
     }
@@ -672,7 +676,7 @@ impl Symbols {
         }
     }
 
-    /// The token of one byte, if there is one.
+    /// Returns the token of one byte, if there is one.
     fn byte(&self, b: u8, texts: &Arena, index: &Index) -> impl Iterator<Item = u32> + use<> {
         let id = if self.raw {
             index.get(texts, format!("<0x{b:02X}>").as_bytes())
@@ -682,7 +686,7 @@ impl Symbols {
         id.filter(|id| *id < MAX_IDS as u32).into_iter()
     }
 
-    /// The bytes of an unknown symbol at the start of `rest`.
+    /// The number of bytes of the unknown symbol at the start of `rest`.
     fn unknown_len(&self, id: u32, rest: &[u8]) -> usize {
         let n = if self.raw {
             (id - MAX_IDS as u32) as usize

@@ -1,15 +1,15 @@
-//! The texts of a vocabulary's tokens in one arena, and the way from a text to its token.
+//! Stores the texts of a vocabulary's tokens in one arena and finds the token of a text.
 
 /// Byte strings end to end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arena {
     bytes: Vec<u8>,
-    /// Where each text starts, and the end of the last; nothing if there are none.
+    /// The start of each text, and the end of the last. Empty if there are no texts.
     bounds: Vec<u32>,
 }
 
 impl Arena {
-    /// The texts of `lengths` in `bytes`, one after the other. `None` if there are fewer bytes than that.
+    /// Cuts `bytes` into texts of the given lengths, one after the other. `None` if there are too few bytes.
     pub(crate) fn cut(bytes: &[u8], lengths: &[u32]) -> Option<Self> {
         let mut end = 0_u32;
         let mut bounds = Vec::with_capacity(lengths.len() + 1);
@@ -42,7 +42,7 @@ impl Arena {
         self.bytes.extend_from_slice(part);
     }
 
-    /// What was added since the last text ended.
+    /// The bytes that were added since the last text ended.
     pub(crate) fn open(&self) -> &[u8] {
         &self.bytes[self.bounds.last().copied().unwrap_or(0) as usize..]
     }
@@ -54,7 +54,7 @@ impl Arena {
         self.bounds.push(self.bytes.len() as u32);
     }
 
-    /// The text of `id`; nothing if there is none.
+    /// The text of `id`, or an empty one if there is none.
     #[inline]
     pub(crate) fn get(&self, id: usize) -> &[u8] {
         match self.bounds.get(id..).and_then(<[u32]>::first_chunk) {
@@ -71,9 +71,9 @@ impl Arena {
     }
 }
 
-/// Up to eight bytes of a text from `at` on as a number, zeros after its end.
+/// Returns up to eight bytes of a text from `at` on as a number, with zeros after the end.
 ///
-/// No copy: to a wasm engine a copy of few bytes costs more than all the rest of a look-up.
+/// It does not copy: for a wasm engine a copy of a few bytes costs more than the rest of a look-up.
 #[inline]
 pub(crate) fn eight_at(text: &[u8], at: usize) -> u64 {
     if let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) {
@@ -100,7 +100,7 @@ pub(crate) fn eight_at(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Whether two texts are the same.
+/// Returns `true` if two texts are the same.
 #[inline]
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len()
@@ -109,8 +109,8 @@ fn same(a: &[u8], b: &[u8]) -> bool {
             .all(|at| eight_at(a, at) == eight_at(b, at))
 }
 
-/// Mixes a text to 64 bits. Not for adversaries: tables that use it bound their probes by being half empty, and a
-/// vocabulary comes from the user's own server.
+/// Mixes a text to 64 bits. It does not resist an adversary: the tables that use it are half empty, which bounds their
+/// probes, and a vocabulary comes from the user's own server.
 #[inline]
 pub(crate) fn hash(text: &[u8]) -> u64 {
     const K: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -124,9 +124,9 @@ pub(crate) fn hash(text: &[u8]) -> u64 {
     h ^ h >> 32
 }
 
-/// From text to id: open addressing over an [`Arena`].
+/// Finds the id of a text by open addressing over an [`Arena`].
 ///
-/// A slot is twelve bits of the text's hash and the id, so that other texts are hardly ever looked at.
+/// A slot holds twelve bits of the text's hash and the id, so a look-up hardly ever reads another text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
     slots: Vec<u32>,
@@ -134,11 +134,11 @@ pub(crate) struct Index {
 }
 
 const EMPTY: u32 = u32::MAX;
-/// Bits of a slot that are the id: ids are below [`crate::pairs::MAX_IDS`].
+/// The bits of a slot that hold the id. Ids are below [`crate::pairs::MAX_IDS`].
 const ID: u32 = (1 << 20) - 1;
 
 impl Index {
-    /// Room for `n` texts.
+    /// Makes room for `n` texts.
     pub(crate) fn with_capacity(n: usize) -> Self {
         let slots = (n * 3 / 2 + 1).next_power_of_two().max(4);
         Self {
@@ -167,7 +167,7 @@ impl Index {
         }
     }
 
-    /// The id of a text.
+    /// Returns the id of a text.
     #[inline]
     pub(crate) fn get(&self, arena: &Arena, text: &[u8]) -> Option<u32> {
         if self.slots.is_empty() {
@@ -192,7 +192,7 @@ impl Index {
     }
 }
 
-/// Bits of a hash that do not choose the slot.
+/// The bits of a hash that do not choose the slot.
 #[inline]
 const fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32 & !ID
@@ -202,7 +202,7 @@ const fn tag(hash: u64) -> u32 {
 mod tests {
     use super::*;
 
-    /// B8: bytes are read the same wherever a text ends, and texts are told apart by any byte.
+    /// B8: bytes are read the same wherever a text ends, and any byte tells texts apart.
     #[test]
     fn reads_the_ends_of_texts() {
         let text: Vec<u8> = (1..=30).collect();

@@ -1,11 +1,11 @@
-//! Tokens that are plain by their type and that llama.cpp, knowing their text, reads as control tokens all the same.
+//! Tokens that have a plain type, but that llama.cpp reads as control tokens because it knows their text.
 
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use palimpsest_tokens::{Rules, Specials, Vocabulary};
 use serde_json::json;
 
-/// The printable characters of ASCII, `</s>` as a plain token, and what else is asked for.
+/// A vocabulary of the printable characters of ASCII, `</s>` as a plain token, and the tokens of `more`.
 fn vocabulary(more: &[(&str, u32)]) -> Vocabulary {
     let mut tokens: Vec<String> = (0x21_u8..0x7f).map(|b| char::from(b).to_string()).collect();
     let mut types = vec![1; tokens.len()];
@@ -19,7 +19,7 @@ fn vocabulary(more: &[(&str, u32)]) -> Vocabulary {
     Vocabulary::from_show(show.to_string().as_bytes()).unwrap()
 }
 
-/// Tokens of `a</s>b`, and of the same from a snapshot.
+/// Compares the number of tokens of `a</s>b`, also after a snapshot, with `expected`.
 #[track_caller]
 fn check(more: &[(&str, u32)], rules: Rules, which: Specials, expected: usize) {
     let loaded = vocabulary(more);
@@ -33,8 +33,8 @@ fn check(more: &[(&str, u32)], rules: Rules, which: Specials, expected: usize) {
     }
 }
 
-/// B8: llama.cpp takes `</s>` for one token although the vocabulary calls it plain; by the vocabulary's own rules, and
-/// where control tokens are text, it is its characters.
+/// B8: llama.cpp takes `</s>` for one token although the vocabulary calls it plain. By the vocabulary's own rules, and
+/// where control tokens are text, it is a run of characters.
 #[test]
 fn known_texts_are_control_tokens_only_for_llama_cpp() {
     check(&[], Rules::LlamaCpp, Specials::All, 3);
@@ -42,14 +42,14 @@ fn known_texts_are_control_tokens_only_for_llama_cpp() {
     check(&[], Rules::Reference, Specials::All, 6);
 }
 
-/// B8: a vocabulary with Gemma 4's tool tokens means `</s>` as HTML has it.
+/// B8: a vocabulary with Gemma 4's tool tokens reads `</s>` as HTML.
 #[test]
 fn gemma_4_leaves_html_alone() {
     let tool = [("<|tool_response>", 4)];
     check(&tool, Rules::LlamaCpp, Specials::All, 6);
 }
 
-/// B8: a vocabulary that came from a snapshot cannot be asked for one; the same loaded from a description can.
+/// B8: a vocabulary that came from a snapshot cannot make one; the same vocabulary from a description can.
 #[test]
 fn only_a_whole_vocabulary_has_a_snapshot() {
     let loaded = vocabulary(&[]);

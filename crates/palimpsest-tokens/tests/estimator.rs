@@ -1,4 +1,4 @@
-//! The estimator from outside: what may be relied on without any vocabulary.
+//! The public guarantees of the estimator, without any vocabulary.
 
 use palimpsest_tokens::{Estimator, Family, Source, TokenCounter as _};
 
@@ -94,7 +94,8 @@ fn each_family_has_its_own_epoch() {
     );
 }
 
-/// B8: nineteen recorded texts, chosen to be odd, do not exceed the bound, nor are they overrated by much.
+/// B8: nineteen recorded texts, chosen to be odd, do not exceed the bound, and the estimates are not much too high
+/// either.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn recorded_texts_are_within_the_bound() {
@@ -110,7 +111,7 @@ fn recorded_texts_are_within_the_bound() {
         let estimator = Estimator::new(family);
         let (mut guess, mut truth, mut n) = (0, 0, 0);
         for one in data["texts"].as_array().unwrap() {
-            // A thousand times the same letter: no estimate can know which run of it is a word.
+            // The same letter a thousand times: no estimate can know which run of it is a token.
             if one["name"] == "long_repeat" {
                 continue;
             }

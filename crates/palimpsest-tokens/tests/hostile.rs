@@ -1,4 +1,4 @@
-//! Whatever is thrown at it: no panic, no quadratic time, and never a wrong answer without an error.
+//! Hostile input causes no panic, no quadratic time, and no wrong answer without an error.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test helpers")]
 #![allow(clippy::disallowed_methods, reason = "measures time")]
@@ -12,10 +12,10 @@ use palimpsest_tokens::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Text of about so many bytes.
+/// Makes a text of about this many bytes.
 type Worst = fn(usize) -> String;
 
-/// Writes a byte as GPT-2's alphabet does.
+/// Writes a byte in GPT-2's alphabet.
 fn letter(b: u8) -> char {
     let printable = |b: u32| matches!(b, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
     let b = u32::from(b);
@@ -114,7 +114,7 @@ fn texts() -> impl Strategy<Value = String> {
     proptest::collection::vec(part, 0..6).prop_map(|parts| parts.concat())
 }
 
-/// B8: a count is the number of ids, in every family, under both rules, with warm and cold caches; counting until a
+/// B8: a count is the number of ids, in every family, under both rules, with warm and cold caches, and counting until a
 /// limit agrees.
 #[test]
 fn counts_are_numbers_of_ids() {
@@ -140,7 +140,7 @@ fn counts_are_numbers_of_ids() {
     });
 }
 
-/// B8: any bytes in any slices: a vocabulary or an error, never a panic.
+/// B8: any bytes in any slices give a vocabulary or an error, never a panic.
 #[test]
 fn any_bytes_are_a_vocabulary_or_an_error() {
     let limits = Limits {
@@ -193,10 +193,10 @@ fn any_bytes_are_a_vocabulary_or_an_error() {
     });
 }
 
-/// B8: a snapshot whose hash is right but whose content is not is refused or harmless: no panic, no great allocation.
+/// B8: a snapshot with a valid hash and bad content is refused or harmless: no panic, no large allocation.
 #[test]
 fn forged_snapshots_do_no_harm() {
-    // The hash is the one the crate uses; forging one is what an attacker would do.
+    // The hash function of the crate, with which an attacker would forge a snapshot.
     fn hash(text: &[u8]) -> u64 {
         const K: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut h = (text.len() as u64).wrapping_mul(K);
@@ -233,7 +233,7 @@ fn forged_snapshots_do_no_harm() {
     }
 }
 
-/// B8: limits on size, words and depth are errors that say which.
+/// B8: input over a limit on size, words or depth is an error that names the limit.
 #[test]
 fn limits_are_kept() {
     let too_large = |show: &str, limits: Limits| {
@@ -274,7 +274,7 @@ fn limits_are_kept() {
     assert_eq!(too_large(&"[".repeat(100), usual), "levels");
 }
 
-/// B9: reports of any size never break a calibration.
+/// B9: a report of any size leaves a calibration usable.
 #[test]
 fn any_report_leaves_a_sane_calibration() {
     proptest!(ProptestConfig::with_cases(300), |(
@@ -298,7 +298,8 @@ fn any_report_leaves_a_sane_calibration() {
     });
 }
 
-/// Time this thread has computed, where the system tells; else time that has passed. Others use the machine too.
+/// The CPU time of this thread where the system provides it, otherwise elapsed time. Other programs use the machine,
+/// too.
 fn clock() -> Duration {
     static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
     std::fs::read_to_string("/proc/thread-self/schedstat")
@@ -313,8 +314,8 @@ fn time(run: impl Fn() -> u32) -> Duration {
     clock().saturating_sub(start)
 }
 
-/// B8: ten times as much of the worst text takes about ten times as long, in every family: at most twenty, where quadratic
-/// time would take a hundred.
+/// B8: ten times as much of the worst text takes at most twenty times as long, in every family. Quadratic time would
+/// take a hundred times as long.
 #[test]
 fn time_grows_with_the_text() {
     let worst: [(&str, Worst); 9] = [
@@ -331,8 +332,9 @@ fn time_grows_with_the_text() {
     for vocabulary in all() {
         for (name, text) in worst {
             let (short, long) = (text(40_000), text(400_000));
-            // The best of some tries: caches are shared too. Quadratic time would be a hundred times as long in all.
-            // Ten short ones are measured together: the clock counts in milliseconds, and one of them takes about that.
+            // The best of several tries counts, because other programs share the processor's caches. Quadratic time
+            // would be a hundred times as long in each try. Ten short texts are measured together, because the clock
+            // counts in milliseconds and one text takes about that long.
             let ratios = (0..12).map(|_| {
                 let (a, b) = (
                     time(|| (0..10).map(|_| vocabulary.count(&short)).sum()),

@@ -1,4 +1,4 @@
-//! Calibration against 273 requests that a real Ollama counted, and against prompts that can be counted by hand.
+//! Compares calibration with 273 requests that a real Ollama counted, and with prompts that are counted by hand.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test helpers")]
 
@@ -12,12 +12,12 @@ use serde_json::Value;
 
 mod small;
 
-/// Who counted.
+/// The source of the counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counted {
-    /// A real server.
+    /// A real server counted.
     Recorded,
-    /// We, by hand: prompts of one word, which is one token of a small vocabulary.
+    /// The counts were made by hand: every text is one word, which is one token of a small vocabulary.
     ByHand,
 }
 
@@ -34,13 +34,13 @@ struct Request {
     window: u32,
     /// `prompt_eval_count`, if the request succeeded.
     counted: Option<u32>,
-    /// Whether the server may cut the prompt without saying so.
+    /// The server may cut the prompt without saying so.
     may_cut: bool,
     sent: Option<u32>,
     unchanged: bool,
 }
 
-/// A prompt of messages with so many words: 4 tokens for the prompt, 5 for each message, 6 for each reply.
+/// A prompt of messages with the given numbers of words: 4 tokens for the prompt, 5 for each message, 6 for each reply.
 fn by_hand(name: String, said: &[(CountRole, u32)], window: u32) -> Request {
     let around = |role| if role == CountRole::Assistant { 6 } else { 5 };
     let tokens = 4 + said.iter().map(|(r, n)| around(*r) + n).sum::<u32>();
@@ -89,7 +89,7 @@ fn requests_by_hand(part: &str) -> Vec<Request> {
             }
             for words in [900, 2000] {
                 let said = [(User, words), (Assistant, 40), (User, 60)];
-                // the server dropped all but the last message
+                // The server dropped all but the last message.
                 all.push(Request {
                     counted: Some(4 + 5 + 60),
                     ..by_hand(format!("cut {words}"), &said, 512)
@@ -168,8 +168,8 @@ fn texts(request: &Request) -> impl Iterator<Item = (CountRole, &str)> {
         .map(|(role, text)| (*role, text.as_str()))
 }
 
-/// The turns of each recorded conversation whose texts are as they were sent: in ten of them host names were replaced
-/// after recording, which the length of the rendered prompt shows.
+/// The turns of each recorded conversation whose texts are unchanged. In ten of them host names were replaced after
+/// recording, which the length of the rendered prompt reveals.
 fn conversations(by: Counted) -> Vec<Vec<Request>> {
     let mut all: Vec<Vec<Request>> = Vec::new();
     let name = |r: &Request| r.name.rsplit_once('/').unwrap().0.to_owned();
@@ -187,15 +187,15 @@ fn conversations(by: Counted) -> Vec<Vec<Request>> {
     all
 }
 
-/// B8: with the model's vocabulary every prompt after the second turn is predicted to the token, the first turns having
-/// shown what the template adds; three such counts in a row are proof.
+/// B8: with the model's vocabulary, the first turns show what the template adds, and every prompt after the second turn
+/// is predicted to the token. Three such counts in a row are proof.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn recorded_template_costs_are_solved_from_the_first_turns() {
     template_costs_are_solved_from_the_first_turns(Counted::Recorded);
 }
 
-/// B8: the same for prompts that are counted by hand.
+/// B8: the same holds for prompts that are counted by hand.
 #[test]
 fn by_hand_template_costs_are_solved_from_the_first_turns() {
     template_costs_are_solved_from_the_first_turns(Counted::ByHand);
@@ -240,14 +240,14 @@ fn template_costs_are_solved_from_the_first_turns(by: Counted) {
     assert_eq!(predicted, requests - conversations.len() * 2);
 }
 
-/// B8: from requests with every pattern of roles the costs come out as they are: 4 a prompt, 5 a message, 6 a reply.
+/// B8: requests with every pattern of roles give the true costs: 4 per prompt, 5 per message, 6 per reply.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn recorded_each_role_has_its_own_cost() {
     each_role_has_its_own_cost(Counted::Recorded);
 }
 
-/// B8: the same for prompts that are counted by hand.
+/// B8: the same holds for prompts that are counted by hand.
 #[test]
 fn by_hand_each_role_has_its_own_cost() {
     each_role_has_its_own_cost(Counted::ByHand);
@@ -278,14 +278,14 @@ fn each_role_has_its_own_cost(by: Counted) {
     );
 }
 
-/// B8: a vocabulary that is not the model's is found out, and says so in its source and bound.
+/// B8: a vocabulary that is not the model's is detected, and its source and bound say so.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn recorded_a_wrong_vocabulary_is_refuted() {
     a_wrong_vocabulary_is_refuted(Counted::Recorded);
 }
 
-/// B8: the same for prompts that are counted by hand.
+/// B8: the same holds for prompts that are counted by hand.
 #[test]
 fn by_hand_a_wrong_vocabulary_is_refuted() {
     a_wrong_vocabulary_is_refuted(Counted::ByHand);
@@ -293,7 +293,7 @@ fn by_hand_a_wrong_vocabulary_is_refuted() {
 
 fn a_wrong_vocabulary_is_refuted(by: Counted) {
     let conversations = conversations(by);
-    // The same tokens with half of the merges gone: nearer than any real wrong vocabulary.
+    // The same tokens without half of the merges are closer to the right vocabulary than any real wrong one.
     let wrong = vocabulary(by, |show| {
         let mut show: Value = serde_json::from_str(&show).unwrap();
         let merges = show["model_info"]["tokenizer.ggml.merges"]
@@ -318,7 +318,7 @@ fn a_wrong_vocabulary_is_refuted(by: Counted) {
         wrong.set_trust(Trust::Proven);
         calibration.apply(&wrong);
         refuted += u32::from(wrong.trust() == Trust::Refuted);
-        // What was learned beside it counts on: the next prompt's texts within a few per cent.
+        // The estimate that learned meanwhile takes over: the next prompt's texts are within a few per cent.
         assert_eq!(
             calibration.is_refuted(),
             wrong.source() == Source::Estimated
@@ -335,19 +335,19 @@ fn a_wrong_vocabulary_is_refuted(by: Counted) {
             "{exact} {estimated}"
         );
     }
-    // of the two that are counted by hand the one with small steps is too even to tell
+    // Of the two that are counted by hand, the one with small steps is too even to tell.
     assert_eq!(refuted, if by == Counted::Recorded { 7 } else { 1 });
 }
 
-/// B8, F 82: without a vocabulary prompts are estimated within 1 % after six turns, and within the bound at least as often as
-/// it says; a stored calibration goes on where it was.
+/// B8, F 82: without a vocabulary, prompts are estimated within 1 % after six turns, and within the bound at least as
+/// often as promised. A stored calibration continues where it stopped.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn recorded_estimates_are_calibrated() {
     estimates_are_calibrated(Counted::Recorded);
 }
 
-/// B8, F 82: the same for prompts that are counted by hand.
+/// B8, F 82: the same holds for prompts that are counted by hand.
 #[test]
 fn by_hand_estimates_are_calibrated() {
     estimates_are_calibrated(Counted::ByHand);
@@ -397,15 +397,15 @@ fn estimates_are_calibrated(by: Counted) {
     }
 }
 
-/// B9: a prompt the server cut is noticed, with a vocabulary and without, and is not learned from; one that was not is not
-/// accused.
+/// B9: a prompt that the server cut is detected, with a vocabulary and without, and teaches nothing. A prompt that the
+/// server kept whole is not reported as cut.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn recorded_cut_prompts_are_noticed() {
     cut_prompts_are_noticed(Counted::Recorded);
 }
 
-/// B9: the same for prompts that are counted by hand.
+/// B9: the same holds for prompts that are counted by hand.
 #[test]
 fn by_hand_cut_prompts_are_noticed() {
     cut_prompts_are_noticed(Counted::ByHand);
@@ -443,7 +443,7 @@ fn cut_prompts_are_noticed(by: Counted) {
                 },
             );
             let truncated = matches!(verdict, Verdict::Truncated { .. });
-            // Without a vocabulary a single message of fifty tokens that is dropped is within the bound.
+            // Without a vocabulary, one dropped message of fifty tokens stays within the bound.
             if counted < sent && (exact || counted * 3 < sent * 2) {
                 assert!(
                     request.may_cut || request.name.contains("shift"),
@@ -471,7 +471,7 @@ fn cut_prompts_are_noticed(by: Counted) {
     }
 }
 
-/// B9: counts that are absent, of the uncached part only, at the limit, or beyond reason teach nothing.
+/// B9: absent counts, counts of the uncached part only, counts at the limit and counts beyond reason teach nothing.
 #[test]
 fn useless_counts_are_ignored() {
     let mut calibration = Calibration::new(Family::Llama3);
