@@ -1,4 +1,4 @@
-//! Does what the connection doctor asks for.
+//! Does the probes of the connection doctor.
 
 use futures_util::future::{Either, select};
 use js_sys::Promise;
@@ -16,17 +16,17 @@ use crate::transport::{Transport, beginning};
 
 #[wasm_bindgen]
 extern "C" {
-    /// `Permissions` with names that web-sys does not know.
+    /// `Permissions` for names that web-sys does not know.
     type Permissions;
     #[wasm_bindgen(method, catch)]
     fn query(this: &Permissions, descriptor: &JsValue) -> Result<Promise, JsValue>;
 }
 
-/// As much of an answer as the doctor reads: a list of hundreds of models.
+/// The number of bytes of an answer that the doctor reads. It is enough for a list of hundreds of models.
 const ANSWER_BYTES: usize = 4 << 20;
 
-/// Finds out why a page cannot use a model server. `on_finding` gets each result as it is known; the answer is all of
-/// them. `key` is sent as the transport sends it.
+/// Finds out why a page cannot use a model server. Calls `on_finding` with each finding as soon as it is known, and
+/// returns all of them. `key` is sent like the transport sends it.
 pub async fn examine(
     case: Case,
     key: &str,
@@ -40,7 +40,7 @@ pub async fn examine(
     ask(case, &way, signal, &on_finding).await
 }
 
-/// The same over a transport of the host's: the page's own rules do not matter there.
+/// Does the same examination over a transport of the host's, to which the page's own rules do not apply.
 pub async fn examine_over(
     case: Case,
     transport: &dyn Transport,
@@ -50,7 +50,7 @@ pub async fn examine_over(
     ask(case, &Way::Host(transport), signal, &on_finding).await
 }
 
-/// How the server is reached.
+/// The way to the server.
 enum Way<'a> {
     None,
     Fetch(FetchTransport),
@@ -86,7 +86,7 @@ async fn ask(
                 }
             }
             (Probe::Ask { request, .. }, Way::Fetch(transport)) => {
-                // a model may have to be loaded for an answer, a list not
+                // The server may have to load a model before it answers, but it can list models at once.
                 let patience = if request.method == "GET" {
                     Patience::SERVER
                 } else {
@@ -146,16 +146,16 @@ async fn permission() -> Permission {
     }
 }
 
-/// Whether anything answers there, readable or not.
+/// Returns `true` if any server answers there, whether or not the page may read the answer.
 async fn opaque(url: &str) -> bool {
     let init = RequestInit::new();
     init.set_mode(RequestMode::NoCors);
-    // an opaque request must follow redirects: fetch refuses any other mode
+    // An opaque request must follow redirects, because fetch refuses any other mode.
     init.set_credentials(RequestCredentials::Omit);
     let Ok(promise) = fetch(url, &init) else {
         return false;
     };
-    // a browser that asks its user first takes as long as the user does
+    // A browser that asks its user first takes as long as the user does.
     matches!(
         select(JsFuture::from(promise), sleep(60_000)).await,
         Either::Left((Ok(_), _))

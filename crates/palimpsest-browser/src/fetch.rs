@@ -1,4 +1,4 @@
-//! Model servers over `fetch`: in a page, in a worker, in Node.
+//! Reaches model servers over `fetch`, in a page, in a worker and in Node.
 
 use std::pin::pin;
 
@@ -22,27 +22,27 @@ use crate::transport::{Answer, ByteStream, Transport};
 
 #[wasm_bindgen]
 extern "C" {
-    // of the global object, so that it is the one of a page, a worker or Node
+    // Binds `fetch` of the global object, so that the same code works in a page, in a worker and in Node.
     #[wasm_bindgen(catch, js_name = fetch)]
     pub(crate) fn fetch(url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
 }
 
-/// How long to wait, and for how much.
+/// The limits on time and size of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Milliseconds until the head of the answer. A large model that is loaded from a slow disk and reads a long prompt
-    /// without a graphics card needs minutes.
+    /// Milliseconds until the head of the answer. A large model on a slow disk that reads a long prompt without a
+    /// graphics card needs minutes.
     pub first_byte_ms: u32,
     /// Milliseconds between two pieces of the body.
     pub idle_ms: u32,
-    /// Milliseconds for everything.
+    /// Milliseconds for the whole request.
     pub whole_ms: u32,
-    /// Bytes of the body.
+    /// The largest body in bytes.
     pub bytes: u32,
 }
 
 impl Patience {
-    /// For an answer that a model writes.
+    /// The limits for an answer that a model writes.
     pub const MODEL: Self = Self {
         first_byte_ms: 600_000,
         idle_ms: 120_000,
@@ -50,7 +50,7 @@ impl Patience {
         bytes: 64 << 20,
     };
 
-    /// For a question that a server answers at once.
+    /// The limits for a question that a server answers at once.
     pub const SERVER: Self = Self {
         first_byte_ms: 15_000,
         idle_ms: 15_000,
@@ -59,8 +59,8 @@ impl Patience {
     };
 }
 
-/// A server at an address. Sends neither cookies nor the page's address, follows no redirect (it would carry the
-/// conversation elsewhere), and leaves nothing in the browser's cache.
+/// A transport to the server at one address. It sends neither cookies nor the page's address, follows no redirect (a
+/// redirect could send the conversation to another server), and leaves nothing in the browser's cache.
 #[derive(Debug, Clone)]
 pub struct FetchTransport {
     server: String,
@@ -69,7 +69,11 @@ pub struct FetchTransport {
 }
 
 impl FetchTransport {
-    /// The server at `address`, such as `http://localhost:11434`. [`ModelError::BadRequest`] if that is none.
+    /// Creates a transport to the server at `address`, such as `http://localhost:11434`.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::BadRequest`] if `address` is not an http or https address.
     pub fn new(address: &str) -> Result<Self, ModelError> {
         let server = address.trim().trim_end_matches('/');
         let is_web = ["http://", "https://"].iter().any(|scheme| {
@@ -89,7 +93,7 @@ impl FetchTransport {
         })
     }
 
-    /// Sends `Authorization: Bearer …`, unless the key is empty.
+    /// Sends `Authorization: Bearer …` with this key, unless it is empty.
     #[must_use]
     pub fn with_key(mut self, key: &str) -> Self {
         let key = key.trim();
@@ -97,14 +101,14 @@ impl FetchTransport {
         self
     }
 
-    /// Waits so long instead of [`Patience::MODEL`].
+    /// Uses these limits instead of [`Patience::MODEL`].
     #[must_use]
     pub const fn with_patience(mut self, patience: Patience) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Where it sends to, without the path.
+    /// The server's address, without a path.
     pub fn server(&self) -> &str {
         &self.server
     }
@@ -122,7 +126,7 @@ impl FetchTransport {
         init.set_method(request.method);
         if request.method != "GET" {
             headers.set("content-type", "application/json")?;
-            // a copy of the bytes: a view of wasm memory would be cut off when the memory grows
+            // The body is a copy of the bytes: a view of wasm memory would become invalid when the memory grows.
             init.set_body(&Uint8Array::from(request.body.as_slice()));
         }
         init.set_headers(&headers);
@@ -186,7 +190,7 @@ impl Transport for FetchTransport {
     }
 }
 
-/// Ends the request when it is dropped; without effect on one that is complete.
+/// Aborts the request when it is dropped. This has no effect on a complete request.
 struct Connection(AbortController);
 
 impl Drop for Connection {
@@ -211,7 +215,7 @@ impl Reading {
             match reading.next().await {
                 Ok(Some(chunk)) => Some((Ok(chunk), Some(reading))),
                 Ok(None) => None,
-                // an error is the last item; the connection is closed here
+                // An error is the last item. The connection closes here.
                 Err(error) => Some((Err(error), None)),
             }
         })
@@ -251,7 +255,7 @@ impl Reading {
     }
 }
 
-/// Waits for `future`, but not after the signal and not longer than `ms`.
+/// Waits for `future`, at most until the signal and at most `ms` milliseconds.
 async fn within<F: Future>(future: F, signal: &Signal, ms: u32) -> Result<F::Output, ModelError> {
     let aborted = pin!(signal.aborted());
     let stop = select(aborted, sleep(ms));
@@ -268,7 +272,7 @@ const fn timed_out(ms: u32) -> ModelError {
     }
 }
 
-/// What a browser says about a failed `fetch`, which is never more than "failed".
+/// The browser's message about a failed `fetch`. It never says more than "failed".
 fn words(thrown: &JsValue) -> String {
     let (name, message) = exception(thrown);
     if message.is_empty() { name } else { message }

@@ -1,5 +1,5 @@
-//! What the host offers, by name: pages, workers and Node differ in what is there, and reading some
-//! names throws in a sandboxed frame.
+//! Looks up the host's features by name. Pages, workers and Node offer different ones, and in a sandboxed frame reading
+//! some names throws.
 
 use js_sys::Reflect;
 use wasm_bindgen::JsValue;
@@ -19,13 +19,13 @@ pub(crate) fn property(object: &JsValue, name: &str) -> Option<JsValue> {
 pub(crate) fn object<const N: usize>(properties: [(&str, JsValue); N]) -> JsValue {
     let object = js_sys::Object::new();
     for (name, value) in properties {
-        // setting a property of a fresh object cannot fail
+        // Setting a property of a fresh object cannot fail.
         let _ = Reflect::set(&object, &JsValue::from_str(name), &value);
     }
     object.into()
 }
 
-/// The name and the message of an exception, whatever was thrown.
+/// The name and the message of an exception, for any thrown value.
 pub(crate) fn exception(thrown: &JsValue) -> (String, String) {
     let text = |name| property(thrown, name).and_then(|value| value.as_string());
     let name = text("name").unwrap_or_else(|| "Error".to_owned());

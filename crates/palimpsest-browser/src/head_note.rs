@@ -1,14 +1,15 @@
-//! A note of how much was stored, outside the database, so that an emptied database is seen as a loss.
+//! Keeps a note of the amount of stored data outside of the database, so that the application notices when the database
+//! was emptied.
 //!
-//! Browsers clear a database without telling: on a full disk, after a week without a visit, by a cleaner. Then an
-//! application must not begin as if the user were new.
+//! Browsers clear a database without telling anyone: on a full disk, after a week without a visit, through a cleaner.
+//! The application must not treat its user as a new one then.
 
 use gloo_storage::{LocalStorage, Storage};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::is_available;
 
-/// How much there was.
+/// The amount of stored data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadNote {
     /// Sessions in the database.
@@ -17,25 +18,25 @@ pub struct HeadNote {
     pub last_seq: u32,
 }
 
-/// What the note and the database say together.
+/// The result of comparing the note with the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing is missing.
+    /// All sessions are there.
     Whole,
-    /// There were sessions and there are none.
+    /// The database had sessions and now has none.
     Emptied {
-        /// What there was.
+        /// The note.
         before: HeadNote,
     },
-    /// There are fewer sessions than there were.
+    /// The database has fewer sessions than the note.
     Fewer {
-        /// What there was.
+        /// The note.
         before: HeadNote,
     },
 }
 
 impl HeadNote {
-    /// The note of the database `name`, if there is one that can be read.
+    /// Loads the note of the database `name`. `None` if there is none, or if it is not readable.
     pub fn load(name: &str) -> Option<Self> {
         if !is_available() {
             return None;
@@ -44,15 +45,15 @@ impl HeadNote {
         palimpsest_text::json::read(&text).ok()
     }
 
-    /// Writes it. To be called whenever a session was begun or deleted and at the end of a turn. Failing is no loss: the
-    /// note is a second look, not a promise.
+    /// Saves the note. Call it whenever a session begins or is deleted, and at the end of a turn. A failure loses
+    /// nothing: the note is a second check, not a promise.
     pub fn save(self, name: &str) {
         if is_available() {
             let _ = LocalStorage::set(entry(name), self);
         }
     }
 
-    /// Compares the note with what is in the database at start-up.
+    /// Compares the note with the content of the database at start-up.
     pub fn compare(note: Option<Self>, now: Self) -> Found {
         match note {
             Some(before) if before.sessions > 0 && now.sessions == 0 => Found::Emptied { before },
@@ -70,7 +71,7 @@ fn entry(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// S5, F 84: an emptied database is not taken for a new user's.
+    /// S5, F 84: an emptied database is detected and not taken for that of a new user.
     #[test]
     fn an_emptied_database_is_noticed() {
         let check = |note: Option<(u32, u32)>, now: (u32, u32), expected: Found| {
@@ -93,7 +94,7 @@ mod tests {
         check(None, (0, 0), Found::Whole);
         check(Some((0, 0)), (0, 0), Found::Whole);
         check(Some((40, 900)), (40, 900), Found::Whole);
-        // a setting written last may be older than the database
+        // A note that was written last may be older than the database.
         check(Some((40, 900)), (41, 950), Found::Whole);
         check(Some((40, 900)), (0, 0), Found::Emptied { before });
         check(Some((40, 900)), (39, 900), Found::Fewer { before });

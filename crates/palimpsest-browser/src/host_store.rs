@@ -1,4 +1,4 @@
-//! A host's own storage behind the engine's port: three calls and a release, with JSON text on both sides.
+//! Puts a host's own storage behind the engine's port: three calls and a release, with JSON text on both sides.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -16,8 +16,8 @@ use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen]
 extern "C" {
-    /// A JavaScript object with the function `store`. It does not throw, and its promise does not reject: what went
-    /// wrong is part of the answer's text.
+    /// A JavaScript object with the function `store`. The function does not throw and its promise does not reject: the
+    /// text of the answer carries any failure.
     #[derive(Debug, Clone)]
     pub type StorageHost;
 
@@ -27,11 +27,11 @@ extern "C" {
     fn store(this: &StorageHost, call: &str, given: &str) -> Promise;
 }
 
-/// A store that the host keeps. Clones are the same store.
+/// A store that the host keeps. All clones share the storage.
 #[derive(Debug, Clone)]
 pub struct HostStore {
     host: StorageHost,
-    /// Who writes which session, among those who use this very store.
+    /// The sessions that this store has claimed, and their holders.
     holders: Rc<RefCell<SortedMap<String, Weak<Guard>>>>,
 }
 
@@ -61,7 +61,7 @@ struct Write<'a> {
     durability: Durability,
 }
 
-/// What went wrong there. What is thrown need not say either.
+/// The host's error. Both fields may be missing.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Refused {
@@ -85,7 +85,7 @@ impl From<Refused> for StoreError {
     }
 }
 
-/// Gives a session back when the last lease of it is gone.
+/// Releases a session when its last lease is dropped.
 #[derive(Debug)]
 struct Guard {
     host: StorageHost,
@@ -100,14 +100,14 @@ impl Drop for Guard {
             epoch: self.epoch,
         };
         if let Ok(given) = serde_json::to_string(&holder) {
-            // a courtesy: nobody waits for it, and it does not reject
+            // Releasing is a courtesy: no code waits for it, and it does not reject.
             let _ = self.host.store("release", &given);
         }
     }
 }
 
 impl HostStore {
-    /// The store behind `host`.
+    /// Creates the store behind `host`.
     pub fn new(host: StorageHost) -> Self {
         Self {
             host,
@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    /// S5: what a storage answers is rows or a failure with a code; anything else is a failure, too.
+    /// S5: a storage answers with rows or with a failure that has a code; any other answer is a failure, too.
     #[test]
     fn answers_are_read() {
         let check = |text: Option<&str>, expected: Result<u32, &str>| {
@@ -238,7 +238,7 @@ mod tests {
         check(None, Err("storage_failed"));
     }
 
-    /// I6: a write crosses whole: who writes, what must hold, every operation, how sure it must be.
+    /// I6: a write crosses as one text: the writer, the conditions, every operation and the durability.
     #[test]
     fn a_write_is_one_text() {
         let ops = vec![

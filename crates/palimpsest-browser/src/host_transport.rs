@@ -1,5 +1,5 @@
-//! A host's own way to a model server behind [`Transport`]: for a page that must not fetch itself, such as a webview of
-//! an editor whose models run on another machine.
+//! Puts a host's own way to a model server behind [`Transport`]. A page uses it if it must not fetch itself, such as a
+//! webview of an editor whose models run on another machine.
 
 use std::pin::pin;
 
@@ -17,15 +17,15 @@ use crate::transport::{Answer, ByteStream, Transport};
 
 #[wasm_bindgen]
 extern "C" {
-    /// A JavaScript object with the function `request`. None of its functions throws, and no promise of theirs rejects.
+    /// A JavaScript object with the function `request`. None of its functions throws, and none of its promises rejects.
     #[derive(Debug, Clone)]
     pub type TransportHost;
 
-    /// Begins to ask: the path with its slash, and the body's text, empty for `GET`.
+    /// Starts a request. `path` begins with a slash; `body` is text, empty for `GET`.
     #[wasm_bindgen(method)]
     fn request(this: &TransportHost, method: &str, path: &str, body: &str) -> Exchange;
 
-    /// A request and its answer as it comes in.
+    /// A request and its answer while it arrives.
     #[derive(Debug)]
     pub type Exchange;
 
@@ -33,21 +33,21 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn head(this: &Exchange) -> Promise;
 
-    /// The next bytes of the body; JSON text of an error, the last item; or nothing at the end.
+    /// Returns the next bytes of the body, or the JSON text of an error as the last item, or nothing at the end.
     #[wasm_bindgen(method)]
     fn next(this: &Exchange) -> Promise;
 
-    /// No more is wanted.
+    /// Tells the host that the page needs no more of the answer.
     #[wasm_bindgen(method)]
     fn stop(this: &Exchange);
 }
 
-/// A server that a host asks. How long to wait is the host's to decide; the signal ends the waiting here.
+/// A server that the host contacts. The host decides about time-outs; the signal ends the waiting here.
 #[derive(Debug, Clone)]
 pub struct HostTransport(TransportHost);
 
 impl HostTransport {
-    /// The way that `host` offers.
+    /// Creates a transport over `host`.
     pub const fn new(host: TransportHost) -> Self {
         Self(host)
     }
@@ -85,7 +85,7 @@ impl Transport for HostTransport {
     }
 }
 
-/// An answer that comes in. Dropping it tells the host that no more is wanted.
+/// An answer in the middle of arriving. Dropping it tells the host that the page needs no more.
 struct Reading {
     exchange: Exchange,
     signal: Signal,
@@ -113,7 +113,7 @@ impl Reading {
             match reading.next().await {
                 Ok(Some(bytes)) => Some((Ok(bytes), Some(reading))),
                 Ok(None) => None,
-                // an error is the last item
+                // An error is the last item.
                 Err(error) => Some((Err(error), None)),
             }
         })
@@ -149,7 +149,7 @@ fn nonsense(why: &str) -> ModelError {
 mod tests {
     use super::*;
 
-    /// I10: a head with its status, an error of the way, and nonsense.
+    /// I10: the head is read as a status or as an error of the transport, and nonsense is an error.
     #[test]
     fn heads_are_read() {
         let check = |text: Option<&str>, expected: Result<(u16, Option<&str>), &str>| {

@@ -7,8 +7,12 @@ use palimpsest_engine::ports::{Ids, StoreError};
 pub struct HostIds(());
 
 impl HostIds {
-    /// [`StoreError::Unavailable`] where the host has none: without them identifiers could be guessed, and nothing
-    /// begins.
+    /// Binds the host's random numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] if the host has none. Without them identifiers could be guessed, so the application
+    /// does not start.
     pub fn new() -> Result<Self, StoreError> {
         let mut bytes = [0; 16];
         fill(&mut bytes)

@@ -26,34 +26,34 @@ use self::schema::{MIGRATIONS, Migration};
 use self::transaction::{Failure, Reading};
 use crate::lock::{Answer, Asking, Lock, lock};
 
-/// What happens to the database from outside. The application says it to its user.
+/// An event that reaches the database from outside. The application tells its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StorageEvent {
-    /// Opening waits for a tab with an older version that does not close its connection.
+    /// Another tab with an older version does not close its connection, and opening waits for it.
     Blocked,
-    /// A newer version in another tab changes the database: this tab must be reloaded. Claims and writes are
+    /// A newer version in another tab changes the database, so the user must reload this tab. Claims and writes return
     /// [`StoreError::Newer`] from now on.
     Upgraded,
-    /// The database is being deleted in another tab.
+    /// Another tab deletes the database.
     Deleted,
     /// The browser closed the connection. The next call opens a new one.
     Lost,
-    /// The connection is back.
+    /// The connection works again.
     Reopened,
-    /// Another tab took this session over. The lease it took is refused from the take-over on.
+    /// Another tab took this session over. The store refuses the old lease from now on.
     TakenOver {
         /// The session.
         session: String,
     },
 }
 
-/// How to open.
+/// The options for opening a database.
 #[derive(Clone)]
 pub struct OpenOptions {
     /// The name of the database.
     pub name: String,
-    /// Told what happens from outside. Called from event handlers: it must return at once.
+    /// Receives events from outside. Event handlers call it, so it must return at once.
     pub on_event: Rc<dyn Fn(StorageEvent)>,
     /// Milliseconds to wait for a tab with an older version.
     pub blocked_ms: u32,
@@ -80,12 +80,11 @@ impl std::fmt::Debug for OpenOptions {
     }
 }
 
-/// A [`Store`] in IndexedDB: in a page, in a worker, and in Node where something puts an `indexedDB` on the
-/// global object. Clones share the connection.
+/// A [`Store`] in IndexedDB, for pages, workers, and Node with an `indexedDB` on the global object. Clones share the
+/// connection.
 ///
-/// A session's epoch guards every write, inside the write's own transaction. The Web Lock taken by a claim only
-/// makes the refusal come earlier; where there are no locks, a claim is never [`StoreError::Busy`] because of
-/// another tab.
+/// A session's epoch guards every write inside of the write's own transaction. The Web Lock of a claim only makes the
+/// refusal come earlier. In a host without locks, [`StoreError::Busy`] never reports another tab.
 #[derive(Clone)]
 pub struct IndexedDbStore(Rc<Inner>);
 
@@ -93,12 +92,12 @@ struct Inner {
     options: OpenOptions,
     migrations: &'static [Migration],
     connection: RefCell<Rc<Connection>>,
-    /// Whoever holds a session in this very tab.
+    /// The holders of sessions in this tab.
     holders: RefCell<SortedMap<String, Weak<Guard>>>,
     reading: Cell<Reading>,
 }
 
-/// What a lease holds on to.
+/// The resources that a lease keeps.
 struct Guard {
     _lock: Option<Lock>,
 }
@@ -112,11 +111,14 @@ impl std::fmt::Debug for IndexedDbStore {
 }
 
 impl IndexedDbStore {
-    /// Opens the database, creating or upgrading it.
+    /// Opens the database, and creates or upgrades it.
     ///
-    /// [`StoreError::Unavailable`] where the host has no IndexedDB or refuses it (private windows of some browsers,
-    /// sandboxed frames). A database of a newer version is opened for reading: see
-    /// [`is_read_only`](Self::is_read_only).
+    /// A database of a newer version opens for reading: see [`is_read_only`](Self::is_read_only).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] if the host has no IndexedDB or refuses it (private windows of some browsers,
+    /// sandboxed frames).
     pub async fn open(options: OpenOptions) -> Result<Self, StoreError> {
         Self::open_with(options, MIGRATIONS).await
     }
@@ -141,12 +143,12 @@ impl IndexedDbStore {
         })))
     }
 
-    /// Whether a newer version made the database: then claims and writes are [`StoreError::Newer`].
+    /// Returns `true` if a newer version made the database. Claims and writes then return [`StoreError::Newer`].
     pub fn is_read_only(&self) -> bool {
         self.0.connection.borrow().is_newer
     }
 
-    /// The connection, opened anew if the browser closed it.
+    /// Returns the connection. Opens a new one if the browser closed it.
     async fn connection(&self) -> Result<Rc<Connection>, StoreError> {
         let current = Rc::clone(&self.0.connection.borrow());
         match current.state() {
@@ -173,8 +175,8 @@ impl IndexedDbStore {
         Ok(opened)
     }
 
-    /// One write. If the transaction could not even begin, it is tried once more on a new connection; if it was
-    /// undone by the browser, the next call gets a new connection, but this one is not repeated.
+    /// Does one write. If the transaction cannot begin, this tries once more on a new connection. If the browser undoes
+    /// the transaction, this returns the error, and the next call gets a new connection.
     async fn write(
         &self,
         session: &str,
@@ -255,7 +257,7 @@ impl IndexedDbStore {
         {
             Answer::Held(lock) => Guard { _lock: Some(lock) },
             Answer::None => Guard { _lock: None },
-            // stealing has no refusal: only the courtesy did not come in time
+            // Stealing cannot be refused: only the answer of the lock manager came too late.
             Answer::Taken if take_over => Guard { _lock: None },
             Answer::Taken => return Err(StoreError::Busy),
         };
@@ -293,7 +295,7 @@ impl IndexedDbStore {
         let tables: SortedSet<Table> = ops.iter().map(Op::table).collect();
         let ops = Rc::new(ops);
         let decide = || -> transaction::Decide {
-            // the guard stays with the caller: a transaction must not hold a lock
+            // The guard stays with the caller, because a transaction must not hold a lock.
             let lease = Lease {
                 guard: None,
                 ..lease.clone()

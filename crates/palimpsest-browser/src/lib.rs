@@ -1,15 +1,17 @@
-//! Adapts the ports of `palimpsest-engine` to browsers and Node.
+//! Implements the ports of `palimpsest-engine` for browsers and Node.
 //!
 //! | port | here |
 //! |---|---|
-//! | `Store` | [`IndexedDbStore`]; where that is refused, [`LocalStorageStore`] for small sessions; [`HostStore`] for a host's own |
-//! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`], [`HostTransport`]) |
+//! | `Store` | [`IndexedDbStore`]; [`LocalStorageStore`] for small sessions if the host refuses IndexedDB;
+//! [`HostStore`] for a host's own storage |
+//! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`],
+//! [`HostTransport`]) |
 //! | `Clock`, `Ids`, `Timer`, `Notify` | [`HostClock`], [`HostIds`], [`HostTimer`], [`Tabs`]; together [`world`] |
 //!
-//! [`vocabulary`] brings the vocabulary of the user's own model from its server, by way of a worker and a cache.
-//! Besides: [`settings`] and the [`HeadNote`] in `localStorage`, [`outline`], and [`examine`], which does what the connection doctor
-//! asks for. Everything goes through `globalThis`, never `window`: pages, workers and Node are all hosts, and what one
-//! of them lacks is an error value, not a panic.
+//! [`vocabulary`] fetches the vocabulary of the user's own model from its server, through a worker and a cache. The
+//! crate also has [`settings`] and the [`HeadNote`] in `localStorage`, [`outline`], and [`examine`], which does the
+//! probes of the connection doctor. All code goes through `globalThis`, never `window`: pages, workers and Node are all
+//! hosts. A feature that a host lacks is an error value, not a panic.
 
 mod clock;
 mod diagnosis;

@@ -1,7 +1,7 @@
-//! Small sessions in `localStorage`, for hosts that refuse IndexedDB.
+//! Keeps small sessions in `localStorage`, for hosts that refuse IndexedDB.
 //!
-//! All rows are one text, written anew by every strict write: right for a few megabytes, and the last seconds before a
-//! crash may be lost (in a kill test 95 % of recent writes were). An application says so to its user.
+//! All rows are one text, and every strict write writes it anew. This suits a few megabytes. A crash may lose the last
+//! seconds (in a kill test it lost 95 % of the recent writes), so the application warns its user.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,8 +14,8 @@ use palimpsest_engine::ports::{
 
 use crate::settings::is_available;
 
-/// A [`Store`] in `localStorage`. Clones share the rows. Other tabs are followed: before each call the text is read
-/// again if another tab has written it. Relaxed writes stay in memory until the next strict one.
+/// A [`Store`] in `localStorage`. Clones share the rows. Before each call the store reads the text again if another tab
+/// has written it. Relaxed writes stay in memory until the next strict one.
 #[derive(Debug, Clone)]
 pub struct LocalStorageStore(Rc<Inner>);
 
@@ -28,13 +28,16 @@ struct Inner {
 #[derive(Debug)]
 struct State {
     rows: MemoryStore,
-    /// The text the rows were read from or last written as.
+    /// The text from which the rows were read or to which they were last written.
     text: Option<String>,
 }
 
 impl LocalStorageStore {
-    /// The rows kept under `name`. [`StoreError::Unavailable`] where there is no `localStorage`. A text that cannot be
-    /// read is kept aside under the same name with `.old` added.
+    /// Opens the rows under `name`. A text that is not readable moves to the same name with `.old` added.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] if there is no `localStorage`.
     pub fn open(name: &str) -> Result<Self, StoreError> {
         if !is_available() {
             return Err(StoreError::Unavailable("there is no localStorage".into()));
@@ -56,7 +59,7 @@ impl LocalStorageStore {
         })))
     }
 
-    /// Forgets everything kept under `name`.
+    /// Deletes everything under `name`.
     pub fn erase(name: &str) {
         if is_available() {
             LocalStorage::delete(format!("{name}:rows"));
@@ -64,12 +67,12 @@ impl LocalStorageStore {
         }
     }
 
-    /// The rows as they are now, with what other tabs have written.
+    /// The current rows, including those that other tabs have written.
     fn current(&self) -> MemoryStore {
         let mut state = self.0.state.borrow_mut();
         let text = item(&self.0.entry);
         if text != state.text {
-            // a text that cannot be read is another tab's problem to report: this one keeps what it has
+            // The other tab reports a text that is not readable; this tab keeps its rows.
             let rows = text.as_deref().map_or_else(|| Some(Vec::new()), rows_of);
             if let Some(rows) = rows {
                 *state = State {
@@ -81,7 +84,7 @@ impl LocalStorageStore {
         state.rows.clone()
     }
 
-    /// Keeps the rows, or takes the last write back.
+    /// Writes the rows, or undoes the last write if that fails.
     fn keep(&self, rows: &MemoryStore, before: Vec<(Table, Row)>) -> Result<(), StoreError> {
         let text =
             serde_json::to_string(&rows.rows()).map_err(|e| StoreError::Failed(e.to_string()));

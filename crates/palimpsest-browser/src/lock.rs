@@ -1,4 +1,4 @@
-//! Web Locks: other tabs see that a session is being written, and a closed or crashed tab lets go by itself.
+//! Web Locks. Other tabs see that a session has a writer, and the lock of a closed or crashed tab is free by itself.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -28,7 +28,7 @@ extern "C" {
     fn query(this: &Locks) -> Result<Promise, JsValue>;
 }
 
-/// How many locks whose name begins so are held in this browser; `None` where that cannot be known.
+/// The number of locks with this prefix that are held in this browser, or `None` if the host cannot tell.
 pub(crate) async fn held(prefix: &str) -> Option<u32> {
     let locks = property(&global("navigator")?, "locks")?;
     let promise = locks.unchecked_ref::<Locks>().query().ok()?;
@@ -41,12 +41,12 @@ pub(crate) async fn held(prefix: &str) -> Option<u32> {
     Some(names.iter().filter(|lock| is_ours(lock.clone())).count() as u32)
 }
 
-/// How a lock is asked for.
+/// The way to request a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asking {
-    /// Wait so many milliseconds: a tab that is just closing needs some.
+    /// Wait this many milliseconds. A tab that is just closing needs some.
     Patient(u32),
-    /// Take it from whoever has it, also from a tab that is frozen.
+    /// Take the lock from its holder, even from a frozen tab.
     Steal,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Asking {
 #[derive(Debug)]
 pub(crate) struct Lock {
     release: Function,
-    /// Given back, so that the end of it is no theft.
+    /// The lock was given back, so the end of its promise is not a theft.
     is_released: Rc<Cell<bool>>,
     _granted: Closure<dyn FnMut(JsValue) -> Promise>,
 }
@@ -66,24 +66,24 @@ impl Drop for Lock {
     }
 }
 
-/// What came of asking.
+/// The result of a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// It is ours.
+    /// This tab holds the lock.
     Held(Lock),
-    /// Somebody else has it.
+    /// Another tab holds the lock.
     Taken,
     /// This host has no locks.
     None,
 }
 
-/// Asks for the lock `name`. `on_lost` is called if somebody steals it later.
+/// Requests the lock `name`. Calls `on_lost` if another tab steals it later.
 pub(crate) async fn lock(name: &str, asking: Asking, on_lost: impl FnOnce() + 'static) -> Answer {
     let Some(locks) = global("navigator").and_then(|navigator| property(&navigator, "locks"))
     else {
         return Answer::None;
     };
-    // held until this promise is resolved
+    // The lock is held until this promise resolves.
     let resolve = Rc::new(RefCell::new(None));
     let held = {
         let resolve = Rc::clone(&resolve);
@@ -109,7 +109,7 @@ pub(crate) async fn lock(name: &str, asking: Asking, on_lost: impl FnOnce() + 's
     };
     let (options, patience) = match asking {
         Asking::Patient(ms) => (object([("signal", controller.signal().into())]), ms),
-        // a theft takes no time, but it must not be waited for for ever either
+        // A theft takes no time, but the code must not wait for ever.
         Asking::Steal => (object([("steal", true.into())]), 5_000),
     };
     let callback = granted.as_ref().unchecked_ref();
@@ -126,7 +126,7 @@ pub(crate) async fn lock(name: &str, asking: Asking, on_lost: impl FnOnce() + 's
     };
     let is_released = Rc::clone(&lock.is_released);
     let (denied, is_denied) = oneshot::channel();
-    // looked at in any case: a rejected promise that nobody looks at is reported as unhandled
+    // The promise always needs a listener: the browser reports a rejected promise without one as unhandled.
     spawn_local(async move {
         if JsFuture::from(promise).await.is_ok() || is_released.get() {
             return;
@@ -146,11 +146,11 @@ pub(crate) async fn lock(name: &str, asking: Asking, on_lost: impl FnOnce() + 's
     let no_answer = select(Box::pin(is_denied), sleep(patience));
     match select(&mut is_granted, no_answer).await {
         Either::Left((Ok(()), _)) => return Answer::Held(lock),
-        // a sandboxed frame has the object, but not the right
+        // A sandboxed frame has the object but not the permission.
         Either::Right((Either::Left(_), _)) => return Answer::None,
         _ => {}
     }
-    // set before it is aborted, so that the refusal counts as ours
+    // This is set before the abort, so that the refusal counts as our own.
     lock.is_released.set(true);
     controller.abort();
     if matches!(is_granted.try_recv(), Ok(Some(()))) {

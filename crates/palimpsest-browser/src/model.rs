@@ -1,4 +1,4 @@
-//! A language model behind a server: a codec and a way to the server together.
+//! A language model behind a server: a codec and a transport together.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use palimpsest_ollama::{Decoder, Dialect, HttpRequest, Limits, Refusal, encode};
 
 use crate::transport::{ByteStream, Transport, beginning};
 
-/// As much of a refusal as is read.
+/// The number of bytes of a refusal that are read.
 const REFUSAL_BYTES: usize = 64 << 10;
 
 /// A model on a server that speaks `dialect`.
@@ -20,17 +20,17 @@ pub struct ServerModel<T> {
 }
 
 impl<T: Transport> ServerModel<T> {
-    /// The models behind `transport`. Which of them answers, the request says.
+    /// Creates the models behind `transport`. Each request names its model.
     pub const fn new(dialect: Dialect, transport: T) -> Self {
         Self { transport, dialect }
     }
 
-    /// How the server speaks.
+    /// The dialect of the server.
     pub const fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The way to it, for questions about models.
+    /// The transport, for requests about models.
     pub const fn transport(&self) -> &T {
         &self.transport
     }
@@ -44,7 +44,7 @@ impl<T: Transport> ServerModel<T> {
     ) -> Result<Reading, ModelError> {
         let answer = self.transport.send(request, signal).await?;
         if answer.status != 200 {
-            // what the server says about it may be cut off; the status is enough then
+            // The server's message may be cut off; the status is enough then.
             let body = beginning(answer.body, REFUSAL_BYTES)
                 .await
                 .unwrap_or_default();
@@ -78,7 +78,7 @@ impl<T: Transport> LanguageModel for ServerModel<T> {
     }
 }
 
-/// An answer that is being read.
+/// An answer in the middle of being read.
 struct Reading {
     body: ByteStream,
     decoder: Decoder,
@@ -91,7 +91,7 @@ impl Reading {
             let mut reading = reading?;
             match reading.next().await {
                 Ok(Some(delta)) => Some((Ok(delta), Some(reading))),
-                // the connection is closed here, also when the server would go on
+                // The connection closes here, even if the server would continue.
                 Ok(None) => None,
                 Err(error) => Some((Err(error), None)),
             }
@@ -107,7 +107,7 @@ impl Reading {
             if self.decoder.is_done() {
                 return Ok(None);
             }
-            // an error that came together with what was given is told now, also where the connection stays open
+            // An error that arrived together with deltas is reported now, even if the connection stays open.
             self.ready.extend(self.decoder.push(&[])?);
             if let Some(chunk) = self.body.next().await {
                 self.ready.extend(self.decoder.push(&chunk?)?);
@@ -140,7 +140,7 @@ mod tests {
         retry_after: Option<&'static str>,
         body: &'static str,
         piece: usize,
-        /// How the connection ends.
+        /// The error with which the connection ends.
         end: Option<ModelError>,
         asked: RefCell<Vec<HttpRequest>>,
     }
@@ -196,7 +196,7 @@ mod tests {
 
     const OLLAMA: &str = "{\"message\":{\"content\":\"Grüß\"},\"done\":false}\n{\"message\":{\"content\":\"e\"},\"done\":true,\"done_reason\":\"stop\"}\n";
 
-    /// F 73: whole answers of both protocols arrive, wherever the pieces end, and what follows the end is not read.
+    /// F 73: whole answers of both protocols arrive at every size of pieces, and nothing after the end is read.
     #[test]
     fn an_answer_becomes_deltas() {
         let done = Ok(Delta::Done {
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(answer(Dialect::Ollama, late).last(), Some(&done));
     }
 
-    /// F 76, F 77, F79: what is not a whole answer ends with one error, the last item.
+    /// F 76, F 77, F79: an answer that is not whole ends with one error, the last item.
     #[test]
     fn failures_are_the_last_item() {
         let check = |transport: Scripted, before: usize, expected: ModelError| {
@@ -275,7 +275,7 @@ mod tests {
         check(unreadable, 0, ModelError::Unauthorized);
     }
 
-    /// B9: the request goes to the protocol's path, with the window.
+    /// B9: the request goes to the protocol's path and carries the window.
     #[test]
     fn the_request_is_the_protocols() {
         let model = ServerModel::new(Dialect::Ollama, Scripted::new(200, OLLAMA));

@@ -1,4 +1,4 @@
-//! An open session as JavaScript reads it: the same in the package and in a mounted app.
+//! Describes an open session for JavaScript. The package and a mounted app share it.
 
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Ended, Part, Role, Seq};
@@ -8,7 +8,7 @@ use palimpsest_engine::Session;
 use palimpsest_engine::session::HistoryItem;
 use serde::Serialize;
 
-/// What a session is: its head, and what goes on in it.
+/// A session: its head and its current activity.
 #[derive(Debug, Serialize)]
 pub struct Info {
     id: String,
@@ -30,7 +30,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// Of that session, now.
+    /// Describes a session at this moment.
     pub fn of(session: &Session) -> Self {
         let head = session.head();
         Self {
@@ -54,7 +54,7 @@ impl Info {
     }
 }
 
-/// A message, and how it is shown to the model.
+/// A message, and its form in the window.
 #[derive(Debug, Serialize)]
 pub struct Item<'a> {
     seq: Seq,
@@ -68,7 +68,7 @@ pub struct Item<'a> {
     branch: Branch,
 }
 
-/// How a reply ended that is not whole: `stopped`, or `cut` at so many tokens.
+/// The end of a reply that is not whole: `stopped`, or `cut` at this many tokens.
 #[derive(Debug, Serialize)]
 pub struct End {
     how: &'static str,
@@ -95,7 +95,7 @@ enum Shown {
     Reduced(ReducedKind),
 }
 
-/// Which of its siblings it is, and how many there are.
+/// The number of a message among its siblings, and the number of siblings.
 #[derive(Debug, Serialize)]
 struct Branch {
     n: u32,
@@ -103,7 +103,7 @@ struct Branch {
 }
 
 impl<'a> Item<'a> {
-    /// Of that message.
+    /// Describes a message.
     pub fn of(item: &'a HistoryItem) -> Self {
         let message = &item.message;
         Self {
@@ -135,8 +135,8 @@ mod tests {
 
     use super::*;
 
-    /// S3, C1, F94: a message says how it is shown: as it was said, covered by which layer, or in which shorter form; and how a reply
-    /// ended that is not whole.
+    /// S3, C1, F94: a message tells its form (verbatim, covered by a layer, or a shorter form) and how an unfinished
+    /// reply ended.
     #[test]
     fn messages_say_how_they_are_shown() {
         let check = |covered_by, reduced, end: (Option<Ended>, &str), expected: &str| {

@@ -1,4 +1,4 @@
-//! Pages that are open beside each other, counted by the locks that each holds.
+//! Counts the pages that are open beside each other by the locks that they hold.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use palimpsest_engine::rows::hex;
 
 use crate::lock::{Answer, Asking, Lock, held, lock};
 
-/// This page is open: as long as it lives, others count it. A closed or crashed page is not counted any more.
+/// Makes this page count as open for as long as the value lives. A closed or crashed page stops counting.
 #[derive(Debug, Clone)]
 pub struct Presence {
     _lock: Rc<Lock>,
@@ -15,7 +15,7 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Lets the pages that share the database `name` know. `None` where the host has no locks.
+    /// Announces this page to the pages that share the database `name`. `None` if the host has no locks.
     pub async fn begin(name: &str, ids: &dyn Ids) -> Option<Self> {
         let prefix = format!("{name}:page:");
         let own = hex(&ids.random());
@@ -29,7 +29,7 @@ impl Presence {
         }
     }
 
-    /// How many others are open; `None` where that cannot be known.
+    /// The number of other open pages, or `None` if the host cannot tell.
     pub async fn others(&self) -> Option<u32> {
         held(&self.prefix).await?.checked_sub(1)
     }

@@ -1,4 +1,4 @@
-//! The window that a server has for a model, asked before anything is sent.
+//! Asks a server for the window of a model, before the first message goes out.
 
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::ports::Signal;
@@ -10,8 +10,8 @@ use crate::transport::{Transport, whole};
 /// The largest list of models that is read, in bytes.
 const LIST_BYTES: u32 = 8 << 20;
 
-/// The window of `model` in tokens, where the server was started with one and says so; `None` where it makes room for
-/// what it is asked (Ollama), or does not say. An error means that the server could not be asked now.
+/// Returns the window of `model` in tokens if the server was started with one and reports it. Returns `None` if each
+/// request sets the window (Ollama) or the server does not report it. An error means that the server did not answer.
 pub async fn served_window(
     dialect: Dialect,
     transport: &dyn Transport,
@@ -27,19 +27,19 @@ pub async fn served_window(
     if listed.is_some() || dialect != Dialect::LlamaCpp {
         return Ok(listed);
     }
-    // older servers say it here only
+    // Older servers report it only here.
     let props = answer(transport, catalog::props()).await?;
     Ok(props.and_then(|body| catalog::read_props(&body).ok().flatten()))
 }
 
-/// The window of a model in a list. A server with one model answers with it, whatever name it is asked by.
+/// Finds the window of a model in a list. A server with a single model answers with it under any name.
 fn window_of(models: &[InstalledModel], name: &str) -> Option<u32> {
     let named = models.iter().find(|m| same_model(&m.name, name));
     let only = models.first().filter(|_| models.len() == 1);
     named.or(only)?.window
 }
 
-/// The body of an answer; nothing if the server does not know the question.
+/// Reads the body of an answer; it is empty if the server does not know the request.
 async fn answer(
     transport: &dyn Transport,
     request: HttpRequest,

@@ -1,6 +1,6 @@
-//! Settings, in `localStorage` or where a host says.
+//! Keeps settings in `localStorage`, or where a host wants them.
 //!
-//! A setting changed in the seconds before a crash may be lost: nothing that matters is kept here.
+//! A crash may lose a setting that changed in the last seconds, so nothing important is kept here.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,21 +16,21 @@ use web_sys::Window;
 
 use crate::global::global;
 
-/// Settings as they were found.
+/// The settings that were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded<T> {
-    /// What to work with.
+    /// The settings to work with.
     pub settings: T,
-    /// The entries that were of no use and have their default values; `*` if all of them. The old text lies beside the
-    /// settings, under the same name with `.old` added.
+    /// The names of entries that were not readable and now have their default values; `*` if that is all of them. The
+    /// old text is kept under the same name with `.old` added.
     pub dropped: Vec<String>,
 }
 
-/// Texts by name, in place of `localStorage`.
+/// A place for texts by name, instead of `localStorage`.
 pub trait Entries {
     /// The text under `name`.
     fn get(&self, name: &str) -> Option<String>;
-    /// Keeps a text under `name`, or takes it away.
+    /// Stores a text under `name`, or removes it for `None`.
     fn set(&self, name: &str, text: Option<&str>);
 }
 
@@ -38,7 +38,7 @@ thread_local! {
     static ELSEWHERE: RefCell<Option<Rc<dyn Entries>>> = const { RefCell::new(None) };
 }
 
-/// From now on settings are kept there and nothing at all in `localStorage`; with `None` in `localStorage` again.
+/// From now on keeps all settings in `entries` and nothing in `localStorage`. `None` returns to `localStorage`.
 pub fn keep_in(entries: Option<Rc<dyn Entries>>) {
     ELSEWHERE.set(entries);
 }
@@ -57,7 +57,7 @@ fn item(name: &str) -> Option<String> {
     None
 }
 
-/// Whether it could be done.
+/// Stores a text under `name`.
 fn set_item(name: &str, text: &str) -> Result<(), StoreError> {
     if let Some(entries) = elsewhere() {
         entries.set(name, Some(text));
@@ -66,13 +66,13 @@ fn set_item(name: &str, text: &str) -> Result<(), StoreError> {
     if !is_available() {
         return Err(StoreError::Unavailable("there is no localStorage".into()));
     }
-    // the only thing that fails with a text of ours is its length
+    // A text of ours can only fail by its length.
     LocalStorage::raw()
         .set_item(name, text)
         .map_err(|_| StoreError::Quota)
 }
 
-/// The settings kept under `name`, or the default where there are none or nowhere to keep them.
+/// Loads the settings under `name`, or the default if there are none or no place for them.
 pub fn load<T: Serialize + DeserializeOwned + Default>(name: &str) -> Loaded<T> {
     let text = item(name);
     let Some(text) = text else {
@@ -83,22 +83,24 @@ pub fn load<T: Serialize + DeserializeOwned + Default>(name: &str) -> Loaded<T> 
     };
     let loaded = salvage(&text);
     if !loaded.dropped.is_empty() {
-        // without room for a copy the original stays until the next save
+        // If there is no room for a copy, the original stays until the next save.
         let _ = set_item(&format!("{name}.old"), &text);
     }
     loaded
 }
 
-/// Keeps the settings under `name`.
+/// Stores the settings under `name`.
 ///
-/// [`StoreError::Unavailable`] where there is no `localStorage`, [`StoreError::Quota`] where it is full.
+/// # Errors
+///
+/// [`StoreError::Unavailable`] if there is no `localStorage`, [`StoreError::Quota`] if it is full.
 pub fn save<T: Serialize>(name: &str, settings: &T) -> Result<(), StoreError> {
     let text =
         serde_json::to_string(settings).map_err(|error| StoreError::Failed(error.to_string()))?;
     set_item(name, &text)
 }
 
-/// Forgets the settings under `name`.
+/// Deletes the settings under `name`.
 pub fn forget(name: &str) {
     let old = format!("{name}.old");
     if let Some(entries) = elsewhere() {
@@ -110,15 +112,15 @@ pub fn forget(name: &str) {
     }
 }
 
-/// Whether anything may be kept in `localStorage`. Workers and Node have none, a sandboxed frame may not touch it (there
-/// gloo-storage would panic), and where settings are kept elsewhere the host wants nothing there.
+/// Returns `true` if this code may use `localStorage`. Workers and Node have none, a sandboxed frame must not touch it
+/// (gloo-storage would panic there), and a host that keeps the settings itself wants nothing in it.
 pub(crate) fn is_available() -> bool {
     elsewhere().is_none()
         && js_sys::global().is_instance_of::<Window>()
         && global("localStorage").is_some()
 }
 
-/// As much of `text` as makes sense as `T`, entry by entry.
+/// Reads as much of `text` as is valid for `T`, entry by entry.
 fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
     if let Ok(settings) = json::read(text) {
         return Loaded {
@@ -179,7 +181,7 @@ mod tests {
         }
     }
 
-    /// S5, F 90: a bad entry gets its default, the others are kept, and what was dropped is named.
+    /// S5, F 90: a bad entry gets its default, the others stay, and the result names the dropped ones.
     #[test]
     fn settings_survive_damage_entry_by_entry() {
         let check = |text: &str, model: &str, window: u32, dropped: &[&str]| {

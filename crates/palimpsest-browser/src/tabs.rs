@@ -9,7 +9,7 @@ use web_sys::{BroadcastChannel, MessageEvent};
 
 use crate::global::{global, property};
 
-/// Longest message that is looked at. Any script of the origin can post on the channel.
+/// The longest message that is read. Any script of the origin can post on the channel.
 const LONGEST_MESSAGE: u32 = 2_000;
 
 /// A session that another tab has changed.
@@ -21,8 +21,8 @@ pub struct Changed {
     pub version: u32,
 }
 
-/// The channel between tabs. Clones share it. Where the host has none, nothing is said and nothing heard: a tab then
-/// learns of others when the store refuses its next write.
+/// The channel between tabs. Clones share it. Without a channel in the host, a tab sends and hears nothing, and learns
+/// of other tabs when the store refuses its next write.
 #[derive(Debug, Clone)]
 pub struct Tabs(Option<Rc<Channel>>);
 
@@ -44,7 +44,7 @@ impl Tabs {
         let Ok(channel) = BroadcastChannel::new(&format!("{name}:changes")) else {
             return Self(None);
         };
-        // in Node an open channel would keep the process alive
+        // In Node an open channel would keep the process alive.
         if let Some(unref) = property(&channel, "unref")
             && let Some(unref) = unref.dyn_ref::<js_sys::Function>()
         {
@@ -53,13 +53,13 @@ impl Tabs {
         Self(Some(Rc::new(Channel(channel))))
     }
 
-    /// Calls `on_change` for every change in another tab, until the answer is dropped.
+    /// Calls `on_change` for every change in another tab, until the returned value is dropped.
     pub fn listen(&self, on_change: impl Fn(Changed) + 'static) -> Listening {
         let Some(channel) = &self.0 else {
             return Listening { _heard: None };
         };
-        // a channel object does not hear itself, and two objects of one tab hear each other: so each
-        // listener listens on the object that this tab posts on
+        // A channel object does not hear itself, but two objects of one tab hear each other. So every listener listens
+        // on the object on which this tab posts.
         let listener = Closure::new(move |event: MessageEvent| {
             if let Some(change) = understood(&event.data()) {
                 on_change(change);
@@ -98,13 +98,13 @@ impl Notify for Tabs {
             version,
         };
         if let Ok(text) = serde_json::to_string(&change) {
-            // a closed channel: the tab is going away
+            // The channel is closed, because the tab is about to close.
             let _ = channel.0.post_message(&JsValue::from_str(&text));
         }
     }
 }
 
-/// As long as it lives, changes are told.
+/// Changes are reported for as long as this value lives.
 #[derive(Debug)]
 #[must_use = "dropping it ends the listening"]
 pub struct Listening {

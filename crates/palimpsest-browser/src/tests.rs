@@ -28,7 +28,7 @@ use crate::{
 // ---------------------------------------------------------------------------------------------------
 // Time, identifiers, tabs
 
-/// Sleep is about as long as was asked for, also for more than a host can count.
+/// Sleep takes about the requested time, even for more than a host can count.
 #[wasm_bindgen_test]
 async fn sleep_takes_its_time() {
     let begun = HostClock.now();
@@ -49,7 +49,7 @@ fn identifiers_differ() {
     assert!(world.clock.now() > 1.7e12);
 }
 
-/// Another tab hears of a change, nobody hears himself, and nothing else on the channel is taken for a change.
+/// Another tab hears of a change, no tab hears itself, and no other message on the channel counts as a change.
 #[wasm_bindgen_test]
 async fn tabs_hear_of_changes() {
     let name = format!("tabs-{}", HostClock.now());
@@ -144,7 +144,7 @@ fn settings_are_kept() {
     assert_eq!(item(name, None), None);
 }
 
-/// S5: a full localStorage is told, and the old settings stay.
+/// S5: a full localStorage is an error, and the old settings stay.
 #[wasm_bindgen_test]
 fn full_settings_are_a_quota_error() {
     let name = "test:full";
@@ -212,7 +212,7 @@ async fn local_storage_keeps_the_contract() {
     assert_eq!(report.passed.len(), 24);
 }
 
-/// S5: strict writes are there for the next visit and for other tabs, and a tab that was taken over writes nothing.
+/// S5: the next visit and other tabs see strict writes, and a tab whose session was taken over cannot write.
 #[wasm_bindgen_test]
 async fn local_storage_is_shared_and_kept() {
     let name = format!("local-{}", HostClock.now());
@@ -246,7 +246,7 @@ async fn local_storage_is_shared_and_kept() {
     LocalStorageStore::erase(&name);
 }
 
-/// F 83: what does not fit is refused whole, and what was there stays. S5: damage is kept aside.
+/// F 83: rows that do not fit are refused as a whole, and the old rows stay. S5: damaged text is kept aside.
 #[wasm_bindgen_test]
 async fn full_local_storage_takes_nothing_with_it() {
     let name = format!("local-{}", HostClock.now());
@@ -290,7 +290,7 @@ async fn full_local_storage_takes_nothing_with_it() {
 // ---------------------------------------------------------------------------------------------------
 // Requests
 
-/// A `fetch` that answers as the code says; `seen` collects what it was asked.
+/// A `fetch` that answers with this code. `seen` collects the arguments of its calls.
 struct FakeFetch(Function);
 
 impl FakeFetch {
@@ -335,7 +335,7 @@ fn server() -> FetchTransport {
         .with_patience(patience)
 }
 
-/// What leaves the page: no cookies, no referrer, no redirects, the key and nothing else of ours.
+/// A request carries no cookies and no referrer, follows no redirects, and adds only the key.
 #[wasm_bindgen_test]
 async fn a_request_carries_only_what_it_must() {
     let fake = FakeFetch::new(
@@ -378,7 +378,7 @@ async fn a_request_carries_only_what_it_must() {
     check("seen[0].body", "undefined");
 }
 
-/// Answers whose body comes in pieces, one each `ms`, `count` of them.
+/// Answers whose body comes in `count` pieces, one every `ms` milliseconds.
 fn dripping(piece: &str, ms: u32, count: u32) -> FakeFetch {
     FakeFetch::new(&format!(
         "const bytes = new TextEncoder().encode('{piece}'); let n = 0;
@@ -397,7 +397,8 @@ async fn read(transport: &FetchTransport, signal: Signal) -> Result<usize, Model
     Ok(received)
 }
 
-/// F 75: a server that is silent, slow without end, or sends without end is given up, and the connection is closed.
+/// F 75: the transport gives up on a server that is silent, slow without end, or sends without end, and closes the
+/// connection.
 #[wasm_bindgen_test]
 async fn patience_has_an_end() {
     let closed = || FakeFetch::seen("seen[0].aborted()");
@@ -422,7 +423,7 @@ async fn patience_has_an_end() {
         assert_eq!(closed(), "true");
     }
     {
-        // never idle for long, never done
+        // The body is never silent for long and never done.
         let _fake = dripping("x", 50, 10_000);
         let begun = HostClock.now();
         assert_eq!(
@@ -443,7 +444,8 @@ async fn patience_has_an_end() {
     }
 }
 
-/// P1: cancelling before, during the wait and during the answer; and dropping the answer stops the server's work.
+/// P1: a request can be cancelled before, during the wait and during the answer, and dropping the answer stops the
+/// server's work.
 #[wasm_bindgen_test]
 async fn a_request_can_be_cancelled() {
     let closed = || FakeFetch::seen("seen.map(s => s.aborted()).join()");
@@ -487,13 +489,13 @@ async fn a_request_can_be_cancelled() {
     assert_eq!(closed(), "true");
 }
 
-/// F 80: what a browser will not do, and addresses that are none.
+/// F 80: requests that a browser refuses, and texts that are not addresses, give an error.
 #[wasm_bindgen_test]
 async fn what_cannot_be_reached_is_said() {
-    // port 9: nobody listens, and browsers refuse it anyway
+    // No server listens on port 9, and browsers refuse it anyway.
     let got = server().send(HttpRequest::get("/"), Signal::never()).await;
     assert_eq!(got.unwrap_err().code(), "unreachable");
-    // the page that runs this test is a real server
+    // The page that runs this test comes from a real server.
     let origin = FakeFetch::seen("location.origin");
     let real = FetchTransport::new(&origin).unwrap();
     let answer = real
@@ -552,7 +554,7 @@ async fn findings(answer: &str, server: &str) -> (Vec<&'static str>, String) {
     (all.iter().map(|finding| finding.code).collect(), modes)
 }
 
-/// F 80: the probes are done as the doctor asks for them, and what came of them reaches it.
+/// F 80: the doctor's probes are done, and their results reach it.
 #[wasm_bindgen_test]
 async fn the_doctors_probes_are_done() {
     let healthy = "if (init.mode === 'no-cors') return new Response('');
@@ -568,7 +570,7 @@ async fn the_doctors_probes_are_done() {
         asked.starts_with("no-cors /,cors /api/version,cors /api/tags"),
         "{asked}"
     );
-    // up, but this page may not read it
+    // The server runs, but this page may not read its answers.
     let refused = "if (init.mode === 'no-cors') return new Response(''); throw new TypeError('Failed to fetch');";
     assert_eq!(
         findings(refused, "http://localhost:11434").await.0,
@@ -588,7 +590,7 @@ extern "C" {
     fn memory_storage() -> JsValue;
 }
 
-// the parts of the package's `session-host.ts` and `mount-host.ts` that these need
+// The parts of the package's `session-host.ts` and `mount-host.ts` that these tests need.
 #[wasm_bindgen(inline_js = r#"
 export function host_of(storage) {
   return {
@@ -628,7 +630,7 @@ extern "C" {
     fn all_told() -> String;
 }
 
-/// S5, I1, I6: a storage in JavaScript holds everything that a store must.
+/// S5, I1, I6: a storage in JavaScript keeps the contract of every store.
 #[wasm_bindgen_test]
 async fn the_contract_holds_for_a_storage_in_javascript() {
     let report = contract::run_all(async || HostStore::new(host_of(memory_storage()))).await;
@@ -636,8 +638,8 @@ async fn the_contract_holds_for_a_storage_in_javascript() {
     assert_eq!(report.passed.len(), 24);
 }
 
-/// I10, P7: over a host's transport an answer comes in pieces, its error is the last one, an abort ends the waiting, and
-/// the host hears of the end; the doctor uses the same way and asks nothing of the page.
+/// I10, P7: a host's transport delivers an answer in pieces with its error last, an abort ends the waiting, and the
+/// host hears of the end. The doctor uses the same transport and makes no request of the page's own.
 #[wasm_bindgen_test]
 async fn a_hosts_transport_carries_requests() {
     let post = || HttpRequest {
@@ -710,7 +712,7 @@ impl settings::Entries for Shelf {
     }
 }
 
-/// S5: where a host keeps the settings, nothing of ours is written into localStorage or read from it.
+/// S5: if a host keeps the settings, none of them are written to localStorage or read from it.
 #[wasm_bindgen_test]
 fn settings_are_kept_where_the_host_says() {
     settings::save("elsewhere", &7u32).unwrap();

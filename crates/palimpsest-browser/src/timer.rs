@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    // the id is a number in browsers and an object in Node
+    // The id is a number in browsers and an object in Node.
     #[wasm_bindgen(js_name = setTimeout)]
     fn set_timeout(callback: &js_sys::Function, ms: i32) -> JsValue;
     #[wasm_bindgen(js_name = clearTimeout)]
@@ -32,7 +32,7 @@ pub(crate) fn sleep(ms: u32) -> Sleep {
     let callback = Closure::once(move || {
         let _ = sender.send(());
     });
-    // a larger number wraps round in hosts and fires at once
+    // A larger number wraps round in hosts and fires at once.
     let ms = i32::try_from(ms).unwrap_or(i32::MAX);
     let id = set_timeout(callback.as_ref().unchecked_ref(), ms);
     Sleep {

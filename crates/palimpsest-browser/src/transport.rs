@@ -1,4 +1,4 @@
-//! How a request reaches a model server.
+//! The way of a request to a model server.
 
 use futures_util::StreamExt;
 use futures_util::stream::LocalBoxStream;
@@ -6,14 +6,14 @@ use palimpsest_core::request::ModelError;
 use palimpsest_engine::ports::{LocalFuture, Signal};
 use palimpsest_ollama::HttpRequest;
 
-/// The body of an answer as it arrives. An error ends it.
+/// The body of an answer while it arrives. An error ends it.
 pub type ByteStream = LocalBoxStream<'static, Result<Vec<u8>, ModelError>>;
 
-/// An answer whose head has come. Dropping it ends the connection.
+/// An answer whose head has arrived. Dropping it ends the connection.
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
-    /// The `Retry-After` header, where the server lets a page read it.
+    /// The `Retry-After` header, if the server lets a page read it.
     pub retry_after: Option<String>,
     /// The body.
     pub body: ByteStream,
@@ -27,11 +27,15 @@ impl std::fmt::Debug for Answer {
     }
 }
 
-/// Request by path, stream of bytes. Implemented over `fetch`; a host that must not fetch itself (a VS Code webview)
-/// gives its own.
+/// Sends a request and returns a stream of bytes. `fetch` implements it; a host that must not fetch itself (a VS Code
+/// webview) provides its own.
 pub trait Transport {
-    /// Sends. The errors are those of the way ([`ModelError::Unreachable`], [`ModelError::TimedOut`],
-    /// [`ModelError::Aborted`], [`ModelError::TooLong`]): what a status means is not decided here.
+    /// Sends a request.
+    ///
+    /// # Errors
+    ///
+    /// Only errors of the connection: [`ModelError::Unreachable`], [`ModelError::TimedOut`], [`ModelError::Aborted`],
+    /// [`ModelError::TooLong`]. The transport does not interpret the status.
     fn send(
         &self,
         request: HttpRequest,
@@ -49,7 +53,7 @@ impl<T: Transport + ?Sized> Transport for std::rc::Rc<T> {
     }
 }
 
-/// The whole body, or its first `limit` bytes.
+/// Returns the whole body, or its first `limit` bytes.
 pub async fn beginning(mut body: ByteStream, limit: usize) -> Result<Vec<u8>, ModelError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = body.next().await {
@@ -62,7 +66,7 @@ pub async fn beginning(mut body: ByteStream, limit: usize) -> Result<Vec<u8>, Mo
     Ok(bytes)
 }
 
-/// The whole body; [`ModelError::TooLong`] past `limit` bytes.
+/// Returns the whole body, or [`ModelError::TooLong`] past `limit` bytes.
 pub async fn whole(mut body: ByteStream, limit: u32) -> Result<Vec<u8>, ModelError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = body.next().await {

@@ -1,8 +1,8 @@
-//! The vocabulary of the model a person really runs: from their own Ollama, or from what was kept of it.
+//! Loads the vocabulary of the user's own model from their Ollama, or from the cache.
 //!
-//! A worker calls [`snapshot`]: the answer to `/api/show` is megabytes of JSON that the page never sees. What it posts to the
-//! page is small, and [`build`] makes the tables there in slices. Where no worker is to be had the page calls both: what is read
-//! is read in slices, too. Nothing is loaded from anywhere else.
+//! A worker calls [`snapshot`], so that the page never holds the megabytes of JSON in the answer to `/api/show`. The
+//! worker posts a small snapshot to the page, where [`build`] makes the tables in slices. If there is no worker, the
+//! page calls both; [`snapshot`] reads in slices, too. This code loads nothing from any other server.
 
 mod cache;
 
@@ -21,22 +21,22 @@ pub use cache::SnapshotCache;
 
 /// The largest list of models that is read, in bytes.
 const LIST_BYTES: u32 = 8 << 20;
-/// The most work between two looks at the clock, in bytes. A millisecond or two.
+/// The most work in bytes between two looks at the clock. It takes a millisecond or two.
 const STEP: usize = 96 * 1024;
-/// Milliseconds after which others may run. With one more step this stays below a frame of 16.
+/// The milliseconds after which other work gets a turn. With one more step this stays below a frame of 16.
 const SLICE_MS: f64 = 8.0;
 
-/// Why there is no vocabulary: the estimate goes on.
+/// The reason for which there is no vocabulary. The estimate stays in use.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NoVocabulary {
-    /// The server could not be asked. It may work later.
+    /// The server did not answer. A later attempt may work.
     Server(ModelError),
-    /// The model has none, or one that is not implemented. It will not work later.
+    /// The model has no tokenizer, or one that is not implemented. A later attempt will not work.
     Tokenizer(Error),
 }
 
 impl NoVocabulary {
-    /// A stable name.
+    /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Server(error) => error.code(),
@@ -57,8 +57,8 @@ impl From<Error> for NoVocabulary {
     }
 }
 
-/// The snapshot of a model's vocabulary: from the cache by the digest that the server names, else from its description,
-/// parsed in slices as it arrives. Dropping the future stops it.
+/// Returns the snapshot of a model's vocabulary: from the cache, by the digest that the server names, or from the
+/// model's description, which it parses in slices while it arrives. Dropping the future stops it.
 pub async fn snapshot(
     transport: &dyn Transport,
     model: &str,
@@ -67,7 +67,7 @@ pub async fn snapshot(
     let digest = digest(transport, model).await?;
     if let (Some(cache), Some(digest)) = (cache, &digest)
         && let Some(bytes) = cache.get(digest).await
-        // What an older version of the program wrote is made again.
+        // A snapshot of an older version of the program is made again.
         && Loader::from_snapshot(&bytes).is_ok()
     {
         return Ok(bytes);
@@ -100,7 +100,7 @@ pub async fn snapshot(
     Ok(bytes)
 }
 
-/// A vocabulary from its snapshot, its tables built in slices.
+/// Builds a vocabulary from its snapshot, in slices.
 pub async fn build(snapshot: &[u8]) -> Result<Vocabulary, Error> {
     let mut loader = Loader::from_snapshot(snapshot)?;
     let mut pace = Pace::new();
@@ -125,7 +125,7 @@ async fn digest(transport: &dyn Transport, model: &str) -> Result<Option<String>
         .filter(|digest| !digest.is_empty()))
 }
 
-/// Lets others run now and then.
+/// Gives other work a turn now and then.
 struct Pace {
     since: f64,
 }

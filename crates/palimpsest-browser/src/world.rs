@@ -1,4 +1,4 @@
-//! The small ports of this host together.
+//! The small ports of this host in one value.
 
 use std::rc::Rc;
 
@@ -6,7 +6,9 @@ use palimpsest_engine::ports::{StoreError, World};
 
 use crate::{HostClock, HostIds, HostTimer, Tabs};
 
-/// The host's clock, random numbers, timer, and the tabs that use the same database.
+/// Returns the host's clock, random numbers and timer, and the tabs that use the same database.
+///
+/// # Errors
 ///
 /// [`StoreError::Unavailable`] on a host without random numbers.
 pub fn world(tabs: &Tabs) -> Result<World, StoreError> {

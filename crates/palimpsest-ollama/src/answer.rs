@@ -1,11 +1,11 @@
-//! What has come of an answer: the pieces that the formats of servers have in common.
+//! The answer of a model while it arrives. The formats of all servers use it.
 
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
 
 use crate::limits::Limits;
 use crate::think::{Piece, ThinkSplitter};
 
-/// What has come of an answer so far.
+/// An answer as far as it has arrived.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) model: String,
@@ -32,7 +32,7 @@ impl Answer {
         }
     }
 
-    /// Counts a line against the limit of the whole answer. By lines, so that the result does not depend on chunks.
+    /// Counts a line against the limit of the whole answer. Counting lines makes the result independent of chunks.
     pub(crate) fn receive(&mut self, line: &[u8]) -> Result<(), ModelError> {
         self.received += line.len() as u64 + 1;
         if self.received > u64::from(self.limits.response) {
@@ -78,7 +78,7 @@ impl Answer {
         Ok(())
     }
 
-    /// A complete tool call, its size already charged.
+    /// Adds a complete tool call. Its size must already be charged.
     pub(crate) fn call(&mut self, id: &str, name: &str, arguments: String) {
         self.settle();
         let id = if id.is_empty() {
@@ -94,7 +94,7 @@ impl Answer {
         });
     }
 
-    /// The end, with the server's counts if it gave any.
+    /// Ends the answer, with the server's counts if it sent any.
     pub(crate) fn end(&mut self, usage: Usage, reason: FinishReason) {
         self.settle();
         if usage != Usage::default() {
@@ -113,7 +113,7 @@ impl Answer {
         self.done
     }
 
-    /// Gives out text that was held back because it might have been a tag.
+    /// Emits text that was held back because it might have been a tag.
     pub(crate) fn settle(&mut self) {
         let mut pieces = Vec::new();
         self.think.finish(&mut pieces);
@@ -129,7 +129,7 @@ impl Answer {
     }
 }
 
-/// The reason as servers write it.
+/// Translates the reason to finish from the server's word.
 pub(crate) fn finish_reason(name: Option<&str>) -> FinishReason {
     match name {
         Some("stop") | None => FinishReason::Stop,
@@ -140,7 +140,7 @@ pub(crate) fn finish_reason(name: Option<&str>) -> FinishReason {
     }
 }
 
-/// The arguments of a call as JSON text, whether the server gives an object or text.
+/// Returns the arguments of a call as JSON text. Servers send an object or text.
 pub(crate) fn arguments(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => "{}".into(),

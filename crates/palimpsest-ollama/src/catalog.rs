@@ -1,4 +1,5 @@
-//! Which models a server has, what is loaded, what a model is: requests, and their answers as far as they are used.
+//! Requests for the models of a server: the installed ones, the loaded ones, the details of one. Also reads the
+//! answers.
 
 use palimpsest_core::request::ModelError;
 use serde::de::DeserializeOwned;
@@ -12,7 +13,7 @@ use crate::json;
 /// A model on the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstalledModel {
-    /// The name to ask for.
+    /// The name to use in requests.
     pub name: String,
     /// Bytes on disk; 0 if unknown.
     pub size: u64,
@@ -24,9 +25,9 @@ pub struct InstalledModel {
     pub quantization: Option<String>,
     /// Such as `llama`.
     pub family: Option<String>,
-    /// The window it was trained with, in tokens.
+    /// The window with which the model was trained, in tokens.
     pub trained_window: Option<u32>,
-    /// The window it really has, where it is not chosen per request (llama.cpp, vLLM).
+    /// The window that the server gives it, in tokens, if requests cannot choose one (llama.cpp, vLLM).
     pub window: Option<u32>,
     /// Such as `completion`, `tools`, `thinking`, `vision`. `None` if the server is too old to say.
     pub capabilities: Option<Vec<String>>,
@@ -43,11 +44,12 @@ pub struct LoadedModel {
     pub size: u64,
     /// Bytes of it on the graphics card.
     pub size_vram: u64,
-    /// When it will be unloaded, as the server writes times.
+    /// The time of unloading, as the server writes times.
     pub expires_at: Option<String>,
 }
 
-/// What `/api/show` says. The tokenizer's lists in the same answer belong to `palimpsest-tokens`, which reads the bytes.
+/// The details of a model from `/api/show`. `palimpsest-tokens` reads the tokenizer's lists from the bytes of the same
+/// answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelDetails {
     /// As the server writes it, such as `3.2B`.
@@ -58,11 +60,11 @@ pub struct ModelDetails {
     pub quantization: Option<String>,
     /// Such as `llama`.
     pub family: Option<String>,
-    /// The window it was trained with, in tokens.
+    /// The window with which the model was trained, in tokens.
     pub trained_window: Option<u32>,
     /// Such as `completion`, `tools`, `thinking`, `vision`.
     pub capabilities: Option<Vec<String>>,
-    /// The chat template, for the curious: what a chat really costs is measured.
+    /// The chat template, to show it. Costs are measured and not read from it.
     pub template: Option<String>,
 }
 
@@ -75,7 +77,7 @@ pub fn list(dialect: Dialect) -> HttpRequest {
     })
 }
 
-/// Asks what the server was started with (llama.cpp only).
+/// Asks for the server's settings (llama.cpp only).
 pub fn props() -> HttpRequest {
     HttpRequest::get("/props")
 }
@@ -85,7 +87,7 @@ pub fn version() -> HttpRequest {
     HttpRequest::get("/api/version")
 }
 
-/// Asks what is in memory (Ollama only).
+/// Asks for the models in memory (Ollama only).
 pub fn loaded() -> HttpRequest {
     HttpRequest::get("/api/ps")
 }
@@ -99,7 +101,8 @@ pub fn show(model: &str, whole_tokenizer: bool) -> HttpRequest {
     HttpRequest::post("/api/show", &body)
 }
 
-/// Loads a model with this window, without a word (Ollama only). Another window than the loaded one reloads it.
+/// Loads a model with this window, without generating (Ollama only). If the model is loaded with another window, the
+/// server reloads it.
 pub fn load(model: &str, window: u32, keep_alive_seconds: i32) -> HttpRequest {
     let options = json!({ "num_ctx": window });
     HttpRequest::post(
@@ -179,7 +182,7 @@ pub fn read_show(body: &[u8]) -> Result<ModelDetails, ModelError> {
     })
 }
 
-/// Whether `name` is `installed`. A name without a tag means the tag `latest`.
+/// Returns `true` if `name` means `installed`. A name without a tag means the tag `latest`.
 pub fn same_model(installed: &str, name: &str) -> bool {
     fn tagged(name: &str) -> (&str, &str) {
         let folder = name.rfind('/').map_or(0, |at| at + 1);
@@ -195,7 +198,7 @@ fn not_expected() -> ModelError {
     json::bad("it answers, but not as a model server does")
 }
 
-/// Reads what has the expected shape; an odd entry is left out, not an error for the whole list.
+/// Reads a value of the expected shape. Lists skip entries that this cannot read instead of failing as a whole.
 fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     palimpsest_text::json::read_value(value).ok()
 }
@@ -212,7 +215,7 @@ struct Details {
     context_length: Value,
 }
 
-/// Text, with `""` and `null` as nothing.
+/// Reads text; `""` and `null` become `None`.
 fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty()))
 }
@@ -251,12 +254,12 @@ struct V1Model {
     id: String,
     #[serde(default)]
     meta: Option<Meta>,
-    /// The window, as vLLM and SGLang tell it.
+    /// The window, as vLLM and SGLang report it.
     #[serde(default)]
     max_model_len: Value,
 }
 
-/// What llama.cpp adds.
+/// The fields that llama.cpp adds.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Meta {
@@ -324,7 +327,7 @@ impl From<Ps> for LoadedModel {
 mod tests {
     use super::*;
 
-    /// Ollama's list, with what an older version leaves out and an entry that makes no sense.
+    /// Reads Ollama's list, with fields that older versions leave out and with an entry that makes no sense.
     #[test]
     fn tags() {
         let body = br#"{"models":[
@@ -360,7 +363,7 @@ mod tests {
         assert_eq!(read_list(b"<html>").unwrap_err().code(), "bad_response");
     }
 
-    /// llama.cpp's list: the window it really has, and the one it was trained with.
+    /// llama.cpp's list has the real window and the one of training.
     #[test]
     fn openai_models() {
         let body = br#"{"models":[{"name":"other form"}],"object":"list","data":[{"id":"smollm2:135m","object":"model","owned_by":"llamacpp","meta":{"vocab_type":2,"n_vocab":49152,"n_ctx":4096,"n_ctx_train":8192,"n_params":134515008,"size":96576768,"ftype":"Q4_1"}},{"id":"gpt","meta":null}]}"#;
@@ -383,7 +386,7 @@ mod tests {
         assert_eq!(parameters(3_212_749_888), "3.2B");
     }
 
-    /// Windows that servers were started with, as vLLM lists them and as an older llama.cpp tells them apart.
+    /// The windows of running servers, as vLLM lists them and as an older llama.cpp reports them.
     #[test]
     fn windows_of_started_servers() {
         let body = br#"{"object":"list","data":[{"id":"m","object":"model","owned_by":"vllm","max_model_len":16384}]}"#;
@@ -404,7 +407,7 @@ mod tests {
         assert_eq!(props().path, "/props");
     }
 
-    /// The window of a loaded model is the one that counts.
+    /// A loaded model reports its real window.
     #[test]
     fn ps() {
         let body = br#"{"models":[{"name":"smollm2:135m","size":124444998,"expires_at":"2026-11-21T21:40:44Z","size_vram":7,"context_length":512},{"name":"old"}]}"#;
@@ -420,7 +423,7 @@ mod tests {
         assert_eq!(models[1].window, None);
     }
 
-    /// G5: sizes, trained window and capabilities of one model; the lists of its tokenizer are not looked at.
+    /// G5: one model's size, trained window and capabilities are read; the lists of its tokenizer are skipped.
     #[test]
     fn show_and_version() {
         let body = br#"{"template":"T","details":{"family":"llama","parameter_size":"134.52M","quantization_level":"Q4_1"},"model_info":{"general.architecture":"llama","general.parameter_count":134515008,"llama.context_length":8192,"tokenizer.ggml.tokens":null},"capabilities":["completion"]}"#;

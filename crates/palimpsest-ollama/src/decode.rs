@@ -31,7 +31,7 @@ pub struct Decoder {
     lines: LineSplitter,
     protocol: Protocol,
     answer: Answer,
-    /// Nothing has come yet.
+    /// No byte has arrived yet.
     empty: bool,
     failed: Option<ModelError>,
 }
@@ -43,7 +43,7 @@ enum Protocol {
 }
 
 impl Decoder {
-    /// For the answer of `model` to a request in this dialect.
+    /// Creates a decoder for the answer of `model` to a request in this dialect.
     pub fn new(dialect: Dialect, limits: Limits, model: impl Into<String>) -> Self {
         Self {
             lines: LineSplitter::new(limits.line as usize),
@@ -57,8 +57,12 @@ impl Decoder {
         }
     }
 
-    /// The next bytes. Returns the deltas they complete. An error that comes behind deltas is returned by the next call: what
-    /// arrived before it is not lost, whatever arrived together.
+    /// Reads the next bytes and returns the deltas that they complete. If an error follows complete deltas, this call
+    /// returns the deltas and the next call the error, so the result does not depend on chunks.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`] for a broken or oversized answer, or for an error that the server sent inside of the answer.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, ModelError> {
         self.guarded(|decoder| {
             if decoder.answer.done {
@@ -75,7 +79,11 @@ impl Decoder {
         })
     }
 
-    /// The stream has ended. An answer that was not complete by then is an error.
+    /// Ends the stream.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`] if the answer is not complete.
     pub fn finish(&mut self) -> Result<Vec<Delta>, ModelError> {
         self.guarded(|decoder| {
             if decoder.answer.done {
@@ -102,7 +110,7 @@ impl Decoder {
         })
     }
 
-    /// Whether the answer is complete: the connection may be closed.
+    /// Returns `true` if the answer is complete. The caller may close the connection.
     pub fn is_done(&self) -> bool {
         self.answer.done
     }
@@ -130,7 +138,7 @@ impl Decoder {
 }
 
 impl Protocol {
-    /// Reads one line; false when the answer is complete.
+    /// Reads one line. Returns `false` when the answer is complete.
     fn line(&mut self, line: &[u8], answer: &mut Answer) -> Result<bool, ModelError> {
         answer.receive(line)?;
         match self {

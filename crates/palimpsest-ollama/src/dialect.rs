@@ -1,12 +1,12 @@
-//! Which protocol a server speaks.
+//! The protocols that model servers speak.
 
 /// A family of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// Ollama's own API: `/api/chat`, one JSON object per line. The window is chosen per request.
     Ollama,
-    /// `/v1/chat/completions` with server-sent events. The window is the server's.
+    /// `/v1/chat/completions` with server-sent events. The server sets the window.
     OpenAi,
-    /// As [`Dialect::OpenAi`], plus what llama.cpp's server understands beyond it.
+    /// [`Dialect::OpenAi`] with the extensions of llama.cpp's server.
     LlamaCpp,
 }

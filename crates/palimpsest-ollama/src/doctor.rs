@@ -1,7 +1,8 @@
-//! Finds out why a page cannot use a model server, and says how to mend it.
+//! Finds out why a page cannot use a model server, and says how to fix it.
 //!
-//! A failed `fetch` tells a page nothing but "failed", so the cause is deduced from a series of probes. The doctor does
-//! no I/O: it names the next [`Probe`], is told what was seen, and ends with [`Finding`]s, each one sentence and a cure.
+//! A failed `fetch` tells a page nothing but "failed", so the doctor deduces the cause from a series of probes. It does
+//! no I/O: it names the next [`Probe`], the caller reports the observation, and at the end there are [`Finding`]s, each
+//! a sentence with its fixes.
 
 mod address;
 mod fix;
@@ -26,30 +27,30 @@ pub use probe::{Observation, Permission, Probe};
 /// Versions before this one have a published hole that leaks memory (CVE-2026-7482).
 const OLDEST_SAFE: [u32; 3] = [0, 17, 1];
 
-/// What the doctor is asked to look at.
+/// The subject of an examination.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The server's address, such as `http://localhost:11434`.
     pub server: String,
     /// Its protocol.
     pub dialect: Dialect,
-    /// The page's origin as `location.origin` says, such as `https://chat.example`; `null` for a file. `None` outside of
-    /// a browser, where nobody asks about origins.
+    /// The page's origin as `location.origin` gives it, such as `https://chat.example`; `null` for a file. `None`
+    /// outside of a browser, where servers do not check origins.
     pub origin: Option<String>,
-    /// The system the server probably runs on: its cure is put first.
+    /// The system on which the server probably runs. Its fixes come first.
     pub os: Os,
     /// The model the user has chosen.
     pub model: Option<String>,
     /// The window the user has chosen, in tokens.
     pub window: Option<u32>,
-    /// Whether to ask the model for one token at the end. Loads the model, which may take a while.
+    /// At the end, ask the model for one token. This loads the model, which may take a while.
     pub try_model: bool,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Checked and in order.
+    /// The doctor checked it and found no problem.
     Good,
     /// Works, but not as well as it could.
     Warning,
@@ -64,15 +65,16 @@ pub struct Finding {
     pub code: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// What was found, for a person.
+    /// The finding as a sentence for a person.
     pub sentence: String,
-    /// The values in the sentence, in its order and as they are: for hosts whose sentences are in another language.
+    /// The values in the sentence, in its order and not formatted, for hosts that show sentences in another language.
     pub args: Vec<String>,
-    /// What to do, the most likely system first. Empty if nothing has to be done.
+    /// The fixes, those for the most likely system first. Empty if the user does not have to do anything.
     pub fixes: Vec<Fix>,
 }
 
-/// The examination: ask [`Doctor::next`], do it, tell [`Doctor::observe`], until there is nothing next.
+/// An examination. Call [`Doctor::next`], do the probe, report the result to [`Doctor::observe`], and repeat until
+/// `next` returns `None`.
 #[derive(Debug)]
 pub struct Doctor {
     case: Case,
@@ -80,14 +82,14 @@ pub struct Doctor {
     todo: VecDeque<Probe>,
     findings: Vec<Finding>,
     permission: Permission,
-    /// An opaque answer came: something listens there.
+    /// An opaque answer arrived, so some server listens there.
     up: bool,
     /// The loaded window was compared with the chosen one.
     window_seen: bool,
 }
 
 impl Doctor {
-    /// Begins with what can be told without asking anybody.
+    /// Starts with the findings that need no probe.
     pub fn new(case: Case) -> Self {
         let address = Address::parse(&case.server);
         let mut doctor = Self {
@@ -103,12 +105,12 @@ impl Doctor {
         doctor
     }
 
-    /// What to do next; `None` at the end.
+    /// The next probe, or `None` at the end.
     pub fn next(&self) -> Option<&Probe> {
         self.todo.front()
     }
 
-    /// What came of the probe that [`Doctor::next`] named.
+    /// Takes the result of the probe that [`Doctor::next`] named.
     pub fn observe(&mut self, seen: Observation<'_>) {
         let Some(probe) = self.todo.pop_front() else {
             return;
@@ -122,12 +124,12 @@ impl Doctor {
         }
     }
 
-    /// What was found so far, in order.
+    /// The findings so far, in order.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Whether nothing found so far keeps the server from being used.
+    /// Returns `true` if no finding so far prevents the use of the server.
     pub fn is_well(&self) -> bool {
         self.findings.iter().all(|f| f.severity < Severity::Error)
     }
@@ -199,7 +201,7 @@ impl Doctor {
         self.error("local_network_blocked", sentence, fixes);
     }
 
-    /// Not even an opaque answer: nobody there, or the browser did not ask.
+    /// Not even an opaque answer came: no server listens there, or the browser blocked the request.
     fn unreachable(&mut self) {
         self.todo.clear();
         if self.permission == Permission::Prompt {
@@ -241,7 +243,7 @@ impl Doctor {
     fn answered(&mut self, step: Step, seen: Observation<'_>) {
         let (status, body) = match seen {
             Observation::Answer { status, body } => (status, body),
-            // the page may not read the answer, or there is none
+            // The page may not read the answer, or there is none.
             _ if self.up => return self.refused_origin(),
             _ => return self.unreachable(),
         };
@@ -398,7 +400,7 @@ impl Doctor {
             self.compare_window(window);
         }
         if self.case.try_model {
-            // the window of the copy that this loads is compared afterwards
+            // This request loads the model; the next probe compares the window of the loaded copy.
             let request = self.one_token(name);
             self.ask(Step::Try, encode(self.case.dialect, &request));
         } else if self.case.dialect == Dialect::Ollama {
@@ -406,7 +408,7 @@ impl Doctor {
         }
     }
 
-    /// The smallest question there is, with the window the user has chosen.
+    /// The smallest possible request, with the window that the user has chosen.
     fn one_token(&self, model: &str) -> ChatRequest {
         const SMALLEST: u32 = 2048;
         ChatRequest {
@@ -419,7 +421,7 @@ impl Doctor {
     }
 
     fn loaded(&mut self, result: Result<&[u8], ModelError>) {
-        // only the window is of interest here; an old server may not know the request at all
+        // Only the window matters here, and an old server may not know the request.
         let Ok(models) = result.and_then(catalog::read_loaded) else {
             return;
         };
@@ -494,7 +496,7 @@ impl Doctor {
         }
     }
 
-    /// The values in the sentence of the last finding.
+    /// Sets the values in the sentence of the last finding.
     fn with<const N: usize>(&mut self, values: [String; N]) {
         if let Some(last) = self.findings.last_mut() {
             last.args = values.into();
@@ -534,7 +536,8 @@ impl Doctor {
 
 pub(crate) use probe::Step;
 
-/// Compares the numbers of a version; what follows them (`-rc2`) does not count. Unreadable versions are not old.
+/// Compares the numbers of two versions and ignores any suffix (`-rc2`). A version that is not readable does not count
+/// as old.
 fn is_older(version: &str, than: [u32; 3]) -> bool {
     let mut numbers = version
         .trim_start_matches('v')
@@ -547,7 +550,7 @@ fn is_older(version: &str, than: [u32; 3]) -> bool {
             _ => return false,
         }
     }
-    // development builds call themselves 0.0.0
+    // Development builds have the version 0.0.0.
     found != [0, 0, 0] && found < than
 }
 

@@ -1,4 +1,4 @@
-//! A request to a model, as each protocol wants it.
+//! Encodes a request to a model for each protocol.
 
 use palimpsest_core::message::{Part, Role};
 use palimpsest_core::request::{ChatRequest, Purpose, RequestMessage, RequestOptions};
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use crate::dialect::Dialect;
 use crate::http::HttpRequest;
 
-/// Makes the request. It always streams.
+/// Makes the HTTP request. It always streams.
 ///
-/// For Ollama the window, the most tokens of the answer, `truncate: false` and `shift: false` are always sent, so that a
-/// prompt that does not fit is an error and never a silent cut (B9). A summary is never asked to think (P7). Servers with
-/// OpenAI's protocol have a window of their own and are not told one.
+/// For Ollama it always sends the window, the largest number of tokens of the answer, `truncate: false` and `shift:
+/// false`, so that a prompt that does not fit is an error and never a silent cut (B9). It never asks for thinking in a
+/// summary (P7). Servers with OpenAI's protocol set their own window, so they get none.
 pub fn encode(dialect: Dialect, request: &ChatRequest) -> HttpRequest {
     match dialect {
         Dialect::Ollama => HttpRequest::post("/api/chat", &ollama(request)),
@@ -66,12 +66,12 @@ fn ollama_options(options: &RequestOptions) -> Value {
     out
 }
 
-/// What servers that begin another reply behind an unfinished one are told: not stored, and not counted, since the margin
-/// has room for it.
+/// The instruction for servers that would begin another reply behind an unfinished one. It is not stored. It is not
+/// counted either, because the margin has room for it.
 const GO_ON: &str = "Your last reply was cut off. Go on with it from the very character where it ends: repeat nothing, \
     and say nothing about the break.";
 
-/// Whether the last message is a reply that is to be gone on with.
+/// Returns `true` if the last message is a reply that the model has to continue.
 fn goes_on(request: &ChatRequest) -> bool {
     let last = request.messages.last();
     last.is_some_and(|m| {
@@ -96,7 +96,8 @@ fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
     });
     set(&mut body, "temperature", options.temperature.map(short));
     set(&mut body, "top_p", options.top_p.map(short));
-    // not of OpenAI's protocol, but known to most servers that speak it: only what was chosen
+    // These fields are not part of OpenAI's protocol, but most servers know them. They are sent only if a person chose
+    // them.
     set(&mut body, "min_p", options.min_p.map(short));
     set(
         &mut body,
@@ -115,7 +116,7 @@ fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
         options.format.as_ref().map(response_format),
     );
     set(&mut body, "tools", tools(request));
-    // llama.cpp goes on with a reply by itself, but not while it would have to think first
+    // llama.cpp continues a reply by itself, but not if it would have to think first.
     let think = if request.purpose == Purpose::Summary || (goes_on && dialect == Dialect::LlamaCpp)
     {
         Some(false)
@@ -124,13 +125,13 @@ fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
     };
     let effort = options.effort.filter(|_| think != Some(false));
     match (dialect, think) {
-        // what the model's template makes of it
+        // The parameters of the model's template.
         (Dialect::LlamaCpp, Some(on)) => {
             let mut template = json!({ "enable_thinking": on });
             set(&mut template, "reasoning_effort", effort.map(|e| json!(e)));
             body["chat_template_kwargs"] = template;
         }
-        // others refuse fields they do not know: only what was chosen
+        // Other servers refuse fields that they do not know, so only a chosen value is sent.
         (Dialect::OpenAi, Some(true)) => {
             set(&mut body, "reasoning_effort", effort.map(|e| json!(e)));
         }
@@ -139,7 +140,7 @@ fn openai(dialect: Dialect, request: &ChatRequest) -> Value {
     body
 }
 
-/// A schema, or any JSON, in OpenAI's words.
+/// Translates a schema, or `json`, to OpenAI's field.
 fn response_format(format: &Value) -> Value {
     match format {
         Value::Object(_) => {
@@ -167,7 +168,7 @@ fn short(value: f32) -> Value {
         .map_or(Value::Null, Value::from)
 }
 
-/// What the parts of a message come to, apart from its tool results.
+/// The parts of a message, sorted by their kind.
 #[derive(Default)]
 struct Parts<'a> {
     text: String,
@@ -213,7 +214,7 @@ impl<'a> Parts<'a> {
         self.text.push_str(text);
     }
 
-    /// Whether a message is needed besides those for the tool results.
+    /// Returns `true` if the message needs more than the messages of its tool results.
     fn speaks(&self) -> bool {
         !self.text.is_empty()
             || !self.images.is_empty()
@@ -222,7 +223,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Arguments are an object to both protocols; a model may have written something else.
+/// Returns the arguments as an object, which both protocols require. A model may have written something else.
 fn call_arguments(text: &str) -> Value {
     match palimpsest_text::json::read(text) {
         Ok(Value::Object(fields)) => Value::Object(fields),
@@ -242,7 +243,7 @@ const fn role(role: Role) -> &'static str {
     }
 }
 
-/// Every tool result is a message of its own, before what else the message says.
+/// Makes a message of each tool result, before the message with the remaining parts.
 fn ollama_messages(message: &RequestMessage) -> Vec<Value> {
     let mut parts = Parts::of(message);
     let mut out: Vec<Value> = parts
@@ -262,7 +263,7 @@ fn ollama_messages(message: &RequestMessage) -> Vec<Value> {
     if !parts.speaks() {
         return out;
     }
-    // Ollama takes image data only
+    // Ollama accepts image data but no links.
     let (data, links): (Vec<_>, Vec<_>) = std::mem::take(&mut parts.images)
         .into_iter()
         .partition(|(_, _, data)| !is_link(data));
@@ -359,7 +360,7 @@ mod tests {
         serde_json::from_slice(&encode(dialect, request).body).unwrap()
     }
 
-    /// What an answer has to follow, in the words of each protocol.
+    /// B9: the schema of an answer, in the words of each protocol.
     #[test]
     fn answers_by_a_schema() {
         let mut asked = request(vec![RequestMessage::text(Role::User, "Hi")]);
@@ -378,7 +379,7 @@ mod tests {
         assert_eq!(*sent, json!({ "type": "json_object" }));
     }
 
-    /// B9, P7: the fields that make an overflow an error are in every request; a summary never thinks.
+    /// B9, P7: every request has the fields that make an overflow an error, and a summary never thinks.
     #[test]
     fn what_is_always_sent_to_ollama() {
         let mut asked = request(vec![
@@ -417,8 +418,8 @@ mod tests {
         assert_eq!(body(Dialect::Ollama, &asked)["think"], false);
     }
 
-    /// The same for OpenAI's protocol; only llama.cpp is told not to think in the way it understands. Others hear how much
-    /// a model is to think where a person has chosen it.
+    /// The same for OpenAI's protocol. llama.cpp is told not to think through its template; other servers get the
+    /// effort that a person chose.
     #[test]
     fn what_is_always_sent_to_openai_servers() {
         let mut asked = request(vec![RequestMessage::text(Role::User, "Hi")]);
@@ -452,7 +453,8 @@ mod tests {
         assert!(sent.get("chat_template_kwargs").is_none());
     }
 
-    /// P7: an unfinished reply at the end is gone on with: Ollama and llama.cpp do so by themselves, others are asked to.
+    /// P7: a model continues an unfinished reply at the end. Ollama and llama.cpp do so by themselves; other servers
+    /// get an instruction.
     #[test]
     fn an_unfinished_reply_at_the_end() {
         let mut asked = request(vec![
@@ -522,7 +524,8 @@ mod tests {
         ]
     }
 
-    /// I3, P2: calls and results arrive in pairs, each result a message of its own; thinking stays at home.
+    /// I3, P2: calls and results arrive in pairs, each result as a message of its own, and the model's thinking is not
+    /// sent.
     #[test]
     fn tool_calls_and_results() {
         let asked = request(tool_exchange());
@@ -560,7 +563,7 @@ mod tests {
         );
     }
 
-    /// Pictures and files, and the same picture for both protocols.
+    /// Both protocols get pictures and files, and the same picture.
     #[test]
     fn images_and_files() {
         let image = |data: &str| Part::Image {

@@ -1,14 +1,14 @@
-//! What a refusal of a server means: its words and status, turned into one of the errors a caller can act on.
+//! Translates a server's refusal, its status and words, to an error that a caller can act on.
 
 use palimpsest_core::request::ModelError;
 use serde_json::Value;
 
 use crate::json::{self, bad};
 
-/// Longest message of a server that is shown.
+/// The longest server message that is shown, in bytes.
 const LONGEST_MESSAGE: usize = 300;
 
-/// The parts of an answer that say what went wrong.
+/// The parts of an answer that tell the error.
 #[derive(Debug, Clone, Copy)]
 pub struct Refusal<'a> {
     /// HTTP status.
@@ -29,7 +29,7 @@ impl<'a> Refusal<'a> {
         }
     }
 
-    /// What it means for a request to `model`. Also for a status that looks like success but is not 200.
+    /// Returns the error for a request to `model`. Also handles a status that looks like success but is not 200.
     pub fn meaning(&self, model: &str) -> ModelError {
         let body = Body::read(self.body);
         match self.status {
@@ -63,7 +63,8 @@ impl<'a> Refusal<'a> {
     }
 }
 
-/// Seconds as in `Retry-After: 2`. A date is not understood: core has no clock.
+/// Reads seconds as in `Retry-After: 2`, and returns milliseconds. It does not read dates, because this crate has no
+/// clock.
 fn retry_after_ms(value: &str) -> Option<u32> {
     let seconds: u32 = value.trim().parse().ok()?;
     Some(seconds.saturating_mul(1000))
@@ -85,18 +86,18 @@ impl Body {
     }
 }
 
-/// What a server says in `{"error": …}`, in whichever of its shapes.
+/// The content of `{"error": …}`, in any of its shapes.
 #[derive(Debug, Default)]
 pub(crate) struct ServerError {
     message: String,
-    /// `type` or `code`, as names.
+    /// The values of `type` and `code`, if they are names.
     kinds: Vec<String>,
     prompt: Option<u32>,
     window: Option<u32>,
 }
 
 impl ServerError {
-    /// The error of an answer, if it has one: a string, an object, or an object as JSON inside a string.
+    /// Finds the error of an answer: a string, an object, or an object as JSON inside a string.
     pub(crate) fn find(value: &Value) -> Option<Self> {
         match value.get("error")? {
             Value::Null => None,
@@ -129,7 +130,7 @@ impl ServerError {
         }
     }
 
-    /// What it means. `status` is 200 for an error in the middle of a stream.
+    /// Translates the error. `status` is 200 for an error in the middle of a stream.
     pub(crate) fn meaning(&self, status: u16, model: &str) -> ModelError {
         let text = self.message.as_str();
         let is = |kind: &str| self.kinds.iter().any(|k| k == kind);
@@ -158,7 +159,7 @@ impl ServerError {
             };
         }
         let message = shown(text);
-        // Ollama reports a wrong option as its own failure.
+        // Ollama reports a wrong option as an internal error.
         if (400..500).contains(&status) || text.starts_with("option \"") {
             ModelError::BadRequest { message }
         } else {
@@ -166,8 +167,8 @@ impl ServerError {
         }
     }
 
-    /// Tokens of prompt and window: from the fields, else from the words of OpenAI-like servers
-    /// ("maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens").
+    /// The tokens of prompt and window, from the fields or from the words of OpenAI-like servers ("maximum context
+    /// length is 8192 tokens. However, your messages resulted in 9000 tokens").
     fn numbers(&self) -> (Option<u32>, Option<u32>) {
         if self.prompt.is_some() || self.window.is_some() {
             return (self.prompt, self.window);
@@ -182,7 +183,7 @@ impl ServerError {
     }
 }
 
-/// What a model does not support, from "… does not support tools".
+/// The feature that a model lacks, from "… does not support tools".
 fn unsupported(text: &str) -> Option<String> {
     let (_, what) = text.split_once("does not support ")?;
     let what = what.trim_end_matches('.');
@@ -192,7 +193,7 @@ fn unsupported(text: &str) -> Option<String> {
     (what.len() <= 60).then(|| what.to_owned())
 }
 
-/// A server's words, short enough to show.
+/// Shortens a server's message for display.
 fn shown(text: &str) -> String {
     match text.char_indices().nth(LONGEST_MESSAGE) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -220,7 +221,7 @@ mod tests {
         text.to_owned()
     }
 
-    /// F 79, and the words of Ollama as recorded.
+    /// F 79: Ollama's refusals, in recorded words.
     #[test]
     fn refusals_of_ollama() {
         check(
@@ -312,7 +313,7 @@ mod tests {
             "405 method not allowed",
             bad("it does not know this request"),
         );
-        // an overflow is told from other errors by its words alone, so they must begin the message
+        // Only the words distinguish an overflow from other errors, so the message must begin with them.
         check(
             400,
             r#"{"error":"cannot parse: the input length exceeds the context length"}"#,
@@ -322,7 +323,7 @@ mod tests {
         );
     }
 
-    /// The same for servers with OpenAI's protocol.
+    /// Refusals of servers with OpenAI's protocol.
     #[test]
     fn refusals_of_openai_servers() {
         check(
@@ -369,7 +370,7 @@ mod tests {
         );
     }
 
-    /// F 78: what is no answer of a model server.
+    /// F 78: answers that do not come from a model server.
     #[test]
     fn refusals_of_something_else() {
         check(302, "", bad("it redirects to another address"));
@@ -411,7 +412,7 @@ mod tests {
         );
     }
 
-    /// P7: when to try again is known only if the server said so in seconds.
+    /// P7: the time of the next attempt is known only if the server gave it in seconds.
     #[test]
     fn retry_after() {
         let busy = |retry_after| {
@@ -442,7 +443,7 @@ mod tests {
         );
     }
 
-    /// A server's novel is not shown in full, and not cut inside a character.
+    /// A long server message is shortened, and not inside of a character.
     #[test]
     fn long_messages_are_cut() {
         let body = format!(r#"{{"error":"{}"}}"#, "é".repeat(1000));

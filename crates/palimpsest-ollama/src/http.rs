@@ -1,7 +1,7 @@
-//! A request as plain data. Whoever has a network sends it.
+//! An HTTP request as plain data. The caller sends it.
 
-/// What to send. The caller adds the server's address, and `Authorization: Bearer …` where a key is set; nothing else,
-/// because any header of our own fails the preflight of a real server.
+/// An HTTP request. The caller adds the server's address, and `Authorization: Bearer …` if a key is set. It must add no
+/// other header, because any other header fails the preflight of a real server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
     /// `GET` or `POST`.
@@ -13,7 +13,7 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// A `GET` of this path.
+    /// Creates a `GET` request for this path.
     pub fn get(path: impl Into<String>) -> Self {
         Self {
             method: "GET",
@@ -22,7 +22,7 @@ impl HttpRequest {
         }
     }
 
-    /// A `POST` of this JSON.
+    /// Creates a `POST` request with this JSON.
     pub fn post(path: impl Into<String>, json: &serde_json::Value) -> Self {
         Self {
             method: "POST",

@@ -1,13 +1,13 @@
-//! JSON from a server that may be hostile: bounded depth, and what else is tolerated.
+//! Reads JSON from a server that may be hostile: with bounded depth and some tolerance.
 
 use palimpsest_core::request::ModelError;
 use serde_json::Value;
 
-/// Deeper JSON than this is no answer of a model server.
+/// Answers of model servers are never deeper than this.
 const MAX_DEPTH: usize = 64;
 
-/// Reads one JSON object. Bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD: models write broken
-/// characters when they are cut off in the middle of one.
+/// Reads one JSON object. Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD, because models write
+/// broken characters when they are cut off in the middle of one.
 pub(crate) fn object(bytes: &[u8]) -> Result<Value, ModelError> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     if let Some(why) = not_json(bytes) {
@@ -31,12 +31,12 @@ pub(crate) fn object(bytes: &[u8]) -> Result<Value, ModelError> {
     }
 }
 
-/// An answer that is no model server's.
+/// The error for an answer that does not come from a model server.
 pub(crate) fn bad(why: &str) -> ModelError {
     ModelError::BadResponse { why: why.into() }
 }
 
-/// What the text is instead of JSON, if that can be seen at once.
+/// A description of text that is obviously not JSON.
 fn not_json(bytes: &[u8]) -> Option<&'static str> {
     match bytes.iter().find(|b| !b.is_ascii_whitespace()) {
         None => Some("it is empty"),
@@ -72,7 +72,7 @@ fn depth(bytes: &[u8]) -> usize {
     deepest
 }
 
-/// Replaces `\uD8xx` without its other half by `\uFFFD`. `None` if there is none.
+/// Replaces each `\uD8xx` without its other half by `\uFFFD`. Returns `None` if there is none.
 fn mend_surrogates(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let unit = |at: usize| {
@@ -96,7 +96,7 @@ fn mend_surrogates(text: &str) -> Option<String> {
                 mended = true;
             }
             (Some(_), _) => at += 6,
-            // another escape: skip the sign after the backslash, which may be a backslash itself
+            // Another escape: skip the sign after the backslash, which may be a backslash itself.
             (None, _) => at += 2,
         }
     }
@@ -104,7 +104,8 @@ fn mend_surrogates(text: &str) -> Option<String> {
     mended.then_some(out)
 }
 
-/// A count: a whole number above zero that fits. Anything else is as good as absent; servers leave zero counts out.
+/// Reads a count: a whole number above zero that fits. Any other value counts as absent; servers leave out counts of
+/// zero.
 pub(crate) fn count(value: &Value) -> Option<u32> {
     value
         .as_u64()
@@ -112,7 +113,7 @@ pub(crate) fn count(value: &Value) -> Option<u32> {
         .filter(|n| *n > 0)
 }
 
-/// Text, or nothing for `null` and absent; anything else is an error.
+/// Returns text, or empty text for `null` and an absent value. Any other value is an error.
 pub(crate) fn text(value: &Value) -> Result<&str, ModelError> {
     match value {
         Value::Null => Ok(""),
@@ -125,7 +126,7 @@ pub(crate) fn text(value: &Value) -> Result<&str, ModelError> {
 mod tests {
     use super::*;
 
-    /// F 73, 75, 78: what is mended and what is refused.
+    /// F 73, 75, 78: some faults are corrected and others are refused.
     #[test]
     fn objects() {
         let content =
@@ -141,7 +142,7 @@ mod tests {
             content(br#"{"a":"\ude00\ud83d"}"#).unwrap(),
             "\u{fffd}\u{fffd}"
         );
-        // a backslash before the u: no escape of a surrogate at all
+        // A backslash before the `\u`: this is not an escape of a surrogate.
         assert_eq!(
             content(br#"{"a":"\\ud83d","b":"\ud83d"}"#).unwrap(),
             "\\ud83d"
@@ -159,7 +160,7 @@ mod tests {
         refused(br#"{"a":NaN}"#, "its JSON is broken");
     }
 
-    /// JSON of depth 64 is read, 65 is not; brackets in strings do not count.
+    /// JSON of depth 64 is read and of depth 65 is refused; brackets in strings do not count.
     #[test]
     fn depth_is_bounded() {
         let nested = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
@@ -176,7 +177,7 @@ mod tests {
         assert!(object(quoted.as_bytes()).is_ok());
     }
 
-    /// A count that is no number is absent, never wrong.
+    /// A count that is not a number is absent, never wrong.
     #[test]
     fn counts() {
         let check = |json: &str, expected| {

@@ -1,8 +1,10 @@
 //! Speaks to model servers, without any network of its own.
 //!
-//! [`encode`] makes a request, whoever has a network sends it, [`Decoder`] reads the answer in chunks of any size, and
-//! [`Refusal`] says what an answer other than 200 means.
-//! [`catalog`] asks what models there are. [`doctor`] finds out why a page cannot reach a server.
+//! - [`encode`] makes a request; the caller sends it.
+//! - [`Decoder`] reads the answer in chunks of any size.
+//! - [`Refusal`] translates an answer other than 200 to an error.
+//! - [`catalog`] asks for the models of a server.
+//! - [`doctor`] finds out why a page cannot reach a server.
 #![forbid(unsafe_code)]
 
 mod answer;

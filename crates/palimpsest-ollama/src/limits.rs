@@ -1,4 +1,4 @@
-//! How much a server may send before we stop listening.
+//! Limits on the size of an answer.
 
 use palimpsest_core::request::ChatRequest;
 
@@ -7,7 +7,7 @@ use palimpsest_core::request::ChatRequest;
 pub struct Limits {
     /// Bytes of one line.
     pub line: u32,
-    /// Bytes of the whole answer as it comes over the wire.
+    /// Bytes of the whole answer on the wire.
     pub response: u32,
     /// Bytes of text, reasoning and tool arguments together.
     pub text: u32,
@@ -20,8 +20,8 @@ const TIMES_BUDGET: u32 = 4;
 const LEAST_TEXT: u32 = 4096;
 
 impl Limits {
-    /// The limits for an answer of at most `tokens` tokens: lines of 1 MB, 8 MB in all, and four times the text that
-    /// was asked for, a token taken as four bytes.
+    /// The limits for an answer of at most `tokens` tokens: lines of 1 MB, 8 MB in all, and four times the requested
+    /// text, at four bytes per token.
     pub fn for_answer(tokens: u32) -> Self {
         let text = tokens
             .saturating_mul(BYTES_PER_TOKEN * TIMES_BUDGET)

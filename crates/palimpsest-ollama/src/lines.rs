@@ -1,4 +1,4 @@
-//! Cuts a byte stream into lines, wherever its chunks end.
+//! Cuts a byte stream into lines, independent of its chunks.
 
 use palimpsest_core::request::ModelError;
 
@@ -8,7 +8,7 @@ use palimpsest_core::request::ModelError;
 pub(crate) struct LineSplitter {
     line: Vec<u8>,
     limit: usize,
-    /// The last byte was a CR: a following LF belongs to it.
+    /// The last byte was a CR, so a following LF belongs to it.
     after_cr: bool,
     first: bool,
 }
@@ -25,7 +25,7 @@ impl LineSplitter {
         }
     }
 
-    /// Adds one chunk and hands every line completed by it to `each`, which says whether to go on.
+    /// Adds one chunk and passes every line that it completes to `each`, until `each` returns `false`.
     pub(crate) fn push(
         &mut self,
         chunk: &[u8],
@@ -82,7 +82,7 @@ impl LineSplitter {
             &line
         };
         let go_on = each(text)?;
-        // keep the allocation for the next line
+        // Reuse the allocation for the next line.
         self.line = line;
         self.line.clear();
         Ok(go_on)
@@ -119,7 +119,7 @@ mod tests {
         check(&[], &[]);
     }
 
-    /// F 75: memory stays bounded whatever is sent.
+    /// F 75: memory stays bounded for any input.
     #[test]
     fn a_long_line_is_refused_at_the_limit() {
         let mut splitter = LineSplitter::new(16);

@@ -7,10 +7,10 @@ use crate::answer::{Answer, arguments, finish_reason};
 use crate::error::ServerError;
 use crate::json;
 
-/// More tool calls than this in one answer are no answer.
+/// An answer with more tool calls than this is an error.
 const MOST_CALLS: usize = 128;
 
-/// What has to be remembered between events.
+/// The state between two events.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     /// Tool calls arrive in fragments, by index.
@@ -28,20 +28,20 @@ struct Call {
 }
 
 impl Events {
-    /// Reads one line. All servers put the data of an event in one line, so the empty line after it means nothing.
+    /// Reads one line. All servers put the data of an event in one line, so the empty line after it has no meaning.
     pub(crate) fn line(&mut self, line: &[u8], answer: &mut Answer) -> Result<(), ModelError> {
         if let Some(data) = field(line, b"data") {
             return self.data(data, answer);
         }
-        // a whole answer instead of a stream, an error without the frame, or a page that is no answer at all
+        // A whole answer instead of a stream, an error without the frame, or a page of another server.
         if matches!(line.trim_ascii_start().first(), Some(b'{' | b'<')) {
             return self.data(line, answer);
         }
-        // comments, event:, id:, retry: and fields to come
+        // Comments, event:, id:, retry: and future fields.
         Ok(())
     }
 
-    /// The stream ended. `[DONE]` may lack if a reason to finish was given.
+    /// Ends the stream. `[DONE]` may be missing if the server gave a reason to finish.
     pub(crate) fn finish(&mut self, answer: &mut Answer) {
         if self.reason.is_some() && !answer.is_done() {
             self.end(answer);
@@ -93,7 +93,7 @@ impl Events {
         Ok(())
     }
 
-    /// Adds a fragment of a tool call to the call of its index.
+    /// Adds a fragment of a tool call to the call with its index.
     fn fragment(&mut self, at: u64, call: &Value, answer: &mut Answer) -> Result<(), ModelError> {
         let index = call["index"].as_u64().unwrap_or(at);
         let position = match self.calls.iter().position(|c| c.index == index) {
@@ -129,7 +129,7 @@ impl Events {
         Ok(())
     }
 
-    /// Counts, and llama.cpp's times. Some servers repeat them with every event; the last ones are right.
+    /// Reads the counts, and llama.cpp's times. Some servers repeat them with every event; the last ones count.
     fn count(&mut self, value: &Value) {
         let (usage, timings) = (&value["usage"], &value["timings"]);
         let ms = |value: &Value| {

@@ -1,10 +1,10 @@
-//! Reasoning that a server leaves in the text, between `<think>` and `</think>`.
+//! Separates reasoning that a server leaves in the text, between `<think>` and `</think>`.
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// Tells reasoning from answer when both come as text. Only a block at the very beginning counts: later the tag is
-/// something the answer talks about.
+/// Separates reasoning from the answer if both arrive as text. Only a block at the very beginning counts: later in the
+/// text the answer may talk about the tag.
 #[derive(Debug)]
 pub(crate) struct ThinkSplitter {
     state: State,
@@ -14,7 +14,7 @@ pub(crate) struct ThinkSplitter {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing but white space so far.
+    /// Only white space so far.
     Start,
     Inside,
     /// White space between the block and the answer.
@@ -86,7 +86,7 @@ impl ThinkSplitter {
         }
     }
 
-    /// What was held back when the answer ended.
+    /// Emits the text that was held back when the answer ended.
     pub(crate) fn finish(&mut self, out: &mut Vec<Piece>) {
         let held = std::mem::take(&mut self.held);
         match self.state {
@@ -104,7 +104,7 @@ fn emit(out: &mut Vec<Piece>, piece: Piece) {
     }
 }
 
-/// Bytes at the end of `text` that may be the beginning of the closing tag.
+/// The number of bytes at the end of `text` that may be the beginning of the closing tag.
 fn tail_of_tag(text: &str) -> usize {
     (1..CLOSE.len())
         .rev()
@@ -133,7 +133,7 @@ mod tests {
         both
     }
 
-    /// P2, P5: reasoning is told from the answer wherever the pieces end.
+    /// P2, P5: reasoning is separated from the answer at every split into pieces.
     #[test]
     fn reasoning_is_separated_at_every_split() {
         let whole = " <think>\nTwo and < two.\n</think>\n\nFour, says <think>.";
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Text without the tag is untouched, however it begins.
+    /// Text without the tag stays as it is, whatever it begins with.
     #[test]
     fn answers_without_reasoning_are_untouched() {
         for text in [

@@ -1,4 +1,4 @@
-//! Answers as they come over the wire: recorded ones, hostile ones, cut at every byte.
+//! Decodes recorded and hostile answers, cut at every byte.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -88,7 +88,7 @@ fn hard_streams() -> [(Dialect, Vec<u8>, Vec<Delta>); 2] {
     ]
 }
 
-/// F 73, 74: byte order mark, blank lines, comments, every line end, cut at every pair of bytes: one result.
+/// F 73, 74: a byte order mark, blank lines, comments and every line end, cut at every pair of bytes, give one result.
 #[test]
 fn every_split_gives_the_same_deltas() {
     for (dialect, bytes, expected) in hard_streams() {
@@ -108,7 +108,7 @@ fn every_split_gives_the_same_deltas() {
     }
 }
 
-/// How many random streams: 2,000, or what `PROPTEST_CASES` says.
+/// The number of random streams: 2,000, or `PROPTEST_CASES`.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES")
         .ok()
@@ -119,7 +119,7 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
-    /// I10, research F 73, 75: arbitrary bytes never panic, and their result does not depend on the chunks.
+    /// I10, F 73, 75: arbitrary bytes never panic, and their result does not depend on the chunks.
     #[test]
     fn arbitrary_bytes_never_panic(
         pieces in prop::collection::vec(prop_oneof![
@@ -159,7 +159,8 @@ proptest! {
     }
 }
 
-/// An answer as a whole and at every cut: its text, its counts of prompt and reply, why it ended.
+/// Decodes an answer as a whole and at every cut. Compares its text, the counts of prompt and reply, and the reason to
+/// finish.
 fn whole_answer(
     name: &str,
     bytes: &[u8],
@@ -188,7 +189,7 @@ fn whole_answer(
     }
 }
 
-/// F 73: answers in our own words, written as a server frames them, at every cut: text, counts, reasons.
+/// F 73: answers of our own, framed like a server's, decode at every cut: text, counts, reasons.
 #[test]
 fn answers_of_our_own() {
     let check = |name: &str, body: &str, said: &str, counts, reason| {
@@ -273,7 +274,7 @@ fn answers_of_our_own() {
     );
 }
 
-/// The recorded streams of a real server, at every cut: text, counts, reasons.
+/// The recorded streams of a real server decode at every cut: text, counts, reasons.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn recorded_answers() {

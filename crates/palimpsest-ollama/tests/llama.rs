@@ -1,5 +1,5 @@
-//! The codec against a real llama.cpp. Set `PALIMPSEST_LLAMA_URL` to a server such as `node tests/ollama/llama.mjs`
-//! starts. Nothing is asserted about the quality of the model's prose.
+//! Tests the codec against a real llama.cpp. Set `PALIMPSEST_LLAMA_URL` to a server such as `node
+//! tests/ollama/llama.mjs` starts. The tests do not assert the quality of the model's prose.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -26,7 +26,7 @@ fn post(url: &str, path: &str, body: &Value) -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// Tokens of a text by the server's own vocabulary.
+/// Counts a text with the server's own vocabulary.
 fn tokens(url: &str, content: &str) -> u32 {
     let answer = post(
         url,
@@ -36,7 +36,7 @@ fn tokens(url: &str, content: &str) -> u32 {
     answer["tokens"].as_array().unwrap().len() as u32
 }
 
-/// The text that the server's template makes of a request, counted by its vocabulary: what it must report as read.
+/// Counts the prompt that the server's template makes of a request. The server must report this number.
 fn prompt_tokens(url: &str, request: &ChatRequest) -> u32 {
     let body: Value = serde_json::from_slice(&encode(Dialect::LlamaCpp, request).body).unwrap();
     let prompt = post(url, "/apply-template", &body)["prompt"]
@@ -71,7 +71,7 @@ fn usage(deltas: &[Delta]) -> Usage {
         .unwrap()
 }
 
-/// A chat streams, is counted as the server's own tokenizer counts it, and stops where it was told to.
+/// A chat streams, its count agrees with the server's own tokenizer, and it stops at the given text.
 #[test]
 #[ignore = "needs a llama.cpp, which `cargo xtask test --all` starts"]
 fn with_llama_a_chat_streams_and_is_counted() {
@@ -96,7 +96,7 @@ fn with_llama_a_chat_streams_and_is_counted() {
         FinishReason::Stop => assert!(written < 12),
         other => panic!("{other:?}"),
     }
-    // what was streamed, counted again: the same, give or take the token that ends an answer
+    // The streamed text has the reported count, give or take the token that ends an answer.
     assert!(
         tokens(&url, &said).abs_diff(written) <= 2,
         "{said:?}: {} and {written}",
@@ -108,7 +108,7 @@ fn with_llama_a_chat_streams_and_is_counted() {
     );
 }
 
-/// P7: a summary of a real conversation is made, within its number of tokens, and shorter than what it covers.
+/// P7: the model summarises a real conversation within the allowed tokens, and the summary is shorter than its source.
 #[test]
 #[ignore = "needs a llama.cpp, which `cargo xtask test --all` starts"]
 fn with_llama_a_real_summary() {
@@ -148,7 +148,7 @@ fn with_llama_a_real_summary() {
     );
 }
 
-/// B9: a prompt beyond the window is refused with both numbers; the window is the one the catalog tells.
+/// B9: the server refuses a prompt beyond the window with both numbers, and the window agrees with the catalog.
 #[test]
 #[ignore = "needs a llama.cpp, which `cargo xtask test --all` starts"]
 fn with_llama_an_overflow_names_its_numbers() {

@@ -1,18 +1,18 @@
-//! What an exception of IndexedDB means.
+//! Translates exceptions of IndexedDB.
 
 use palimpsest_engine::ports::StoreError;
 use wasm_bindgen::JsValue;
 
 use crate::global::exception;
 
-/// The error a thrown or reported exception stands for.
+/// Returns the error for a thrown or reported exception.
 pub(super) fn cause(thrown: &JsValue) -> StoreError {
     let (name, message) = exception(thrown);
     meaning(&name, &message)
 }
 
-/// By name, since the messages are each browser's own; except for a full disk, which LevelDB reports as
-/// an unknown error with its cause inside the message.
+/// Goes by the name, since each browser has its own messages. The exception is a full disk, which LevelDB reports as an
+/// unknown error with the cause inside of the message.
 pub(super) fn meaning(name: &str, message: &str) -> StoreError {
     let words = || {
         if message.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn meaning(name: &str, message: &str) -> StoreError {
         "ConstraintError" => StoreError::Exists(message.to_owned()),
         "VersionError" => StoreError::Newer,
         "SecurityError" | "NotSupportedError" => StoreError::Unavailable(words()),
-        // the row points to a file that is gone
+        // The row points to a file that no longer exists.
         "NotReadableError" => StoreError::Corrupt(words()),
         _ => StoreError::Failed(words()),
     }
@@ -51,7 +51,7 @@ fn is_full_disk(message: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// F 83: a full disk is told apart from other failures, whatever the browser calls it.
+    /// F 83: a full disk is told apart from other failures in every browser.
     #[test]
     fn exceptions_have_the_meaning_a_user_can_act_on() {
         let check = |name: &str, message: &str, code: &str| {

@@ -1,4 +1,4 @@
-//! Opening the database, and what may happen to a connection later.
+//! Opens the database and handles later events of the connection.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,16 +19,16 @@ use crate::timer::sleep;
 /// Some implementations never answer an open request at all.
 const LONGEST_OPEN_MS: u32 = 20_000;
 
-/// How a connection stands.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// As it should be.
+    /// The connection works.
     Open,
-    /// Closed for a newer version in another tab.
+    /// It is closed for a newer version in another tab.
     Upgraded,
-    /// Closed because the database is being deleted.
+    /// It is closed because another tab deletes the database.
     Deleted,
-    /// Closed by the browser; a new one may work.
+    /// The browser closed it. A new connection may work.
     Lost,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) database: IdbDatabase,
-    /// The database was made by a newer version.
+    /// A newer version made the database.
     pub(super) is_newer: bool,
     state: Rc<Cell<State>>,
     _on_version_change: Closure<dyn FnMut(IdbVersionChangeEvent)>,
@@ -44,8 +44,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Opens the database `name` at the version of `migrations`, through them if it is older. A newer one
-    /// is opened as it is.
+    /// Opens the database `name` at the version of `migrations` and runs them if it is older. A newer database opens as
+    /// it is.
     pub(super) async fn open(
         name: &str,
         migrations: &'static [Migration],
@@ -57,7 +57,7 @@ impl Connection {
             Ok(database) => Ok(Self::new(database, false, on_event)),
             Err(StoreError::Newer) => {
                 let database = request(name, None, migrations, blocked_ms, on_event).await?;
-                // it may have been deleted in between: then this made a new one, without tables
+                // If the database was deleted in between, this made a new one without tables.
                 let is_newer = database.version() > f64::from(version);
                 if is_newer {
                     Ok(Self::new(database, true, on_event))
@@ -84,7 +84,7 @@ impl Connection {
             let (state, database, on_event) =
                 (Rc::clone(&state), database.clone(), Rc::clone(on_event));
             Closure::new(move |event: IdbVersionChangeEvent| {
-                // running transactions still end; no new one begins
+                // Running transactions still end; no new one begins.
                 database.close();
                 let is_deletion = event.new_version().is_none();
                 state.set(if is_deletion {
@@ -121,7 +121,7 @@ impl Connection {
         self.state.get()
     }
 
-    /// Not to be used again.
+    /// Marks the connection as lost, so that it is not used again.
     pub(super) fn give_up(&self) {
         if self.state.get() == State::Open {
             self.state.set(State::Lost);
@@ -139,8 +139,8 @@ impl Drop for Connection {
 
 type Answer = Result<IdbDatabase, StoreError>;
 
-/// An open request that is waited for. If nobody waits any more, its result is closed and an upgrade that
-/// begins late is undone: it must not leave a database without tables.
+/// A pending request to open the database. If it is dropped, its result is closed and an upgrade that begins late is
+/// undone, because such an upgrade would leave a database without tables.
 struct Opening {
     request: IdbOpenDbRequest,
     is_over: Rc<Cell<bool>>,
@@ -204,7 +204,7 @@ async fn request(
             }
         }
     };
-    // why a migration failed: the request itself only says that it was aborted
+    // The reason for which a migration failed. The request itself only says that it was aborted.
     let failed = Rc::new(RefCell::new(None::<StoreError>));
     let (blocked_sender, blocked) = oneshot::channel::<()>();
 
@@ -220,7 +220,7 @@ async fn request(
     let on_error = {
         let (request, failed) = (request.clone(), Rc::clone(&failed));
         Closure::new(move |event: Event| {
-            // Firefox would report it to the console as well
+            // Firefox would report it to the console, too.
             event.prevent_default();
             let error = request.error().ok().flatten();
             let error = failed.take().unwrap_or_else(|| {
@@ -305,7 +305,7 @@ fn factory() -> Option<IdbFactory> {
     global("indexedDB").map(JsCast::unchecked_into)
 }
 
-/// What an exception on opening means: except for the few that say otherwise, there is no storage here.
+/// Translates an exception on opening. All but a few mean that there is no storage here.
 fn refused(thrown: &JsValue) -> StoreError {
     let (name, message) = exception(thrown);
     match meaning(&name, &message) {

@@ -1,4 +1,4 @@
-//! Keys of rows as IndexedDB has them: arrays of numbers and texts.
+//! Converts keys of rows to the form of IndexedDB: arrays of numbers and texts.
 
 use js_sys::Array;
 use palimpsest_engine::ports::{Key, KeyPart};
@@ -17,7 +17,7 @@ pub(super) fn to_js(key: &[KeyPart]) -> JsValue {
     parts.into()
 }
 
-/// A key from IndexedDB; `None` if it is none of ours.
+/// Converts a key from IndexedDB. `None` if this program did not make it.
 pub(super) fn from_js(key: &JsValue) -> Option<Key> {
     let parts = key.dyn_ref::<Array>()?;
     parts.iter().map(|part| part_from_js(&part)).collect()
@@ -32,8 +32,8 @@ fn part_from_js(part: &JsValue) -> Option<KeyPart> {
     (f64::from(whole).to_bits() == number.to_bits()).then_some(KeyPart::Number(whole))
 }
 
-/// The keys from `first` to before `end`. The caller has checked that there can be some: an empty range
-/// is an error here.
+/// The range of keys from `first` to before `end`. The caller has checked that it is not empty, because IndexedDB
+/// throws for an empty range.
 pub(super) fn range(first: &Key, end: Option<&Key>) -> Result<IdbKeyRange, JsValue> {
     match end {
         Some(end) => IdbKeyRange::bound_with_lower_open_and_upper_open(

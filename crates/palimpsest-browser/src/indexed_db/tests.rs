@@ -1,4 +1,4 @@
-//! In a real browser: the contract, and what only a browser does.
+//! Tests in a real browser: the contract of stores, and behaviour that only a browser has.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -86,7 +86,7 @@ async fn write(store: &IndexedDbStore, lease: &Lease, ops: Vec<Op>) -> Result<Ap
     store.apply(lease, None, ops, Durability::Relaxed).await
 }
 
-/// Runs JavaScript, once now and its `return`ed function when dropped.
+/// Runs JavaScript now, and the function that it returns when dropped.
 struct Patch(Function);
 
 impl Patch {
@@ -106,7 +106,7 @@ impl Drop for Patch {
     }
 }
 
-/// A connection of code that does not know about upgrades.
+/// A connection of code that ignores upgrades.
 async fn stubborn(name: &str) -> IdbDatabase {
     let factory: IdbFactory = global("indexedDB").unwrap().unchecked_into();
     let request: IdbOpenDbRequest = factory.open(name).unwrap();
@@ -136,13 +136,13 @@ async fn keeps_the_contract(reading: Reading) {
     names.into_inner().iter().for_each(|name| erase(name));
 }
 
-/// I1, I6, S5: the browser's database does what every store must.
+/// I1, I6, S5: the browser's database keeps the contract of every store.
 #[wasm_bindgen_test]
 async fn it_keeps_the_contract() {
     keeps_the_contract(Reading::of_host()).await;
 }
 
-/// The same in browsers without `getAllRecords`.
+/// The contract holds in browsers without `getAllRecords`, too.
 #[wasm_bindgen_test]
 async fn it_keeps_the_contract_with_plain_reads() {
     keeps_the_contract(Reading::Plain).await;
@@ -151,8 +151,8 @@ async fn it_keeps_the_contract_with_plain_reads() {
 // ---------------------------------------------------------------------------------------------------
 // Writers
 
-/// F 65: between two connections, as between two tabs: Busy, take-over, and the first one hears of it and can write
-/// nothing.
+/// F 65: two connections behave like two tabs. The second is refused as busy, may take over, and the first hears of it
+/// and cannot write any more.
 #[wasm_bindgen_test]
 async fn two_connections_have_one_writer() {
     let name = fresh_name();
@@ -182,7 +182,7 @@ async fn two_connections_have_one_writer() {
     erase(&name);
 }
 
-/// A tab that is just closing is waited for.
+/// A claim waits for a tab that is just closing.
 #[wasm_bindgen_test]
 async fn a_lock_that_is_about_to_be_free_is_waited_for() {
     let name = fresh_name();
@@ -219,7 +219,7 @@ async fn without_locks_the_epoch_decides() {
     erase(&name);
 }
 
-/// A frame that may not use locks is like a host without them.
+/// A frame that may not use locks behaves like a host without them.
 #[wasm_bindgen_test]
 async fn denied_locks_are_no_locks() {
     let name = fresh_name();
@@ -233,7 +233,7 @@ async fn denied_locks_are_no_locks() {
     erase(&name);
 }
 
-/// I6: a write that nobody waits for any more is written whole or not at all; here, not at all.
+/// I6: a write whose future is dropped is written whole or not at all; here, not at all.
 #[wasm_bindgen_test]
 async fn a_dropped_write_is_undone() {
     let name = fresh_name();
@@ -263,7 +263,7 @@ async fn a_dropped_write_is_undone() {
     erase(&name);
 }
 
-/// The browser is asked for what the caller asked for.
+/// The browser receives the durability that the caller asked for.
 #[wasm_bindgen_test]
 async fn durability_reaches_the_browser() {
     let name = fresh_name();
@@ -291,8 +291,8 @@ async fn durability_reaches_the_browser() {
 // ---------------------------------------------------------------------------------------------------
 // Failures
 
-/// F 83: on a full disk the requests say nothing and the transaction only aborts; the cause is its error. Nothing was
-/// written, and the next write works.
+/// F 83: on a full disk the requests report nothing and the transaction only aborts, so its error gives the cause.
+/// Nothing is written, and the next write works.
 #[wasm_bindgen_test]
 async fn a_full_disk_is_a_quota_error() {
     let name = fresh_name();
@@ -330,7 +330,7 @@ async fn a_full_disk_is_a_quota_error() {
     erase(&name);
 }
 
-/// F 83: a closed connection is opened once more, for reads and for writes, and the application hears of it.
+/// F 83: a closed connection is opened again once, for reads and for writes, and the application hears of it.
 #[wasm_bindgen_test]
 async fn a_lost_connection_comes_back() {
     let name = fresh_name();
@@ -338,7 +338,7 @@ async fn a_lost_connection_comes_back() {
     let store = IndexedDbStore::open(options).await.unwrap();
     let lease = store.claim("s", false).await.unwrap();
     let database = || store.0.connection.borrow().database.clone();
-    // the browser says so
+    // The browser reports the loss.
     let lost = database();
     lost.dispatch_event(&Event::new("close").unwrap()).unwrap();
     write(&store, &lease, vec![message(1, "1")]).await.unwrap();
@@ -346,7 +346,7 @@ async fn a_lost_connection_comes_back() {
         *events.borrow(),
         [StorageEvent::Lost, StorageEvent::Reopened]
     );
-    // the browser does not say so
+    // The browser does not report the loss.
     database().close();
     write(&store, &lease, vec![message(2, "2")]).await.unwrap();
     database().close();
@@ -355,7 +355,7 @@ async fn a_lost_connection_comes_back() {
     erase(&name);
 }
 
-/// F 83: no storm of attempts: a connection that is closed again and again is an error after the second time.
+/// F 83: a connection that closes again and again is an error after the second time, without further attempts.
 #[wasm_bindgen_test]
 async fn a_connection_that_keeps_closing_is_an_error() {
     let name = fresh_name();
@@ -376,7 +376,7 @@ async fn a_connection_that_keeps_closing_is_an_error() {
     erase(&name);
 }
 
-/// S5, F 85: where there is no IndexedDB, that is what the caller is told.
+/// S5, F 85: a host without IndexedDB gives the error `unavailable`.
 #[wasm_bindgen_test]
 async fn a_host_without_a_database_is_unavailable() {
     for value in [
@@ -402,7 +402,7 @@ async fn a_host_without_a_database_is_unavailable() {
     assert_eq!(got.unwrap_err().code(), "storage_unavailable");
 }
 
-/// F 86: a damaged row does not take its neighbours with it.
+/// F 86: a damaged row leaves its neighbours readable.
 #[wasm_bindgen_test]
 async fn a_damaged_row_is_the_empty_text() {
     let name = fresh_name();
@@ -459,7 +459,7 @@ fn add_blue(database: &IdbDatabase, _: &IdbTransaction) -> Result<(), JsValue> {
     database.create_object_store("blue").map(drop)
 }
 
-/// Copies every row of one store into another: data moves through the upgrade's transaction.
+/// Copies every row of one store into another, through the upgrade's transaction.
 fn fill_blue(_: &IdbDatabase, upgrade: &IdbTransaction) -> Result<(), JsValue> {
     let blue = upgrade.object_store("blue")?;
     blue.put_with_key(&"filled".into(), &JsValue::from(1))
@@ -499,7 +499,7 @@ async fn the_schema_has_every_table() {
     erase(&name);
 }
 
-/// S5: from every earlier version, with the rows that were there.
+/// S5: every earlier version is upgraded and keeps its rows.
 #[wasm_bindgen_test]
 async fn every_version_is_upgraded() {
     for start in 0..=STEPS.len() {
@@ -530,7 +530,7 @@ async fn every_version_is_upgraded() {
     }
 }
 
-/// S5: a step that fails changes nothing: the old version goes on working.
+/// S5: a step that fails changes nothing, and the old version keeps working.
 #[wasm_bindgen_test]
 async fn a_failed_upgrade_changes_nothing() {
     let name = fresh_name();
@@ -571,7 +571,7 @@ async fn a_newer_database_is_read_only() {
     erase(&name);
 }
 
-/// An upgrade in another tab: this one lets go at once, says so, and writes no more.
+/// If another tab upgrades the database, this one closes its connection, reports it, and writes no more.
 #[wasm_bindgen_test]
 async fn an_upgrade_elsewhere_closes_this_connection() {
     let name = fresh_name();
@@ -593,8 +593,8 @@ async fn an_upgrade_elsewhere_closes_this_connection() {
     erase(&name);
 }
 
-/// A tab that does not let go is waited for, named, and then it is an error, not a page that hangs. The upgrade does
-/// not happen behind our back later.
+/// If a tab keeps its connection, the upgrade waits, reports the tab, and then returns an error instead of hanging. The
+/// upgrade does not happen later.
 #[wasm_bindgen_test]
 async fn a_blocked_upgrade_is_an_error() {
     let name = fresh_name();
@@ -613,7 +613,7 @@ async fn a_blocked_upgrade_is_an_error() {
     assert!(!old.is_read_only());
     assert_eq!(stores(&old).len(), Table::ALL.len());
     drop(old);
-    // and if the other tab lets go in time, it works
+    // If the other tab closes its connection in time, the upgrade works.
     let other = stubborn(&name).await;
     let letting_go = async {
         sleep(100).await;
@@ -626,7 +626,7 @@ async fn a_blocked_upgrade_is_an_error() {
     erase(&name);
 }
 
-/// S6: erased in another tab: nothing comes back through a write of this one.
+/// S6: after another tab erases the database, no write of this tab brings it back.
 #[wasm_bindgen_test]
 async fn an_erased_database_stays_erased() {
     let name = fresh_name();
@@ -634,7 +634,7 @@ async fn an_erased_database_stays_erased() {
     let store = IndexedDbStore::open(options).await.unwrap();
     let lease = store.claim("s", false).await.unwrap();
     erase(&name);
-    // a busy machine tells late
+    // A busy machine may report it late.
     for _ in 0..100 {
         if !events.borrow().is_empty() {
             break;
@@ -657,7 +657,7 @@ async fn an_erased_database_stays_erased() {
 // ---------------------------------------------------------------------------------------------------
 // Size
 
-/// O4, P7: the newest rows of many are read without reading the many.
+/// O4, P7: a read of the newest of many rows reads only those.
 #[wasm_bindgen_test]
 async fn the_newest_of_ten_thousand_rows_are_read_alone() {
     const ROWS: u32 = 10_000;

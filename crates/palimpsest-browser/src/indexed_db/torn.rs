@@ -1,14 +1,14 @@
-//! What a crash of the browser leaves behind in Chromium, made harmless.
+//! Protects against the damage that a crash of Chromium leaves in its database.
 //!
-//! Chromium keeps IndexedDB in LevelDB, which appends each write to a log: seven bytes that say how long the entry is, then
-//! the entry, in two steps. A browser that is killed between the two leaves the seven bytes alone. The next start reads the
-//! log up to there and goes on writing behind them, so the start after that finds an entry with the wrong content, takes
-//! the whole database for damaged and deletes everything this origin has stored. A page that wrote all the time, without
-//! this store, met that about once in thirty kills.
+//! Chromium keeps IndexedDB in LevelDB, which appends each write to a log in two steps: seven bytes with the length of
+//! the entry, then the entry. If the browser is killed between the two steps, the seven bytes stay alone. The next
+//! start reads the log up to there and continues to write behind them. The start after that finds an entry with the
+//! wrong content, takes the whole database for damaged and deletes everything that this origin has stored. A page that
+//! wrote all the time, without this protection, lost its data about once in thirty kills.
 //!
-//! Deleting any database of the origin makes LevelDB put what the log holds into a table and begin a new log. So every
-//! time ours is opened, a database that nobody uses is made and deleted: 4 to 14 ms in the browser's own process, and
-//! nobody waits for it.
+//! When any database of the origin is deleted, LevelDB writes the log into a table and begins a new log. So every time
+//! this store opens, it makes and deletes a database that has no other use. That takes 4 to 14 ms in the browser's own
+//! process, and nothing waits for it.
 
 use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
@@ -16,7 +16,7 @@ use web_sys::{IdbDatabase, IdbFactory};
 
 use crate::global::{global, property};
 
-/// Has the browser begin a new log, if it is one that needs it. A failure changes nothing: then the log stays as it is.
+/// Makes a browser that needs it begin a new log. After a failure the old log simply stays.
 pub(super) fn begin_new_log(factory: &IdbFactory, name: &str) {
     if !is_chromium() {
         return;
@@ -35,7 +35,7 @@ pub(super) fn begin_new_log(factory: &IdbFactory, name: &str) {
     request.set_onsuccess(Some(delete.unchecked_ref()));
 }
 
-/// Only Chromium says in its events whether it has lost a database.
+/// Only Chromium reports in its events whether it has lost a database.
 fn is_chromium() -> bool {
     let event = global("IDBVersionChangeEvent").and_then(|class| property(&class, "prototype"));
     event.is_some_and(|event| Reflect::has(&event, &"dataLoss".into()).unwrap_or(false))

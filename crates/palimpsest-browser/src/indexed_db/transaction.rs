@@ -1,6 +1,6 @@
-//! Transactions, in the only two shapes there are: one that reads, and one that looks at a session's head,
-//! decides and writes. All requests are made in one tick (or in the callback of one of them), and what is
-//! awaited is the end of the whole, so that no transaction can end itself between two awaits.
+//! Runs the only two kinds of transactions: one that reads, and one that looks at a session's head, decides and writes.
+//! It makes all requests in one tick (or in the callback of one of them) and then awaits the end of the whole
+//! transaction, so that no transaction can end by itself between two awaits.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -22,7 +22,7 @@ use crate::global::{global, object, property};
 
 #[wasm_bindgen]
 extern "C" {
-    /// `IDBDatabase` with the options that are still unstable in web-sys.
+    /// `IDBDatabase` with options that are still unstable in web-sys.
     type Database;
     #[wasm_bindgen(method, catch, js_name = transaction)]
     fn begin(
@@ -32,20 +32,20 @@ extern "C" {
         options: &JsValue,
     ) -> Result<IdbTransaction, JsValue>;
 
-    /// `IDBObjectStore` with what web-sys does not know yet.
+    /// `IDBObjectStore` with a function that web-sys does not know yet.
     type Records;
     #[wasm_bindgen(method, catch, js_name = getAllRecords)]
     fn get_all_records(this: &Records, options: &JsValue) -> Result<IdbRequest, JsValue>;
 }
 
-/// Why a transaction did not do it.
+/// The reason for which a transaction failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It could not begin: the connection is closed. Nothing was asked for.
+    /// The transaction could not begin, because the connection is closed. No request was made.
     NoConnection(StoreError),
-    /// It was undone by the browser.
+    /// The browser undid the transaction.
     Undone(StoreError),
-    /// We undid it.
+    /// This code undid the transaction.
     Refused(StoreError),
 }
 
@@ -59,10 +59,10 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// Looks at the session's head row and its claim note and says what to write, or why not.
+/// Looks at the session's head row and its claim note, and returns the writes or a refusal.
 pub(super) type Decide = Box<dyn FnOnce(Option<&str>, Option<&str>) -> Result<Vec<Op>, StoreError>>;
 
-/// Reads, decides and writes in one transaction. `tables` are those that `decide` may write, besides heads and
+/// Reads, decides and writes in one transaction. `tables` are the tables that `decide` may write, besides heads and
 /// notes.
 pub(super) async fn write(
     database: &IdbDatabase,
@@ -90,7 +90,7 @@ pub(super) async fn write(
     };
     let (head, note) = requests().map_err(|thrown| Failure::Undone(cause(&thrown)))?;
     let added = Rc::clone(&running.added);
-    // requests are answered in their order: when the second one is, so is the first
+    // The browser answers requests in order: after the answer to the second one, the first is answered, too.
     let on_note = {
         let note = note.clone();
         let transaction = transaction.clone();
@@ -108,7 +108,7 @@ pub(super) async fn write(
     running.end().await
 }
 
-/// The answer of a `get`; `None` if there is no row.
+/// The result of a `get`, or `None` if there is no row.
 fn text(request: &IdbRequest) -> Option<String> {
     let value = request.result().ok()?;
     (!value.is_undefined()).then(|| text_of(&value))
@@ -145,7 +145,7 @@ fn issue(transaction: &IdbTransaction, ops: &[Op], added: &Added) -> Result<(), 
     Ok(())
 }
 
-/// How ranges are read.
+/// The way to read ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     /// `getAllRecords`, where the browser has it: keys and values in either direction in one request.
@@ -155,7 +155,7 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// What this browser can do.
+    /// Returns the way that this browser supports.
     pub(super) fn of_host() -> Self {
         let has = global("IDBObjectStore")
             .and_then(|class| property(&class, "prototype"))
@@ -296,7 +296,7 @@ async fn newest(
             let mut found = found.borrow_mut();
             found.push((cursor.key(), cursor.value()));
             if (found.len() as u32) < limit {
-                // fails only when the transaction is over, and then that is what is reported
+                // This fails only if the transaction is over, and then the error of the transaction is reported.
                 let _ = cursor.continue_();
             }
         })
@@ -311,7 +311,7 @@ async fn newest(
         .collect())
 }
 
-/// A row; `None` if its key is none of ours.
+/// Converts a row. `None` if this program did not make its key.
 fn row(key: &JsValue, value: &JsValue) -> Option<Row> {
     Some(Row {
         key: keys::from_js(key)?,
@@ -319,13 +319,13 @@ fn row(key: &JsValue, value: &JsValue) -> Option<Row> {
     })
 }
 
-/// A value that is no text is damaged, and the empty text is no JSON: whoever reads it sees the damage, and the other
-/// rows of a range are not lost with it.
+/// Returns the empty text for a value that is not text. The empty text is not valid JSON, so the reader sees the
+/// damage, and the other rows of the range are not lost.
 fn text_of(value: &JsValue) -> String {
     value.as_string().unwrap_or_default()
 }
 
-/// A row's address for people.
+/// Names a row for error messages.
 fn address(table: Table, key: &Key) -> String {
     format!(
         "{} {}",
@@ -351,14 +351,14 @@ fn begin(
         .map_err(|thrown| Failure::NoConnection(cause(&thrown)))
 }
 
-/// A transaction that is waited for. If nobody waits any more, it is undone.
+/// A pending transaction. If it is dropped, it is undone.
 struct Running {
     transaction: IdbTransaction,
     ended: oneshot::Receiver<Result<(), Failure>>,
     is_over: Rc<Cell<bool>>,
-    /// Why we undid it.
+    /// The reason for which this code undid the transaction.
     reason: Rc<RefCell<Option<StoreError>>>,
-    /// The requests that may meet a row that is there already.
+    /// The requests that fail if their row exists already.
     added: Added,
     listeners: Vec<Closure<dyn FnMut(Event)>>,
 }
@@ -406,7 +406,7 @@ impl Running {
             Closure::new(move |_| {
                 tell(Err(match reason.take() {
                     Some(error) => Failure::Refused(error),
-                    // the requests say nothing on a full disk, only the transaction does
+                    // On a full disk only the transaction reports the error, not the requests.
                     None => Failure::Undone(transaction.error().map_or_else(
                         || StoreError::Failed("the browser gave the transaction up".into()),
                         |error| cause(&error.into()),
@@ -427,7 +427,7 @@ impl Running {
         }
     }
 
-    /// Keeps a listener of one of its requests alive.
+    /// Keeps the listener of a request alive.
     fn keep(&mut self, listener: Closure<dyn FnMut(Event)>) {
         self.listeners.push(listener);
     }
@@ -451,7 +451,7 @@ impl Drop for Running {
         self.transaction.set_onerror(None);
         self.transaction.set_onabort(None);
         if !self.is_over.get() {
-            // a request of it may still be answered: its listener must do nothing then
+            // A request of this transaction may still get an answer; its listener must do nothing then.
             let _ = self.transaction.abort();
         }
     }

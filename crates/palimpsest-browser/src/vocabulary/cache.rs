@@ -1,4 +1,4 @@
-//! Snapshots of vocabularies in a database of their own: deleting it loses nothing that was said.
+//! Keeps snapshots of vocabularies in a database of their own. Deleting it loses nothing of a conversation.
 
 use futures_channel::oneshot;
 use js_sys::{Array, Uint8Array};
@@ -11,17 +11,17 @@ use crate::global::global;
 
 const NAME: &str = "palimpsest-vocabularies";
 const SNAPSHOTS: &str = "snapshots";
-/// As many as a person may go back and forth between; each has 1 to 12 MB.
+/// The number of snapshots that are kept, enough for a person who switches between models. Each has 1 to 12 MB.
 const KEPT: u32 = 3;
 
-/// Snapshots by the digest of their model. Everything it cannot do is as if nothing were kept.
+/// Snapshots by the digest of their model. If any operation fails, the cache behaves as if it were empty.
 #[derive(Debug)]
 pub struct SnapshotCache {
     database: IdbDatabase,
 }
 
 impl SnapshotCache {
-    /// Opens it. `None` where there is no database.
+    /// Opens the cache. `None` if there is no database.
     pub async fn open() -> Option<Self> {
         let factory: IdbFactory = global("indexedDB")?.dyn_into().ok()?;
         let opening = factory.open_with_u32(NAME, 1).ok()?;
@@ -31,7 +31,7 @@ impl SnapshotCache {
                 if let Ok(database) = opening.result()
                     && let Ok(database) = database.dyn_into::<IdbDatabase>()
                 {
-                    // A store that cannot be made shows when it is used.
+                    // If the store cannot be made, its first use fails.
                     let _ = database.create_object_store(SNAPSHOTS);
                 }
             })
@@ -41,7 +41,7 @@ impl SnapshotCache {
         Some(Self { database })
     }
 
-    /// The snapshot of that digest.
+    /// Returns the snapshot for that digest.
     pub async fn get(&self, digest: &str) -> Option<Vec<u8>> {
         let request = self
             .store(IdbTransactionMode::Readonly)?
@@ -51,7 +51,7 @@ impl SnapshotCache {
         Some(bytes.to_vec())
     }
 
-    /// Bytes of all snapshots.
+    /// The bytes of all snapshots together.
     pub async fn bytes(&self) -> u64 {
         self.sum().await.unwrap_or(0)
     }
@@ -63,7 +63,7 @@ impl SnapshotCache {
             .ok()?;
         let keys: Array = result(&keys).await?.dyn_into().ok()?;
         let mut sum = 0;
-        // one after the other: each has megabytes
+        // One after the other, because each has megabytes.
         for key in keys.iter() {
             let request = self.store(IdbTransactionMode::Readonly)?.get(&key).ok()?;
             let bytes: Uint8Array = result(&request).await?.dyn_into().ok()?;
@@ -72,9 +72,9 @@ impl SnapshotCache {
         Some(sum)
     }
 
-    /// Keeps a snapshot, and forgets others so that there are not too many.
+    /// Stores a snapshot and deletes older ones beyond the limit.
     pub async fn put(&self, digest: &str, bytes: &[u8]) {
-        // Without room it is asked for again next time.
+        // If there is no room, the next visit asks the server again.
         let _ = self.keep(digest, bytes).await;
     }
 
@@ -96,7 +96,7 @@ impl SnapshotCache {
         store
             .put_with_key(&Uint8Array::from(bytes), &digest.into())
             .ok()?;
-        // A worker that ends before the transaction does would take it along.
+        // A worker that ends before the transaction would abort it.
         complete(&store.transaction()).await
     }
 
@@ -115,7 +115,7 @@ impl Drop for SnapshotCache {
     }
 }
 
-/// A callback for the first of several events, and the news of it.
+/// Returns a callback for the first of several events, and a receiver that hears of it.
 fn first() -> (Closure<dyn FnMut()>, oneshot::Receiver<()>) {
     let (sender, receiver) = oneshot::channel();
     let mut sender = Some(sender);
@@ -127,7 +127,7 @@ fn first() -> (Closure<dyn FnMut()>, oneshot::Receiver<()>) {
     (heard, receiver)
 }
 
-/// Waits until a transaction is over.
+/// Waits for the end of a transaction.
 async fn complete(transaction: &IdbTransaction) -> Option<()> {
     let (over, receiver) = first();
     transaction.set_oncomplete(Some(over.as_ref().unchecked_ref()));
@@ -135,7 +135,7 @@ async fn complete(transaction: &IdbTransaction) -> Option<()> {
     receiver.await.ok()
 }
 
-/// What a request comes to; `None` if it fails.
+/// Returns the result of a request, or `None` if it fails.
 async fn result(request: &IdbRequest) -> Option<JsValue> {
     let (done, receiver) = first();
     request.set_onsuccess(Some(done.as_ref().unchecked_ref()));

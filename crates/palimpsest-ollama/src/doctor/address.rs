@@ -1,6 +1,6 @@
-//! As much of an address as the doctor needs.
+//! The parts of an address that the doctor needs.
 
-/// How it is reached.
+/// The scheme of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheme {
     Http,
@@ -15,7 +15,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// `None` for anything that is no http(s) address.
+    /// Returns `None` for text that is not an http or https address.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = text.trim().split_once("://")?;
         let scheme = match scheme.to_ascii_lowercase().as_str() {
@@ -45,7 +45,7 @@ impl Address {
         })
     }
 
-    /// This machine.
+    /// Returns `true` for this machine.
     pub(super) fn is_loopback(&self) -> bool {
         let host = self.host.as_str();
         host == "localhost"
@@ -54,7 +54,7 @@ impl Address {
             || (host.starts_with("127.") && self.octets().is_some())
     }
 
-    /// This machine or its network: what a public page needs the user's permission for.
+    /// Returns `true` for this machine and its network. A public page needs the user's permission to reach them.
     pub(super) fn is_local(&self) -> bool {
         if self.is_loopback() || self.host.rsplit('.').next() == Some("local") {
             return true;
@@ -62,7 +62,7 @@ impl Address {
         match self.octets() {
             Some([10, ..] | [192, 168, ..] | [169, 254, ..] | [0, 0, 0, 0]) => true,
             Some([172, second, ..]) => (16..32).contains(&second),
-            // addresses of the sixth version for one link or one site
+            // IPv6 addresses for a single link or site.
             _ => {
                 self.host.contains(':')
                     && ["fe80:", "fc", "fd"]

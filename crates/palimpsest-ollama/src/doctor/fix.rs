@@ -1,6 +1,6 @@
-//! What to do, by system. Origins are always named exactly: `*` would let every page on the web use the models.
+//! The fixes, by system. They name origins exactly, because `*` would let every page on the web use the models.
 
-/// A system a server may run on.
+/// A system on which a server may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Os {
     /// Linux with systemd.
@@ -13,19 +13,19 @@ pub enum Os {
     Docker,
 }
 
-/// One step or way to mend something.
+/// One step of a fix, or one way to fix a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// The system it is for; `None`: any.
+    /// The system of this fix, or `None` for any system.
     pub os: Option<Os>,
-    /// What to do.
+    /// The instruction.
     pub text: String,
-    /// What to type or copy, one line each.
+    /// Commands to type or copy, one line each.
     pub commands: Vec<String>,
 }
 
 impl Fix {
-    /// For every system.
+    /// A fix for every system.
     pub(super) fn anywhere(text: &str) -> Self {
         Self {
             os: None,
@@ -41,14 +41,14 @@ impl Fix {
         }
     }
 
-    /// With one more line to type.
+    /// Adds one more command.
     pub(super) fn with(mut self, command: &str) -> Self {
         self.commands.push(command.to_owned());
         self
     }
 }
 
-/// The user's own system first.
+/// Puts the user's own system first.
 fn ordered(os: Os, mut fixes: Vec<Fix>) -> Vec<Fix> {
     palimpsest_text::order::sort_by_key(&mut fixes, |fix| fix.os != Some(os));
     fixes
@@ -89,7 +89,8 @@ pub(super) fn update_ollama(os: Os) -> Vec<Fix> {
 
 /// Lets pages of `origin` use the server: this origin and no other.
 pub(super) fn allow_origin(os: Os, origin: &str) -> Vec<Fix> {
-    // An origin has none of the signs that end a quoted word. What has them is no origin, and is not put into a command.
+    // An origin contains no character that ends a quoted word. Text with such a character is not an origin and stays
+    // out of the command.
     let origin = if origin
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || ":/.-_[]".contains(c))

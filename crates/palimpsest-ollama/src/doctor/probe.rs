@@ -1,8 +1,8 @@
-//! What the doctor wants to know, and what can be told.
+//! The probes of the doctor and the observations that answer them.
 
 use crate::http::HttpRequest;
 
-/// What a question is about. Only the doctor looks at it.
+/// The purpose of a request. Only the doctor reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The server's version.
@@ -15,34 +15,34 @@ pub enum Step {
     Try,
 }
 
-/// The next thing to do.
+/// The next action for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
-    /// `navigator.permissions.query({ name: "local-network-access" })`. Browsers that do not know the name throw: tell
-    /// [`Permission::Unknown`].
+    /// `navigator.permissions.query({ name: "local-network-access" })`. Browsers that do not know the name throw:
+    /// report [`Permission::Unknown`].
     Permission,
-    /// `fetch(server + path, { mode: "no-cors", redirect: "manual" })`. Tell [`Observation::Opaque`] if it resolves.
+    /// `fetch(server + path, { mode: "no-cors", redirect: "manual" })`. Report [`Observation::Opaque`] if it resolves.
     Opaque {
         /// Begins with a slash.
         path: String,
     },
-    /// An ordinary request. Tell its status and body; of a streamed answer the beginning is enough.
+    /// An ordinary request. Report its status and body; the beginning of a streamed answer is enough.
     Ask {
-        /// What it is about.
+        /// The purpose of the request.
         step: Step,
-        /// What to send.
+        /// The request.
         request: HttpRequest,
     },
 }
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observation<'a> {
-    /// The browser's word about the local network.
+    /// The browser's answer about the local network.
     Permission(Permission),
-    /// An answer that may not be read.
+    /// An answer that the page may not read.
     Opaque,
-    /// No answer: `fetch` threw.
+    /// There was no answer: `fetch` threw.
     Failed,
     /// An answer.
     Answer {
@@ -53,7 +53,7 @@ pub enum Observation<'a> {
     },
 }
 
-/// May the page reach servers on this machine or network?
+/// The page's permission to reach servers on this machine or network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     /// Yes.

@@ -31,7 +31,7 @@ const TRIED: Observation<'_> = Observation::Answer {
     body: b"{\"message\":{\"content\":\"Hi\"}}\n",
 };
 
-/// Lets the doctor ask until it is done; returns the names of probes and findings.
+/// Runs the doctor to the end and returns the names of probes and findings.
 fn examine(case: Case, seen: &[Observation<'_>]) -> (Vec<String>, Vec<&'static str>, Doctor) {
     let mut doctor = Doctor::new(case);
     let mut probes = Vec::new();
@@ -57,7 +57,7 @@ fn codes(case: Case, seen: &[Observation<'_>]) -> Vec<&'static str> {
     examine(case, seen).1
 }
 
-/// The order of the research (2.6), and what a healthy server looks like.
+/// The order of the probes, and the findings about a healthy server.
 #[test]
 fn a_healthy_server() {
     let (probes, codes, doctor) =
@@ -93,7 +93,7 @@ fn a_healthy_server() {
     );
 }
 
-/// F 80: nobody listens.
+/// F 80: no server listens.
 #[test]
 fn down() {
     let (_, found, doctor) = examine(case(), &[Observation::Failed]);
@@ -105,7 +105,7 @@ fn down() {
         "the user's system first"
     );
     assert_eq!(doctor.findings()[0].fixes.len(), 4);
-    // outside of a browser there is nothing to look at before
+    // Outside of a browser the doctor asks the server at once.
     let node = Case {
         origin: None,
         ..case()
@@ -113,7 +113,7 @@ fn down() {
     assert_eq!(codes(node, &[Observation::Failed]), ["down"]);
 }
 
-/// F 80: up, but not for this page; the cure names the exact origin and never a star.
+/// F 80: the server runs, but refuses this page. The fix names the exact origin and never a star.
 #[test]
 fn cors_refused() {
     let page = || Case {
@@ -143,7 +143,7 @@ fn cors_refused() {
             .iter()
             .all(|fix| fix.commands.iter().all(|c| !c.contains('*')))
     );
-    // the empty 403 as seen where answers may be read
+    // The server answers 403 without a body, where the page may read answers.
     assert_eq!(
         codes(
             Case {
@@ -169,7 +169,7 @@ fn cors_refused() {
     );
 }
 
-/// A page's origin goes into commands: only what cannot end a quoted word.
+/// A page's origin goes into commands only if it cannot end a quoted word.
 #[test]
 fn origins_cannot_inject_commands() {
     let page = Case {
@@ -214,7 +214,7 @@ fn mixed_content() {
     assert_eq!(probes, ["permission", "opaque /"]);
 }
 
-/// F 80: Local Network Access, denied, or not yet asked for and then denied.
+/// F 80: the browser denies access to the local network, or first has to ask for it and then denies it.
 #[test]
 fn local_network_access() {
     let page = || Case {
@@ -248,12 +248,12 @@ fn local_network_access() {
         ],
         "down",
     );
-    // a page on this machine is never asked
+    // The browser never asks a page on this machine.
     let (probes, _, _) = examine(case(), &[Observation::Failed]);
     assert_eq!(probes, ["opaque /"]);
 }
 
-/// F 78: something else listens there.
+/// F 78: another program listens there.
 #[test]
 fn not_a_model_server() {
     let check = |seen: Observation<'_>, expected: &str| {
@@ -306,7 +306,7 @@ fn not_a_model_server() {
     );
 }
 
-/// No model, and not the model that was chosen.
+/// There is no model, or not the one that the user chose.
 #[test]
 fn models_missing() {
     assert_eq!(
@@ -328,7 +328,7 @@ fn models_missing() {
     );
 }
 
-/// B1: the window asked for, the one that is loaded, the one the model was made for.
+/// B1: the findings compare the chosen window, the loaded one and the one of training.
 #[test]
 fn windows() {
     let small = Observation::Answer {
@@ -394,7 +394,7 @@ fn old_versions() {
     check("main", false);
 }
 
-/// The last step says what the model says.
+/// The last finding repeats the model's error.
 #[test]
 fn the_model_fails() {
     let failed = Observation::Answer { status: 500, body: br#"{"error":"model requires more system memory (9.1 GiB) than is available (4.0 GiB)"}"# };
@@ -408,7 +408,7 @@ fn the_model_fails() {
     );
 }
 
-/// A failure inside a 200 is a failure.
+/// An error inside of a 200 answer is a failure.
 #[test]
 fn the_model_fails_inside_its_answer() {
     let failed = Observation::Answer {
@@ -419,7 +419,7 @@ fn the_model_fails_inside_its_answer() {
     assert_eq!(found.last(), Some(&"model_fails"));
 }
 
-/// The same examination for an OpenAI-compatible server, whose window is its own.
+/// The same examination for an OpenAI-compatible server, which sets its own window.
 #[test]
 fn an_openai_server() {
     let llama = Case {

@@ -7,15 +7,15 @@ use std::time::Duration;
 use palimpsest_core::request::{ChatRequest, Delta, ModelError};
 use palimpsest_ollama::{Decoder, Dialect, HttpRequest, Limits, Refusal, encode};
 
-/// As long as a server may say nothing.
+/// The longest silence of a server.
 const IDLE: Duration = Duration::from_mins(2);
 
-/// An answer whose body is read as it comes.
+/// An answer whose body is read as it arrives.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     stream: TcpStream,
-    /// Bytes read but not yet handed out.
+    /// Bytes that were read but not yet returned.
     buffer: Vec<u8>,
     framing: Framing,
 }
@@ -106,7 +106,7 @@ impl Answer {
             .map(|(_, v)| v.as_str())
     }
 
-    /// Reads more from the socket; false at its end.
+    /// Reads more from the socket. Returns `false` at its end.
     fn fill(&mut self) -> Result<bool, ModelError> {
         let mut block = [0; 16 * 1024];
         let n = self.stream.read(&mut block).map_err(unreachable)?;
@@ -114,7 +114,7 @@ impl Answer {
         Ok(n > 0)
     }
 
-    /// The next bytes of the body; `None` at its end. A body that breaks off is an error.
+    /// Returns the next bytes of the body, or `None` at its end. A body that breaks off is an error.
     pub(crate) fn chunk(&mut self) -> Result<Option<Vec<u8>>, ModelError> {
         loop {
             match self.framing {
@@ -162,7 +162,7 @@ impl Answer {
         }
     }
 
-    /// The whole body, at most this long.
+    /// Returns the whole body, up to `limit` bytes.
     pub(crate) fn body(&mut self, limit: usize) -> Result<Vec<u8>, ModelError> {
         let mut out = Vec::new();
         while let Some(bytes) = self.chunk()? {
@@ -175,7 +175,7 @@ impl Answer {
     }
 }
 
-/// A whole exchange with the codec, as a transport in a browser does it.
+/// Does a whole exchange with the codec, like a transport in a browser.
 pub(crate) fn complete(
     server: &str,
     dialect: Dialect,
