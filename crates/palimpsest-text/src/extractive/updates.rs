@@ -61,36 +61,65 @@ impl Updates {
     /// Pairs of a unit and the newest one that changes it, ordered by the former. `rare` gives a unit's elements that are rare enough
     /// to tell what it speaks of.
     pub(super) fn pairs(&self, rare: impl Fn(u32) -> Vec<u32>) -> Vec<(u32, u32)> {
+        let links = Links::of(self, &rare);
         let mut pairs: Vec<(u32, u32)> = Vec::new();
-        let mut earlier: Vec<(u32, Vec<u32>)> = Vec::new();
-        let mut next = 0;
-        for &later in &self.changes {
-            while let Some((unit, _)) = self.values.get(next).filter(|(unit, _)| *unit < later) {
-                if earlier.last().is_none_or(|(last, _)| last != unit) {
-                    earlier.push((*unit, rare(*unit)));
+        let mut heads: Vec<&[(u64, u32)]> = Vec::new();
+        for old in self.values.chunk_by(|a, b| a.0 == b.0) {
+            let unit = old[0].0;
+            let mut words = None;
+            heads.clear();
+            for (_, value) in old {
+                let words = words.get_or_insert_with(|| rare(unit));
+                value.each_link(words, |link| heads.push(links.after(link, unit)));
+            }
+            // the newest change of those that may be one, then the one before it
+            while let Some(later) = heads.iter().filter_map(|of| of.last()).map(|l| l.1).max() {
+                for of in &mut heads {
+                    *of = &of[..of.len() - usize::from(of.last().is_some_and(|l| l.1 == later))];
                 }
-                next += 1;
-            }
-            let new = self.of(later);
-            if new.is_empty() {
-                continue;
-            }
-            let mut words = rare(later);
-            words.truncate(MOST_SHARED);
-            for (unit, own) in &earlier {
-                if replaced(self.of(*unit), new, || {
-                    own.iter().any(|e| words.contains(e))
-                }) {
-                    pairs.push((*unit, later));
+                let is_same_thing = || {
+                    let mut new = rare(later);
+                    new.truncate(MOST_SHARED);
+                    words.iter().flatten().any(|word| new.contains(word))
+                };
+                if replaced(old, self.of(later), is_same_thing) {
+                    pairs.push((unit, later));
+                    break;
                 }
             }
         }
-        // the newest change of each
-        pairs.sort_unstable_by(|a, b| {
-            (a.0, std::cmp::Reverse(a.1)).cmp(&(b.0, std::cmp::Reverse(b.1)))
-        });
-        pairs.dedup_by_key(|(unit, _)| *unit);
         pairs
+    }
+}
+
+/// What the units that announce a change have in common with others: without such a link nothing is changed. So that not every unit is
+/// compared with every later change.
+struct Links(Vec<(u64, u32)>);
+
+impl Links {
+    fn of(updates: &Updates, rare: &impl Fn(u32) -> Vec<u32>) -> Self {
+        let mut links = Vec::new();
+        for &unit in &updates.changes {
+            let values = updates.of(unit);
+            if values.is_empty() {
+                continue;
+            }
+            let mut words = rare(unit);
+            words.truncate(MOST_SHARED);
+            for (_, value) in values {
+                value.each_link(&words, |link| links.push((link, unit)));
+            }
+        }
+        links.sort_unstable();
+        links.dedup();
+        Self(links)
+    }
+
+    /// The units after `unit` with this link, in order.
+    fn after(&self, link: u64, unit: u32) -> &[(u64, u32)] {
+        let from = self.0.partition_point(|l| *l <= (link, unit));
+        let rest = &self.0[from..];
+        &rest[..rest.partition_point(|l| l.0 == link)]
     }
 }
 
@@ -226,6 +255,22 @@ impl Value {
             shape,
         }
     }
+
+    /// Calls `f` with everything that connects this value of a unit which speaks of `words` with that of another unit: [`replaced`]
+    /// is never true of two units that have no link in common.
+    fn each_link(&self, words: &[u32], mut f: impl FnMut(u64)) {
+        f(mix(self.text));
+        if self.class == FactClass::Identifier {
+            f(mix(self.shape ^ 1));
+        }
+        let kind = match self.class {
+            FactClass::Date => FactClass::Date as u64,
+            _ => self.shape,
+        };
+        for word in words {
+            f(mix(mix(kind) ^ u64::from(*word)));
+        }
+    }
 }
 
 /// Whether `new` has another value for something that `old` has, given what else connects them.
@@ -263,8 +308,57 @@ fn replaced(old: &[(u32, Value)], new: &[(u32, Value)], is_same_thing: impl Fn()
 #[cfg(test)]
 mod tests {
     use palimpsest_tokens::Estimator;
+    use proptest::prelude::*;
 
-    use crate::extractive::{Options, Passage, Speaker, summarize};
+    use super::*;
+
+    use crate::extractive::{Options, Passage, summarize};
+
+    /// Every unit compared with every later change: what [`Updates::pairs`] has to find.
+    fn compared_with_all(updates: &Updates, rare: impl Fn(u32) -> Vec<u32>) -> Vec<(u32, u32)> {
+        let units = updates.values.chunk_by(|a, b| a.0 == b.0);
+        let newest = |old: &[(u32, Value)]| {
+            let unit = old[0].0;
+            let is_change = |later: &&u32| {
+                let mut words = rare(**later);
+                words.truncate(MOST_SHARED);
+                let shared = || rare(unit).iter().any(|word| words.contains(word));
+                **later > unit && replaced(old, updates.of(**later), shared)
+            };
+            let later = updates.changes.iter().rev().find(is_change)?;
+            Some((unit, *later))
+        };
+        units.filter_map(newest).collect()
+    }
+
+    proptest! {
+        /// The links between units leave out no change.
+        #[test]
+        fn links_lead_to_every_change(
+            units in proptest::collection::vec((
+                proptest::collection::vec((0_usize..3, 0_u32..12), 0..4),
+                proptest::collection::vec(0_u32..9, 0..3),
+                any::<bool>(),
+            ), 0..40),
+        ) {
+            let mut updates = Updates::default();
+            for (unit, (values, _, announces)) in (0..).zip(&units) {
+                for (class, n) in values {
+                    let (class, text) = [
+                        (FactClass::Number, format!("{n} euros")),
+                        (FactClass::Date, format!("May {n}")),
+                        (FactClass::Identifier, format!("{}-{n}", if n % 2 == 0 { "A" } else { "BC" })),
+                    ][*class].clone();
+                    updates.see(unit, class, &text);
+                }
+                if *announces {
+                    updates.announce(unit);
+                }
+            }
+            let rare = |unit: u32| units[unit as usize].1.clone();
+            prop_assert_eq!(updates.pairs(rare), compared_with_all(&updates, rare));
+        }
+    }
 
     /// Of what was changed later the change is kept, too, however little room there is.
     #[test]
