@@ -27,7 +27,7 @@ use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::run::{JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary};
 use crate::watermark;
 use palimpsest_dialect::{self as dialect, Dialect, Parsed, Rendered, Shows};
-use palimpsest_text::retention::Facts;
+use palimpsest_text::retention::{Facts, Known};
 
 mod headroom;
 mod quoting;
@@ -459,7 +459,13 @@ impl Compaction {
                 (loss, done)
             }
             None => (
-                loss::settle(&self.found, &mut self.context, None, &mut self.passes),
+                loss::settle(
+                    &self.found,
+                    &mut self.context,
+                    None,
+                    &mut self.passes,
+                    &Known::default(),
+                ),
                 Vec::new(),
             ),
         };

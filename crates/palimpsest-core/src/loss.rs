@@ -15,7 +15,7 @@ use crate::data::layer::{Layer, LayerId};
 use crate::data::message::{Message, Part, Role, Seq};
 use crate::data::rendition::{ReducedKind, Rendition, escape_fences};
 use crate::pass::{PassKind, Shed, parts_now};
-use palimpsest_text::retention::{Audit, Checked, Collector, Facts, Speaker};
+use palimpsest_text::retention::{Audit, Checked, Collector, Facts, Known, Speaker};
 
 /// The most dropped facts that a report names. How many there were stands beside them.
 pub const MOST_NAMED: usize = 64;
@@ -37,12 +37,14 @@ pub struct Loss {
 }
 
 /// Compares `after` with the window it was made from. Layers that are another text in `after` get the retention that
-/// they have there; `newest` was measured when it was written. Each fact is also told of the pass that took it.
+/// they have there; `newest` was measured when it was written. Each fact is also told of the pass that took it. `known` is what
+/// was read of the messages already.
 pub fn settle(
     before: &Context,
     after: &mut Context,
     newest: Option<LayerId>,
     passes: &mut [Shed],
+    known: &Known,
 ) -> Loss {
     let mut gone = Gone::default();
     messages(before, after, &mut gone);
@@ -72,7 +74,7 @@ pub fn settle(
     let mut marked = 0;
     let mut takers = Vec::new();
     for text in &gone.texts {
-        facts.add(text.speaker, &without_marks(&text.words));
+        facts.add_known(known, text.speaker, &without_marks(&text.words));
         takers.resize(facts.audit.facts.len(), taker(passes, text.by));
         if text.recallable {
             marked = facts.audit.facts.len();

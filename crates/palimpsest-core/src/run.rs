@@ -24,6 +24,8 @@ mod summarize;
 mod update;
 mod verify;
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Context, Seed, View};
@@ -34,6 +36,7 @@ use crate::data::record::{Found, Records};
 use crate::error::CoreError;
 use crate::pass::Shed;
 use crate::view_edit::ViewEdit;
+use palimpsest_text::retention::Known;
 
 use candidate::Candidate;
 use checkpoint::Noted;
@@ -170,6 +173,8 @@ struct Task {
     ladder: Ladder,
     options: RunOptions,
     seed: Seed,
+    /// What was read of the messages: each text is read once.
+    known: Rc<Known>,
 }
 
 impl Task {
@@ -234,7 +239,7 @@ impl Progress {
                 }
             }
             Self::Written(found, answers) => {
-                let noted = checkpoint::checkpoint(&found, &answers);
+                let noted = checkpoint::checkpoint(task, &found, &answers);
                 Self::Noted(found, answers, noted)
             }
             Self::Noted(found, answers, noted) => {
@@ -283,6 +288,7 @@ impl Run {
                 ladder: Ladder::of(&context.setup().policy),
                 options,
                 seed,
+                known: Rc::default(),
             },
             progress: Progress::Begun,
         }

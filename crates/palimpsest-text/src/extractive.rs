@@ -31,6 +31,8 @@ pub use updates::{changes, replacements};
 
 pub use crate::retention::{Emphasis, Speaker};
 
+use crate::retention::Known;
+
 use crate::words::segment::UnitKind;
 use lines::Lines;
 use pool::{Pool, Wanted};
@@ -88,6 +90,8 @@ pub struct Options<'a> {
     pub focus: Option<&'a str>,
     /// How lines begin.
     pub labels: Labels,
+    /// What was read of the passages.
+    pub known: Option<&'a Known>,
 }
 
 /// A stretch of a passage that was kept.
@@ -130,8 +134,7 @@ pub fn summarize(
     let pool = Pool::new(
         passages,
         &turns,
-        options.emphasis,
-        options.focus,
+        options,
         if values.is_empty() {
             Wanted::Telling
         } else {

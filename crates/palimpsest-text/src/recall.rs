@@ -162,11 +162,17 @@ impl Recall {
                 });
             }
         }
-        crate::order::sort_by(&mut found, |a, b| {
+        let order = |a: &Recalled, b: &Recalled| {
             b.score
                 .total_cmp(&a.score)
                 .then_with(|| (Reverse(a.seq), a.start).cmp(&(Reverse(b.seq), b.start)))
-        });
+        };
+        // of a long history nearly every chunk has a score: the few that are wanted are sorted, not all
+        if found.len() > most && most > 0 {
+            found.select_nth_unstable_by(most - 1, order);
+            found.truncate(most);
+        }
+        crate::order::sort_by(&mut found, order);
         found.truncate(most);
         found
     }

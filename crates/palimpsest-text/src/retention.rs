@@ -8,6 +8,7 @@ mod audit;
 pub(crate) mod constraint;
 mod grammar;
 mod grounding;
+mod known;
 mod pasted;
 mod quantity;
 mod reject;
@@ -21,6 +22,7 @@ pub use audit::Collector;
 pub use audit::{Audit, Checked, Facts, Ledger, ledger};
 pub use constraint::{Constraint, ConstraintKind, constraints};
 pub use grounding::grounded;
+pub use known::{Known, Scan};
 pub use reject::{Draft, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
 pub use supersede::supersedes;
@@ -28,11 +30,10 @@ pub use supersede::supersedes;
 use crate::languages::cue::Cue;
 use crate::languages::tables::Script;
 use crate::standing::Level;
+use crate::words::Language;
 use crate::words::segment::{self, Unit, UnitKind};
-use crate::words::{Language, Plain, terms};
-use constraint::Judge;
+use constraint::{Decided, Judge};
 use scan::Writer;
-use secret::holds_secret;
 
 /// Whose words a text holds. Decides what is looked for and what it may become (I8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -178,30 +179,7 @@ pub fn extract(text: &str) -> Vec<Fact> {
 
 /// The facts of a text by its speaker: constraints only from the user, sentences never from a tool.
 pub fn extract_from(text: &str, speaker: Speaker) -> Vec<Fact> {
-    let mut out = Vec::new();
-    let mut seen: std::collections::HashSet<u64, Plain> = std::collections::HashSet::default();
-    let units = units(text, speaker);
-    let mut finder = Finder::new(text, speaker);
-    let mut found = Vec::new();
-    for unit in &units {
-        found.clear();
-        finder.find(text, unit, &mut found);
-        if !found.is_empty() && holds_secret(&text[unit.start..unit.end]) {
-            continue;
-        }
-        for fact in &found {
-            let body = text[fact.start..fact.end].trim();
-            let key = terms::mix(terms::hash(body.as_bytes()) ^ (fact.class as u64 + 1));
-            if !body.is_empty() && seen.insert(key) {
-                out.push(Fact {
-                    class: fact.class,
-                    text: body.to_owned(),
-                    context: context(text, unit, fact),
-                });
-            }
-        }
-    }
-    out
+    Scan::of(text, speaker).facts
 }
 
 /// Cuts a text the way its speaker writes.
@@ -218,6 +196,8 @@ pub(crate) struct Finder {
     speaker: Speaker,
     scanner: Scanner,
     judge: Judge,
+    /// What was decided of the unit that was looked at last.
+    decided: Option<Decided>,
 }
 
 impl Finder {
@@ -227,11 +207,13 @@ impl Finder {
             speaker,
             scanner: Scanner::default(),
             judge,
+            decided: None,
         }
     }
 
     /// Adds the facts of `unit` to `out`: by shape first, then what the whole sentence is.
     pub(crate) fn find(&mut self, text: &str, unit: &Unit, out: &mut Vec<Found>) {
+        self.decided = None;
         let writer = match self.speaker {
             Speaker::Tool => Writer::Machine,
             Speaker::User | Speaker::Assistant => Writer::Person,
@@ -258,9 +240,11 @@ impl Finder {
     }
 
     fn sentence(&mut self, text: &str, unit: &Unit) -> Option<FactClass> {
+        if self.speaker == Speaker::User {
+            self.decided = self.judge.decide(text, unit);
+        }
         // what only may be an instruction is a fact like others
-        let mut decided = || self.judge.decide(text, unit);
-        if self.speaker == Speaker::User && decided().is_some_and(|d| d.level == Level::Sure) {
+        if self.decided.is_some_and(|d| d.level == Level::Sure) {
             return Some(FactClass::Constraint);
         }
         if self.judge.reading.question {

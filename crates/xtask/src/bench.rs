@@ -10,9 +10,10 @@ use crate::process;
 use crate::setup::Machine;
 
 /// Tests of `palimpsest-core` that print figures: they assert what must hold and show the rest.
-const TABLES: [(&str, &str, &str); 7] = [
+const TABLES: [(&str, &str, &str); 8] = [
     ("canary", "behaviour", "canary::"),
     ("growth", "growth", "conversation::"),
+    ("growth_cold", "growth", "cold::"),
     ("growth_passes", "growth", "passes::"),
     ("recall", "behaviour", "recall::"),
     ("replays", "behaviour", "replays::"),

@@ -7,6 +7,7 @@ use crate::data::policy::Fading;
 use palimpsest_text::extractive::{self, Piece};
 use palimpsest_text::retention::{Audit, Fact, Speaker};
 
+use super::Task;
 use super::cover::Form;
 use super::identify::Identified;
 use super::passage::words_of;
@@ -25,7 +26,7 @@ pub(super) struct Noted {
 }
 
 /// Finds the facts of the covered messages, and makes a note of the summaries.
-pub(super) fn checkpoint(found: &Identified, answers: &Answers) -> Noted {
+pub(super) fn checkpoint(task: &Task, found: &Identified, answers: &Answers) -> Noted {
     let context = &found.trimmed.context;
     let plan = &found.plan;
     let sources: Vec<(Speaker, String)> = plan
@@ -34,7 +35,8 @@ pub(super) fn checkpoint(found: &Identified, answers: &Answers) -> Noted {
         .map(|&i| &context.entries[i].message)
         .map(|m| (speaker(m.role), words_of(&m.parts)))
         .collect();
-    let mut audit = Audit::new(sources.iter().map(|(who, text)| (*who, text.as_str())));
+    let sources = sources.iter().map(|(who, text)| (*who, text.as_str()));
+    let mut audit = Audit::of_known(&task.known, sources);
 
     if matches!(context.setup().policy.fading, Fading::Single { .. }) {
         // the layer that is rewritten stands for the facts of the notes it was made from

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::loss;
 use crate::pass::{PassKind, Shed, emergency};
+use palimpsest_text::retention::Known;
 
 use super::identify::forget_recalled;
 use super::{Refusal, RunReport};
@@ -19,7 +20,7 @@ impl RunReport {
             loss::changed(&bare, context),
             bare.tokens().saturating_sub(context.tokens()),
         ));
-        let loss = loss::settle(&before, context, None, &mut passes);
+        let loss = loss::settle(&before, context, None, &mut passes, &Known::default());
         let report = Self::between(&before, context, loss, passes);
         Ok(report.adjusted(done).verified(true, limit))
     }

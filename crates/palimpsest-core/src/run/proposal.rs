@@ -19,7 +19,13 @@ pub(super) fn propose(task: &Task, found: &Identified, mut chosen: Candidate) ->
     let since = task.since.as_deref().unwrap_or(before);
     let mut passes = task.earlier.clone();
     passes.append(&mut chosen.passes);
-    let mut loss = loss::settle(since, &mut chosen.context, chosen.layer, &mut passes);
+    let mut loss = loss::settle(
+        since,
+        &mut chosen.context,
+        chosen.layer,
+        &mut passes,
+        &task.known,
+    );
     let cut = std::mem::take(&mut loss.shortened);
     note_retention(&mut chosen);
     let context = &chosen.context;

@@ -10,6 +10,7 @@ use crate::data::policy::Fading;
 use crate::data::record::Found;
 use crate::loss;
 use crate::pass::{Adjustment, PassKind, Shed};
+use palimpsest_text::retention::Known;
 
 use super::aging::{carried, keep_within};
 use super::prepare::{LayerForm, language};
@@ -106,7 +107,13 @@ impl Rewrite {
             layer.recount(counter);
         };
         let mut passes = [Shed::new(PassKind::Fade, 1, before - after)];
-        let loss = loss::settle(context, &mut after_context, None, &mut passes);
+        let loss = loss::settle(
+            context,
+            &mut after_context,
+            None,
+            &mut passes,
+            &Known::default(),
+        );
         view.layers.clone_from(&after_context.view.layers);
         let done = format!("layer {} was written again by {model}", old.id);
         let limit = context.setup().shares.limit;

@@ -12,7 +12,7 @@ use crate::data::policy::OnFailure;
 use crate::data::prompt::Headings;
 use crate::error::CoreError;
 use palimpsest_text::extractive::{self, Passage, Piece, Summary};
-use palimpsest_text::retention::{self, Rejection};
+use palimpsest_text::retention::{self, Known, Rejection};
 
 use super::cover::SMALLEST_SUMMARY;
 use super::identify::Identified;
@@ -67,11 +67,11 @@ impl SummaryJob {
 
     /// The deterministic summary of the same messages.
     pub fn extractive(&self, counter: &dyn TokenCounter) -> String {
-        self.selection(self.target_tokens, counter).text
+        self.selection(self.target_tokens, None, counter).text
     }
 
     /// The same, as the most worthy pieces in at most `room` tokens.
-    fn selection(&self, room: u32, counter: &dyn TokenCounter) -> Summary {
+    fn selection(&self, room: u32, known: Option<&Known>, counter: &dyn TokenCounter) -> Summary {
         let passages: Vec<Passage<'_>> = self
             .passages
             .iter()
@@ -85,17 +85,18 @@ impl SummaryJob {
             target_tokens: room,
             emphasis: emphasis(self.mode),
             focus: self.focus.as_deref(),
+            known,
             ..extractive::Options::default()
         };
         extractive::summarize(&passages, &options, counter)
     }
 
     /// The deterministic summary, longer than is asked for: layers are made from it as their room allows.
-    fn written(&self, author: Author, counter: &dyn TokenCounter) -> Written {
+    fn written(&self, author: Author, known: &Known, counter: &dyn TokenCounter) -> Written {
         let source: u32 = self.passages.iter().map(|p| counter.count(&p.text)).sum();
         let most = self.target_tokens.saturating_mul(LONGEST_NOTE);
         let room = (source / 3).clamp(self.target_tokens, most);
-        let summary = self.selection(room, counter);
+        let summary = self.selection(room, Some(known), counter);
         Written {
             text: summary.text,
             order: summary.order,
@@ -135,14 +136,20 @@ impl SummaryJob {
     }
 
     /// Whether the deterministic summary, in the same room, keeps more facts than this one.
-    fn keeps_less(&self, text: &str, counter: &dyn TokenCounter) -> bool {
-        let facts = retention::Audit::new(
+    fn keeps_less(&self, text: &str, known: &Known, counter: &dyn TokenCounter) -> bool {
+        let facts = retention::Audit::of_known(
+            known,
             self.passages
                 .iter()
                 .map(|p| (crate::context::shrink::speaker(p.role), p.text.as_str())),
         );
         let kept = |text: &str| self.facts_kept(text, &facts, counter);
-        kept(text) < kept(&self.extractive(counter))
+        kept(text)
+            < kept(
+                &self
+                    .selection(self.target_tokens, Some(known), counter)
+                    .text,
+            )
     }
 
     /// All words to be summarised.
@@ -243,7 +250,7 @@ impl Asking {
                 self.waiting = Some(job);
             } else if job.fades.is_none() {
                 let counter = task.original.counter.as_ref();
-                let written = job.written(Author::Extractive, counter);
+                let written = job.written(Author::Extractive, &task.known, counter);
                 self.answers.written.push(written);
             }
             // a layer's shorter form is cut deterministically when its turn comes
@@ -292,7 +299,7 @@ impl Asking {
                 return Ok(Some(Refusal::ModelFailed));
             }
             SuppliedSummary::Failed(code) => {
-                self.fall_back(&waiting, code, counter);
+                self.fall_back(task, &waiting, code);
                 return Ok(None);
             }
         };
@@ -305,9 +312,9 @@ impl Asking {
             (text, 0)
         };
         match rejection {
-            None if text.is_empty() => self.fall_back(&waiting, "invented".into(), counter),
-            None if waiting.keeps_less(&text, counter) => {
-                self.fall_back(&waiting, "fewer_facts".into(), counter);
+            None if text.is_empty() => self.fall_back(task, &waiting, "invented".into()),
+            None if waiting.keeps_less(&text, &task.known, counter) => {
+                self.fall_back(task, &waiting, "fewer_facts".into());
             }
             None => {
                 let model = task.options.model.clone();
@@ -328,15 +335,16 @@ impl Asking {
             }
             Some(rejection) => {
                 let reason = format!("{rejection:?}").to_lowercase();
-                self.fall_back(&waiting, reason, counter);
+                self.fall_back(task, &waiting, reason);
             }
         }
         Ok(None)
     }
 
     /// Takes the deterministic summary in place of a model's.
-    fn fall_back(&mut self, job: &SummaryJob, reason: String, counter: &dyn TokenCounter) {
-        let written = job.written(Author::Fallback { reason }, counter);
+    fn fall_back(&mut self, task: &Task, job: &SummaryJob, reason: String) {
+        let counter = task.original.counter.as_ref();
+        let written = job.written(Author::Fallback { reason }, &task.known, counter);
         self.answers.written.push(written);
     }
 

@@ -30,7 +30,7 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     let plan = &found.plan;
     let mut candidate = Candidate::of(found, plan.clone(), answers.struck);
     candidate.audit = noted.audit;
-    candidate.found = adopted(base, &plan.covered, answers.proposals);
+    candidate.found = adopted(task, base, &plan.covered, answers.proposals);
     let mut records = base.records().clone();
     records.adopt(&candidate.found);
     if records.revision != base.records().revision {
@@ -104,7 +104,7 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
 
 /// The demands in the user's covered words (P9), and what the summaries propose (G3). Only the host's own
 /// words count as demands: a tool's or an import's text cannot become a constraint (I8).
-fn adopted(context: &Context, covered: &[usize], proposals: Vec<Proposal>) -> Found {
+fn adopted(task: &Task, context: &Context, covered: &[usize], proposals: Vec<Proposal>) -> Found {
     let mut found = Found {
         constraints: Vec::new(),
         proposals,
@@ -115,7 +115,8 @@ fn adopted(context: &Context, covered: &[usize], proposals: Vec<Proposal>) -> Fo
     for &i in covered {
         let message = &context.entries[i].message;
         let words = message.own_words().unwrap_or_default();
-        let constraints = retention::constraints(&words).into_iter();
+        let scan = task.known.scan(&words, retention::Speaker::User);
+        let constraints = scan.constraints(&words).into_iter();
         found
             .constraints
             .extend(constraints.map(|c| (message.seq, c)));

@@ -122,7 +122,7 @@ const PASSES: [OnePass; 4] = [
 
 /// Seconds of one run on the average of some, as this thread's own clock counts them where there is one: other
 /// programs on the machine do not count.
-fn time(runs: u32, mut run: impl FnMut()) -> f64 {
+pub(crate) fn time(runs: u32, mut run: impl FnMut()) -> f64 {
     run(); // the first one warms up
     let (start, wall) = (own_seconds(), Instant::now());
     for _ in 0..runs {

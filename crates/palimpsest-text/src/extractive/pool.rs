@@ -7,7 +7,7 @@ use palimpsest_tokens::TokenCounter;
 
 use super::turns::Turns;
 use super::updates::Updates;
-use super::{Emphasis, Passage, Speaker};
+use super::{Emphasis, Options, Passage, Speaker};
 use crate::retention::{FactClass, Finder, Found};
 use crate::words::segment::{Unit, UnitKind, lines, prose};
 use crate::words::terms::{Term, TermKind, each_term, hash, mix};
@@ -88,11 +88,11 @@ impl Pool {
     pub(crate) fn new(
         passages: &[Passage<'_>],
         turns: &Turns,
-        emphasis: Emphasis,
-        focus: Option<&str>,
+        options: &Options<'_>,
         wanted: Wanted,
         counter: &dyn TokenCounter,
     ) -> Self {
+        let (emphasis, focus) = (options.emphasis, options.focus);
         let bytes: usize = passages.iter().map(|p| p.text.len()).sum();
         let mut pool = Self {
             candidates: Vec::with_capacity(bytes / 80 + 1),
@@ -128,28 +128,37 @@ impl Pool {
                 .map_or(text.len(), |at| at.saturating_sub(shift));
             let mut finder = Finder::new(text, passage.role);
             let is_tool = passage.role == Speaker::Tool;
-            let mut own = if is_tool {
-                lines(text)
-            } else {
-                prose(&text[..calls])
-            };
-            own.extend(
-                lines(&text[calls..])
-                    .into_iter()
-                    .filter(|_| !is_tool)
-                    .map(|unit| Unit {
-                        start: unit.start + calls,
-                        end: unit.end + calls,
-                        ..unit
-                    }),
-            );
+            // what was read of the whole text is of use where its units are those of the whole
+            let scan = options
+                .known
+                .filter(|_| shift == 0 && calls == text.len())
+                .map(|known| known.scan(text, passage.role));
+            let mut read = Vec::new();
+            let own =
+                if let Some(scan) = &scan {
+                    scan.units()
+                } else {
+                    read.extend(if is_tool {
+                        lines(text)
+                    } else {
+                        prose(&text[..calls])
+                    });
+                    read.extend(lines(&text[calls..]).into_iter().filter(|_| !is_tool).map(
+                        |unit| Unit {
+                            start: unit.start + calls,
+                            end: unit.end + calls,
+                            ..unit
+                        },
+                    ));
+                    &read
+                };
             let voice = match passage.role {
                 Speaker::User if with_tools => 1.8,
                 Speaker::Assistant if passage.calls.is_some() => 0.35,
                 _ => 1.0,
             };
             let mut alarms = 0;
-            for unit in own {
+            for (place, unit) in own.iter().enumerate() {
                 let body = &text[unit.start..unit.end];
                 let is_machine = is_tool || unit.kind == UnitKind::Line;
                 let mut alarm = is_machine.then(|| alarm(body, emphasis)).flatten();
@@ -222,10 +231,15 @@ impl Pool {
                     own.see(&t, content, is_new_here);
                     own.new += u16::from(content && is_first);
                 });
-                found.clear();
-                finder.find(text, &unit, &mut found);
+                let found = if let Some(scan) = &scan {
+                    scan.found_in(place)
+                } else {
+                    found.clear();
+                    finder.find(text, unit, &mut found);
+                    &found
+                };
                 let mut settles = false;
-                for fact in &found {
+                for fact in found {
                     settles |= matches!(fact.class, FactClass::Constraint | FactClass::Decision);
                     let worth = fact_worth(fact.class, emphasis, is_tool);
                     if !is_machine {
@@ -245,7 +259,7 @@ impl Pool {
                 if count == 0 {
                     continue;
                 }
-                let mut weight = unit_weight(passage.role, &unit, body, emphasis) * voice;
+                let mut weight = unit_weight(passage.role, unit, body, emphasis) * voice;
                 weight *= 1.0 + 0.8 * hits.min(3) as f32;
                 own.is_machine = is_tool || matches!(unit.kind, UnitKind::Code | UnitKind::Line);
                 if !is_machine && own.announces_a_change() {
@@ -258,7 +272,7 @@ impl Pool {
                     unit: Unit {
                         start: unit.start + shift,
                         end: unit.end + shift,
-                        ..unit
+                        ..*unit
                     },
                     cost: counter.count(body) + 1,
                     weight,

@@ -5,7 +5,7 @@ use palimpsest_tokens::TokenCounter;
 use super::lines::one_line;
 use super::pool::{Pool, Wanted};
 use super::turns::Turns;
-use super::{Emphasis, Passage, Speaker, excerpt};
+use super::{Options, Passage, Speaker, excerpt};
 use crate::words::segment::{Unit, UnitKind, prose};
 
 /// Cuts `text` to at most `target_tokens` tokens, dropping detail as `level` says: 3 keeps all kinds, 2 drops code blocks and
@@ -27,14 +27,7 @@ pub fn shorten(text: &str, target_tokens: u32, level: u8, counter: &dyn TokenCou
     }
     let passage = [Passage::new(0, Speaker::Assistant, text)];
     let turns = Turns::plain(&passage);
-    let pool = Pool::new(
-        &passage,
-        &turns,
-        Emphasis::Assistant,
-        None,
-        Wanted::All,
-        counter,
-    );
+    let pool = Pool::new(&passage, &turns, &Options::default(), Wanted::All, counter);
     // The pool's units are the same cut; those without a word in them are not candidates.
     let place = |start: usize| units.binary_search_by_key(&start, |u| u.start).ok();
     let heading: Vec<Option<usize>> = headings(&units);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::words::Plain;
 use crate::words::worth::alone;
 
-use super::{Emphasis, Fact, FactClass, Speaker, extract_from};
+use super::{Emphasis, Fact, FactClass, Known, Speaker, extract_from};
 use crate::words::script::{combining, fold, unspaced};
 use crate::words::terms::{hash, mix};
 
@@ -60,11 +60,24 @@ impl Collector {
     /// Adds the facts of a text that were not there yet.
     pub fn add(&mut self, speaker: Speaker, text: &str) {
         for fact in extract_from(text, speaker) {
-            let key = mix(hash(fact.text.as_bytes()) ^ (fact.class as u64 + 1));
-            if self.seen.insert(key) {
+            if self.is_new(&fact) {
                 self.audit.facts.push(fact);
             }
         }
+    }
+
+    /// The same, for a text that may have been read.
+    pub fn add_known(&mut self, known: &Known, speaker: Speaker, text: &str) {
+        for fact in known.scan(text, speaker).facts() {
+            if self.is_new(fact) {
+                self.audit.facts.push(fact.clone());
+            }
+        }
+    }
+
+    fn is_new(&mut self, fact: &Fact) -> bool {
+        let key = mix(hash(fact.text.as_bytes()) ^ (fact.class as u64 + 1));
+        self.seen.insert(key)
     }
 }
 
@@ -95,6 +108,18 @@ impl Audit {
         let mut collector = Collector::default();
         for (speaker, text) in sources {
             collector.add(speaker, text);
+        }
+        collector.audit
+    }
+
+    /// The same, of texts that may have been read.
+    pub fn of_known<'a>(
+        known: &Known,
+        sources: impl IntoIterator<Item = (Speaker, &'a str)>,
+    ) -> Self {
+        let mut collector = Collector::default();
+        for (speaker, text) in sources {
+            collector.add_known(known, speaker, text);
         }
         collector.audit
     }

@@ -45,29 +45,26 @@ const LONGEST: usize = 600;
 
 /// The demands in a **user's** message. Never call it with text from a tool, a model or an import (I8).
 pub fn constraints(text: &str) -> Vec<Constraint> {
-    let mut out = Vec::new();
     let mut judge = Judge::new(text);
-    for unit in prose(text) {
-        let Some(Decided {
-            kind,
-            language,
-            level,
-        }) = judge.judge(text, &unit)
-        else {
-            continue;
-        };
-        if holds_secret(&text[unit.start..unit.end]) {
-            continue;
-        }
-        out.push(Constraint {
-            text: text[unit.start..unit.end].to_owned(),
-            span: (unit.start as u32, unit.end as u32),
-            language,
-            kind,
-            level,
-        });
-    }
-    out
+    let units = prose(text).into_iter();
+    units
+        .filter_map(|unit| {
+            let decided = judge.judge(text, &unit)?;
+            demand(text, &unit, decided)
+        })
+        .collect()
+}
+
+/// The demand that a sentence makes, unless a secret stands beside it.
+pub(super) fn demand(text: &str, unit: &Unit, decided: Decided) -> Option<Constraint> {
+    let words = &text[unit.start..unit.end];
+    (!holds_secret(words)).then(|| Constraint {
+        text: words.to_owned(),
+        span: (unit.start as u32, unit.end as u32),
+        language: decided.language,
+        kind: decided.kind,
+        level: decided.level,
+    })
 }
 
 /// The language of a whole message, found out when it is first needed.
@@ -256,7 +253,7 @@ impl Judge {
 }
 
 /// What was decided about a sentence.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decided {
     pub kind: ConstraintKind,
     pub language: Language,
