@@ -2,10 +2,8 @@
 //!
 //! | port | here |
 //! |---|---|
-//! | `Store` | [`IndexedDbStore`]; [`LocalStorageStore`] for small sessions if the host refuses IndexedDB;
-//! [`HostStore`] for a host's own storage |
-//! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`],
-//! [`HostTransport`]) |
+//! | `Store` | [`IndexedDbStore`]; [`LocalStorageStore`] for small sessions if the host refuses IndexedDB; [`HostStore`] for a host's own storage |
+//! | `LanguageModel` | [`ServerModel`], a codec of `palimpsest-ollama` over a [`Transport`] ([`FetchTransport`], [`HostTransport`]) |
 //! | `Clock`, `Ids`, `Timer`, `Notify` | [`HostClock`], [`HostIds`], [`HostTimer`], [`Tabs`]; together [`world`] |
 //!
 //! [`vocabulary`] fetches the vocabulary of the user's own model from its server, through a worker and a cache. The

@@ -1,6 +1,6 @@
-//! A session as it is stored, for a backup: what comes back is what there was, row for row (S3, S7). A
-//! [`Transfer`](crate::Transfer) is for other programs; this holds the branches, snapshots, undone compactions and the log
-//! as well.
+//! An archive holds every row of a stored session, for a backup, and restores the session row for row (S3, S7). A
+//! [`Transfer`](crate::Transfer) serves other programs; an archive also holds the branches, snapshots, undone
+//! compactions and the log.
 
 use palimpsest_core::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::rows::{MessageRow, content_hash, is_sealed, session_key, unseal};
 use crate::snapshot::Snapshot;
 use crate::stored::version;
 
-/// The tables whose rows are kept; a reply that was under way when the backup was made is none of it.
+/// The tables whose rows an archive keeps. A reply that was still coming in is not part of it.
 const KEPT: [Table; 8] = [
     Table::Messages,
     Table::Revisions,
@@ -25,7 +25,7 @@ const KEPT: [Table; 8] = [
     Table::Log,
 ];
 
-/// What tells whether one session continues another: what was said, kept and summarised is only ever added to.
+/// The tables that decide whether one session continues another. Their rows are only ever added.
 const TELLING: [Table; 3] = [Table::Messages, Table::Records, Table::Layers];
 
 /// Every row of a session.
@@ -35,27 +35,27 @@ pub struct Archive {
     pub id: String,
     /// Its head, as JSON text.
     pub head: String,
-    /// Its other rows: the table, the key without the session, the JSON text.
+    /// Its other rows: table, key without the session, JSON text.
     pub rows: Vec<(Table, Key, String)>,
     /// Its large texts: the key, the JSON text.
     pub texts: Vec<(Key, String)>,
 }
 
-/// What became of an archive that was brought back.
+/// The result of restoring an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restored {
-    /// There was no such session: it is there again.
+    /// No such session existed. The store has it again.
     Made,
-    /// The session that is there is as far, or further.
+    /// The stored session has everything in the archive already.
     There,
-    /// The archive goes on where the session that is there stopped: that one has all of it now.
+    /// The archive continues the stored session, which now has all of it.
     Continued,
-    /// The session that is there went another way: the archive is another session.
+    /// The stored session continued differently, so the archive became another session.
     Beside,
 }
 
 impl Archive {
-    /// The head, if this version can read it.
+    /// Reads the head, unless a newer version wrote it.
     fn readable_head(&self) -> Result<Head, StoreError> {
         let head: Head = palimpsest_text::json::read(&self.head)
             .map_err(|e| StoreError::Corrupt(format!("the head of {}: {e}", self.id)))?;
@@ -65,7 +65,8 @@ impl Archive {
         Ok(head)
     }
 
-    /// The chunks of the large texts that are what their names say: no file may change a text that others name.
+    /// The chunks of the large texts whose hash agrees with their name. No file may change a text that other sessions
+    /// name.
     fn sound_texts(&self) -> impl Iterator<Item = &(Key, String)> {
         let texts = self.texts.chunk_by(|a, b| a.0.first() == b.0.first());
         texts.filter(|chunks| is_sound(chunks)).flatten()
@@ -75,14 +76,15 @@ impl Archive {
         self.rows.iter().filter(move |row| row.0 == table)
     }
 
-    /// Whether everything that was said, kept and summarised in `other` is in this one, unchanged.
+    /// Returns `true` if this archive has all messages, records and layers of `other` unchanged.
     fn holds(&self, other: &Self) -> bool {
         TELLING
             .into_iter()
             .all(|table| self.has(table, other.of(table)))
     }
 
-    /// Whether every row is as it was written, once, and what the head names is there. Nothing that is stored is given up for less.
+    /// Returns `true` if every row is readable and present once, and everything that the head names exists. A stored
+    /// session is never replaced by less.
     fn is_whole(&self, head: &Head) -> bool {
         let in_order = |table: Table| {
             let keys = || self.of(table).map(|row| &row.1);
@@ -103,7 +105,7 @@ impl Archive {
             && (head.revision == 0 || there(Table::Revisions, head.revision))
     }
 
-    /// Whether this one can take the place of `other`: it also has its windows and the snapshots that a person named.
+    /// Returns `true` if this archive can replace `other`: it also has its windows and its named snapshots.
     fn replaces(&self, other: &Self) -> bool {
         let named = |row: &&(Table, Key, String)| {
             unseal::<Snapshot>("a snapshot", &row.2).is_ok_and(|s| !s.name.is_empty())
@@ -113,7 +115,7 @@ impl Archive {
             && self.has(Table::Snapshots, other.of(Table::Snapshots).filter(named))
     }
 
-    /// Whether these rows are in the table, in this order: that of their keys, as a store reads them.
+    /// Returns `true` if the table has these rows in this order, which is the order of the store's keys.
     fn has<'a>(
         &self,
         table: Table,
@@ -124,7 +126,7 @@ impl Archive {
     }
 }
 
-/// Whether the chunks of a text make up what their name is the hash of.
+/// Returns `true` if the hash of the chunks agrees with their name.
 fn is_sound(chunks: &[(Key, String)]) -> bool {
     let mut text = String::new();
     for (_, value) in chunks {
@@ -138,8 +140,11 @@ fn is_sound(chunks: &[(Key, String)]) -> bool {
 }
 
 impl Engine {
-    /// Reads every row of a session. A session that is written meanwhile is read again;
-    /// [`StoreError::Busy`] if that does not end.
+    /// Reads every row of a session, and reads again if another writer changes it meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Busy`] if the session keeps changing.
     pub async fn archive(&self, id: &str) -> Result<Archive, EngineError> {
         for _ in 0..5 {
             let Some(head) = version(self.host.store.as_ref(), id).await? else {
@@ -172,7 +177,7 @@ impl Engine {
         }
         let mut hashes: SortedSet<String> = SortedSet::default();
         for (_, _, value) in archive.of(Table::Messages) {
-            // one that cannot be read names nothing that is known
+            // A message that is not readable names no known text.
             if let Ok(row) = unseal::<MessageRow>("a message", value) {
                 for blob in row.blobs {
                     hashes.insert(blob.hash);
@@ -189,11 +194,15 @@ impl Engine {
         Ok(archive)
     }
 
-    /// Brings a session back as it was, in one transaction; the identifier it has now, and what became of it. Nothing that
-    /// is there is lost: a session that went another way stays, and the archive becomes another one. The same archive
-    /// again changes nothing. The caller answers for the archive: what it holds counts as the user's own (S7).
+    /// Restores a session in one transaction. Returns its identifier and the result.
     ///
-    /// [`StoreError::Corrupt`] if its head cannot be read, [`StoreError::Newer`] if a newer version wrote it.
+    /// Nothing in the store is lost: a session that continued differently stays, and the archive becomes another
+    /// session. The same archive twice changes nothing. The caller vouches for the archive: its content counts as the
+    /// user's own (S7).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Corrupt`] if the head is not readable, [`StoreError::Newer`] if a newer version wrote it.
     pub async fn restore(&self, archive: &Archive) -> Result<(String, Restored), EngineError> {
         let head = archive.readable_head()?;
         let id = archive.id.clone();
@@ -222,9 +231,11 @@ impl Engine {
         Ok((beside, Restored::Beside))
     }
 
-    /// Makes a second session of one, with everything that it holds, under another title: its identifier.
+    /// Copies a session with all of its rows under another title, and returns the identifier of the copy.
     ///
-    /// The failures of [`Self::archive`] and [`Self::restore`].
+    /// # Errors
+    ///
+    /// Those of [`Self::archive`] and [`Self::restore`].
     pub async fn duplicate(&self, id: &str, title: &str) -> Result<String, EngineError> {
         let archive = self.archive(id).await?;
         let mut head = archive.readable_head()?;
@@ -246,7 +257,7 @@ impl Engine {
         mut head: Head,
         there: Option<u32>,
     ) -> Result<(), EngineError> {
-        // whoever has it open reads it anew
+        // Sessions that are open read the new rows.
         self.open.forget(id);
         let lease = self.host.store.claim(id, there.is_some()).await?;
         head.epoch = lease.epoch;

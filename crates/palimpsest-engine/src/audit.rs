@@ -1,4 +1,4 @@
-//! Reading a session back: what it takes in the store, and whether everything that its rows name is there (S5).
+//! Reads a session back: its size in the store, and whether every row exists that other rows name (S5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,15 +19,15 @@ use crate::rows::{
 use crate::snapshot::Snapshot;
 use crate::stored::{stored_ids, version};
 
-/// Rows of messages that are read at once: others run in between.
+/// The number of message rows that are read at once. Other work runs in between.
 const PAGE: u32 = 256;
 
-/// Bytes of a session's rows, by what they hold.
+/// The bytes of a session's rows, by content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// What people and models said, with its large texts.
+    /// Messages of people and models, with their large texts.
     pub messages: u64,
-    /// What tools returned, with its large texts.
+    /// Tool results, with their large texts.
     pub tools: u64,
     /// Layers, notes, shorter forms, revisions and records.
     pub layers: u64,
@@ -36,42 +36,43 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// All of it.
+    /// The sum.
     pub const fn all(&self) -> u64 {
         self.messages + self.tools + self.layers + self.snapshots
     }
 }
 
-/// What reading a session back has shown.
+/// The result of reading a session back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Audit {
-    /// Rows read.
+    /// The number of rows that were read.
     pub rows: u32,
-    /// Messages among them, of all branches.
+    /// The number of messages among them, over all branches.
     pub messages: u32,
-    /// What they take.
+    /// The bytes that they take.
     pub taken: Taken,
-    /// What is not as it was written, each once.
+    /// The differences from the rows that were written, each once.
     pub faults: Vec<Fault>,
 }
 
-/// How much is read.
+/// The depth of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Every row; large texts are taken at their word.
+    /// Every row, but not the content of large texts.
     Rows,
     /// Every row and every large text.
     Texts,
 }
 
 impl Engine {
-    /// Every session of the store: also deleted ones that can be brought back, and those whose head
-    /// cannot be read or is gone.
+    /// Lists every session of the store, including deleted ones that can be restored and those whose head is missing or
+    /// not readable.
     pub async fn stored_sessions(&self) -> Result<Vec<String>, StoreError> {
         stored_ids(self.host.store.as_ref()).await
     }
 
-    /// Reads a session back. Changes nothing, needs no lease; a session that is written meanwhile is read once more.
+    /// Reads a session back. It changes nothing and needs no lease. If another writer changes the session meanwhile, it
+    /// reads once more.
     pub async fn audit(&self, id: &str, depth: Depth) -> Result<Audit, StoreError> {
         let store = self.host.store.as_ref();
         let mut before = version(store, id).await?;
@@ -111,7 +112,7 @@ impl<'a> Reader<'a> {
     }
 
     async fn all(&mut self, depth: Depth) -> Result<(), StoreError> {
-        // what the head names was written before it, so it is read first
+        // Everything that the head names was written before it, so the head is read first.
         let head = version(self.store, self.id).await?.unwrap_or_default();
         self.audit.rows += 1;
         self.audit.taken.messages += head.len() as u64;
@@ -168,7 +169,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Messages, a page after the other, and their large texts.
+    /// Reads the messages page by page, and their large texts.
     async fn messages(&mut self, head: &Head, depth: Depth) -> Result<(), StoreError> {
         let mut parents: BTreeMap<Seq, Option<Seq>> = BTreeMap::new();
         let mut texts: BTreeSet<String> = BTreeSet::new();
@@ -235,7 +236,7 @@ impl<'a> Reader<'a> {
                 self.faults.insert(Fault::Broken { seq: *seq });
             }
         }
-        // a row that cannot be read breaks the path, too: it is named already
+        // A row that is not readable breaks the path, too, but it is reported already.
         if parents.len() == found.len() {
             let (mut at, mut length) = (head.tip, 0);
             while let Some(parent) = at.and_then(|seq| parents.get(&seq).map(|p| (seq, *p))) {
@@ -249,7 +250,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether a large text is there and the one that was stored.
+    /// Returns `true` if a large text exists and is the one that was stored.
     async fn has(&self, blob: &BlobRef) -> Result<bool, StoreError> {
         let key = vec![KeyPart::Text(blob.hash.clone())];
         let chunks = self.store.read(Query::all(Table::Blobs, key)).await?;
@@ -270,7 +271,7 @@ impl<'a> Reader<'a> {
         self.rows(table, |taken| &mut taken.layers).await
     }
 
-    /// The rows of a table with their numbers; those that cannot be read are noted.
+    /// Reads the rows of a table with their numbers and notes those that are not readable.
     async fn rows<T: DeserializeOwned>(
         &mut self,
         table: Table,
@@ -296,7 +297,7 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
-    /// The shorter forms that are there: message and revision.
+    /// The shorter forms that exist: message and revision.
     async fn forms(&mut self) -> Result<BTreeSet<(Seq, u32)>, StoreError> {
         let query = Query::all(Table::Renditions, session_key(self.id));
         let mut forms = BTreeSet::new();
@@ -320,7 +321,7 @@ impl<'a> Reader<'a> {
         self.faults.insert(Fault::Damaged { table, n });
     }
 
-    /// Notes that a row is not there. Revision 0 is the beginning and has none.
+    /// Notes a missing row. Revision 0 is the beginning and has no row.
     fn needs(&mut self, table: Table, n: u32) {
         if n > 0 {
             self.needs_row(table, n);

@@ -1,9 +1,10 @@
-//! Large texts go when the last session that names them is purged (O4).
+//! Deletes large texts when the last session that names them is purged (O4).
 //!
-//! A purge first notes, in the transaction that removes the session, which texts are loose; then it releases those that no
-//! other session names. Somebody may say the same text while it looks: whoever names a large text writes one row in the same
-//! transaction, and a release fails if that row is there, and looks again. One release at a time has the right to write,
-//! so that none hides from another what was named. What a release had to leave goes with the next one.
+//! A purge first notes, in the transaction that removes the session, which texts are loose. Then it releases those that
+//! no other session names. Another session may store the same text meanwhile: any writer that names a large text writes
+//! one row in the same transaction, and a release fails if that row exists, and looks again. Only one release at a time
+//! has the right to write, so that no release hides a name from another. The next release handles the texts that this
+//! one had to leave.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +12,15 @@ use crate::ports::{Durability, Key, KeyPart, Op, Query, Store, StoreError, Table
 use crate::rows::{LARGE_TEXTS, MessageRow, named_key, seal, session_key, unseal};
 use crate::stored::stored_ids;
 
-/// Attempts while others say large texts; after that the next purge releases them.
+/// The number of attempts while other sessions name large texts. After that the next purge releases them.
 const ATTEMPTS: u32 = 16;
 
 fn loose_prefix() -> Key {
     vec![LARGE_TEXTS.into(), "loose".into()]
 }
 
-/// Notes which large texts a session named, to be written where it is removed. `None` if there are none.
+/// Notes the large texts that a session named. The caller writes the note in the transaction that removes the session.
+/// `None` if there are none.
 pub(crate) fn loosening(session: &str, named: &BTreeSet<String>) -> Result<Option<Op>, StoreError> {
     if named.is_empty() {
         return Ok(None);
@@ -32,12 +34,12 @@ pub(crate) fn loosening(session: &str, named: &BTreeSet<String>) -> Result<Optio
     }))
 }
 
-/// Removes the loose large texts that no session names. Gives how many; `None` if a message cannot be read: then nobody
-/// knows which texts it names, and every one stays.
+/// Removes the loose large texts that no session names, and returns their number. Returns `None` and removes nothing if
+/// a message is not readable, because then nothing says which texts it names.
 pub(crate) async fn release(store: &dyn Store) -> Result<Option<u32>, StoreError> {
     for _ in 0..ATTEMPTS {
         match try_release(store).await {
-            // another session named a large text meanwhile, or another release began
+            // Another session named a large text meanwhile, or another release began.
             Err(StoreError::Exists(_) | StoreError::Superseded) => {}
             done => return done,
         }
@@ -51,7 +53,7 @@ async fn try_release(store: &dyn Store) -> Result<Option<u32>, StoreError> {
         return Ok(Some(0));
     }
     let lease = store.claim(LARGE_TEXTS, true).await?;
-    // from here on whoever names a large text is heard
+    // From here on, any writer that names a large text leaves a row.
     let listen = Op::Delete {
         table: Table::Meta,
         key: named_key(),
@@ -62,10 +64,10 @@ async fn try_release(store: &dyn Store) -> Result<Option<u32>, StoreError> {
     let rows = store.read(loose).await?;
     let mut unnamed: BTreeSet<String> = BTreeSet::new();
     for row in &rows {
-        // a note that is damaged names nothing that is known: its texts stay
+        // A damaged note names no known texts, so its texts stay.
         unnamed.extend(unseal::<Vec<String>>("loose texts", &row.value).unwrap_or_default());
     }
-    // one session after the other: never all messages at once
+    // One session after the other, so that all messages are never in memory at once.
     for session in stored_ids(store).await? {
         match named_by(store, &session).await? {
             Some(named) => unnamed.retain(|hash| !named.contains(hash)),
@@ -91,7 +93,7 @@ async fn try_release(store: &dyn Store) -> Result<Option<u32>, StoreError> {
     Ok(Some(released))
 }
 
-/// The blobs that a session's messages name; `None` if one of them cannot be read.
+/// The blobs that a session's messages name, or `None` if one message is not readable.
 pub(crate) async fn named_by(
     store: &dyn Store,
     session: &str,

@@ -26,47 +26,47 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-/// A session's settings. What is `None` is the policy's business.
+/// A session's settings. The policy decides whatever is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The policy's name. Kept in the head's own field: `None` here means "as it is".
+    /// The policy's name. The head keeps it in a field of its own, so `None` here means "no change".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// Whether covered passages are quoted when a message asks for them (R1).
+    /// Quote covered passages when a message asks for them (R1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall: Option<bool>,
-    /// Tokens kept free for the answer, which is the most that a reply takes: at most half of the window. Without it,
-    /// what the table of windows says, and twice that for a model that thinks (B5).
+    /// Tokens that stay free for the answer, and the limit of a reply: at most half of the window. Without it the table
+    /// of windows decides, with twice its value for a model that thinks (B5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u32>,
-    /// How replies choose their words, where a call does not say.
+    /// The sampling of replies, for calls that do not set their own.
     #[serde(skip_serializing_if = "Sampling::is_default")]
     pub sampling: Sampling,
-    /// When and how the window is made smaller.
+    /// The rules for making the window smaller.
     pub compression: Compression,
-    /// When positions to return to are noted.
+    /// The rules for automatic snapshots.
     pub snapshots: Snapshots,
-    /// When the conversation goes on in a new session.
+    /// The rules for continuing in a new session.
     pub rollover: Rollover,
-    /// Our own tools.
+    /// The tools that sessions offer themselves.
     pub tools: OwnTools,
 }
 
-/// How a session's replies choose their words. What is `None` is the model's or the host's business.
+/// The sampling of a session's replies. The model or the host decides whatever is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampling {
     /// Randomness, 0 to 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
-    /// The share of probability that words are chosen from, above 0 and at most 1.
+    /// The share of probability from which words are chosen, above 0 and at most 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f32>,
-    /// Words that are less likely than this share of the likeliest one are never chosen, 0 to 1.
+    /// Excludes words less likely than this share of the likeliest one, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_p: Option<f32>,
-    /// How much words lose that were just written, above 0 and at most 2; 1 for nothing.
+    /// The penalty on recently written words, above 0 and at most 2; 1 means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat_penalty: Option<f32>,
     /// A number that makes choices repeatable.
@@ -79,7 +79,7 @@ impl Sampling {
         *self == Self::default()
     }
 
-    /// What it says, and for the rest what `other` says.
+    /// Fills the fields that are `None` from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Sampling {
         }
     }
 
-    /// Checks that the values are possible.
+    /// Checks the ranges of the values.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let wrong = |key: &str, why: &str| Err(ConfigError::invalid(key, why));
         if self.temperature.is_some_and(|t| !(0.0..=2.0).contains(&t)) {
@@ -110,42 +110,43 @@ impl Sampling {
     }
 }
 
-/// When and how the window is made smaller.
+/// The rules for making the window smaller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Compression {
-    /// Whether runs start on their own. Without, a message that does not fit is refused with the choices.
+    /// Start runs automatically. Otherwise a message that does not fit is refused with the choices.
     pub enabled: bool,
-    /// How covered messages are represented.
+    /// The representation of covered messages.
     pub strategy: Strategy,
-    /// Tokens of the end that stay as they were said.
+    /// The tokens at the end of the conversation that stay verbatim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_recent: Option<u32>,
-    /// Messages of the end that stay as they were said, instead of tokens (O5).
+    /// The number of messages at the end that stay verbatim, instead of a number of tokens (O5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_count: Option<u32>,
-    /// The most tokens a new summary takes: seed 4's target (O5).
+    /// The largest number of tokens for a new summary: seed 4's target (O5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_max_tokens: Option<u32>,
-    /// The model that writes summaries; without it the session's own (P7, O5).
+    /// The model that writes summaries. Without it the session's own model does (P7, O5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_model: Option<String>,
-    /// How often a summary is asked for when the server is busy or the line breaks (O5).
+    /// The number of attempts at a summary when the server is busy or the connection breaks (O5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// Seconds that a message waits for a model's summary before the deterministic one takes over; 10 if not set (P7).
+    /// The seconds that a message waits for a model's summary before the deterministic summariser takes over; 10 by
+    /// default (P7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_seconds: Option<u32>,
-    /// The share at which a policy that acts at a fill level does so, above 0 and at most 1.
+    /// The share of the window at which a policy with a fill trigger acts, above 0 and at most 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger_at: Option<f32>,
-    /// Tokens: if offloading freed less than this and the trigger is still reached, older text is summarised. For
-    /// policies that offload first; at most a fifth of the window (O2, O5).
+    /// Tokens, for policies that offload first. If offloading frees less than this and the trigger is still reached,
+    /// older text is summarised. At most a fifth of the window (O2, O5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger_threshold: Option<u32>,
 }
 
-/// How covered messages are represented.
+/// The representation of covered messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
@@ -153,43 +154,44 @@ pub enum Strategy {
     #[default]
     #[serde(alias = "summarize")]
     Summarise,
-    /// By a line that says how many were left out (seed 2).
+    /// By a line that says how many messages were left out (seed 2).
     Truncate,
 }
 
-/// When positions to return to are noted (S4).
+/// The rules for snapshots (S4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Snapshots {
-    /// Whether any are made, asked for or not.
+    /// Allow snapshots, manual and automatic.
     pub enabled: bool,
-    /// Whether they are made without being asked for: at the threshold and before every compaction.
+    /// Take snapshots automatically: at the threshold and before every compaction.
     pub auto_create: bool,
-    /// The share of the available room at which one is made, above 0 and at most 1.
+    /// The share of the available room at which a snapshot is taken, above 0 and at most 1.
     pub auto_threshold: f32,
 }
 
-/// When the conversation goes on in a new session (E1).
+/// The rules for continuing in a new session (E1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rollover {
-    /// Whether it happens on its own once nothing else helps.
+    /// Continue automatically in a new session when nothing else helps.
     pub enabled: bool,
-    /// Compactions after which an overflow leads there at once with a model of at most 3 billion parameters.
+    /// For a model of at most 3 billion parameters: after this many compactions an overflow leads to a new session at
+    /// once.
     pub small_model_compactions: u32,
 }
 
-/// Our own tools, answered inside `send` (G9), and the names a model knows them by.
+/// The tools that `send` answers itself (G9), and the names under which a model calls them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnTools {
-    /// Whether they are offered. They cost about 300 tokens of every window.
+    /// Offer the tools. They cost about 300 tokens of every window.
     pub enabled: bool,
-    /// Brings back passages of what is covered, or a whole message.
+    /// Returns covered passages, or a whole message.
     pub recall: String,
-    /// Searches everything that was said.
+    /// Searches the whole conversation.
     pub search_history: String,
-    /// Makes the window smaller now.
+    /// Makes the window smaller at once.
     pub compress_to_checkpoint: String,
     /// Switches skills on.
     pub activate_skills: String,
@@ -246,32 +248,32 @@ impl Default for OwnTools {
     }
 }
 
-/// Why settings are refused. Nothing has changed.
+/// The reason for which settings are refused. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// There is no setting of that name.
     #[error("There is no setting \"{key}\". Did you mean \"{nearest}\"?")]
     UnknownKey {
-        /// What was written, with the group it stands in.
+        /// The unknown key, with its group.
         key: String,
-        /// The name that is most like it.
+        /// The most similar known key.
         nearest: String,
     },
     /// There is no profile of that name.
     #[error("There is no profile \"{name}\". Known: {known}.")]
     UnknownProfile {
-        /// What was asked for.
+        /// The name in the request.
         name: String,
-        /// The names there are.
+        /// The existing names.
         known: String,
     },
-    /// A value that is not possible.
+    /// A value is out of range.
     #[error("The setting \"{key}\" is not possible: {why}.")]
     InvalidValue {
         /// The setting.
         key: String,
-        /// What is wrong.
+        /// The problem with the value.
         why: String,
     },
 }
@@ -284,7 +286,7 @@ impl ConfigError {
         }
     }
 
-    /// A stable name of the kind of failure.
+    /// A stable code of the kind of failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::UnknownKey { .. } => "unknown_setting",
@@ -294,10 +296,10 @@ impl ConfigError {
     }
 }
 
-/// The least that may be kept for an answer, in tokens.
+/// The smallest reserve for an answer, in tokens.
 const SHORTEST_ANSWER: u32 = 16;
 
-/// Groups and their keys; the group without a name is the top.
+/// The groups and their keys. The group without a name is the top level.
 const KEYS: [(&str, &[&str]); 6] = [
     (
         "",
@@ -347,7 +349,11 @@ const KEYS: [(&str, &[&str]); 6] = [
 ];
 
 impl Config {
-    /// Reads settings from JSON. An unknown key is refused with the nearest name, a wrong type with its key.
+    /// Reads settings from JSON.
+    ///
+    /// # Errors
+    ///
+    /// An unknown key gives an error with the nearest name, a wrong type an error with its key.
     pub fn from_json(text: &str) -> Result<Self, ConfigError> {
         let invalid = |key: &str, why: String| ConfigError::InvalidValue {
             key: key.to_owned(),
@@ -371,7 +377,7 @@ impl Config {
                     return Err(unknown(group, key));
                 }
             }
-            // one field at a time, so that the error names it
+            // One field at a time, so that the error names the field.
             for (key, field) in fields {
                 let alone = if group.is_empty() {
                     serde_json::json!({ key: field })
@@ -391,7 +397,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that the values are possible.
+    /// Checks the ranges of the values.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let wrong = |key: &str, why: &str| Err(ConfigError::invalid(key, why));
         let at = self.snapshots.auto_threshold;
@@ -446,12 +452,12 @@ impl Config {
         Ok(())
     }
 
-    /// Whether nothing differs from the defaults: then nothing is stored.
+    /// Returns `true` if all settings have their defaults. The store keeps none then.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Puts the settings into a policy.
+    /// Applies the settings to a policy.
     pub(crate) fn shape(&self, policy: &mut Policy) {
         if let Some(recall) = self.recall {
             policy.recall = recall;
@@ -496,7 +502,7 @@ impl Config {
         }
     }
 
-    /// Puts the settings into the division of a window. At most a quarter of the window for one summary.
+    /// Applies the settings to the division of a window. One summary gets at most a quarter of the window.
     pub(crate) fn shape_shares(&self, shares: &mut Shares) {
         if let Some(most) = self.compression.summary_max_tokens {
             shares.newest = most.min(shares.window / 4);
@@ -524,7 +530,7 @@ fn place(group: &str, key: &str) -> String {
     }
 }
 
-/// The error for a key that is nowhere: the nearest name may stand in another group.
+/// The error for an unknown key. The nearest name may belong to another group.
 fn unknown(group: &str, key: &str) -> ConfigError {
     let all = KEYS
         .iter()
@@ -539,7 +545,7 @@ fn unknown(group: &str, key: &str) -> ConfigError {
     }
 }
 
-/// The one of `keys` that is most like `key`.
+/// The most similar of `keys`.
 pub(crate) fn nearest(key: &str, keys: &[&str]) -> String {
     let found = keys.iter().min_by_key(|k| edits(key, k));
     found.map_or_else(String::new, |k| (*k).to_owned())
@@ -625,7 +631,7 @@ mod tests {
         invalid(r#"{"tools":{"recall":"a b"}}"#, "tools");
     }
 
-    /// E3: what was written can be read again, and what is default takes no room.
+    /// E3: stored settings can be read again, and defaults take no room.
     #[test]
     fn settings_survive_storage() {
         let mut config = Config::default();

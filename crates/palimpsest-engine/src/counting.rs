@@ -1,5 +1,5 @@
-//! What sessions count with: the model's own vocabulary where the host has brought it, else an estimate that learns from
-//! every reply (B8).
+//! The counters of sessions: the model's own vocabulary if the host has loaded it, otherwise an estimate that learns
+//! from every reply (B8).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,26 +15,27 @@ use palimpsest_tokens::{
 use crate::ports::{Op, Query, Store, StoreError, Table};
 use crate::rows::{seal, unseal};
 
-/// The counters of all models, and what was learned about each.
+/// The counters of all models, and the calibration of each.
 pub(crate) struct Counting {
-    /// Counts for a model without a name, and for all if the host brought an exact one.
+    /// Counts for a model without a name, and for all models if the host provided an exact counter.
     fallback: Rc<dyn TokenCounter>,
     calibrations: SortedMap<String, Calibration>,
-    /// The one vocabulary that is held, and its model.
+    /// The only vocabulary in memory, and its model.
     resident: Option<Resident>,
-    /// Whose prompt was counted last: session and revision.
+    /// The session and revision whose prompt was counted last.
     last: (String, u32),
 }
 
 struct Resident {
     model: String,
     vocabulary: Rc<Vocabulary>,
-    /// The same as what counts: who never brings a vocabulary does without the code for it.
+    /// The vocabulary once more as a trait object. The linker can then drop the exact tokenizer for hosts that never
+    /// load one.
     counter: Rc<dyn TokenCounter>,
 }
 
 impl Counting {
-    /// With what was learned before.
+    /// Loads the stored calibrations.
     pub(crate) async fn load(
         store: &dyn Store,
         fallback: Rc<dyn TokenCounter>,
@@ -48,7 +49,7 @@ impl Counting {
                 let crate::ports::KeyPart::Text(model) = row.key.first()? else {
                     return None;
                 };
-                // What cannot be read is learned again.
+                // A calibration that is not readable starts over.
                 let calibration = unseal("a calibration", &row.value).ok()?;
                 Some((model.clone(), calibration))
             })
@@ -61,7 +62,7 @@ impl Counting {
         }))
     }
 
-    /// Holds a model's vocabulary instead of the one before, or none.
+    /// Replaces the vocabulary in memory, or drops it for `None`.
     pub(crate) fn hold(&mut self, vocabulary: Option<(&str, Vocabulary)>) {
         self.resident = None;
         if let Some((model, vocabulary)) = vocabulary {
@@ -75,18 +76,18 @@ impl Counting {
         }
     }
 
-    /// The model whose vocabulary is held.
+    /// The model whose vocabulary is in memory.
     pub(crate) fn held(&self) -> Option<&str> {
         self.resident.as_ref().map(|r| r.model.as_str())
     }
 
-    /// Begins to weigh a prompt for a model.
+    /// Starts to weigh a prompt for a model.
     pub(crate) fn weigher(&mut self, model: &str) -> Weigher {
         let vocabulary = self.vocabulary(model);
         self.calibration(model).weigher(vocabulary)
     }
 
-    /// Learns from what the server counted. The operation stores it.
+    /// Learns from the server's count. The caller stores the returned operation.
     pub(crate) fn learn(
         &mut self,
         model: &str,
@@ -120,7 +121,7 @@ impl Counting {
             .calibrations
             .entry(model.to_owned())
             .or_insert_with(|| Calibration::new(Family::of_model(model)));
-        // What the vocabulary says decides before the name does.
+        // The vocabulary determines the family before the name does.
         if let Some(family) = family
             && known.learned() == 0
             && known.family() != family
@@ -141,8 +142,8 @@ impl Counting {
             .filter(|resident| resident.model == model)
     }
 
-    /// What counts for a model: its vocabulary if it is the one that is held and live counts do not contradict it, else an
-    /// estimate with what was learned about the model.
+    /// Returns the counter of a model: its vocabulary if that is in memory and live counts do not contradict it,
+    /// otherwise an estimate with the model's calibration.
     pub(crate) fn counter(&self, model: &str) -> Rc<dyn TokenCounter> {
         let calibration = self.calibrations.get(model);
         let refuted = calibration.is_some_and(Calibration::is_refuted);
@@ -156,27 +157,27 @@ impl Counting {
     }
 }
 
-/// Where a window stood when it was sent.
+/// The position of a window when it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// Messages on the path.
+    /// The number of messages on the path.
     pub(crate) entries: usize,
-    /// The view.
+    /// The revision of the view.
     pub(crate) revision: u32,
-    /// The records.
+    /// The revision of the records.
     pub(crate) records: u32,
 }
 
-/// A smaller difference than this is the template's business.
+/// The template may explain a smaller difference than this, in tokens.
 const LEAST_DIFFERENCE: u32 = 64;
 
-/// Whether a server that counted `read` tokens cut a prompt of at least `least` (B9): it read less than three quarters. A server
-/// that cuts leaves half a window; what templates leave out is less.
+/// Returns `true` if a server that counted `read` tokens must have cut a prompt of at least `least` (B9): it read less
+/// than three quarters. A server that cuts leaves half a window; templates leave out less than a quarter.
 pub(crate) fn was_cut(least: u32, read: u32) -> bool {
     u64::from(read) * 4 < u64::from(least) * 3 && least - read >= LEAST_DIFFERENCE
 }
 
-/// Gives a window's messages and the tools to `weigh`, some at a time. `true` when all were given.
+/// Passes a window's messages and the tools to a weigher in slices.
 pub(crate) struct Weighing<'a> {
     window: &'a Window,
     tools: &'a [serde_json::Value],
@@ -194,7 +195,7 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    /// About `bytes` bytes of text.
+    /// Weighs about `bytes` bytes of text. Returns `true` when everything was weighed.
     pub(crate) fn step(&mut self, weigher: &mut Weigher, bytes: usize) -> bool {
         let mut done = 0;
         while let Some(tool) = self.tools.get(self.tool) {
@@ -236,7 +237,7 @@ impl<'a> Weighing<'a> {
     }
 }
 
-/// Parts of one message are lines of it, as the codecs write them.
+/// Joins the parts of one message by line breaks, as the codecs do.
 fn say(said: &mut String, text: &str) {
     if !said.is_empty() && !text.is_empty() {
         said.push('\n');
@@ -248,7 +249,7 @@ fn say(said: &mut String, text: &str) {
 mod tests {
     use super::*;
 
-    /// B9: halves are noticed, what a template leaves out is not.
+    /// B9: a cut to half is detected, and text that a template leaves out is not.
     #[test]
     fn cuts() {
         let check = |least, read, cut| assert_eq!(was_cut(least, read), cut, "{least} {read}");

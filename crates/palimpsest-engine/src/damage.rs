@@ -1,4 +1,4 @@
-//! Sessions that cannot be read whole: they are found, and what can be read of them is saved (S5).
+//! Finds sessions that are not wholly readable and saves their readable part (S5).
 
 use crate::audit::{Audit, Depth};
 use crate::engine::Engine;
@@ -11,18 +11,19 @@ use crate::session::Session;
 use crate::stored::stored_ids;
 use crate::transfer::Format;
 
-/// What can be read of a session, as a file.
+/// The readable part of a session, as a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Salvaged {
-    /// The file. What is lost is marked in its place.
+    /// The file. Marks stand in the place of lost parts.
     pub text: String,
-    /// What could not be read, each once.
+    /// The faults that were found, each once.
     pub faults: Vec<Fault>,
 }
 
 impl Engine {
-    /// Sessions that no list can show, because their head cannot be read or is gone. [`Self::open`] makes it anew from
-    /// their other rows, [`Self::salvage`] gives what can be read, [`Self::delete`] and [`Self::purge`] work on them.
+    /// Lists the sessions that no list can show, because their head is missing or not readable. [`Self::open`] rebuilds
+    /// the head from the other rows, [`Self::salvage`] exports the readable part, and [`Self::delete`] and
+    /// [`Self::purge`] work on them, too.
     pub async fn damaged_sessions(&self) -> Result<Vec<String>, EngineError> {
         let mut damaged = stored_ids(self.host.store.as_ref()).await?;
         let heads = self
@@ -38,8 +39,8 @@ impl Engine {
         Ok(damaged)
     }
 
-    /// What can be read of a session, as a file, with what could not. Changes nothing and needs no lease: also a session
-    /// that is written elsewhere can be saved.
+    /// Exports the readable part of a session as a file, with the faults. It changes nothing and needs no lease, so it
+    /// also works on a session that another writer holds.
     pub async fn salvage(&self, id: &str, format: Format) -> Result<Salvaged, EngineError> {
         let session = Session::follow(&self.open, id).await?;
         let text = session.export(format).await?;

@@ -1,4 +1,4 @@
-//! The door: sessions are listed, made, opened and deleted here.
+//! The entry point: lists, creates, opens and deletes sessions.
 
 use std::rc::Rc;
 
@@ -24,17 +24,17 @@ mod profiles;
 
 pub use crate::host::DEVICE;
 
-/// What became of the large texts of a session that is gone (O3, O4).
+/// The result for the large texts of a purged session (O3, O4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Purged {
-    /// Texts that went with it: no message names them any more.
+    /// The number of texts that were deleted because no message names them any more.
     pub released: u32,
-    /// Large texts could not be released, because a message could not be read: they stay in the store.
+    /// A message was not readable, so all large texts stay in the store.
     pub kept: bool,
 }
 
 impl Purged {
-    /// What the user should know, if anything.
+    /// A warning for the user, if there is one.
     pub const fn warning(&self) -> Option<&'static str> {
         if self.kept {
             Some(
@@ -46,7 +46,7 @@ impl Purged {
     }
 }
 
-/// The sessions of one store. Cheap to clone.
+/// The sessions of one store. Cloning is cheap.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) host: Rc<Host>,
@@ -60,8 +60,9 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Reads the device's secret, or makes one, and what was learned about each model's counts. `counter` counts while a
-    /// session has no model, and always, until its model has its own vocabulary, if it is exact.
+    /// Starts the engine. Reads the device's secret or makes one, and reads the calibration of each model. `counter`
+    /// counts while a session has no model. If it is exact, it also counts for each model until the model's own
+    /// vocabulary is loaded.
     pub async fn start(
         store: Rc<dyn Store>,
         world: World,
@@ -72,48 +73,49 @@ impl Engine {
         Ok(Self { host, open })
     }
 
-    /// A fresh identifier.
+    /// Returns a fresh identifier.
     pub fn fresh_id(&self) -> String {
         self.host.fresh_id()
     }
 
-    /// What counts for a model: its vocabulary if it is the one that is held and live counts do not contradict it, else an
-    /// estimate with what was learned about the model.
+    /// Returns the counter of a model: its vocabulary if that is in memory and live counts do not contradict it,
+    /// otherwise an estimate with the model's calibration.
     pub fn counter_for(&self, model: &str) -> Rc<dyn TokenCounter> {
         self.host.counter_for(model)
     }
 
-    /// The model whose vocabulary is held.
+    /// The model whose vocabulary is in memory.
     pub fn vocabulary_of(&self) -> Option<String> {
         self.host.counting.borrow().held().map(str::to_owned)
     }
 
-    /// Holds a model's vocabulary instead of the one before, or none. Open sessions of the models concerned count with it
-    /// from now on; [`Session::settle`] goes over what they hold.
+    /// Replaces the vocabulary in memory, or drops it for `None`. Open sessions of the models concerned count with it
+    /// from now on; [`Session::settle`] recounts their content.
     pub fn set_vocabulary(&self, vocabulary: Option<(&str, Vocabulary)>) {
         self.host.counting.borrow_mut().hold(vocabulary);
         self.open.adopt_counters();
     }
 
-    /// Goes over what open sessions hold that another counter counted, in slices between which others run.
+    /// Recounts the content of open sessions that another counter counted, in slices between which other work runs.
     pub async fn settle(&self) {
         for session in self.open.all() {
             session.settle().await;
         }
     }
 
-    /// What a provider says about a model's size, such as `7.6B`: it goes before what the name says (G5).
+    /// Notes a provider's statement about a model's size, such as `7.6B`. It takes precedence over the name (G5).
     pub fn know_model(&self, name: &str, parameter_size: &str) {
         self.host.know_model(name, parameter_size);
     }
 
-    /// The size of a model as its provider or its name says it; `None` if neither does.
+    /// The size of a model from its provider or its name, or `None` if neither tells.
     pub fn model_size(&self, name: &str) -> Option<ModelSize> {
         self.host.model_size(name)
     }
 
-    /// The window to run a model with (B1): a named size, a number, or what is usual for it. `trained` is the context
-    /// it was made for. Its `tokens` are what [`NewSession::window`] takes: shown, sent as `num_ctx` and divided by.
+    /// Returns the window for a model (B1): a named size, a number, or the usual one. `trained` is the window of the
+    /// model's training in tokens. Pass the `tokens` of the result to [`NewSession::window`]; they are shown, sent as
+    /// `num_ctx`, and the base of all shares.
     pub fn window_for(
         &self,
         model: &str,
@@ -123,14 +125,14 @@ impl Engine {
         self.host.window_for(model, trained, ask)
     }
 
-    /// All sessions that are not deleted: pinned ones first, then the last used first.
+    /// Lists all sessions that are not deleted: pinned ones first, then the most recently used first.
     pub async fn sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
         let mut all = self.all_sessions().await?;
         all.retain(|s| s.head.deleted_at.is_none());
         Ok(all)
     }
 
-    /// Deleted sessions that can still be brought back.
+    /// Lists the deleted sessions that can still be restored.
     pub async fn deleted_sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
         let mut all = self.all_sessions().await?;
         all.retain(|s| s.head.deleted_at.is_some());
@@ -150,7 +152,7 @@ impl Engine {
                     Some(KeyPart::Text(id)) => id.clone(),
                     _ => return None,
                 };
-                // those whose head is damaged are told of by `damaged_sessions`
+                // `damaged_sessions` lists those with a damaged head.
                 palimpsest_text::json::read(&row.value)
                     .ok()
                     .map(|head| SessionInfo { id, head })
@@ -164,13 +166,13 @@ impl Engine {
         Ok(all)
     }
 
-    /// Makes a session and opens it.
+    /// Creates a session and opens it.
     pub async fn create(&self, new: NewSession) -> Result<Session, EngineError> {
         let id = self.fresh_id();
         self.create_with_id(&id, new).await
     }
 
-    /// As [`Self::create`], with an identifier of the host's.
+    /// Creates a session under an identifier of the host's.
     pub async fn create_with_id(&self, id: &str, new: NewSession) -> Result<Session, EngineError> {
         let session = self.draft(id, new).await?;
         session.edit_head(|_| {}).await?;
@@ -178,7 +180,7 @@ impl Engine {
         Ok(session)
     }
 
-    /// The budget that such a session would begin with. Nothing is stored.
+    /// Returns the budget with which such a session would begin. It stores nothing.
     pub async fn budget_of(&self, mut new: NewSession) -> Result<Budget, EngineError> {
         self.settle_new(&mut new).await?;
         let counter = self.host.counter_for(&new.model);
@@ -192,7 +194,7 @@ impl Engine {
         Ok(Context::new(setup, Records::with_system(new.system), counter).budget())
     }
 
-    /// Takes in the profile and the policy that the settings of a new session name.
+    /// Applies the profile and the policy that the settings of a new session name.
     async fn settle_new(&self, new: &mut NewSession) -> Result<(), EngineError> {
         if let Some(policy) = new.config.policy.take() {
             new.policy = policy;
@@ -204,8 +206,8 @@ impl Engine {
         Ok(())
     }
 
-    /// A session that is in no store yet: its first write makes it, in one transaction with what that writes. Refused
-    /// there if the identifier is taken.
+    /// Makes a session that is not stored yet. Its first write creates it in one transaction, and fails if the
+    /// identifier is taken.
     pub(crate) async fn draft(
         &self,
         id: &str,
@@ -237,19 +239,19 @@ impl Engine {
         ))
     }
 
-    /// Opens a session: from its head, as it was left. `take_over` reads it anew even if it is open here:
-    /// another writer may have been at it.
+    /// Opens a session in the state in which it was left. `take_over` reads it again even if it is open here, because
+    /// another writer may have changed it.
     pub async fn open(&self, id: &str, take_over: bool) -> Result<Session, EngineError> {
         Session::open(&self.open, id, take_over).await
     }
 
-    /// A session that another writer holds, as it stands now: to be read along, and read again when it
-    /// changes. Whatever would be written is refused as superseded.
+    /// Opens a session that another writer holds, for reading. Read it again when it changes. Every write is refused as
+    /// superseded.
     pub async fn follow(&self, id: &str) -> Result<Session, EngineError> {
         Session::follow(&self.open, id).await
     }
 
-    /// Another title.
+    /// Changes the title of a session.
     pub async fn rename(&self, id: &str, title: &str) -> Result<(), EngineError> {
         let title = title.trim().to_owned();
         self.edit_head(id, move |head| {
@@ -259,29 +261,29 @@ impl Engine {
         .await
     }
 
-    /// Puts a session first in the list, or back.
+    /// Moves a session to the top of the list, or back.
     pub async fn pin_session(&self, id: &str, pinned: bool) -> Result<(), EngineError> {
         self.edit_head(id, move |head| head.pinned = pinned).await
     }
 
-    /// Hides a session. [`Self::undelete`] brings it back; [`Self::purge`] does not.
+    /// Hides a session. [`Self::undelete`] restores it until [`Self::purge`] removes it.
     pub async fn delete(&self, id: &str) -> Result<(), EngineError> {
         let now = self.host.world.clock.now();
         self.edit_head(id, move |head| head.deleted_at = Some(now))
             .await
     }
 
-    /// Brings a deleted session back.
+    /// Restores a deleted session.
     pub async fn undelete(&self, id: &str) -> Result<(), EngineError> {
         self.edit_head(id, |head| head.deleted_at = None).await
     }
 
-    /// Changes the head of a session. Nothing else of it is read, unless it has to tell what the head was.
+    /// Changes the head of a session. It reads other rows only if it has to rebuild the head.
     async fn edit_head(&self, id: &str, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
         if let Some(session) = self.open.get(id) {
             return session.edit_head(edit).await;
         }
-        // a claim writes, too: what a newer version has written is not even claimed (S5)
+        // A claim writes, too, so a session of a newer version is not even claimed (S5).
         if is_newer(self.host.store.as_ref(), id).await? {
             return Err(StoreError::Newer.into());
         }
@@ -311,16 +313,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes every row of a session for good: the one deletion there is (I1). Its large texts go with it,
-    /// unless a message of another session names them by then (O4). Where a message cannot be read nobody knows which texts it
-    /// names: then all of them stay, and the result says so (O3).
+    /// Removes every row of a session for good: the only deletion there is (I1). Its large texts go with it, unless a
+    /// message of another session names them (O4). If a message is not readable, nothing says which texts it names:
+    /// then all of them stay, and the result says so (O3).
     pub async fn purge(&self, id: &str) -> Result<Purged, EngineError> {
         self.open.forget(id);
         let lease = self.host.store.claim(id, true).await?;
         self.purge_with(id, lease).await
     }
 
-    /// As [`Self::purge`], by who has the right to write the session. Refused as superseded if somebody took it over.
+    /// Purges a session with an existing lease. Refused as superseded if another writer took the session over.
     pub(crate) async fn purge_with(&self, id: &str, lease: Lease) -> Result<Purged, EngineError> {
         let named = blobs::named_by(self.host.store.as_ref(), id).await?;
         let own = [
@@ -355,7 +357,7 @@ impl Engine {
             .store
             .apply(&lease, None, ops, Durability::Strict)
             .await?;
-        // a store may keep large texts by session: given back, this one is gone
+        // A store may keep large texts by session; this one no longer exists.
         drop(lease);
         let released = blobs::release(self.host.store.as_ref()).await?;
         Ok(Purged {

@@ -1,4 +1,4 @@
-//! What can go wrong while a session is driven.
+//! The failures of driving a session.
 
 use palimpsest_core::error::CoreError;
 use palimpsest_core::goal::GoalError;
@@ -11,15 +11,15 @@ use thiserror::Error;
 use crate::config::ConfigError;
 use crate::ports::StoreError;
 
-/// A way out of a window that would be larger than its limit (P10).
+/// A way out when the window would be larger than its limit (P10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "choice", rename_all = "snake_case")]
 pub enum RoomChoice {
-    /// Lift this one layer: what it covers fits.
+    /// Lift this one layer. The messages under it fit.
     Lift {
         /// The layer.
         layer: LayerId,
-        /// Tokens the window would hold.
+        /// The tokens of the window after it.
         tokens: u32,
     },
     /// Choose a window of at least this size, then try again.
@@ -27,25 +27,25 @@ pub enum RoomChoice {
         /// The smallest usual size in which it fits.
         window: u32,
     },
-    /// Show it all the same ([`crate::session::IfOver::Show`]). Nothing is sent while it is over; the
-    /// next message compacts first.
+    /// Show it anyway ([`crate::session::IfOver::Show`]). Nothing is sent while it is over the limit; the next message
+    /// compacts first.
     ShowAnyway {
         /// Tokens past the limit.
         over: u32,
     },
 }
 
-/// A typed failure. Nothing is half-done when one is returned.
+/// A typed failure. No operation is half-done when one is returned.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The input is refused.
+    /// The core refused the input.
     #[error(transparent)]
     Core(#[from] CoreError),
-    /// Storage failed. What was said is still in memory.
+    /// Storage failed. The conversation is still in memory.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The goal is not changed that way.
+    /// The goal cannot change that way.
     #[error("The goal is unchanged: {0}.")]
     Goal(#[from] GoalError),
     /// The settings are refused.
@@ -63,31 +63,31 @@ pub enum EngineError {
     /// There is nothing that could be undone.
     #[error("There is no compaction to undo.")]
     NothingToUndo,
-    /// The last message is no reply that ended before its end.
+    /// The last message is not a reply that ended early.
     #[error("There is nothing to continue: the last message is no reply that was stopped or cut.")]
     NothingToContinue,
     /// Going back would need more room than there is (P10). Nothing has changed.
     #[error("That needs {tokens} tokens, but the limit is {limit}. {}", choices_sentence(.choices))]
     WouldNotFit {
-        /// Tokens the window would hold.
+        /// The tokens that the window would hold.
         tokens: u32,
-        /// Tokens it may hold.
+        /// The tokens that it may hold.
         limit: u32,
-        /// What can be done instead, the least far-reaching first.
+        /// The alternatives, the least far-reaching first.
         choices: Vec<RoomChoice>,
     },
-    /// Automatic runs do not help any more (I9).
+    /// Automatic runs no longer help (I9).
     #[error(
         "Compaction cannot make the window smaller: {floor} tokens must stay and the trigger is {trigger}. Shorten the system prompt or the pins, or choose a larger window."
     )]
     CannotShrink {
         /// Tokens that must stay.
         floor: u32,
-        /// Where automatic runs start.
+        /// The tokens at which automatic runs start.
         trigger: u32,
     },
-    /// The window could not be made small enough: the conversation goes on in another session, which starts from
-    /// the notes of this one and holds the last message (E1). Ask there for the reply.
+    /// The window could not be made small enough. The conversation continues in another session, which starts from the
+    /// notes of this one and holds the last message (E1). Request the reply there.
     #[error(
         "The conversation has grown past its window. It goes on in session \"{session}\", which starts from notes."
     )]
@@ -101,7 +101,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// A stable name of the kind of failure.
+    /// A stable code of the kind of failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Core(e) => e.code(),
@@ -120,7 +120,7 @@ impl EngineError {
         }
     }
 
-    /// Whether the same call may work later without anybody doing anything.
+    /// Returns `true` if the same call may succeed later without any other action.
     pub const fn is_retryable(&self) -> bool {
         match self {
             Self::Store(e) => e.is_retryable(),
@@ -130,7 +130,7 @@ impl EngineError {
         }
     }
 
-    /// The numbers that go with it, by the names of the fields.
+    /// The numbers of the failure, with the names of their fields.
     pub fn numbers(&self) -> Vec<(&'static str, u32)> {
         match self {
             Self::Core(e) => e.numbers(),

@@ -1,4 +1,4 @@
-//! What a session tells its host (E2).
+//! The events that a session reports to its host (E2).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::snapshot::Purpose;
 
-/// Something that happened. `revision` and `version` let a listener skip what it already shows.
+/// An event. `revision` and `version` let a listener skip a state that it already shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -20,20 +20,20 @@ pub enum Event {
         /// Its number.
         seq: Seq,
     },
-    /// A compaction goes on.
+    /// A compaction makes progress.
     Compressing {
-        /// Where it is.
+        /// Its stage.
         stage: Stage,
-        /// Tokens written so far by the summariser, where known.
+        /// The tokens that the summariser has written so far, if known.
         written: u32,
-        /// Tokens it is to write at most.
+        /// The largest number of tokens that it may write.
         of: u32,
     },
     /// A compaction was committed.
     Compressed {
         /// The new revision.
         revision: u32,
-        /// What it did.
+        /// The report of the compaction.
         report: Box<RunReport>,
     },
     /// A compaction changed nothing.
@@ -43,13 +43,12 @@ pub enum Event {
         /// The reason.
         message: String,
     },
-    /// A compaction failed. Nothing changed.
-    /// Two automatic compactions in a row freed too little: none is tried again before the window changes. `floor` is
-    /// what no compaction may shrink, and `trigger` where one starts, both in tokens.
+    /// Two automatic compactions in a row freed too little, so none is tried again before the window changes. Nothing
+    /// changed.
     CannotShrink {
-        /// Tokens that no compaction may shrink.
+        /// The tokens that no compaction may remove.
         floor: u32,
-        /// Tokens at which a compaction starts.
+        /// The tokens at which a compaction starts.
         trigger: u32,
     },
     /// A compaction failed. Nothing changed.
@@ -64,25 +63,25 @@ pub enum Event {
         /// Its number.
         layer: LayerId,
     },
-    /// A layer got shorter.
+    /// A layer became shorter.
     CheckpointAged {
-        /// The layer that was.
+        /// The old layer.
         from: LayerId,
-        /// The layer that is.
+        /// The new layer.
         to: LayerId,
     },
     /// A snapshot was made.
     SnapshotCreated {
         /// Its number.
         snapshot: u32,
-        /// Whether nobody asked for it.
+        /// The snapshot was taken without a request.
         automatic: bool,
     },
-    /// A snapshot was made without anybody asking for it (S4).
+    /// A snapshot was taken without a request (S4).
     AutoSnapshotCreated {
         /// Its number.
         snapshot: u32,
-        /// What it is for.
+        /// Its purpose.
         purpose: Purpose,
     },
     /// A snapshot could not be made, restored or removed. Nothing changed.
@@ -92,28 +91,28 @@ pub enum Event {
         /// The failure.
         message: String,
     },
-    /// The conversation goes on in another session (E1).
+    /// The conversation continues in another session (E1).
     RolloverComplete {
-        /// The session it goes on in.
+        /// The other session.
         session: String,
-        /// How many notes that one starts from.
+        /// The number of notes with which it starts.
         notes: u32,
     },
-    /// A large tool result is shown as a reference (O1).
+    /// The window shows a large tool result as a reference (O1).
     Offloaded {
-        /// The message it is in.
+        /// The message of the result.
         seq: Seq,
         /// Tokens freed.
         freed: u32,
     },
-    /// A message that was shown in a shorter form is shown as it was said again.
+    /// A message that had a shorter form is verbatim again.
     Restored {
         /// The message.
         seq: Seq,
     },
     /// Changes of the goal wait for a decision, or one was decided (G3).
     ProposalsChanged {
-        /// How many wait.
+        /// The number that waits.
         pending: u32,
     },
     /// Skills were switched on or off (G8).
@@ -128,7 +127,7 @@ pub enum Event {
         /// Its number.
         snapshot: u32,
     },
-    /// Another revision is shown: undo, lift or restore.
+    /// The session shows another revision, through undo, lift or restore.
     ViewChanged {
         /// The revision.
         revision: u32,
@@ -138,13 +137,13 @@ pub enum Event {
         /// The messages quoted.
         seqs: Vec<Seq>,
     },
-    /// The window's numbers changed.
+    /// The size of the window changed.
     BudgetChanged {
-        /// Tokens it holds.
+        /// The tokens that it holds.
         tokens: u32,
-        /// Where automatic runs start.
+        /// The tokens at which automatic runs start.
         trigger: u32,
-        /// Tokens it may hold.
+        /// The tokens that it may hold.
         limit: u32,
     },
     /// The server read less of the prompt than was sent (B9).
@@ -154,18 +153,18 @@ pub enum Event {
         /// Tokens read.
         read: u32,
     },
-    /// Something the user should know.
+    /// A message for the user.
     Warning {
-        /// A stable name.
+        /// A stable code.
         code: &'static str,
-        /// What it is and what to do.
+        /// The problem and the remedy.
         message: String,
     },
 }
 
 type Listener = Rc<dyn Fn(&Event)>;
 
-/// Who listens. A listener may add or remove listeners.
+/// The listeners of a session. A listener may add or remove listeners.
 #[derive(Default, Clone)]
 pub struct Listeners(Rc<RefCell<Vec<(u32, Listener)>>>);
 
@@ -178,7 +177,7 @@ impl std::fmt::Debug for Listeners {
 }
 
 impl Listeners {
-    /// Adds a listener; its number removes it again.
+    /// Adds a listener and returns the number that removes it.
     pub fn add(&self, listener: impl Fn(&Event) + 'static) -> u32 {
         let mut all = self.0.borrow_mut();
         let id = all.last().map_or(1, |(id, _)| id + 1);
@@ -191,7 +190,7 @@ impl Listeners {
         self.0.borrow_mut().retain(|(n, _)| *n != id);
     }
 
-    /// Tells everybody. No borrow is held while a listener runs.
+    /// Calls every listener. No borrow is held while one runs.
     pub fn emit(&self, event: &Event) {
         let now: Vec<Listener> = self.0.borrow().iter().map(|(_, l)| Rc::clone(l)).collect();
         for listener in now {

@@ -1,4 +1,4 @@
-//! What can be wrong with a stored session (S5).
+//! The faults of a stored session (S5).
 
 use std::fmt;
 
@@ -6,47 +6,47 @@ use palimpsest_core::message::Seq;
 
 use crate::ports::Table;
 
-/// Something about a stored session that is not as it was written.
+/// A difference between a stored session and the rows that were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
-    /// Its head cannot be read: the session is in no list.
+    /// The head is not readable, so no list shows the session.
     Head,
-    /// A newer version wrote it: its rows were not looked at.
+    /// A newer version wrote the session. Its rows were not read.
     Newer,
-    /// A row cannot be read, or its checksum differs.
+    /// A row is not readable, or its checksum differs.
     Damaged {
-        /// Where.
+        /// The table.
         table: Table,
         /// Its number.
         n: u32,
     },
-    /// Messages whose numbers were given are not there.
+    /// Messages are missing although their numbers were given out.
     Gap {
         /// The first.
         from: Seq,
         /// The last.
         to: Seq,
     },
-    /// A message follows one that is not there.
+    /// A message follows one that does not exist.
     Broken {
         /// The message.
         seq: Seq,
     },
-    /// The last message of the path shown is not there, or the path is not as long as it was.
+    /// The last message of the shown path does not exist, or the path has another length than before.
     Path,
-    /// A large text of a message is not there, or is another one.
+    /// A large text of a message does not exist, or is another one.
     Text {
         /// The message.
         seq: Seq,
     },
-    /// A layer covers messages that were never said.
+    /// A layer covers messages that do not exist.
     Range {
         /// The layer's number in its rows.
         layer: u32,
     },
-    /// A row that another one names is not there.
+    /// A row does not exist although another row names it.
     Missing {
-        /// Where.
+        /// The table.
         table: Table,
         /// Its number.
         n: u32,
@@ -54,7 +54,7 @@ pub enum Fault {
 }
 
 impl fmt::Display for Fault {
-    /// A sentence without its dot. Messages are named by their numbers, from 0.
+    /// Writes a sentence without its full stop. Messages are named by their numbers, from 0.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Head => write!(

@@ -1,4 +1,4 @@
-//! What a list of sessions shows of a window without reading the session.
+//! The numbers of a window that a list of sessions shows without reading the session.
 
 use palimpsest_core::budget::SegmentKind;
 use palimpsest_core::context::{Context, View};
@@ -7,21 +7,21 @@ use palimpsest_core::message::Role;
 use palimpsest_core::model::{Penalty, Reliability, reliability};
 use serde::{Deserialize, Serialize};
 
-/// A window at one look, as it was at the last commit. About 100 bytes of a head.
+/// A summary of the window at the last commit. It takes about 100 bytes of the head.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Glance {
-    /// Tokens of its parts.
+    /// The tokens of the window's parts.
     pub parts: Parts,
-    /// Layers in the window.
+    /// The number of layers in the window.
     pub layers: u32,
-    /// Compactions so far.
+    /// The number of compactions so far.
     pub compactions: u32,
-    /// Facts that are still there ÷ facts that were covered; `None` while nothing was measured.
+    /// The facts that are still there divided by the facts that were covered, 0 to 1. `None` if nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<f64>,
 }
 
-/// Tokens of a window's parts, in window order. Stored as ten numbers in the order of the fields.
+/// The tokens of a window's parts, in window order. They are stored as ten numbers in the order of the fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u32; 10]", into = "[u32; 10]")]
 pub struct Parts {
@@ -39,9 +39,9 @@ pub struct Parts {
     pub fresh: u32,
     /// Recalled quotes.
     pub recalled: u32,
-    /// The user's words, quoted ones included.
+    /// The user's messages, quoted ones included.
     pub user: u32,
-    /// The assistant's words.
+    /// The assistant's messages.
     pub assistant: u32,
     /// Tool results.
     pub tool: u32,
@@ -125,7 +125,7 @@ impl Glance {
         }
     }
 
-    /// A message comes to the end of the window.
+    /// Adds a message at the end of the window.
     pub(crate) fn add(&mut self, role: Role, tokens: u32) {
         let part = match role {
             Role::System | Role::User => &mut self.parts.user,
@@ -141,14 +141,14 @@ impl Glance {
         parts.into_iter().fold(0, u32::saturating_add)
     }
 
-    /// The badge (G6), without the model's class.
+    /// The reliability badge (G6), without the model's class.
     pub fn reliability(&self) -> Reliability {
         reliability(None, self.compactions, self.kept, Penalty::default())
     }
 }
 
-/// Facts that are still in the window ÷ facts that were covered, over the layers, each by what it stands for. `None`
-/// while nothing was measured.
+/// The facts that are still in the window divided by the facts that were covered: the mean over the layers, weighted by
+/// the tokens that each covers. `None` if nothing was measured.
 pub(crate) fn measured(view: &View) -> Option<f64> {
     let layers = || view.layers.iter().filter(|l| !l.notes.is_empty());
     let all: f64 = layers().map(|l| f64::from(l.original_tokens)).sum();

@@ -1,4 +1,4 @@
-//! The head of a session: its one row that changes.
+//! The head of a session: the only row of a session that changes.
 
 use palimpsest_core::context::Context;
 use palimpsest_core::message::Seq;
@@ -13,7 +13,7 @@ use crate::served::Served;
 /// Version of the row formats in this crate.
 pub const SCHEMA: u32 = 1;
 
-/// Under 1 KB as JSON. Everything else of a session is add-only.
+/// The changing state of a session, under 1 KB as JSON. All other rows of a session are only added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// The writer's epoch. See [`crate::ports::Lease`].
@@ -26,9 +26,9 @@ pub struct Head {
     pub revision: u32,
     /// The highest revision ever written.
     pub last_revision: u32,
-    /// The last message of the path shown; `None` while nothing was said.
+    /// The last message of the shown path. `None` in an empty session.
     pub tip: Option<Seq>,
-    /// The highest message number given.
+    /// The highest message number that was given out.
     pub last_seq: Option<Seq>,
     /// Messages on the path.
     pub messages: u32,
@@ -38,7 +38,7 @@ pub struct Head {
     pub records: u32,
     /// The session's title.
     pub title: String,
-    /// Whether the person wrote the title.
+    /// A person wrote the title.
     #[serde(default)]
     pub titled: bool,
     /// The model.
@@ -47,7 +47,7 @@ pub struct Head {
     pub window: u32,
     /// The policy's name.
     pub policy: String,
-    /// Who runs the model, as the host calls it.
+    /// The provider of the model, by the host's name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
     /// The model thinks before it answers.
@@ -57,43 +57,44 @@ pub struct Head {
     pub created: f64,
     /// Milliseconds since 1970.
     pub updated: f64,
-    /// Deleted sessions stay for a while, so that a delete can be undone.
+    /// The time of deletion in milliseconds since 1970. Deleted sessions stay for a while, so that a delete can be
+    /// undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<f64>,
-    /// Stands first in the list.
+    /// The session stands at the top of the list.
     #[serde(default)]
     pub pinned: bool,
-    /// Automatic runs in a row that did not help (I9).
+    /// The number of consecutive automatic runs that did not help (I9).
     #[serde(default)]
     pub strikes: u8,
-    /// That the conversation was compacted often has been said (G7).
+    /// The user has been told that the conversation was compacted often (G7).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub warned: bool,
-    /// Snapshots taken so far.
+    /// The number of snapshots taken so far.
     #[serde(default)]
     pub snapshots: u32,
-    /// What kind of work the conversation is (G4).
+    /// The kind of work that the conversation is about (G4).
     #[serde(default)]
     pub mode: Mode,
     /// Settings that differ from the defaults (E3).
     #[serde(default, skip_serializing_if = "Config::is_default")]
     pub config: Config,
-    /// The project's profile that the settings came from (W4).
+    /// The name of the project's profile that the settings come from (W4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The session that this one goes on from, after a rollover (E1).
+    /// The session that this one continues, after a rollover (E1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
-    /// The window that the server has for a model, where it is smaller than the one that was asked for.
+    /// The server's window for a model, if it is smaller than the requested one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
-    /// What the list of sessions shows of the window; `None` in heads of older versions until their next commit.
+    /// The numbers of the window for the list of sessions. `None` in heads of older versions until their next commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glance: Option<Glance>,
 }
 
 impl Head {
-    /// The window that requests can count on, in tokens: the one asked for, or the server's where that is smaller.
+    /// The window that requests can rely on, in tokens: the requested one, or the server's if that is smaller.
     pub fn effective_window(&self) -> u32 {
         let served = self
             .served
@@ -102,14 +103,14 @@ impl Head {
         served.map_or(self.window, |served| served.window.min(self.window))
     }
 
-    /// Notes the window for the list of sessions.
+    /// Notes the numbers of the window for the list of sessions.
     pub(crate) fn shows(&mut self, context: &Context) {
         self.tokens = context.tokens();
         self.glance = Some(Glance::of(context));
     }
 }
 
-/// What a list of sessions shows.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionInfo {
     /// Its identifier.
@@ -131,7 +132,7 @@ impl<'de> Deserialize<'de> for SessionInfo {
 }
 
 impl SessionInfo {
-    /// How full the window was at the last commit, 0 to 1 and more.
+    /// The fill of the window at the last commit, from 0 to 1 and more.
     pub fn fill(&self) -> f32 {
         let window = self.head.effective_window();
         if window == 0 {
@@ -142,10 +143,10 @@ impl SessionInfo {
     }
 }
 
-/// What a new session starts with.
+/// The beginning of a new session.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// Its title; empty to take it from the first message.
+    /// Its title. If empty, the first message gives it.
     pub title: String,
     /// The model's name.
     pub model: String,
@@ -157,14 +158,14 @@ pub struct NewSession {
     pub system: String,
     /// The model thinks before it answers.
     pub thinking: bool,
-    /// Who runs the model, as the host calls it.
+    /// The provider of the model, by the host's name.
     pub provider: String,
-    /// What kind of work the conversation is (G4).
+    /// The kind of work that the conversation is about (G4).
     pub mode: Mode,
-    /// Settings (E3). A policy named here goes before [`Self::policy`].
+    /// Settings (E3). A policy in them takes precedence over [`Self::policy`].
     pub config: Config,
-    /// The project's profile: its settings and its policy for the model go before [`Self::policy`] and
-    /// [`Self::config`] (W4).
+    /// The name of the project's profile. Its settings and its policy for the model take precedence over
+    /// [`Self::policy`] and [`Self::config`] (W4).
     pub profile: Option<String>,
 }
 
@@ -221,12 +222,12 @@ pub(crate) fn first_head(new: NewSession, epoch: u32, now: f64) -> Head {
     }
 }
 
-/// A head as its row holds it.
+/// A head as JSON, the content of its row.
 pub(crate) fn head_json(head: &Head) -> Result<String, StoreError> {
     serde_json::to_string(head).map_err(|e| StoreError::Failed(e.to_string()))
 }
 
-/// The first line of a text, short enough for a title.
+/// The first line of a text, shortened for a title.
 pub fn title_of(text: &str) -> String {
     let line = text
         .lines()
@@ -255,7 +256,7 @@ pub fn title_of(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// S6: a session gets its title from the first words.
+    /// S6: a session takes its title from the first words.
     #[test]
     fn titles() {
         let check = |text: &str, title: &str| assert_eq!(title_of(text), title);

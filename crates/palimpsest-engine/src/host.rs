@@ -1,4 +1,5 @@
-//! What the engine and its sessions share: the store, the world around, what counts, and what is known of models.
+//! The resources that the engine and its sessions share: the store, the host's world, the counters and the sizes of
+//! models.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,22 +23,22 @@ use crate::ports::{Durability, KeyPart, Op, Query, Store, Table, World};
 use crate::profile::{Profile, row_key};
 use crate::rows::{hex, seal, unseal};
 
-/// What is claimed to write what belongs to no session, and the name under which other tabs hear of such a change.
+/// The name that is claimed for writes that belong to no session. Other tabs hear of such changes under the same name.
 pub const DEVICE: &str = "device";
 
-/// What the engine and its sessions share.
+/// The shared resources.
 pub(crate) struct Host {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) world: World,
     pub(crate) counting: RefCell<Counting>,
-    /// What providers say about the sizes of their models.
+    /// The sizes of models, as providers state them.
     sizes: RefCell<SortedMap<String, String>>,
     secret: [u8; 16],
 }
 
 impl Host {
-    /// Reads the device's secret, or makes one, and what was learned about each model's counts. `counter` counts while a
-    /// session has no model, and always, until its model has its own vocabulary, if it is exact.
+    /// Reads the device's secret or makes one, and reads the calibration of each model. `counter` counts while a
+    /// session has no model. If it is exact, it also counts for each model until the model's own vocabulary is loaded.
     pub(crate) async fn start(
         store: Rc<dyn Store>,
         world: World,
@@ -80,17 +81,17 @@ impl Host {
         self.secret
     }
 
-    /// A fresh identifier.
+    /// Returns a fresh identifier.
     pub(crate) fn fresh_id(&self) -> String {
         hex(&self.world.ids.random())
     }
 
-    /// What counts for a model. See [`Counting::counter`].
+    /// Returns the counter of a model. See [`Counting::counter`].
     pub(crate) fn counter_for(&self, model: &str) -> Rc<dyn TokenCounter> {
         self.counting.borrow().counter(model)
     }
 
-    /// Tokens of a text that is sent to a model, template included, as it counts now.
+    /// Counts the tokens of texts that go to a model, template included, with its present counter.
     pub(crate) fn prompt_of(&self, model: &str, texts: &[(Role, &str)]) -> Count {
         let counter = self.counter_for(model);
         let tokens = texts
@@ -106,20 +107,20 @@ impl Host {
         }
     }
 
-    /// What a provider says about a model's size, such as `7.6B`: it goes before what the name says (G5).
+    /// Notes a provider's statement about a model's size, such as `7.6B`. It takes precedence over the name (G5).
     pub(crate) fn know_model(&self, name: &str, parameter_size: &str) {
         let mut known = self.sizes.borrow_mut();
         known.insert(name.to_owned(), parameter_size.to_owned());
     }
 
-    /// The size of a model as its provider or its name says it; `None` if neither does.
+    /// The size of a model from its provider or its name, or `None` if neither tells.
     pub(crate) fn model_size(&self, name: &str) -> Option<ModelSize> {
         let known = self.sizes.borrow();
         ModelSize::detect(known.get(name).map(String::as_str), name)
     }
 
-    /// The window to run a model with (B1): a named size, a number, or what is usual for it. `trained` is the context
-    /// it was made for. Its `tokens` are what [`crate::NewSession::window`] takes: shown, sent as `num_ctx` and divided by.
+    /// Returns the window for a model (B1): a named size, a number, or the usual one. `trained` is the window of the
+    /// model's training in tokens. Pass the `tokens` of the result to [`crate::NewSession::window`].
     pub(crate) fn window_for(
         &self,
         model: &str,
@@ -132,7 +133,7 @@ impl Host {
         resolve_window(profile.as_ref(), ask)
     }
 
-    /// The warning that is due after a compaction, once per crossing; notes in the head that it was given.
+    /// Returns the warning that is due after a compaction, once per crossing, and notes in the head that it was given.
     pub(crate) fn often_compacted(&self, head: &mut Head, view: &View) -> Option<Event> {
         let (warning, warned) = check_warning(WarningCheck {
             model: &head.model,
@@ -148,7 +149,7 @@ impl Host {
         })
     }
 
-    /// The profile of that name.
+    /// Returns the profile of that name.
     pub(crate) async fn profile(&self, name: &str) -> Result<Option<Profile>, EngineError> {
         let query = Query::Get {
             table: Table::Meta,
@@ -170,7 +171,7 @@ impl Host {
         Ok(names.collect())
     }
 
-    /// As [`Self::profile`]; an error where there is none.
+    /// Returns the profile of that name, or an error if there is none.
     pub(crate) async fn known_profile(&self, name: &str) -> Result<Profile, EngineError> {
         match self.profile(name).await? {
             Some(profile) => Ok(profile),

@@ -1,4 +1,4 @@
-//! The store that keeps nothing, and documents by its shortness what a store must do.
+//! The store in memory. It keeps nothing after the process ends, and its short code documents the contract of stores.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -20,23 +20,23 @@ pub struct MemoryStore(Rc<RefCell<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     rows: BTreeMap<Address, String>,
-    /// Who writes which session; gone with its lease.
+    /// The writers of sessions. An entry ends with its lease.
     holders: BTreeMap<String, Weak<()>>,
-    /// How to take back what is not yet on the disk, newest last.
+    /// The undo steps of writes that are not yet on the disk, newest last.
     #[cfg(feature = "testing")]
     unsynced: Vec<Undo>,
 }
 
-/// A row as it was before a write.
+/// A row before a write.
 type Undo = (Address, Option<String>);
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A store that begins with these rows. Of two with the same key the later one counts.
+    /// Creates a store with these rows. Of two rows with the same key the later one counts.
     pub fn from_rows(rows: impl IntoIterator<Item = (Table, Row)>) -> Self {
         let store = Self::new();
         let rows = rows
@@ -64,8 +64,8 @@ impl MemoryStore {
             .collect()
     }
 
-    /// Falls back to what a worst-case power failure leaves: everything up to the last strict write
-    /// and nothing after it. Who had claimed a session is forgotten.
+    /// Simulates the worst power failure: keeps everything up to the last strict write and nothing after it, and
+    /// forgets all claims.
     #[cfg(feature = "testing")]
     pub fn lose_power(&self) {
         let mut inner = self.0.borrow_mut();
@@ -77,7 +77,7 @@ impl MemoryStore {
 
 impl Inner {
     fn get(&self, table: Table, key: &Key) -> Option<&str> {
-        // the map owns its keys as pairs, so a lookup needs one
+        // The map owns its keys as pairs, so a look-up needs one.
         self.rows.get(&(table, key.clone())).map(String::as_str)
     }
 
@@ -115,7 +115,7 @@ impl Inner {
             (None, None) => Bound::Unbounded,
         };
         let start = (table, first);
-        // a range that ends before it begins is empty here and a panic in a map
+        // A range that ends before it begins is empty here, but would panic in a map.
         if matches!(&end, Bound::Excluded(end) if *end <= start) {
             return Vec::new();
         }
@@ -159,7 +159,7 @@ impl Inner {
         })
     }
 
-    /// All of `ops` in their order, or none. Gives what takes them back.
+    /// Writes all of `ops` in order, or none. Returns the steps that undo them.
     fn write(&mut self, ops: &[Op]) -> Result<Vec<Undo>, StoreError> {
         let mut undo = Vec::new();
         for op in ops {
@@ -208,7 +208,7 @@ impl Inner {
     #[cfg(feature = "testing")]
     fn commit(&mut self, undo: Vec<Undo>, durability: Durability) {
         match durability {
-            // a strict write takes all earlier relaxed ones to the disk with it
+            // A strict write also syncs all earlier relaxed ones.
             Durability::Strict => self.unsynced.clear(),
             Durability::Relaxed => self.unsynced.extend(undo),
         }
@@ -223,7 +223,7 @@ impl Inner {
     fn commit(&mut self, _undo: Vec<Undo>, _durability: Durability) {}
 }
 
-/// A row's address for people.
+/// Names a row for error messages.
 fn shown(table: Table, key: &Key) -> String {
     format!(
         "{} {}",
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
     use crate::testing::contract;
 
-    /// I1, I6: the store in memory does what every store must.
+    /// I1, I6: the store in memory keeps the contract.
     #[test]
     fn it_keeps_the_contract() {
         let report = block_on(contract::run_all(async || MemoryStore::new()));
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(report.passed.len(), 24);
     }
 
-    /// I6: what a power failure may take is what came after the last strict write.
+    /// I6: a power failure takes at most the writes after the last strict one.
     #[test]
     fn power_loss_takes_what_was_not_synced() {
         let add = |n: u32| {
@@ -327,7 +327,7 @@ mod tests {
         });
     }
 
-    /// How a careless store might differ.
+    /// A mistake that a careless store might make.
     #[derive(Debug, Clone, Copy)]
     enum Slip {
         TearsBatches,
@@ -531,7 +531,7 @@ mod tests {
         }
     }
 
-    /// The contract is worth something: each of these slips is found, by the case meant for it.
+    /// Each of these mistakes is found by its case of the contract.
     #[test]
     fn the_contract_finds_careless_stores() {
         let check = |slip: Slip, case: &str| {

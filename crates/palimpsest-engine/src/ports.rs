@@ -1,5 +1,4 @@
-//! What the engine needs from its host. Every port is a trait with futures that need not be `Send`:
-//! a browser has one thread.
+//! The ports: the traits that a host implements. Their futures need not be `Send`, because a browser has one thread.
 
 pub mod fence;
 mod model;
@@ -16,5 +15,5 @@ pub use store::{
 };
 pub use world::{Clock, Ids, Notify, Timer, World};
 
-/// A future of this thread.
+/// A future of the current thread.
 pub type LocalFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + 'a>>;

@@ -24,18 +24,18 @@ use crate::ports::Key;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Profile {
-    /// The policy where no rule below fits: a preset's name, or JSON.
+    /// The policy for models that no rule below matches: a preset's name, or JSON.
     pub policy: String,
-    /// Policies by model; the first that fits counts.
+    /// Policies by model. The first match counts.
     pub models: Vec<ModelPolicy>,
-    /// Everything else.
+    /// All other settings.
     pub settings: Config,
 }
 
 /// The policy for some models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPolicy {
-    /// Their names, as a pattern ([`palimpsest_text::glob`]); case does not matter.
+    /// A pattern for the names of models ([`palimpsest_text::glob`]). It ignores case.
     pub model: String,
     /// A preset's name, or JSON.
     pub policy: String,
@@ -52,7 +52,7 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// What a new session of that model begins with.
+    /// Applies the profile to the start of a new session with that model.
     pub(crate) fn apply(
         &self,
         model: &str,
@@ -68,8 +68,11 @@ impl Profile {
         Ok(())
     }
 
-    /// Reads a profile from JSON: a policy may be a name or an object. Unknown keys are refused with the nearest
-    /// name, policies that cannot be used with the reason.
+    /// Reads a profile from JSON. A policy may be a name or an object.
+    ///
+    /// # Errors
+    ///
+    /// An unknown key gives an error with the nearest name, an unusable policy an error with the reason.
     pub fn from_json(text: &str) -> Result<Self, EngineError> {
         let value: Value = palimpsest_text::json::read(text).map_err(|e| wrong("profile", &e))?;
         let object = value
@@ -93,7 +96,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The policy for a model.
+    /// Returns the policy for a model.
     pub fn policy_for(&self, model: &str) -> &str {
         let model = model.to_lowercase();
         self.models
@@ -114,7 +117,7 @@ impl Profile {
         Ok(self.settings.validate()?)
     }
 
-    /// The settings with the policy for that model in them.
+    /// Returns the settings, with the policy for that model in them.
     pub(crate) fn settings_for(&self, model: &str) -> Config {
         Config {
             policy: Some(self.policy_for(model).to_owned()),

@@ -1,4 +1,4 @@
-//! What the rows of a session look like, and how they are read back (ARCHITECTURE.md, "Storage rows").
+//! Defines the rows of a session and reads them back (ARCHITECTURE.md, "Storage rows").
 
 use palimpsest_core::context::{Cause, Quote, Recalled, View};
 use palimpsest_core::layer::LayerId;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ports::{Key, KeyPart, Op, StoreError, Table};
 
-/// Texts larger than this lie in blobs, so that a row stays small and its store keeps it inline.
+/// Texts larger than this many bytes go to blobs, so that a row stays small and its store keeps it inline.
 pub const BLOB_LIMIT: usize = 32 * 1024;
 
 /// `[session, n]`.
@@ -26,7 +26,7 @@ pub fn session_key(session: &str) -> Key {
     vec![session.into()]
 }
 
-/// A row as JSON with its checksum.
+/// Writes a row as JSON with its checksum.
 pub fn seal<T: Serialize>(row: &T) -> Result<String, StoreError> {
     let json = serde_json::to_string(row).map_err(|e| StoreError::Failed(e.to_string()))?;
     Ok(format!(
@@ -35,7 +35,11 @@ pub fn seal<T: Serialize>(row: &T) -> Result<String, StoreError> {
     ))
 }
 
-/// Reads a row that [`seal`] wrote. A damaged one is named, never guessed.
+/// Reads a row that [`seal`] wrote.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`] with `what` for a damaged row.
 pub fn unseal<T: DeserializeOwned>(what: &str, value: &str) -> Result<T, StoreError> {
     let damaged = |why: String| StoreError::Corrupt(format!("{what}: {why}"));
     let (crc, row) = opened(value).ok_or_else(|| damaged("it is no row with a checksum".into()))?;
@@ -45,26 +49,26 @@ pub fn unseal<T: DeserializeOwned>(what: &str, value: &str) -> Result<T, StoreEr
     json::read(row).map_err(|e| damaged(e.to_string()))
 }
 
-/// Whether a row is as [`seal`] wrote it.
+/// Returns `true` if a row is as [`seal`] wrote it.
 pub fn is_sealed(value: &str) -> bool {
     opened(value).is_some_and(|(crc, row)| crc32c(row.as_bytes()) == crc)
 }
 
-/// The checksum and the JSON that [`seal`] put together.
+/// Splits a sealed row into its checksum and its JSON.
 fn opened(value: &str) -> Option<(u32, &str)> {
     let inside = value.strip_prefix("{\"crc\":")?.strip_suffix('}')?;
     let (crc, row) = inside.split_once(",\"row\":")?;
     Some((crc.parse().ok()?, row))
 }
 
-/// A large text of a message that lies in blobs.
+/// The place of a message's large text in the blobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobRef {
     /// Index of the part.
     pub part: u32,
     /// The hash of the text.
     pub hash: String,
-    /// How many chunks.
+    /// The number of chunks.
     pub chunks: u32,
     /// Bytes of the text.
     pub bytes: u32,
@@ -73,20 +77,20 @@ pub struct BlobRef {
 /// A stored message with its count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MessageRow {
-    /// The message; large texts are empty here.
+    /// The message. Its large texts are empty here.
     #[serde(flatten)]
     pub message: Message,
-    /// Tokens when shown verbatim.
+    /// The tokens of the verbatim message.
     pub tokens: u32,
     /// The tokenizer's epoch of that count.
     pub counted_by: u64,
-    /// Where the large texts are.
+    /// The places of the large texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blobs: Vec<BlobRef>,
 }
 
 impl<'de> Deserialize<'de> for MessageRow {
-    /// Field by field: a session's opening reads thousands.
+    /// Reads field by field, because opening a session reads thousands of rows.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Flat {
@@ -123,7 +127,7 @@ impl<'de> Deserialize<'de> for MessageRow {
     }
 }
 
-/// The message as a row, with the operations that store its large texts.
+/// Returns the row of a message and the operations that store its large texts.
 pub fn message_ops(
     session: &str,
     message: &Message,
@@ -170,10 +174,10 @@ pub fn message_ops(
     Ok(ops)
 }
 
-/// What is claimed to release large texts, and the first part of the names of its rows in [`Table::Meta`].
+/// The name that is claimed for releasing large texts. The names of its rows in [`Table::Meta`] begin with it, too.
 pub(crate) const LARGE_TEXTS: &str = "large_texts";
 
-/// To be written with every large text that is named: a release that is under way looks again.
+/// The operation to write with every large text that a message names. It makes a release that is under way look again.
 pub(crate) fn naming() -> Op {
     Op::Put {
         table: Table::Meta,
@@ -186,12 +190,12 @@ pub(crate) fn named_key() -> Key {
     vec![LARGE_TEXTS.into(), "named".into()]
 }
 
-/// The text of a part that may be large, if it is.
+/// The text of a part that may be large, if it is large.
 fn large_text(part: &mut Part) -> Option<&mut String> {
     part_text(part).filter(|text| text.len() > BLOB_LIMIT)
 }
 
-/// The one text of a part that a blob may hold.
+/// The text of a part that a blob may hold.
 pub fn part_text(part: &mut Part) -> Option<&mut String> {
     match part {
         Part::Text { text }
@@ -203,7 +207,7 @@ pub fn part_text(part: &mut Part) -> Option<&mut String> {
     }
 }
 
-/// Pieces of at most [`BLOB_LIMIT`] bytes, cut between characters.
+/// Cuts a text into pieces of at most [`BLOB_LIMIT`] bytes, between characters.
 fn pieces(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -219,22 +223,22 @@ fn pieces(text: &str) -> Vec<&str> {
     out
 }
 
-/// A view without the rows it names. Complete, not a difference: its size is bounded by the window.
+/// A view without the rows that it names. It is complete and not a difference, because the window bounds its size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RevisionRow {
     /// Its number.
     pub n: u32,
-    /// The revision that undoing this one shows again; `None` for the start.
+    /// The revision that undoing this one shows again. `None` for the first one.
     pub parent: Option<u32>,
-    /// Why it was made.
+    /// The cause of the revision.
     pub cause: Cause,
     /// The layers, oldest first.
     pub layers: Vec<LayerId>,
     /// The notes, oldest first.
     pub notes: Vec<NoteId>,
-    /// Messages in a shorter form, and the revision that stored the form.
+    /// The messages in a shorter form, and the revision that stored the form.
     pub reduced: Vec<(Seq, u32)>,
-    /// The user's words in the slot.
+    /// The user's messages that are quoted in the slot.
     pub quotes: Vec<Quote>,
     /// Quotes for the last user message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -245,7 +249,7 @@ pub struct RevisionRow {
     /// A watermark that waits for its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
-    /// Messages that stay whole before the watermark.
+    /// The messages that stay whole before the watermark.
     #[serde(default, skip_serializing_if = "SortedSet::is_empty")]
     pub anchors: SortedSet<Seq>,
     /// Compactions so far.
@@ -254,20 +258,20 @@ pub struct RevisionRow {
     pub next_layer: LayerId,
     /// The next note's number.
     pub next_note: NoteId,
-    /// No automatic run until the user acts.
+    /// Automatic runs are paused until the user acts.
     #[serde(default)]
     pub paused: bool,
-    /// What the compaction did, for its card.
+    /// The report of the compaction, for its card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<palimpsest_core::run::RunReport>,
-    /// The last message when the revision was made.
+    /// The last message at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tip: Option<Seq>,
-    /// When it was made; milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub at: f64,
 }
 
-/// The row of a view. `stored` says which revision stored each shorter form.
+/// Makes the row of a view. `stored` gives the revision that stored each shorter form.
 pub fn revision_row(
     view: &View,
     parent: Option<u32>,
@@ -332,21 +336,21 @@ impl<'de> Deserialize<'de> for RenditionRow {
     }
 }
 
-/// A hash of the content, as a name. 128 bits, enough against accidents; blobs are only ever named by
-/// rows of the same database. References to offloaded results use the same name.
+/// The hash of a content, which serves as its name. 128 bits are enough against accidents, because only rows of the
+/// same database name blobs. References to offloaded results use the same name.
 pub use palimpsest_core::pass::offload::content_hash;
 
-/// Two digits a byte.
+/// Writes each byte as two hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // writing to a string cannot fail
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
-/// CRC-32C (Castagnoli), bitwise with a table made at compile time.
+/// Computes the CRC-32C (Castagnoli) with a table that is made at compile time.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0u32; 256];
@@ -376,7 +380,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// S5: a row that was damaged is named, not guessed.
+    /// S5: reading a damaged row is an error that names it.
     #[test]
     fn a_damaged_row_is_named() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);

@@ -1,15 +1,15 @@
-//! The window that a server really has, which may be smaller than the one a session asks for.
+//! The real window of a server, which may be smaller than the one that a session asks for.
 
 use serde::{Deserialize, Serialize};
 
-/// What a server said about the window of one of its models.
+/// A server's statement about the window of one of its models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Served {
     /// The model.
     pub model: String,
-    /// Who runs it, as the host calls it.
+    /// The provider of the model, by the host's name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
-    /// Tokens.
+    /// The window in tokens.
     pub window: u32,
 }

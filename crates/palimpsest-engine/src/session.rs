@@ -1,7 +1,7 @@
-//! One conversation: what was said, how it is shown, and everything that changes it.
+//! One conversation: its messages, its view, and all changes of both.
 //!
-//! Every change is one transaction that the session's head decides (I6). State in memory changes only
-//! after the store has said yes; what is said while a compaction runs does not disturb it.
+//! Every change is one transaction that the session's head decides (I6). The state in memory changes only after the
+//! store has confirmed the write. Messages that arrive while a compaction runs do not disturb it.
 
 mod append;
 mod compact;
@@ -64,39 +64,40 @@ pub use view::IfOver;
 pub(crate) struct State {
     pub(crate) head: Head,
     pub(crate) context: Context,
-    /// Every message of the session, on whatever path.
+    /// All messages of the session, on every path.
     pub(crate) messages: SortedMap<Seq, Stored>,
-    /// Which revision stored each shorter form.
+    /// The revision that stored each shorter form.
     pub(crate) stored_forms: SortedMap<Seq, u32>,
-    /// What could not be read when the session was opened, or since.
+    /// The faults that were found when the session was opened, or since.
     pub(crate) losses: Vec<Fault>,
     pub(crate) snapshots: Vec<Snapshot>,
-    /// The index over what is covered: made when it is first asked, and following the layers from then on.
+    /// The search index over the covered messages. The first search builds it, and from then on it follows the layers.
     pub(crate) covered_index: RefCell<recall::CoveredIndex>,
-    /// What lets it follow. Nothing before it is asked: who only opens a session does without its code.
+    /// A function pointer to `follow`, set on first use. The linker can then drop the recall index for callers that
+    /// never search.
     pub(crate) follow_index: Cell<Option<fn(&State)>>,
     /// The compaction that runs now.
     pub(crate) compaction: Option<compact::Running>,
-    /// A run that gave way to the user's message: it goes on where it stopped (P7).
+    /// A run that gave way to the user's message. It will continue where it stopped (P7).
     pub(crate) put_off: Option<Box<Run>>,
-    /// The last revision that changed more than excerpts and recalled quotes: a run planned on it or later can
+    /// The last revision that changed more than excerpts and recalled quotes. A run that was planned on it or later can
     /// be committed.
     pub(crate) layout: u32,
-    /// How fast the model reads and writes, as measured.
+    /// The measured speed of the model.
     pub(crate) speed: Speed,
     /// The reply that streams now.
     pub(crate) reply: Option<Abort>,
-    /// What has arrived of a reply that is not stored yet.
+    /// The part of a reply that has arrived and is not stored yet.
     pub(crate) partial: Option<Partial>,
     /// A run whose summaries the host writes.
     pub(crate) host_run: Option<compact::HostRun>,
-    /// The layer that a model of this name could not write better: it is not asked again in every quiet moment (I9).
+    /// The layer that the model of this name could not improve. Quiet moments do not try that again (I9).
     pub(crate) as_good_as_gets: Option<(LayerId, String)>,
 }
 
 impl State {
-    /// Another context takes the place of the one that it was made from. What changed in memory alone while the store was
-    /// awaited stays: the tools that a send counted, a counter that was taken or has learned.
+    /// Replaces the context by one that was made from it. Changes in memory that happened during the store's write
+    /// stay: the tools that a send counted, and a counter that was replaced or has learned.
     pub(crate) fn replace_context(&mut self, context: Context) {
         let before = std::mem::replace(&mut self.context, context);
         if self.context.setup() != before.setup() {
@@ -111,18 +112,19 @@ pub(crate) struct Inner {
     pub(crate) open: Rc<OpenSessions>,
     pub(crate) id: String,
     pub(crate) lease: Lease,
-    /// The device's secret mixed with the session's identifier: what is made with it holds nowhere else (G3).
+    /// The device's secret mixed with the session's identifier. A token made with it is valid for this session only
+    /// (G3).
     secret: [u8; 16],
     pub(crate) state: RefCell<State>,
     pub(crate) listeners: Listeners,
-    /// Writes one after the other: each names the head's version. While the session is in no store yet: the rows that
-    /// go with its first write.
+    /// Serialises the writes, because each names the head's version. Until the session is stored for the first time, it
+    /// holds the rows that go with its first write.
     writing: Mutex<Option<Vec<Op>>>,
-    /// Compactions one after the other.
+    /// Serialises the compactions.
     pub(crate) compacting: Mutex<()>,
 }
 
-/// One conversation. Cheap to clone; all clones are the same session.
+/// One conversation. Cloning is cheap, and all clones are the same session.
 #[derive(Clone)]
 pub struct Session(pub(crate) Rc<Inner>);
 
@@ -134,7 +136,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// What one transaction writes, and the head after it.
+/// The writes of one transaction, and the head after it.
 pub(crate) struct Change {
     pub(crate) ops: Vec<Op>,
     pub(crate) head: Head,
@@ -197,12 +199,12 @@ impl Session {
         }))
     }
 
-    /// Its identifier.
+    /// The session's identifier.
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// A copy of its head.
+    /// A copy of the session's head.
     pub fn head(&self) -> Head {
         self.0.state.borrow().head.clone()
     }
@@ -212,7 +214,7 @@ impl Session {
         self.0.state.borrow().context.window()
     }
 
-    /// How big the window is and what it holds.
+    /// The size and the content of the window.
     pub fn budget(&self) -> Budget {
         self.0.state.borrow().context.budget()
     }
@@ -227,17 +229,17 @@ impl Session {
         self.0.state.borrow().context.records().clone()
     }
 
-    /// A copy of the active context: for previews and inspectors.
+    /// A copy of the active context, for previews and inspectors.
     pub fn context(&self) -> Context {
         self.0.state.borrow().context.clone()
     }
 
-    /// Listens. The number removes the listener again.
+    /// Adds a listener and returns the number that removes it.
     pub fn on(&self, listener: impl Fn(&Event) + 'static) -> u32 {
         self.0.listeners.add(listener)
     }
 
-    /// Stops listening.
+    /// Removes a listener.
     pub fn off(&self, listener: u32) {
         self.0.listeners.remove(listener);
     }
@@ -291,7 +293,7 @@ impl Session {
             let (mut change, carry) = plan(&state)?;
             change.head.version = state.head.version + 1;
             change.head.epoch = self.0.lease.epoch;
-            // what comes from elsewhere says itself how old it is
+            // Rows that come from elsewhere carry their own date.
             if change.head.updated.to_bits() == state.head.updated.to_bits() {
                 change.head.updated = self.now();
             }

@@ -1,4 +1,4 @@
-//! How the settings of a session become what the core decides with.
+//! Turns the settings of a session into the setup of the core.
 
 use palimpsest_core::context::Setup;
 use palimpsest_core::policy::Policy;
@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::error::EngineError;
 use crate::head::Head;
 
-/// Window, thinking and policy of a head as the core wants them.
+/// Window, thinking and policy as a setup of the core.
 pub(crate) fn setup(
     window: u32,
     thinking: bool,
@@ -30,7 +30,7 @@ pub(crate) fn setup(
     Ok(setup)
 }
 
-/// As [`setup`], of a head.
+/// The setup of a head.
 pub(crate) fn setup_of(head: &Head, counter: &dyn TokenCounter) -> Result<Setup, EngineError> {
     setup(
         head.effective_window(),
@@ -42,7 +42,7 @@ pub(crate) fn setup_of(head: &Head, counter: &dyn TokenCounter) -> Result<Setup,
 }
 
 impl Head {
-    /// The shares of its window, as an estimating counter has them; `None` if its settings cannot be read.
+    /// The shares of the session's window for an estimating counter. `None` if its settings are not readable.
     pub fn shares(&self) -> Option<Shares> {
         let setup = setup_of(self, &Estimator::default());
         setup.ok().map(|setup| setup.shares)

@@ -1,15 +1,15 @@
-//! What a snapshot is: a position to return to (S4).
+//! A snapshot: a position to return to (S4).
 
 use palimpsest_core::message::Seq;
 use palimpsest_core::mode::Mode;
 use palimpsest_core::model::Tier;
 use serde::{Deserialize, Serialize};
 
-/// What a snapshot is for.
+/// The purpose of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
-    /// Asked for, to come back to.
+    /// Taken on request, to return to.
     Recovery,
     /// Before a compaction.
     Rollback,
@@ -24,17 +24,17 @@ pub struct Snapshot {
     pub n: u32,
     /// Its name; empty for automatic ones.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// The revision.
+    /// The revision of the view.
     pub revision: u32,
     /// The last message.
     pub tip: Option<Seq>,
-    /// The records.
+    /// The revision of the records.
     pub records: u32,
     /// Exempt from pruning.
     pub pinned: bool,
-    /// When; milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub at: f64,
     /// Tokens of the window.
     pub tokens: u32,
@@ -50,10 +50,10 @@ pub struct Snapshot {
     /// The kind of work.
     #[serde(default)]
     pub mode: Mode,
-    /// The number of the layer that was about to be written, if a compaction was.
+    /// The number of the layer that a compaction was about to write, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u32>,
-    /// What the goal was.
+    /// The description of the goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
 }
@@ -63,7 +63,7 @@ const fn smallest_tier() -> Tier {
 }
 
 impl Snapshot {
-    /// Whether nobody asked for it: it may be pruned.
+    /// Returns `true` if nobody asked for the snapshot, so that it may be pruned.
     pub(crate) fn is_automatic(&self) -> bool {
         self.name.is_empty() && !self.pinned
     }

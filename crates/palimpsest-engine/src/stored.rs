@@ -1,4 +1,5 @@
-//! A session as its rows have it: the head as it stands or as the other rows tell it, and what that head shows (S5).
+//! Reads a session from its rows: the head as stored, or rebuilt from the other rows, and the context that it names
+//! (S5).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,7 +23,7 @@ use crate::rows::{
 use crate::setup::{setup, setup_of};
 use crate::snapshot::Snapshot;
 
-/// The largest window that a head which is made anew gets, in tokens.
+/// The largest window of a rebuilt head, in tokens.
 const LARGEST_WINDOW: u32 = 1 << 20;
 
 /// A stored message with its count.
@@ -35,7 +36,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// The message as a path has it.
+    /// The message as an entry of a path.
     pub(crate) fn entry(&self) -> Entry {
         Entry {
             message: Rc::clone(&self.message),
@@ -45,20 +46,20 @@ impl Stored {
     }
 }
 
-/// A session's head, and whether it stood there so.
+/// A session's head, and its source.
 pub(crate) enum Found {
-    /// As it was written.
+    /// The head as it was written.
     Whole(Head),
-    /// Told by the other rows; with the text that stood there, if one did.
+    /// A head rebuilt from the other rows, with the text that stood in its place, if there was one.
     Rebuilt(Head, Option<String>),
 }
 
-/// The key of the row that says that a session's head was made anew. It holds what stood there.
+/// The key of the row that notes a rebuilt head. It holds the text that stood there.
 pub(crate) fn mended_key(id: &str) -> Key {
     vec!["damaged".into(), id.into()]
 }
 
-/// Whether the head of a session was made anew once.
+/// Returns `true` if the head of a session was ever rebuilt.
 pub(crate) async fn was_mended(store: &dyn Store, id: &str) -> Result<bool, StoreError> {
     let query = Query::Get {
         table: Table::Meta,
@@ -67,10 +68,10 @@ pub(crate) async fn was_mended(store: &dyn Store, id: &str) -> Result<bool, Stor
     Ok(!store.read(query).await?.is_empty())
 }
 
-/// The identifiers of all sessions: of those with a head, and of those that only have other rows.
+/// The identifiers of all sessions: those with a head, and those that only have other rows.
 pub(crate) async fn stored_ids(store: &dyn Store) -> Result<Vec<String>, StoreError> {
     let mut ids = SortedSet::default();
-    // a session has its first records from its first write on
+    // A session has its first records from its first write on.
     for table in [Table::Heads, Table::Records] {
         for row in store.read(Query::all(table, Vec::new())).await? {
             if let Some(KeyPart::Text(id)) = row.key.first() {
@@ -81,7 +82,7 @@ pub(crate) async fn stored_ids(store: &dyn Store) -> Result<Vec<String>, StoreEr
     Ok(ids.iter().cloned().collect())
 }
 
-/// The head of a session as it stands, or as its other rows tell it.
+/// Returns the head of a session as stored, or rebuilt from its other rows.
 pub(crate) async fn find_head(host: &Host, id: &str) -> Result<Found, EngineError> {
     let query = Query::Get {
         table: Table::Heads,
@@ -126,8 +127,9 @@ pub(crate) async fn last_number(
     }))
 }
 
-/// A head that the other rows tell: the newest message is the last one, the newest numbers are in force. What only a
-/// head says (settings, policy, window) begins anew; the window is one in which all that is shown has room.
+/// Rebuilds a head from the other rows: the newest message is the last one, and the newest numbers are in force.
+/// Settings, policy and window stand only in a head, so they start anew; the window is large enough for everything that
+/// is shown.
 async fn rebuilt(host: &Host, id: &str) -> Result<Head, EngineError> {
     let store = host.store.as_ref();
     let snapshots = store
@@ -178,15 +180,15 @@ async fn rebuilt(host: &Host, id: &str) -> Result<Head, EngineError> {
     Ok(head)
 }
 
-/// What a head shows.
+/// The content that a head names.
 pub(crate) struct Shown {
     pub(crate) context: Context,
     pub(crate) messages: SortedMap<Seq, Stored>,
     pub(crate) stored_forms: SortedMap<Seq, u32>,
 }
 
-/// Reads what a head shows. A revision that cannot be read gives way to the newest whole one before it: the head then
-/// names that one.
+/// Reads the content that a head names. If its revision is not readable, the newest whole one before it takes its
+/// place, and the head then names that one.
 pub(crate) async fn shown(
     host: &Host,
     id: &str,
@@ -217,13 +219,13 @@ pub(crate) async fn shown(
             stored_forms.retain(|seq, _| view.reduced.contains_key(seq));
             let said = |q: &Quote| messages.contains_key(&q.seq);
             let covered = |q: &Quote| view.layers.iter().any(|l| l.covers(q.seq));
-            // words are not quoted from a message that is shown whole again
+            // A message that is verbatim again is not quoted.
             let quotes = std::mem::take(&mut view.quotes);
             view.quotes = quotes
                 .into_iter()
                 .filter(|q| covered(q) || !said(q))
                 .collect();
-            // numbers never go back: what cannot be read keeps its own
+            // Numbers never go back: a row that is not readable keeps its own.
             let layers = last_number(store, Table::Layers, id).await?;
             let notes = last_number(store, Table::Notes, id).await?;
             view.next_layer = view.next_layer.max(layers.map_or(1, |n| n + 1));
@@ -231,7 +233,7 @@ pub(crate) async fn shown(
             head.revision = view.revision;
         }
         context.set_view(view);
-        // Stored counts may be another counter's; messages are counted again when there is time.
+        // Another counter may have made the stored counts. Messages are recounted when there is time.
         context.recount_view();
     }
     Ok(Shown {
@@ -241,7 +243,7 @@ pub(crate) async fn shown(
     })
 }
 
-/// The records of that number, or the newest whole ones before them, or none.
+/// The records of that number, or the newest readable ones before them, or none.
 async fn records(
     store: &dyn Store,
     id: &str,
@@ -252,7 +254,7 @@ async fn records(
     Ok(found.unwrap_or_default())
 }
 
-/// The row of that revision, or the newest whole one before it.
+/// The row of that revision, or the newest readable one before it.
 async fn newest_revision(
     store: &dyn Store,
     id: &str,
@@ -262,7 +264,7 @@ async fn newest_revision(
     newest(store, Table::Revisions, id, n, losses).await
 }
 
-/// The row of that number, or the newest one before it that can be read.
+/// The row of that number, or the newest readable one before it.
 async fn newest<T: serde::de::DeserializeOwned>(
     store: &dyn Store,
     table: Table,
@@ -287,7 +289,7 @@ async fn newest<T: serde::de::DeserializeOwned>(
         .find_map(|row| unseal(table.name(), &row.value).ok()))
 }
 
-/// The row of that key; `None` and one loss more if it is damaged or gone.
+/// The row of that key. If it is damaged or missing, returns `None` and adds a loss.
 async fn kept<T: serde::de::DeserializeOwned>(
     store: &dyn Store,
     table: Table,
@@ -357,8 +359,8 @@ pub(crate) async fn revision(
     .await
 }
 
-/// The view of a revision, with the layers, notes and forms that it names. What cannot be read is left out: messages that
-/// a lost layer covered, or that had a lost form, are shown as they were said.
+/// The view of a revision, with the layers, notes and forms that it names. Unreadable ones are left out: messages with
+/// a lost layer or form are verbatim.
 pub(crate) async fn view(
     store: &dyn Store,
     id: &str,
@@ -401,8 +403,8 @@ pub(crate) async fn view(
     })
 }
 
-/// Every readable message of the session. A damaged or lost row leaves a marked gap, never an unreadable session: the
-/// path goes on at the message before it.
+/// All readable messages of the session. A damaged or lost row leaves a marked gap, and the path continues at the
+/// message before it.
 async fn messages(
     store: &dyn Store,
     id: &str,
@@ -474,7 +476,7 @@ async fn messages(
         }
     }
     for (seq, error) in gaps {
-        // what it followed stood in its row
+        // Its row held its parent.
         let before = messages.range(..seq).next_back().map(|(n, _)| *n);
         messages.insert(seq, gap(seq, before, &error, epoch));
     }
@@ -502,14 +504,14 @@ pub(crate) fn path(messages: &SortedMap<Seq, Stored>, tip: Option<Seq>) -> Vec<E
     let mut at = tip;
     while let Some(stored) = at.and_then(|seq| messages.get(&seq)) {
         path.push(stored.entry());
-        // parents are older by construction: a damaged row cannot make a circle
+        // Parents are older by construction, so a damaged row cannot make a circle.
         at = stored.message.parent.filter(|p| *p < stored.message.seq);
     }
     path.reverse();
     path
 }
 
-/// The head's text, which differs after every write.
+/// The text of the head, which differs after every write.
 pub(crate) async fn version(store: &dyn Store, id: &str) -> Result<Option<String>, StoreError> {
     let query = Query::Get {
         table: Table::Heads,
@@ -518,7 +520,7 @@ pub(crate) async fn version(store: &dyn Store, id: &str) -> Result<Option<String
     Ok(store.read(query).await?.pop().map(|row| row.value))
 }
 
-/// Whether a newer version of this software has written the session's head.
+/// Returns `true` if a newer version of this software wrote the session's head.
 pub(crate) async fn is_newer(store: &dyn Store, id: &str) -> Result<bool, StoreError> {
     #[derive(serde::Deserialize)]
     struct Version {
@@ -529,13 +531,14 @@ pub(crate) async fn is_newer(store: &dyn Store, id: &str) -> Result<bool, StoreE
         key: session_key(id),
     };
     let rows = store.read(head).await?;
-    // a head that cannot be read says nothing
+    // A head that is not readable has no version.
     Ok(rows.first().is_some_and(|row| {
         palimpsest_text::json::read(&row.value).is_ok_and(|v: Version| v.schema > SCHEMA)
     }))
 }
 
-/// The right to write a session. A head that cannot be read is made anew first; what stood there is kept beside it.
+/// Claims the right to write a session. A head that is not readable is rebuilt first, and its old text is kept beside
+/// it.
 pub(crate) async fn claim_whole(
     host: &Host,
     id: &str,
@@ -547,7 +550,7 @@ pub(crate) async fn claim_whole(
         Found::Rebuilt(head, stood) => (head, stood),
     };
     let lease = match store.claim(id, take_over).await {
-        // nobody holds it: a damaged head is given to who takes it over
+        // No one holds the session, so the claim may take a damaged head over.
         Err(StoreError::Corrupt(_)) => store.claim(id, true).await?,
         claimed => claimed?,
     };

@@ -1,5 +1,5 @@
-//! For the tests of adapters and of what is built on them: the store contract, and stores that fail
-//! or wait where they are told to. Feature `testing`.
+//! Tools for tests of adapters and of code above the engine: the store contract, and stores that fail or wait at a
+//! given place. They need the feature `testing`.
 
 pub mod contract;
 pub mod fault;

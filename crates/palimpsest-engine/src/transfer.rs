@@ -26,18 +26,18 @@ use crate::ports::{Durability, Op, Table};
 use crate::rows::{RenditionRow, RevisionRow, content_hash, key, message_ops, revision_row, seal};
 use crate::session::{Change, NewMessage, Session};
 
-/// How a session is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Readable, with invisible marks that let it be read back.
     Markdown,
-    /// One JSON object a line, the session first: our own format, with everything.
+    /// One JSON object per line, the session first: the project's own format, with everything.
     JsonLines,
     /// The session JSON of seed 2.
     SessionJson,
 }
 
-/// What a file says about the session as a whole.
+/// The facts about a session as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionFacts {
@@ -47,15 +47,15 @@ pub struct SessionFacts {
     pub title: String,
     /// The model.
     pub model: String,
-    /// Who runs the model.
+    /// The provider of the model.
     pub provider: String,
     /// The window in tokens.
     pub window: u32,
     /// The policy's name.
     pub policy: String,
-    /// When it began; milliseconds since 1970.
+    /// The time of its start in milliseconds since 1970.
     pub created: f64,
-    /// When something was last said.
+    /// The time of its last message in milliseconds since 1970.
     pub updated: f64,
     /// Tokens of the window.
     pub tokens: u32,
@@ -66,59 +66,59 @@ pub struct SessionFacts {
     pub tip: Option<u32>,
 }
 
-/// A session as a file holds it.
+/// The content of a session's file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transfer {
-    /// The session as a whole.
+    /// The facts about the session as a whole.
     pub facts: SessionFacts,
     /// System prompt, goal, pins.
     pub records: Records,
-    /// What was said, by number. JSON Lines holds every branch, the others one path.
+    /// The messages by number. JSON Lines holds every branch, the other formats one path.
     pub messages: Vec<Message>,
-    /// Every layer that was ever written, for the history; the active ones are named by `view`.
+    /// Every layer that was ever written. `view` names the active ones.
     pub layers: Vec<Layer>,
     /// The notes of the active layers.
     pub notes: Vec<Note>,
-    /// Shorter forms that are shown now.
+    /// The shorter forms in the current view.
     pub forms: Vec<(u32, Reduced)>,
     /// The current view.
     pub view: Option<RevisionRow>,
 }
 
-/// Whose word an import is (S7).
+/// The trust in an import (S7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accept {
-    /// The user vouches for the file: system prompt, goal, pins and layers come along, and the user's words in it
-    /// are the user's.
+    /// The user vouches for the file: system prompt, goal, pins and layers are imported, and the user's messages in it
+    /// count as the user's.
     Everything,
-    /// Only what was said, as an import: nothing in it can become a record.
+    /// Only the messages, as an import: none of them can become a record.
     Words,
 }
 
-/// Why a file cannot be read as a session.
+/// The reason for which a file is not a readable session.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TransferError {
-    /// It is none of the formats.
+    /// The file has none of the formats.
     #[error(
         "This is no session file: it is neither our JSON Lines, nor our Markdown, nor a session JSON."
     )]
     Unknown,
-    /// A line or object in it is damaged.
+    /// A line or an object is damaged.
     #[error("The session file is damaged at line {line}: {why}.")]
     Damaged {
         /// Counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
-    /// It was written by a newer version.
+    /// A newer version wrote the file.
     #[error("The session file has version {0}, which is newer than this program. Update it.")]
     Newer(u64),
 }
 
 impl TransferError {
-    /// A stable name of the kind of failure.
+    /// A stable code of the kind of failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Unknown => "unknown_file",
@@ -153,18 +153,22 @@ impl Transfer {
     }
 }
 
-/// A line of a file that was left out.
+/// A line of a file that was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rejected {
     /// Counted from 1.
     pub line: usize,
-    /// The first byte of the file that is no UTF-8.
+    /// The offset of the first byte that is not UTF-8.
     pub offset: usize,
 }
 
 impl Transfer {
-    /// Reads the bytes of a file. In JSON Lines a line that is no UTF-8 is left out and named, and what follows it follows
-    /// the message before it; any other file is refused whole, with the place.
+    /// Reads the bytes of a file. In JSON Lines, a line that is not UTF-8 is skipped and reported, and the next message
+    /// follows the one before it.
+    ///
+    /// # Errors
+    ///
+    /// Any other file with such a byte is refused with its place.
     pub fn read_bytes(bytes: &[u8]) -> Result<(Self, Vec<Rejected>), TransferError> {
         if let Ok(text) = std::str::from_utf8(bytes) {
             return Ok((Self::read(text)?, Vec::new()));
@@ -196,8 +200,8 @@ impl Transfer {
         Ok((read, rejected))
     }
 
-    /// Lets every message whose parent is not there follow the one before it; what covered or shortened a lost message is
-    /// let go of.
+    /// Attaches every message without a parent to the message before it. Layers and forms of a lost message are
+    /// dropped.
     fn close_gaps(&mut self) {
         let there: palimpsest_core::sorted::SortedSet<u32> =
             self.messages.iter().map(|m| m.seq).collect();
@@ -213,8 +217,8 @@ impl Transfer {
         self.view = None;
     }
 
-    /// System lines of a file that is not ours: the first is the system prompt where the user vouches for it, every other
-    /// one is quoted text (S7, I8).
+    /// Places the system lines of a foreign file: the first is the system prompt if the user vouches for the file, and
+    /// every other one is quoted text (S7, I8).
     fn place_system_lines(&mut self, accept: Accept) {
         let own = self.records.revision > 0;
         if own && accept == Accept::Everything {
@@ -247,12 +251,12 @@ impl Transfer {
 }
 
 impl Session {
-    /// The session as a file.
+    /// Returns the session as a file.
     pub async fn export(&self, format: Format) -> Result<String, EngineError> {
         Ok(self.transfer().await?.write(format))
     }
 
-    /// Everything a file can hold.
+    /// Returns everything that a file can hold.
     pub async fn transfer(&self) -> Result<Transfer, EngineError> {
         let layers = self.all_layers().await?;
         let state = self.0.state.borrow();
@@ -293,8 +297,8 @@ impl Session {
 }
 
 impl Engine {
-    /// Makes a session of a file. The same file again opens the session that is there, and adds what the file has
-    /// more (S7).
+    /// Makes a session from a file. The same file again opens the existing session and adds the messages that it lacks
+    /// (S7).
     pub async fn import(
         &self,
         mut transfer: Transfer,
@@ -330,12 +334,12 @@ impl Engine {
             },
             ..defaults
         };
-        // the session comes into being with what the file holds: one transaction (I6)
+        // One transaction makes the session with all of the file's content (I6).
         let session = self.draft(&id, new).await?;
         match accept {
             Accept::Everything => {
                 restore(&session, transfer).await?;
-                // what was written as rows is read as any other session
+                // Rows are written directly, so the session is read like any other.
                 drop(session);
                 self.open(&id, true).await
             }
@@ -351,7 +355,7 @@ impl Engine {
     }
 }
 
-/// The file's own session where the user vouches for it, else one that only this content has.
+/// The identifier: the file's own if the user vouches for it, otherwise one that only this content has.
 fn import_id(transfer: &Transfer, accept: Accept) -> String {
     let own = &transfer.facts.id;
     if accept == Accept::Everything && !own.is_empty() {
@@ -386,7 +390,7 @@ fn path(transfer: &Transfer) -> Vec<&Message> {
     path
 }
 
-/// Adds what the file has more than the session, if the session's messages are the file's first ones.
+/// Adds the file's further messages, if the session's messages are the first ones of the file.
 async fn merge(session: &Session, transfer: &Transfer, accept: Accept) -> Result<(), EngineError> {
     let path = path(transfer);
     let there = session.history(None, usize::MAX);
@@ -396,7 +400,7 @@ async fn merge(session: &Session, transfer: &Transfer, accept: Accept) -> Result
         .take_while(|(a, b)| a.message.role == b.role && a.message.parts == b.parts)
         .count();
     if same < there.len() {
-        // it went another way here: nothing is taken away, nothing mixed in
+        // The conversations differ, so nothing is removed and nothing mixed in.
         return Ok(());
     }
     let more: Vec<NewMessage> = path[same..]
@@ -419,7 +423,7 @@ async fn merge(session: &Session, transfer: &Transfer, accept: Accept) -> Result
     Ok(())
 }
 
-/// Writes every row of a file that the user vouches for.
+/// Writes all rows of a file for which the user vouches.
 async fn restore(session: &Session, transfer: Transfer) -> Result<(), EngineError> {
     let id = session.id().to_owned();
     let last = transfer.messages.last().map(|m| m.seq);

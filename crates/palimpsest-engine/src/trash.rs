@@ -1,32 +1,33 @@
-//! What becomes of deleted sessions: they can be brought back for thirty days, then they are purged.
+//! Deleted sessions. A user can restore them for thirty days; then they are purged.
 
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::head::{Head, SessionInfo};
 use crate::stored::{Found, find_head};
 
-/// How long a deleted session can be brought back, in milliseconds: thirty days.
+/// The time for which a deleted session can be restored, in milliseconds: thirty days.
 pub const KEPT_FOR: f64 = 30.0 * DAY;
 
 const DAY: f64 = 86_400_000.0;
 
-/// How many sessions are tried for each one that may be purged at once.
+/// The number of sessions that are tried for each one that may be purged at once.
 const TRIES: u32 = 4;
 
-/// Whole days, at least one, in which a session that was deleted at `deleted_at` can still be brought back; 0 if it is to
-/// be purged. Both times in milliseconds since 1970.
+/// The whole days, at least one, in which a session that was deleted at `deleted_at` can still be restored; 0 if it is
+/// due for purging. Both times are milliseconds since 1970.
 pub fn days_left(deleted_at: f64, now: f64) -> u32 {
     let left = deleted_at + KEPT_FOR - now;
     if left <= 0.0 {
         return 0;
     }
-    // a clock that was set back makes no more than the thirty days of it
+    // After the clock was set back, the answer is still at most thirty days.
     (left / DAY).ceil().min(KEPT_FOR / DAY) as u32
 }
 
 impl Engine {
-    /// Purges at most `most` of the sessions that were deleted more than thirty days ago, the oldest first. One that another
-    /// tab holds, or that cannot be purged now, waits for the next time. The identifiers of those that are gone.
+    /// Purges at most `most` of the sessions that were deleted more than thirty days ago, the oldest first. A session
+    /// that another tab holds, or that cannot be purged now, waits for the next time. Returns the identifiers of the
+    /// purged ones.
     pub async fn purge_expired(&self, most: u32) -> Result<Vec<String>, EngineError> {
         let now = self.host.world.clock.now();
         let mut due: Vec<SessionInfo> = self.deleted_sessions().await?;
@@ -38,7 +39,7 @@ impl Engine {
                 .unwrap_or(std::cmp::Ordering::Equal)
         });
         let mut gone = Vec::new();
-        // some that cannot go now must not keep the others from going, but a start of the app is not for looking at all
+        // Sessions that cannot go now must not block the others, but the start of the app must not look at all of them.
         for session in due.into_iter().take(most.saturating_mul(TRIES) as usize) {
             if gone.len() >= most as usize {
                 break;
@@ -50,11 +51,11 @@ impl Engine {
         Ok(gone)
     }
 
-    /// Purges a session that nobody holds, if it is still due: `false` if somebody has brought it back.
+    /// Purges a session that nobody holds. Returns `false` if it has been restored meanwhile.
     async fn let_go(&self, id: &str, now: f64) -> Result<bool, EngineError> {
-        // who has it open in another tab is not thrown out of it
+        // A user who has it open in another tab keeps it.
         let lease = self.host.store.claim(id, false).await?;
-        // whoever brings it back writes its head, which nobody but the holder of this lease can do from here on
+        // To restore it, a writer must change its head, which only the holder of this lease can do from here on.
         let Found::Whole(head) = find_head(&self.host, id).await? else {
             return Ok(false);
         };
@@ -74,7 +75,7 @@ fn is_due(head: &Head, now: f64) -> bool {
 mod tests {
     use super::*;
 
-    /// O4: thirty days, counted so that a person never has less time than is said.
+    /// O4: thirty days, rounded so that a user never has less time than announced.
     #[test]
     fn days_that_are_left() {
         let at = 1_700_000_000_000.0;

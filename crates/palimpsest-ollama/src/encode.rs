@@ -360,7 +360,7 @@ mod tests {
         serde_json::from_slice(&encode(dialect, request).body).unwrap()
     }
 
-    /// B9: the schema of an answer, in the words of each protocol.
+    /// Each protocol gets the schema of the answer in its own field.
     #[test]
     fn answers_by_a_schema() {
         let mut asked = request(vec![RequestMessage::text(Role::User, "Hi")]);

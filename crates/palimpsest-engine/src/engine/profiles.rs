@@ -1,4 +1,4 @@
-//! Profiles: kept, taken over by the sessions that use them, forgotten (W4).
+//! Profiles: saving, applying to the sessions that use them, removing (W4).
 
 use crate::error::EngineError;
 use crate::ports::{Durability, Op, Table};
@@ -8,8 +8,9 @@ use crate::rows::seal;
 use super::{DEVICE, Engine};
 
 impl Engine {
-    /// Keeps a profile under that name. The sessions that use it take it over at once; the number of those, and of
-    /// them the ones that another writer holds, which take it over when they are told to.
+    /// Saves a profile under a name. Sessions that use it adopt it at once, except those that another writer holds,
+    /// which adopt it when their host tells them. Returns the number of sessions that use it and the ones among them
+    /// that another writer holds.
     pub async fn save_profile(
         &self,
         name: &str,
@@ -48,7 +49,7 @@ impl Engine {
         Ok((done, held))
     }
 
-    /// The profile of that name.
+    /// Returns the profile of that name.
     pub async fn profile(&self, name: &str) -> Result<Option<Profile>, EngineError> {
         self.host.profile(name).await
     }
@@ -58,7 +59,7 @@ impl Engine {
         self.host.profiles().await
     }
 
-    /// Forgets a profile. Sessions that used it keep their settings.
+    /// Removes a profile. Sessions that used it keep their settings.
     pub async fn remove_profile(&self, name: &str) -> Result<(), EngineError> {
         let lease = self.host.store.claim(DEVICE, true).await?;
         let op = Op::DeletePrefix {

@@ -1,19 +1,19 @@
-//! Who may write: what every store decides on a session's head row, as pure functions, so that all
-//! stores decide alike. A store calls them inside its transaction.
+//! Decides who may write. Every store calls these pure functions on a session's head row inside of its transaction, so
+//! that all stores decide alike.
 //!
-//! A session's epoch is a number that grows with every claim. It lies in the head row; while there
-//! is no head (or a damaged one) in a note, a row of `meta`. A lease whose epoch is not the session's
-//! writes nothing, however late its write arrives.
+//! A session's epoch is a number that grows with every claim. The head row holds it; if there is no head, or a damaged
+//! one, a note holds it, which is a row of `meta`. A lease with another epoch than the session's writes nothing,
+//! however late its write arrives.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::store::{Expect, Key, Lease, Op, StoreError, Table};
 
-/// The first epoch after a damaged head row was taken over: far from any that was counted up.
+/// The first epoch after the take-over of a damaged head row, far above any epoch that claims reach by counting.
 const AFTER_DAMAGE: u32 = 0x4000_0000;
 
-/// What a store looks at in a head row.
+/// The fields of a head row that a store reads.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct HeadNumbers {
     epoch: u32,
@@ -35,10 +35,11 @@ pub fn head_key(session: &str) -> Key {
     vec![session.into()]
 }
 
-/// Decides a claim from the two rows as they are now (`None` if absent): the new epoch, and the
-/// operation that makes it the session's.
+/// Decides a claim from the current rows (`None` if absent). Returns the new epoch and the operation that stores it.
 ///
-/// A damaged head is [`StoreError::Corrupt`], unless `take_over`: then it can be written anew.
+/// # Errors
+///
+/// [`StoreError::Corrupt`] for a damaged head, unless `take_over` is set: then the head may be rewritten.
 pub fn next_claim(
     session: &str,
     head: Option<&str>,
@@ -74,13 +75,14 @@ pub fn next_claim(
     ))
 }
 
-/// Decides whether `ops` may be written, from the session's head row and, where that is missing or
-/// damaged, its note. Gives the operation to add to them, if any.
+/// Decides whether `ops` may be written, from the session's head row or, if that is missing or damaged, from its note.
+/// Returns the operation to add to them, if any.
 ///
-/// - Another epoch than the lease's, no head and no note (the session was deleted: claim it anew), or
-///   another version than the expected one: [`StoreError::Superseded`].
-/// - `ops` that write a head with another epoch than the lease's would let two writers in:
-///   [`StoreError::Failed`].
+/// # Errors
+///
+/// - [`StoreError::Superseded`] if the epoch is not that of the lease, if there is neither head nor note (the session
+///   was deleted: claim it again), or if the version is not the expected one.
+/// - [`StoreError::Failed`] if `ops` write a head with another epoch than the lease's, which would let two writers in.
 pub fn check(
     lease: &Lease,
     expect: Option<Expect>,
@@ -142,7 +144,7 @@ pub fn check(
     }))
 }
 
-/// The head row with its epoch raised by one, everything else as it was.
+/// The head row with its epoch raised by one and everything else unchanged.
 fn with_next_epoch(head: &str) -> Option<(u32, String)> {
     let numbers: HeadNumbers = palimpsest_text::json::read(head).ok()?;
     let epoch = numbers.epoch.wrapping_add(1);

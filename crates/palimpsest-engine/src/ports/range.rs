@@ -1,4 +1,4 @@
-//! The keys a query covers, as bounds that hold in every store.
+//! The keys that a query covers, as bounds that every store applies.
 
 use super::store::{Key, KeyPart, Op, Query, Table};
 
@@ -7,7 +7,7 @@ impl KeyPart {
     #[must_use]
     pub fn successor(&self) -> Self {
         match self {
-            // there is no number between the largest one and the smallest text
+            // No number lies between the largest one and the smallest text.
             Self::Number(n) => n
                 .checked_add(1)
                 .map_or(Self::Text(String::new()), Self::Number),
@@ -16,7 +16,7 @@ impl KeyPart {
     }
 }
 
-/// The first key after all keys that begin with `prefix`; `None` if every key does.
+/// The first key after all keys that begin with `prefix`, or `None` if every key does.
 pub fn after_prefix(prefix: &[KeyPart]) -> Option<Key> {
     let (last, rest) = prefix.split_last()?;
     let mut key = rest.to_vec();
@@ -25,19 +25,19 @@ pub fn after_prefix(prefix: &[KeyPart]) -> Option<Key> {
 }
 
 impl Query {
-    /// The table it reads.
+    /// The table that this query reads.
     pub const fn table(&self) -> Table {
         match self {
             Self::Get { table, .. } | Self::Range { table, .. } => *table,
         }
     }
 
-    /// The first key it covers and the first one after that it does not (`None`: up to the end).
-    /// With `from` or `to`, keys whose next part is a text are not covered.
+    /// The first key that this query covers, and the first key after it (`None`: up to the end). With `from` or `to`,
+    /// keys whose next part is a text are not covered.
     pub fn bounds(&self) -> (Key, Option<Key>) {
         match self {
             Self::Get { key, .. } => {
-                // no key lies between a key and itself with the smallest part added
+                // No key lies between a key and the same key with the smallest part added.
                 let mut end = key.clone();
                 end.push(KeyPart::Number(0));
                 (key.clone(), Some(end))
@@ -62,7 +62,7 @@ impl Query {
 }
 
 impl Op {
-    /// The table it writes.
+    /// The table that this operation writes.
     pub const fn table(&self) -> Table {
         match self {
             Self::Add { table, .. }
@@ -72,7 +72,7 @@ impl Op {
         }
     }
 
-    /// Whether it writes a row rather than removing some.
+    /// Returns `true` if this operation writes a row, `false` if it removes rows.
     pub const fn is_write(&self) -> bool {
         matches!(self, Self::Add { .. } | Self::Put { .. })
     }
@@ -82,7 +82,7 @@ impl Op {
 mod tests {
     use super::*;
 
-    /// O4: a range ends before the next session, whatever the names are, and at the largest number.
+    /// O4: a range ends before the next session, whatever its name, and at the largest number.
     #[test]
     fn bounds_end_where_the_prefix_ends() {
         let check = |query: Query, expected: (&str, &str)| {

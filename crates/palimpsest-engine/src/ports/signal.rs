@@ -1,4 +1,4 @@
-//! Cancelling.
+//! Cancels running work.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,25 +10,25 @@ struct State {
     wakers: RefCell<Vec<Waker>>,
 }
 
-/// Tells others to stop.
+/// The sender of a cancellation.
 #[derive(Debug, Clone, Default)]
 pub struct Abort(Rc<State>);
 
-/// Is told to stop. Cloned freely.
+/// The receiver of a cancellation. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
 pub struct Signal {
     state: Rc<State>,
-    /// Another one that is listened to as well.
+    /// A further signal that also counts.
     also: Option<Rc<Self>>,
 }
 
 impl Abort {
-    /// A new, unused one.
+    /// Creates a sender that has not fired.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The other end.
+    /// Returns a receiver for this sender.
     pub fn signal(&self) -> Signal {
         Signal {
             state: Rc::clone(&self.0),
@@ -36,7 +36,7 @@ impl Abort {
         }
     }
 
-    /// Tells everybody who listens. Again: no effect.
+    /// Fires. Further calls have no effect.
     pub fn abort(&self) {
         if !self.0.aborted.replace(true) {
             let wakers = self.0.wakers.take();
@@ -46,12 +46,12 @@ impl Abort {
 }
 
 impl Signal {
-    /// A signal that never comes.
+    /// Returns a signal that never fires.
     pub fn never() -> Self {
         Self::default()
     }
 
-    /// One that comes when this one or `other` does.
+    /// Returns a signal that fires when this one or `other` does.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         match &self.also {
@@ -66,12 +66,12 @@ impl Signal {
         }
     }
 
-    /// Whether to stop.
+    /// Returns `true` after the signal has fired.
     pub fn is_aborted(&self) -> bool {
         self.state.aborted.get() || self.also.as_ref().is_some_and(|also| also.is_aborted())
     }
 
-    /// Resolves when to stop.
+    /// Resolves when the signal fires.
     pub fn aborted(&self) -> impl Future<Output = ()> + use<> {
         let signal = self.clone();
         std::future::poll_fn(move |cx| {
@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// P7: a signal that is made of three comes with any of them, and wakes who waits.
+    /// P7: a signal made of three fires with any of them and wakes its waiter.
     #[test]
     fn one_of_several() {
         for which in 0..3 {

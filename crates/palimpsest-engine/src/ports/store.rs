@@ -1,4 +1,4 @@
-//! Where sessions are kept.
+//! The port for storage.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::LocalFuture;
 
-/// The stores of rows. Keys are described in ARCHITECTURE.md, "Storage rows".
+/// The tables of rows. ARCHITECTURE.md, "Storage rows", describes the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Table {
@@ -25,8 +25,8 @@ pub enum Table {
     Notes,
     /// `[session, kind, n]`, add only.
     Records,
-    /// `[session]`: the one row of a session that changes. Its JSON has the numbers `epoch` and
-    /// `version`, which [`Expect`] compares.
+    /// `[session]`: the only row of a session that changes. Its JSON has the numbers `epoch` and `version`, which
+    /// [`Expect`] compares.
     Heads,
     /// `[session, n]`.
     Snapshots,
@@ -45,7 +45,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// Every table, in the order of their definition.
+    /// All tables, in the order of their definition.
     pub const ALL: [Self; 14] = [
         Self::Messages,
         Self::Revisions,
@@ -63,7 +63,7 @@ impl Table {
         Self::Meta,
     ];
 
-    /// Its name in a database.
+    /// The name of the table in a database.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Messages => "messages",
@@ -118,69 +118,69 @@ impl From<&str> for KeyPart {
 /// The key of a row.
 pub type Key = Vec<KeyPart>;
 
-/// What a transaction writes. All of them or none.
+/// A write of a transaction. A transaction does all of its writes or none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Op {
     /// A new row. Fails with [`StoreError::Exists`] if the key is taken.
     Add {
-        /// Where.
+        /// The table.
         table: Table,
-        /// Under which key.
+        /// The key.
         key: Key,
         /// JSON text.
         value: String,
     },
     /// A row, new or not.
     Put {
-        /// Where.
+        /// The table.
         table: Table,
-        /// Under which key.
+        /// The key.
         key: Key,
         /// JSON text.
         value: String,
     },
     /// Removes a row, if it is there.
     Delete {
-        /// Where.
+        /// The table.
         table: Table,
-        /// Under which key.
+        /// The key.
         key: Key,
     },
-    /// Removes every row whose key begins so.
+    /// Removes every row whose key begins with a prefix.
     DeletePrefix {
-        /// Where.
+        /// The table.
         table: Table,
-        /// The beginning.
+        /// The prefix.
         prefix: Key,
     },
 }
 
 palimpsest_text::tagged!(Op, "op");
 
-/// What the head of the session must still be inside the transaction. Otherwise nothing is written.
+/// The state that the session's head must still have inside of the transaction. Otherwise nothing is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
-    /// The `version` of the head row; `None` if there must be no head yet.
+    /// The `version` of the head row, or `None` if no head may exist yet.
     pub version: Option<u32>,
 }
 
-/// What to read.
+/// A read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Query {
     /// One row.
     Get {
-        /// Where.
+        /// The table.
         table: Table,
         /// Its key.
         key: Key,
     },
     /// The rows whose keys begin with `prefix`, in key order.
     Range {
-        /// Where.
+        /// The table.
         table: Table,
-        /// The beginning.
+        /// The prefix.
         prefix: Key,
         /// Only keys whose next part is at least this number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,7 +191,7 @@ pub enum Query {
         /// Newest first.
         #[serde(default)]
         reverse: bool,
-        /// At most so many; 0 for all.
+        /// The largest number of rows; 0 for all.
         #[serde(default)]
         limit: u32,
     },
@@ -200,7 +200,7 @@ pub enum Query {
 palimpsest_text::tagged!(Query, "query");
 
 impl Query {
-    /// All rows whose keys begin so.
+    /// Reads all rows whose keys begin with a prefix.
     pub const fn all(table: Table, prefix: Key) -> Self {
         Self::Range {
             table,
@@ -222,23 +222,23 @@ pub struct Row {
     pub value: String,
 }
 
-/// How sure a write must be when it is reported as done.
+/// The durability that a write must have when it is reported as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// On the disk: the end of a turn, a commit.
+    /// On the disk: for the end of a turn and for a commit.
     Strict,
-    /// With the operating system: deltas of a stream, drafts.
+    /// With the operating system: for deltas of a stream and for drafts.
     Relaxed,
 }
 
-/// The right to write a session. The epoch is the guarantee: a writer with an older one is refused.
-/// Dropping the last clone gives the courtesy lock back, where there is one.
+/// The right to write a session. The epoch is the guarantee: the store refuses a writer with an older one. Dropping the
+/// last clone releases the host's lock, if there is one.
 #[derive(Clone)]
 pub struct Lease {
     /// The session.
     pub session: String,
-    /// Grows with every claim.
+    /// The epoch, which grows with every claim.
     pub epoch: u32,
     /// Holds the host's lock, if it has one.
     pub guard: Option<Rc<dyn Any>>,
@@ -260,7 +260,7 @@ pub struct Applied {
     pub rows: u32,
 }
 
-/// Why a store did not do it. Nothing was written.
+/// The reason for which a store refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -270,34 +270,34 @@ pub enum StoreError {
     /// Another writer took the session over, or its head moved on.
     #[error("This session was continued elsewhere. Reload it to go on from there.")]
     Superseded,
-    /// A row of that key is there already.
+    /// A row with that key exists already.
     #[error("A row that must be new is there already ({0}).")]
     Exists(String),
-    /// There is no room.
+    /// The storage is full.
     #[error(
         "The browser's storage is full. Nothing was written. Export your sessions, then free some room."
     )]
     Quota,
-    /// The database was made by a newer version.
+    /// A newer version made the database.
     #[error(
         "The stored data comes from a newer version of palimpsest. It is opened for reading only."
     )]
     Newer,
-    /// Storage cannot be used at all.
+    /// The host offers no storage.
     #[error(
         "Storage is not available here ({0}). What you do is kept in memory and lost when the page closes."
     )]
     Unavailable(String),
-    /// A stored row cannot be read.
+    /// A stored row is not readable.
     #[error("A stored row is damaged ({0}). The rest of the session can be read.")]
     Corrupt(String),
-    /// Anything else, with the cause in the host's words.
+    /// Any other failure, with the cause in the host's words.
     #[error("Storage failed: {0}.")]
     Failed(String),
 }
 
 impl StoreError {
-    /// A stable name of the kind of failure.
+    /// A stable code of the kind of failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Busy => "session_busy",
@@ -311,31 +311,38 @@ impl StoreError {
         }
     }
 
-    /// Whether the same call may work later without anybody doing anything.
+    /// Returns `true` if the same call may succeed later without any other action.
     pub const fn is_retryable(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
 }
 
-/// Where sessions are kept. Implemented by `MemoryStore` (this crate; it also documents the contract),
-/// `IndexedDbStore` (`palimpsest-browser`) and, in the npm package, by a host's three functions with the
-/// same operations as JSON.
+/// A store of sessions. The implementations are `MemoryStore` (this crate; it also documents the contract),
+/// `IndexedDbStore` (`palimpsest-browser`) and, in the npm package, a host's three functions with the same operations
+/// as JSON.
 ///
-/// The contract is a suite: `palimpsest_engine::testing::contract`.
+/// The suite `palimpsest_engine::testing::contract` tests the contract.
 pub trait Store {
-    /// The right to write `session`: the epoch grows by one and is written into the head row, if there is
-    /// one. While another holder is alive the answer is [`StoreError::Busy`], unless `take_over`.
+    /// Claims the right to write `session`: raises the epoch by one and writes it into the head row, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Busy`] while another holder is alive, unless `take_over` is set.
     fn claim<'a>(
         &'a self,
         session: &'a str,
         take_over: bool,
     ) -> LocalFuture<'a, Result<Lease, StoreError>>;
 
-    /// Rows in key order. Needs no lease.
+    /// Reads rows in key order. It needs no lease.
     fn read(&self, query: Query) -> LocalFuture<'_, Result<Vec<Row>, StoreError>>;
 
-    /// Writes all of `ops` or none. Inside the same transaction the session's head must have the lease's
-    /// epoch (a newer one there means [`StoreError::Superseded`]) and, if `expect` is given, that version.
+    /// Writes all of `ops` or none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Superseded`] if, inside of the same transaction, the session's head does not have the lease's
+    /// epoch or, if `expect` is given, that version.
     fn apply<'a>(
         &'a self,
         lease: &'a Lease,

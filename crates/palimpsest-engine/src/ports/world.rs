@@ -1,10 +1,10 @@
-//! Time, identifiers, sleep, other tabs.
+//! The ports for time, identifiers, sleep and other tabs.
 
 use std::rc::Rc;
 
 use super::LocalFuture;
 
-/// The wall clock: display, ages and time-outs only, never order.
+/// The wall clock. It serves display, ages and time-outs, never order.
 pub trait Clock {
     /// Milliseconds since 1970.
     fn now(&self) -> f64;
@@ -12,7 +12,7 @@ pub trait Clock {
 
 /// Fresh identifiers.
 pub trait Ids {
-    /// 16 random bytes: an identifier or a secret.
+    /// Returns 16 random bytes, for an identifier or a secret.
     fn random(&self) -> [u8; 16];
 }
 
@@ -24,11 +24,11 @@ pub trait Timer {
 
 /// Other tabs of the same origin.
 pub trait Notify {
-    /// Tells them that `session` changed (its head has a new version).
+    /// Tells other tabs that `session` changed and that its head has a new version.
     fn changed(&self, session: &str, version: u32);
 }
 
-/// The small ports together. Cheap to clone.
+/// The small ports together. Cloning is cheap.
 #[derive(Clone)]
 pub struct World {
     /// Time.

@@ -1,4 +1,4 @@
-//! Saying something: one strict transaction of two rows, message and head.
+//! Adds messages. Each addition is one strict transaction that writes the messages and the head.
 
 use std::rc::Rc;
 
@@ -20,23 +20,23 @@ use crate::rows::{key, message_ops, seal, session_key};
 use super::revise::{Draft, Revision};
 use super::{Change, Purpose, Session, Stored};
 
-/// Something to be said.
+/// A message to add.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
-    /// Where the words come from.
+    /// The origin of the content.
     pub origin: Origin,
-    /// What is said.
+    /// The content.
     pub parts: Vec<Part>,
-    /// When, in milliseconds since 1970; 0 for now.
+    /// The time in milliseconds since 1970; 0 for now.
     pub at: f64,
-    /// How a reply ended that is not whole.
+    /// The way in which an unfinished reply ended.
     pub ended: Option<Ended>,
 }
 
 impl NewMessage {
-    /// The user's words.
+    /// A message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self {
             role: Role::User,
@@ -47,7 +47,7 @@ impl NewMessage {
         }
     }
 
-    /// The model's words.
+    /// A message of the model.
     pub fn assistant(parts: Vec<Part>) -> Self {
         Self {
             role: Role::Assistant,
@@ -58,7 +58,7 @@ impl NewMessage {
         }
     }
 
-    /// A tool's answer.
+    /// The result of a tool.
     pub fn tool(parts: Vec<Part>) -> Self {
         Self {
             role: Role::Tool,
@@ -71,8 +71,8 @@ impl NewMessage {
 }
 
 impl Session {
-    /// Stores a message at the end of the path. A user's message that fits no window is refused before it
-    /// is stored (B5); replies and tool results are always stored, and shown as an excerpt if need be.
+    /// Stores a message at the end of the path. A user's message that fits no window is refused before it is stored
+    /// (B5). Replies and tool results are always stored, and shown as an excerpt if they do not fit.
     pub async fn append(&self, new: NewMessage) -> Result<Seq, EngineError> {
         Ok(self
             .append_all(vec![new])
@@ -84,7 +84,7 @@ impl Session {
 
     /// Stores several messages in one transaction: all of them or none.
     pub async fn append_all(&self, new: Vec<NewMessage>) -> Result<Vec<Seq>, EngineError> {
-        // what had arrived of a reply that broke off stands before what follows it
+        // The arrived part of a broken reply comes before the message that follows it.
         if !self.is_replying() {
             self.keep_arrived().await;
         }
@@ -240,7 +240,7 @@ impl Session {
     }
 }
 
-/// The records in which what the user just said is proposed as a demand for the whole conversation; nothing if it holds none.
+/// Returns the records with a proposal, if the user's message contains an instruction for the whole conversation.
 fn proposes(state: &super::State, stored: &[Stored]) -> Option<Records> {
     if state.context.setup().policy.demands == Demands::Off {
         return None;
@@ -256,7 +256,7 @@ fn proposes(state: &super::State, stored: &[Stored]) -> Option<Records> {
     (records.revision != before).then_some(records)
 }
 
-/// A session that is made of an import is as old as what it says.
+/// Gives a session that an import makes the date of its messages.
 fn dated(head: &mut Head, new: &[NewMessage]) {
     let imported = |m: &NewMessage| m.origin == Origin::Import && m.at > 0.0;
     if new.is_empty() || !new.iter().all(imported) {
@@ -270,7 +270,7 @@ fn dated(head: &mut Head, new: &[NewMessage]) {
     head.updated = times().fold(head.updated, f64::max);
 }
 
-/// Whether the conversation passes the share of the available room at which a snapshot is made (S4).
+/// Returns `true` if the conversation passes the share of the available room at which a snapshot is taken (S4).
 fn crosses_threshold(state: &super::State, more: u32) -> bool {
     let rule = &state.head.config.snapshots;
     if !rule.enabled || !rule.auto_create {
@@ -285,7 +285,7 @@ fn crosses_threshold(state: &super::State, more: u32) -> bool {
     available > 0 && before < at && before + f64::from(more) >= at
 }
 
-/// The view in which covered passages that answer the user's message are quoted before it.
+/// Returns the view that quotes covered passages before the user's message, if some answer it.
 fn recalls(state: &super::State, stored: &[Stored]) -> Option<View> {
     let last = stored.last()?;
     let more = stored.iter().map(|s| s.tokens).fold(0, u32::saturating_add);
@@ -296,8 +296,8 @@ fn recalls(state: &super::State, stored: &[Stored]) -> Option<View> {
     Some(view)
 }
 
-/// The view in which results are condensed as they arrive, where the policy says so (T2); and in which replies
-/// and results that are larger than a quarter of the window, and would not fit, are shown as excerpts.
+/// Returns the view that condenses results on arrival, if the policy says so (T2). It also shows replies and results as
+/// excerpts if they are larger than a quarter of the window and would not fit.
 pub(super) fn arrivals(base: &Context, stored: &[Stored]) -> Option<View> {
     let shares = base.setup().shares;
     let quarter = shares.window / 4;
@@ -308,7 +308,7 @@ pub(super) fn arrivals(base: &Context, stored: &[Stored]) -> Option<View> {
         .map(|s| s.tokens)
         .fold(base.tokens(), u32::saturating_add);
     let large = |s: &Stored| s.message.role != Role::User && s.tokens > quarter;
-    // the usual case copies nothing
+    // The usual case copies nothing.
     if !arrives && (total <= shares.limit || !stored.iter().any(large)) {
         return None;
     }

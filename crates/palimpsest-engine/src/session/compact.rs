@@ -1,4 +1,4 @@
-//! Compactions: the core's run, driven by a model, by the host, or by nobody (P1, P7, I6).
+//! Runs compactions: a model, the host or the deterministic summariser drives the core's run (P1, P7, I6).
 
 use std::rc::Rc;
 
@@ -31,25 +31,26 @@ use crate::snapshot::Purpose;
 use super::Session;
 use super::revise::Revision;
 
-/// Attempts for one summary when the server is busy or the line breaks, where the settings name no other number.
+/// The number of attempts at one summary when the server is busy or the connection breaks, unless the settings give
+/// another.
 const ATTEMPTS: u32 = 3;
-/// Automatic runs in a row that may fail before the engine stops trying (I9).
+/// The number of consecutive automatic runs that may fail before the engine stops trying (I9).
 const STRIKES: u8 = 2;
 
-/// How to compact.
+/// The options of a compaction.
 #[derive(Clone, Default)]
 pub struct CompactOptions {
-    /// Who writes the summaries; `None` is the deterministic summariser.
+    /// The model that writes the summaries. `None` selects the deterministic summariser.
     pub model: Option<Rc<dyn LanguageModel>>,
     /// The summary model's name; `None` is the session's model.
     pub model_name: Option<String>,
-    /// What the summary should dwell on.
+    /// The subject that the summary should cover in most detail.
     pub focus: Option<String>,
-    /// What kind of work the conversation is; `None` is the session's mode (G4).
+    /// The kind of work that the conversation is about. `None` selects the session's mode (G4).
     pub mode: Option<Mode>,
-    /// A model is only asked if its measured speed says that it takes no longer, in seconds (P7).
+    /// The limit in seconds. The model is asked only if its measured speed promises to keep it (P7).
     pub most_seconds: Option<u32>,
-    /// Whether a person asked.
+    /// A person requested the compaction.
     pub manual: bool,
 }
 
@@ -66,11 +67,11 @@ impl std::fmt::Debug for CompactOptions {
 pub struct Compacted {
     /// The revision.
     pub revision: u32,
-    /// What it did.
+    /// The report of the compaction.
     pub report: RunReport,
 }
 
-/// A summary that the host is to write.
+/// A summary that the host has to write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingJob {
     /// Its number.
@@ -79,25 +80,25 @@ pub struct PendingJob {
     pub system: String,
     /// User message.
     pub prompt: String,
-    /// Tokens the summary should have at most.
+    /// The largest number of tokens that the summary should have.
     pub target_tokens: u32,
 }
 
-/// What a host that writes summaries has to do next.
+/// The next action of a host that writes summaries.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextJob {
-    /// To write this one and give it to [`Session::complete_job`].
+    /// Write this summary and pass it to [`Session::complete_job`].
     Write(PendingJob),
-    /// Nothing: no compaction is due.
+    /// Do nothing: no compaction is due.
     NotDue,
-    /// Nothing: a compaction would not help, for this reason.
+    /// Do nothing: a compaction would not help, for this reason.
     Refused(Refusal),
-    /// To commit what is finished, with [`Session::finish_jobs`].
+    /// Commit the finished compaction with [`Session::finish_jobs`].
     Finished,
 }
 
 impl NextJob {
-    /// The summary to write, if that is what is next.
+    /// Returns the summary to write, if that is the next action.
     pub fn job(self) -> Option<PendingJob> {
         match self {
             Self::Write(job) => Some(job),
@@ -110,18 +111,19 @@ pub(crate) struct HostRun {
     run: Run,
 }
 
-/// What can be done to the compaction that runs now.
+/// The controls of the running compaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Running {
     /// Ends it.
     stop: Abort,
-    /// It is to go on later, where it stops.
+    /// The run should continue later where it stops.
     put_off: Rc<std::cell::Cell<bool>>,
-    /// No waiting for the model: the deterministic summary will do.
+    /// Ends the wait for the model. The deterministic summary takes its place.
     skip: Abort,
 }
 
-/// A compaction that runs. Wherever it ends, also where its future is dropped, the session is free again.
+/// Marks a running compaction. When the compaction ends in any way, also when its future is dropped, the session is
+/// free again.
 struct RunGuard<'a> {
     session: &'a Session,
     running: Running,
@@ -129,7 +131,7 @@ struct RunGuard<'a> {
 }
 
 impl RunGuard<'_> {
-    /// Nothing is left that could be stopped.
+    /// Declares the compaction over, so that it can no longer be stopped.
     fn is_over(&mut self) {
         self.session.0.state.borrow_mut().compaction = None;
     }
@@ -141,7 +143,7 @@ impl Drop for RunGuard<'_> {
     }
 }
 
-/// How fast the model is, in tokens a second, as its server last said. `None`: not known yet.
+/// The speed of a model in tokens per second, as its server last reported it. `None` means unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Speed {
     /// Reading a prompt.
@@ -151,7 +153,7 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// Takes a server's figures in. Too short a time says nothing.
+    /// Learns from a server's figures. Very short times are ignored.
     pub(crate) fn learn(&mut self, usage: &Usage) {
         let rate = |tokens: Option<u32>, ms: Option<u32>| match (tokens, ms) {
             (Some(tokens), Some(ms)) if ms >= 20 && tokens >= 8 => {
@@ -163,14 +165,14 @@ impl Speed {
         self.writes = rate(usage.completion_tokens, usage.completion_ms).or(self.writes);
     }
 
-    /// Seconds for reading and writing so much; `None` while the speed is not known.
+    /// The seconds for reading and writing this many tokens, or `None` while the speed is unknown.
     pub fn seconds(&self, read: u32, write: u32) -> Option<u32> {
         let (reads, writes) = (self.reads?, self.writes?);
         Some((f64::from(read) / reads + f64::from(write) / writes).ceil() as u32)
     }
 
-    /// Milliseconds after which an answer is given up: four times what it should take, and a minute for loading
-    /// the model. At an unknown speed: 20 tokens a second read, 2 written.
+    /// The milliseconds after which the engine gives up on an answer: four times the expected time, plus a minute for
+    /// loading the model. It assumes 20 tokens per second for reading and 2 for writing if the speed is unknown.
     fn patience(&self, read: u32, write: u32) -> u32 {
         let expected = f64::from(read) / self.reads.unwrap_or(20.0)
             + f64::from(write) / self.writes.unwrap_or(2.0);
@@ -188,7 +190,7 @@ fn note_time(stages: &mut Vec<StageTime>, stage: Stage, ms: f64) {
 }
 
 impl Session {
-    /// What a compaction would do now. Asks no model (P10).
+    /// Previews a compaction of the present window. It asks no model (P10).
     pub fn preview(&self, focus: Option<String>) -> Result<Preview, EngineError> {
         let options = RunOptions {
             manual: true,
@@ -199,8 +201,8 @@ impl Session {
         run.preview().map_err(EngineError::Refused)
     }
 
-    /// What another policy (a preset's name, or JSON) would make of the window: its budget, and what a compaction
-    /// would do now, or why it would do nothing. Nothing changes, and no model is asked.
+    /// Previews another policy (a preset's name, or JSON): the budget of its window, and the compaction that it would
+    /// do now, or the reason for doing none. Nothing changes, and no model is asked.
     pub fn preview_with(
         &self,
         policy: &str,
@@ -223,7 +225,7 @@ impl Session {
         Ok((context.budget(), plan))
     }
 
-    /// Whether the policy asks for a compaction, and nothing speaks against it.
+    /// Returns `true` if the policy asks for a compaction and no setting or pause prevents it.
     pub fn is_due(&self) -> bool {
         let state = self.0.state.borrow();
         state.context.is_due()
@@ -232,18 +234,18 @@ impl Session {
             && state.head.strikes < STRIKES
     }
 
-    /// How fast the model is, as measured in this session since it was opened.
+    /// The speed of the model, as measured since the session was opened.
     pub fn speed(&self) -> Speed {
         self.0.state.borrow().speed
     }
 
-    /// Seconds a model's summary would take for that preview, at the measured speed (P7).
+    /// The seconds that a model's summary would take for that preview, at the measured speed (P7).
     pub fn summary_seconds(&self, preview: &Preview) -> Option<u32> {
         self.speed()
             .seconds(preview.covered_tokens, preview.layer_tokens)
     }
 
-    /// Runs the automatic compaction if it is due. To be called after every reply, in the background.
+    /// Runs the automatic compaction if it is due. Call it after every reply, in the background.
     pub async fn tend(
         &self,
         options: CompactOptions,
@@ -311,7 +313,7 @@ impl Session {
         result
     }
 
-    /// Waits until no other compaction runs. `None` if it was stopped before.
+    /// Waits for the end of any other compaction. Returns `None` if the signal fires first.
     pub(super) async fn compaction_turn(&self, signal: &Signal) -> Option<MutexGuard<'_, ()>> {
         let turn = self.0.compacting.lock();
         match select(turn, Box::pin(signal.aborted())).await {
@@ -354,7 +356,7 @@ impl Session {
         let mut stages: Vec<StageTime> = Vec::new();
         loop {
             if own.is_aborted() && running.put_off.get() {
-                // it gave way: what is written stays written
+                // The run gave way. Its finished summaries stay.
                 self.0.state.borrow_mut().put_off = Some(Box::new(run));
                 return Err(EngineError::Refused(Refusal::Cancelled));
             }
@@ -390,7 +392,7 @@ impl Session {
                         _ => Some(SuppliedSummary::Failed("no_model".into())),
                     };
                     note_time(&mut stages, Stage::Summarize, self.now() - at);
-                    // without an answer somebody stopped it or skipped the wait: the next turn says which
+                    // Without an answer, the run was stopped or its wait was skipped. The next turn finds out which.
                     if let Some(answer) = answer {
                         run.supply(job.id, answer)?;
                     }
@@ -399,9 +401,9 @@ impl Session {
         }
     }
 
-    /// Uses a quiet moment: one layer that was cut without a model is written again by one, from its notes (C4). Gives
-    /// way to the user's message like a compaction. `None` if there was nothing to do, or nothing better came; then that
-    /// model is not asked about that layer again while the session is open.
+    /// Uses a quiet moment: a model rewrites one layer that was shortened without a model, from its notes (C4). It
+    /// gives way to the user's message like a compaction. Returns `None` if there was nothing to do or the result was
+    /// not better. In the second case the same model is not asked about that layer again while the session is open.
     pub async fn rest(
         &self,
         options: CompactOptions,
@@ -450,7 +452,7 @@ impl Session {
         };
         drop(run);
         match result {
-            // something else changed the window meanwhile: there will be another quiet moment
+            // Another change reached the window meanwhile. The next quiet moment tries again.
             Err(EngineError::Busy(_)) => Ok(None),
             result => result,
         }
@@ -478,7 +480,7 @@ impl Session {
         Run::new(&state.context, run_options, self.seed())
     }
 
-    /// The run that gave way to the user's message, if it can still be committed and is of this kind.
+    /// The run that gave way to the user's message, if it is of this kind and can still be committed.
     fn put_off_run(&self, options: &CompactOptions) -> Option<Run> {
         let mut state = self.0.state.borrow_mut();
         let run = state.put_off.take()?;
@@ -488,8 +490,8 @@ impl Session {
         fits.then_some(*run)
     }
 
-    /// What a run came upon: a mark whose call never came, a text that is not there any more (W2, O3); and a
-    /// watermark that is not on this branch, also where nothing else was to be done (W3).
+    /// Emits the warnings of a run: a mark whose call never came, and a text that no longer exists (W2, O3). It also
+    /// warns of a watermark that is not on this branch, even if the run did nothing (W3).
     fn warn(&self, result: &Result<Compacted, EngineError>) {
         let mut cautions = match result {
             Ok(done) => done.report.cautions.clone(),
@@ -507,8 +509,8 @@ impl Session {
         }
     }
 
-    /// One summary from a model, asked for again when the server is busy or the line breaks. `None` if it was
-    /// stopped or skipped.
+    /// Asks a model for one summary, and asks again when the server is busy or the connection breaks. Returns `None` if
+    /// the run was stopped or the wait was skipped.
     async fn ask(
         &self,
         model: &dyn LanguageModel,
@@ -620,14 +622,14 @@ impl Session {
                 }
                 Some(Ok(Delta::Done { reason })) => {
                     if reason == FinishReason::Length {
-                        // Cut off: whole sentences may still be worth keeping; the checks decide.
+                        // The summary was cut off. Its whole sentences may still be useful; the checks decide.
                         text.push_str(" …");
                     }
                     return Ok(text);
                 }
                 Some(Ok(Delta::Usage(usage))) => {
                     self.0.state.borrow_mut().speed.learn(&usage);
-                    // A summary of half of what it was given would be taken for one of all of it (B9).
+                    // A summary of half of its prompt would pass as one of the whole prompt (B9).
                     let asked = [(Role::System, &*job.system), (Role::User, &*job.prompt)];
                     let sent = self.0.host.prompt_of(name, &asked);
                     let reported = usage.prompt_tokens.unwrap_or(0);
@@ -648,7 +650,7 @@ impl Session {
         }
     }
 
-    /// Stops the compaction that runs now, if one does, and forgets one that was put off. Nothing changes.
+    /// Stops the running compaction, if there is one, and drops one that was put off. Nothing changes.
     pub fn cancel_compaction(&self) {
         let running = {
             let mut state = self.0.state.borrow_mut();
@@ -660,7 +662,7 @@ impl Session {
         }
     }
 
-    /// Makes the compaction that runs now give way: it goes on later where it stops (P7).
+    /// Makes the running compaction give way. It continues later where it stops (P7).
     pub(super) fn put_off_compaction(&self) {
         let running = self.0.state.borrow().compaction.clone();
         if let Some(running) = running {
@@ -669,8 +671,7 @@ impl Session {
         }
     }
 
-    /// Does not wait for the summary model any longer: the compaction that runs now is committed with the
-    /// deterministic summary (P7).
+    /// Ends the wait for the summary model: the running compaction commits with the deterministic summary (P7).
     pub fn skip_wait(&self) {
         let running = self.0.state.borrow().compaction.clone();
         if let Some(running) = running {
@@ -678,14 +679,14 @@ impl Session {
         }
     }
 
-    /// Whether a compaction runs now.
+    /// Returns `true` while a compaction runs.
     pub fn is_compacting(&self) -> bool {
         self.0.state.borrow().compaction.is_some()
     }
 
-    /// One strict transaction: layers, notes, forms, records, revision, snapshot, head. Messages that arrived
-    /// meanwhile do not matter, and what was marked, anchored or brought back meanwhile stays; another layout of the
-    /// layers does matter.
+    /// Commits a proposal in one strict transaction: layers, notes, forms, records, revision, snapshot, head. Messages
+    /// that arrived meanwhile do not matter, and marks, anchors and returned results of that time stay. If the layers
+    /// changed meanwhile, the proposal is refused.
     pub(crate) async fn commit(&self, proposal: Proposal) -> Result<Compacted, EngineError> {
         let Proposal {
             base,
@@ -723,7 +724,7 @@ impl Session {
                 let records = if now.revision == records_base {
                     records
                 } else {
-                    // the user changed them meanwhile: what was found goes into those
+                    // The user changed the records meanwhile, so the findings go into the new ones.
                     let mut later = now.clone();
                     later.adopt(&found);
                     (later.revision != now.revision).then_some(later)
@@ -771,9 +772,9 @@ impl Session {
         })
     }
 
-    /// What is next of a compaction whose summaries the host writes: starts one if a compaction is due or `manual`. Ask
-    /// again after [`Self::complete_job`]. A run that cannot be committed any more, because the layers are others by now, is
-    /// begun anew.
+    /// Returns the next action for a host that writes summaries. Starts a compaction if one is due or `manual` is set.
+    /// Call it again after [`Self::complete_job`]. If the layers have changed so that a run cannot be committed any
+    /// more, it starts a new one.
     pub fn next_job(&self, manual: bool) -> NextJob {
         let waiting = {
             let mut state = self.0.state.borrow_mut();
@@ -823,8 +824,7 @@ impl Session {
         NextJob::Refused(refusal)
     }
 
-    /// Commits a compaction whose passes were enough, so that [`Self::next_job`] had nothing to ask for
-    /// ([`NextJob::Finished`]). `None` if there is none.
+    /// Commits a compaction that needed no summary ([`NextJob::Finished`]). Returns `None` if there is none.
     pub async fn finish_jobs(&self) -> Result<Option<Compacted>, EngineError> {
         let step = {
             let mut state = self.0.state.borrow_mut();
@@ -843,8 +843,11 @@ impl Session {
         }
     }
 
-    /// The host's summary, or `None` if it could not write one. Commits when it was the last one needed. Refused as busy if
-    /// the layers are others by now: the next job begins anew.
+    /// Takes the host's summary, or `None` if the host could not write one. Commits after the last summary.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Busy`] if the layers have changed. The next job then starts a new run.
     pub async fn complete_job(
         &self,
         id: u32,

@@ -1,4 +1,4 @@
-//! Counting with the model's own vocabulary or an estimate, and learning from what the server counted (B8, B9).
+//! Counts with the model's own vocabulary or an estimate, and learns from the server's counts (B8, B9).
 
 use std::rc::Rc;
 
@@ -15,16 +15,17 @@ use crate::setup::setup_of;
 
 use super::Session;
 
-/// Bytes of text that are counted before others may run: a millisecond or two with a vocabulary, less with an estimate.
+/// The bytes of text that are counted before other work gets a turn. They take a millisecond or two with a vocabulary,
+/// less with an estimate.
 const SLICE: usize = 64 * 1024;
 
 impl Session {
-    /// The counter of a model.
+    /// Returns the counter of a model.
     pub(super) fn counter_of(&self, model: &str) -> Rc<dyn TokenCounter> {
         self.0.host.counter_for(model)
     }
 
-    /// How big the window will be with a message that is being written, and what it holds.
+    /// Returns the budget of the window with a message that the user is still writing.
     pub fn budget_with_draft(&self, draft: &str) -> Budget {
         let state = self.0.state.borrow();
         let tokens = if draft.trim().is_empty() {
@@ -35,7 +36,7 @@ impl Session {
         state.context.budget_with_draft(tokens)
     }
 
-    /// Tokens of a text as a message of that role.
+    /// Counts a text as a message of that role.
     pub fn count_text(&self, role: Role, text: &str) -> Count {
         let state = self.0.state.borrow();
         let tokens = state.context.tokens_of(role, &[Part::text(text)]);
@@ -47,8 +48,8 @@ impl Session {
         }
     }
 
-    /// Takes the counter that the model has now: another vocabulary, or an estimate that has learned. What the model sees
-    /// does not change; counts of messages stay as estimates until [`Self::settle`] has gone over them.
+    /// Adopts the present counter of the model: another vocabulary, or an estimate that has learned. The window does
+    /// not change. Old counts of messages stay as estimates until [`Self::settle`] has replaced them.
     pub(crate) fn adopt_counter(&self) {
         {
             let mut state = self.0.state.borrow_mut();
@@ -67,7 +68,7 @@ impl Session {
         self.emit_budget();
     }
 
-    /// Counts a slice of what another counter counted, about `bytes` bytes of text. `true` when nothing is left.
+    /// Recounts about `bytes` bytes of text that another counter counted. Returns `true` when nothing is left.
     pub fn recount(&self, bytes: usize) -> bool {
         let mut state = self.0.state.borrow_mut();
         let state = &mut *state;
@@ -82,7 +83,7 @@ impl Session {
         done
     }
 
-    /// Counts what another counter counted, in slices between which others run.
+    /// Recounts everything that another counter counted, in slices between which other work runs.
     pub async fn settle(&self) {
         if self.0.state.borrow().context.is_settled() {
             return;
@@ -93,7 +94,7 @@ impl Session {
         self.emit_budget();
     }
 
-    /// Where the window stands that is about to be sent.
+    /// The position of the window that is about to be sent.
     pub(super) fn sent(&self) -> Sent {
         let state = self.0.state.borrow();
         Sent {
@@ -103,7 +104,7 @@ impl Session {
         }
     }
 
-    /// Compares what the server counted with what was sent, learns from it, and notes it as the window's true size.
+    /// Compares the server's count with the sent prompt, learns from it, and notes it as the window's true size.
     pub(super) async fn observe(
         &self,
         window: &Window,
@@ -132,7 +133,7 @@ impl Session {
                 .learn(&head.model, self.id(), sent, &weight, reported);
         self.0.open.adopt_counters();
         match verdict {
-            // Templates may leave out tool calls and definitions: then only a large cut is one.
+            // Templates may leave out tool calls and definitions, so only a large difference proves a cut.
             Verdict::Truncated { sent, counted }
                 if !weight.is_loose() || was_cut(sent, counted) =>
             {
@@ -150,7 +151,7 @@ impl Session {
             Verdict::Truncated { .. } | Verdict::Ignored(_) => {}
         }
         if let Some(op) = op {
-            // What was learned is a courtesy: it is learned again if it could not be kept.
+            // If the calibration cannot be stored, it is learned again.
             let _ = host
                 .store
                 .apply(&self.0.lease, None, vec![op], Durability::Relaxed)

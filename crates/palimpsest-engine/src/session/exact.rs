@@ -1,4 +1,4 @@
-//! What exactly a model would be given now: for people who look for the reason of a reply.
+//! Shows the exact input of a model, for people who look for the reason of a reply.
 
 use palimpsest_core::message::{Part, Role};
 use palimpsest_core::request::{ChatRequest, Purpose, RequestOptions};
@@ -9,8 +9,12 @@ use crate::error::EngineError;
 use super::{SendOptions, Session};
 
 impl Session {
-    /// The request that the next round would send: the window as it is now, tools and options. Nothing is sent and
-    /// nothing changes. Refused if the window holds what must not reach a model (I7).
+    /// Returns the request that the next round would send: the present window, the tools and the options. It sends
+    /// nothing and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// A refusal if the window holds content that must not reach a model (I7).
     pub fn request(&self, options: &SendOptions) -> Result<ChatRequest, EngineError> {
         Ok(self.request_and_window(options)?.0)
     }
@@ -51,8 +55,8 @@ impl Session {
         Ok((request, window))
     }
 
-    /// The system message as a model reads it: prompt, mandates, skills, checks, goal, pins; with the layers where
-    /// the policy puts them there. Empty if there is none.
+    /// Returns the system message as a model reads it: prompt, mandates, skills, checks, goal and pins, and the layers
+    /// if the policy puts them there. Empty if there is none.
     pub fn system_message(&self) -> String {
         let window = self.window();
         let system = window

@@ -1,4 +1,4 @@
-//! Reading what was said, and choosing among branches.
+//! Reads the conversation and chooses among its branches.
 
 use std::rc::Rc;
 
@@ -16,32 +16,32 @@ use crate::stored;
 
 use super::{Change, Session, State};
 
-/// One message of the path, and how it is shown.
+/// A message of the path, and its form in the window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryItem {
     /// The message.
     pub message: Rc<Message>,
-    /// Tokens when shown verbatim.
+    /// The tokens of the verbatim message.
     pub tokens: u32,
-    /// The layer that stands for it, if one does.
+    /// The layer that covers it, if one does.
     pub covered_by: Option<LayerId>,
     /// Its shorter form, if it has one.
     pub reduced: Option<ReducedKind>,
-    /// Which of its siblings it is, from 1, and how many there are.
+    /// The number of the message among its siblings, from 1, and the number of siblings.
     pub branch: (u32, u32),
 }
 
-/// A place on a path, as it is seen from the present.
+/// A place on a path, seen from the present.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LookBack {
-    /// Messages of the current path that are not on the way to that place.
+    /// The number of messages on the current path that are not on the way to that place.
     pub newer: u32,
     /// The last messages up to it, oldest first.
     pub last: Vec<Rc<Message>>,
 }
 
 impl Session {
-    /// What was said on the current path, oldest first: the last `limit` messages before `before`.
+    /// Returns the last `limit` messages before `before` on the current path, oldest first.
     pub fn history(&self, before: Option<Seq>, limit: usize) -> Vec<HistoryItem> {
         let state = self.0.state.borrow();
         let entries = state.context.entries();
@@ -49,7 +49,7 @@ impl Session {
             entries.partition_point(|e| e.message.seq < seq)
         });
         let start = end.saturating_sub(limit);
-        // one look at every message, not one for each: a session may have tens of thousands
+        // One pass over all messages instead of one per message, because a session may have tens of thousands.
         let mut children: SortedMap<Option<Seq>, Vec<(Role, Seq)>> = SortedMap::new();
         if let Some(first) = entries.get(start) {
             let from = first.message.parent.map_or(0, |p| p + 1);
@@ -88,8 +88,8 @@ impl Session {
             .collect()
     }
 
-    /// What going back to `tip` would lead to: the last `limit` messages there, and how many of the current path are
-    /// newer.
+    /// Describes the result of going back to `tip`: the last `limit` messages there, and the number of newer messages
+    /// on the current path.
     pub fn look_back(&self, tip: Option<Seq>, limit: usize) -> LookBack {
         let state = self.0.state.borrow();
         let mut path = stored::path(&state.messages, tip);
@@ -103,12 +103,12 @@ impl Session {
         }
     }
 
-    /// How many messages the current path has.
+    /// The number of messages on the current path.
     pub fn message_count(&self) -> usize {
         self.0.state.borrow().context.entries().len()
     }
 
-    /// What has arrived of the reply to what was said last, as long as it is not stored as a message.
+    /// The text of a reply that has arrived and is not stored as a message yet.
     pub fn partial(&self) -> Option<String> {
         let state = self.0.state.borrow();
         let partial = state.partial.as_ref()?;
@@ -116,7 +116,8 @@ impl Session {
         is_here.then(|| partial.text.clone())
     }
 
-    /// The last message, if it is a reply that was stopped, broke off or was cut: [`Self::continue_reply`] goes on with it.
+    /// The last message, if it is a reply that was stopped, broke off or was cut. [`Self::continue_reply`] continues
+    /// it.
     pub fn unfinished(&self) -> Option<Rc<Message>> {
         let state = self.0.state.borrow();
         let last = state.context.entries().last()?;
@@ -125,12 +126,12 @@ impl Session {
             .then(|| Rc::clone(&last.message))
     }
 
-    /// The messages that follow the same one as `seq`, `seq` included, oldest first.
+    /// The messages with the same parent as `seq`, itself included, oldest first.
     pub fn siblings(&self, seq: Seq) -> Vec<Seq> {
         siblings(&self.0.state.borrow(), seq)
     }
 
-    /// Shows the branch on which `seq` lies, at its newest end.
+    /// Shows the branch of `seq`, at its newest end.
     pub async fn switch_to(&self, seq: Seq) -> Result<(), EngineError> {
         let tip = {
             let state = self.0.state.borrow();
@@ -146,7 +147,7 @@ impl Session {
         self.move_tip(Some(tip)).await
     }
 
-    /// Goes back to just before `seq`: what is said next becomes its sibling. Nothing is removed.
+    /// Goes back to just before `seq`. The next message becomes its sibling. Nothing is removed.
     pub async fn rewind_before(&self, seq: Seq) -> Result<(), EngineError> {
         let parent = {
             let state = self.0.state.borrow();
@@ -161,7 +162,7 @@ impl Session {
         self.move_tip(parent).await
     }
 
-    /// Goes back to the last user message, so that the reply can be written again.
+    /// Goes back to the last user message, so that the model can reply again.
     pub async fn rewind_to_last_user(&self) -> Result<Seq, EngineError> {
         let last = {
             let state = self.0.state.borrow();
@@ -179,7 +180,7 @@ impl Session {
     }
 
     pub(crate) async fn move_tip(&self, tip: Option<Seq>) -> Result<(), EngineError> {
-        // the revision as it is stored: in memory, layers of the other branch were left out
+        // The stored revision, because the one in memory leaves out the layers of the other branch.
         let (view, _, _) = self.content_of(self.head().revision).await?;
         self.write(
             Durability::Strict,
@@ -199,7 +200,7 @@ impl Session {
                 if view.revision == state.context.view().revision {
                     context.set_view(view);
                 } else {
-                    // something was committed meanwhile
+                    // Another change was committed meanwhile.
                     context.set_view(state.context.view().clone());
                 }
                 context.recount_view();
@@ -225,7 +226,7 @@ fn siblings(state: &State, seq: Seq) -> Vec<Seq> {
         return vec![seq];
     };
     let role = state.messages.get(&seq).map(|s| s.message.role);
-    // siblings are few and close together: children of one message come after it
+    // Siblings are few and close together, and children come after their parent.
     state
         .messages
         .range(parent.map_or(0, |p| p + 1)..)

@@ -1,4 +1,4 @@
-//! Opening: head row, revision, layers, records, messages.
+//! Opens a session: reads its head, revision, layers, records and messages.
 
 use std::rc::Rc;
 
@@ -14,7 +14,8 @@ use super::partial::Partial;
 use super::{Session, State};
 
 impl Session {
-    /// As it was left. `take_over` reads it anew even if it is open here: another writer may have been at it.
+    /// Opens a session in the state in which it was left. `take_over` reads it again even if it is open here, because
+    /// another writer may have changed it.
     pub(crate) async fn open(
         open: &Rc<OpenSessions>,
         id: &str,
@@ -29,17 +30,16 @@ impl Session {
     }
 
     async fn load(open: &Rc<OpenSessions>, id: &str, take_over: bool) -> Result<Self, EngineError> {
-        // what a newer version has written is shown and never written (S5): it is not even claimed
+        // A session of a newer version is shown but never written (S5), so it is not even claimed.
         if is_newer(open.host.store.as_ref(), id).await? {
             return Self::follow(open, id).await;
         }
-        // the claim writes its epoch into the head, so the head is read after it
+        // The claim writes its epoch into the head, so the head is read after it.
         let lease = claim_whole(&open.host, id, take_over).await?;
         Self::read(open, id, lease).await
     }
 
-    /// The session as it stands in the store, without the right to write it: whatever would be written is
-    /// refused as superseded.
+    /// Opens a session without the right to write it. Every write is refused as superseded.
     pub(crate) async fn follow(open: &Rc<OpenSessions>, id: &str) -> Result<Self, EngineError> {
         let lease = Lease {
             session: id.to_owned(),
@@ -110,9 +110,9 @@ impl Session {
         Ok(Self::with_state(open, id, lease, state, None))
     }
 
-    /// What of the session could not be read, each once. A message stands as a marked gap in its place; where a layer or a
-    /// shorter form is lost its messages are shown as they were said; lost notes and snapshots are left out; in the place
-    /// of a revision or of records the newest whole ones before them are shown. Their rows stay as they are.
+    /// The faults that were found in the session, each once. A lost message is a marked gap in its place. If a layer or
+    /// a shorter form is lost, its messages are verbatim. Lost notes and snapshots are left out. A lost revision or
+    /// lost records are replaced by the newest whole ones before them. The damaged rows stay in the store.
     pub fn losses(&self) -> Vec<Fault> {
         self.0.state.borrow().losses.clone()
     }

@@ -1,5 +1,5 @@
-//! The session's log: every change of the window with its figures, as data and as Markdown (T4), and what
-//! the tools' words take (W5). Read from the revisions, which are stored anyway: nothing is written twice.
+//! The session's log: every change of the window with its figures, as data and as Markdown (T4), and the tokens of tool
+//! calls and results (W5). It is read from the stored revisions, so nothing is written twice.
 
 use std::fmt::Write;
 
@@ -12,22 +12,22 @@ use crate::error::EngineError;
 
 use super::Session;
 
-/// What was done to the window.
+/// The kind of a change of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogAction {
-    /// A compaction that a person asked for.
+    /// A compaction that a person requested.
     #[serde(rename = "compacted by hand")]
     ByHand,
     /// A compaction at the trigger.
     #[serde(rename = "compacted")]
     Compacted,
-    /// Whatever it took to fit.
+    /// An emergency, which does whatever it takes to fit.
     #[serde(rename = "emergency")]
     Emergency,
 }
 
 impl LogAction {
-    /// Its words, as they stand in the log.
+    /// The words of the log for this kind.
     pub const fn words(self) -> &'static str {
         match self {
             Self::ByHand => "compacted by hand",
@@ -43,31 +43,31 @@ impl LogAction {
 pub struct LogEntry {
     /// The revision.
     pub revision: u32,
-    /// When, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub at: f64,
-    /// What was done.
+    /// The kind of the change.
     pub action: LogAction,
-    /// Messages shown before and after; 0 where that was not counted.
+    /// The number of messages in the window before and after; 0 if it was not counted.
     pub messages: (u32, u32),
-    /// Tokens of the window before and after; 0 where that was not counted.
+    /// The tokens of the window before and after; 0 if they were not counted.
     pub tokens: (u32, u32),
-    /// The window's size in tokens now: what percentages are of.
+    /// The size of the window in tokens, the base of percentages.
     pub window: u32,
-    /// What each pass shed.
+    /// The savings of each pass.
     pub passes: Vec<Shed>,
-    /// Tokens the model had to read again.
+    /// The tokens that the model had to read again.
     pub reread: u32,
-    /// What was done beside that.
+    /// Further changes.
     pub adjustments: Vec<String>,
 }
 
 impl LogEntry {
-    /// Tokens saved.
+    /// The tokens saved.
     pub const fn saved(&self) -> u32 {
         self.tokens.0.saturating_sub(self.tokens.1)
     }
 
-    /// Tokens saved in percent of those before.
+    /// The tokens saved, in percent of those before.
     pub fn saving_percent(&self) -> f64 {
         percent(self.saved(), self.tokens.0)
     }
@@ -82,7 +82,7 @@ fn percent(part: u32, whole: u32) -> f64 {
 }
 
 impl Session {
-    /// Every change of the window that has figures, oldest first.
+    /// Returns every change of the window that has figures, oldest first.
     pub async fn log(&self) -> Result<Vec<LogEntry>, EngineError> {
         let window = self.head().effective_window();
         let rows = self.revisions().await?;
@@ -108,15 +108,15 @@ impl Session {
         Ok(entries.collect())
     }
 
-    /// What is shown of the tools' words, by tool and in total.
+    /// Returns the tokens of tool calls and results in the window, by tool and in total.
     pub fn analytics(&self) -> Analytics {
         Analytics::of(&self.0.state.borrow().context)
     }
 }
 
-/// The log as Markdown. `time` writes a moment as the reader's calendar has it.
+/// Writes the log as Markdown. `time` formats a time for the reader.
 pub fn log_markdown(title: &str, entries: &[LogEntry], time: &dyn Fn(f64) -> String) -> String {
-    // writing to a string cannot fail
+    // Writing to a string cannot fail.
     let mut out = format!("# Session log: {}\n", one_line(title));
     for entry in entries {
         let share = |tokens: u32| percent(tokens, entry.window);
@@ -158,7 +158,7 @@ fn capital(word: &str) -> String {
         .map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
 }
 
-/// A title cannot begin a heading or a list of its own.
+/// Puts a title on one line, so that it cannot start a heading or a list.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! Marks and anchors of the watermark (W1, W4), and offloaded results coming back (O1). Each is one revision.
+//! Marks and anchors of the watermark (W1, W4), and the return of offloaded results (O1). Each is one revision.
 
 use palimpsest_core::context::Cause;
 use palimpsest_core::error::CoreError;
@@ -13,8 +13,8 @@ use super::revise::Revision;
 use super::{Session, State};
 
 impl Session {
-    /// Asks for a mark on the next call of `tool`, as deactivating skills and `compress_to_checkpoint` do. It
-    /// settles at the next compaction, which the policy may start for it.
+    /// Asks for a mark on the next call of `tool`, as `deactivate_skills` and `compress_to_checkpoint` do. It settles
+    /// at the next compaction, which the policy may start for it.
     pub async fn ask_mark(&self, tool: &str, reason: MarkReason) -> Result<(), EngineError> {
         let tool = tool.to_owned();
         self.change_view(Cause::Mark, |state| {
@@ -24,7 +24,7 @@ impl Session {
         .await
     }
 
-    /// The present end of the history is the watermark.
+    /// Sets the watermark at the present end of the history.
     pub async fn mark_end(&self) -> Result<(), EngineError> {
         self.change_view(Cause::Mark, |state| {
             let tip = state.head.tip;
@@ -33,7 +33,7 @@ impl Session {
         .await
     }
 
-    /// Keeps a message whole before the watermark, or no longer.
+    /// Keeps a message whole before the watermark, or stops keeping it.
     pub async fn anchor(&self, message: Seq, keep: bool) -> Result<(), EngineError> {
         self.change_view(Cause::Mark, |state| {
             if !state.messages.contains_key(&message) {
@@ -53,7 +53,7 @@ impl Session {
         offload::references(&self.0.state.borrow().context)
     }
 
-    /// The text that a reference stands for, from the history.
+    /// Returns the text of a reference from the history.
     pub fn offloaded_text(&self, reference: &Reference) -> Result<String, EngineError> {
         let state = self.0.state.borrow();
         let stored = state.messages.get(&reference.message);
@@ -61,7 +61,7 @@ impl Session {
         Ok(text.ok_or_else(|| missing(reference.message))?.to_owned())
     }
 
-    /// Shows an offloaded message as it was said again, if the window has room for it.
+    /// Shows an offloaded message verbatim again, if the window has room for it.
     pub async fn bring_back(&self, message: Seq) -> Result<(), EngineError> {
         self.change_view(Cause::Returned { message }, |state| {
             let view = state.context.view();
@@ -86,7 +86,7 @@ impl Session {
         .await
     }
 
-    /// One revision that changes what no row but its own holds.
+    /// Writes one revision that changes no other row.
     async fn change_view(
         &self,
         cause: Cause,

@@ -1,4 +1,4 @@
-//! Takes a snapshot of a session's state: its row, the rows that it makes room for, and the list in memory.
+//! Takes a snapshot of a session's state: its row, the rows that it replaces, and the list in memory.
 
 use palimpsest_core::model::Tier;
 
@@ -9,14 +9,14 @@ use crate::snapshot::{Purpose, Snapshot};
 
 use super::State;
 
-/// Automatic snapshots kept (S4). Named and pinned ones are exempt.
+/// The number of automatic snapshots that are kept (S4). Named and pinned ones do not count.
 const KEEP_AUTOMATIC: usize = 5;
 
-/// Asked for, before no layer.
+/// A snapshot on request, not before a layer.
 pub(super) const RECOVERY: (Purpose, Option<u32>) = (Purpose::Recovery, None);
 
-/// The next snapshot of the state, with the rows to write and to prune. `before` is the number of the layer that is
-/// about to be written.
+/// Takes the next snapshot of the state. Returns the rows to write and to remove. `before` is the number of the layer
+/// that is about to be written.
 pub(super) fn take(
     state: &State,
     session: &str,
@@ -31,7 +31,7 @@ pub(super) fn take(
     take_of(state, &head, session, name, (purpose, before), at)
 }
 
-/// As [`take`], of the head that the same transaction writes.
+/// Does the work of [`take`] for the head that the same transaction writes.
 pub(super) fn take_of(
     state: &State,
     head: &Head,
@@ -91,7 +91,7 @@ pub(super) fn take_of(
     Ok((snapshot, ops, prune))
 }
 
-/// Brings the list in memory up to date after [`take`] was committed.
+/// Updates the list in memory after [`take`] was committed.
 pub(super) fn taken(state: &mut State, snapshot: Snapshot, prune: &[u32]) {
     state.snapshots.retain(|s| !prune.contains(&s.n));
     state.snapshots.push(snapshot);

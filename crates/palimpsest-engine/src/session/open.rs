@@ -23,7 +23,7 @@ impl OpenSessions {
         }
     }
 
-    /// The session of that identifier, if it is open.
+    /// Returns the session of that identifier, if it is open.
     pub(crate) fn get(&self, id: &str) -> Option<Session> {
         let sessions = self.sessions.borrow();
         sessions.get(id).and_then(Weak::upgrade).map(Session)
@@ -48,7 +48,7 @@ impl OpenSessions {
             .collect()
     }
 
-    /// Every open session takes the counter that its model has now.
+    /// Makes every open session adopt the present counter of its model.
     pub(crate) fn adopt_counters(&self) {
         for session in self.all() {
             session.adopt_counter();

@@ -1,4 +1,4 @@
-//! What a server's refusal for size teaches: the window that is really there, and how the server counts (E1, B9).
+//! Learns from a server's refusal for size: the real window, and the server's way to count (E1, B9).
 
 use palimpsest_core::context::View;
 use palimpsest_core::model::ModelSize;
@@ -13,13 +13,13 @@ use super::partial::Prior;
 use super::send::Answer;
 use super::{SendEvent, SendOptions, Session};
 
-/// Refusals after which the question is given up, where the first one said nothing new about the window.
+/// The number of refusals after which the engine gives up, if the first one said nothing new about the window.
 const MOST_REFUSALS: u32 = 2;
 
 impl Session {
-    /// The window that the server has for the session's model, as the server says it now; `None` if it makes room for
-    /// what it is asked. Where it is smaller than the session's own, budget and requests go by it from now on, and a
-    /// warning `window_smaller` says so. Whether that changed anything.
+    /// Sets the server's present window for the session's model, or `None` if each request sets the window. If it is
+    /// smaller than the session's own, budget and requests use it from now on, and the warning `window_smaller` says
+    /// so. Returns `true` if this changed anything.
     pub async fn serve_window(&self, window: Option<u32>) -> Result<bool, EngineError> {
         let (asked, now, served) = {
             let head = &self.0.state.borrow().head;
@@ -49,8 +49,8 @@ impl Session {
         Ok(after != now)
     }
 
-    /// Asks. A refusal for size is learned from, and the question asked again at the true size. Only a window that was
-    /// full by our own count, on a server that said nothing new, goes on in another session.
+    /// Sends a request. After a refusal for size it learns the true size and asks again. Only if the window was full by
+    /// our own count, and the server said nothing new, does the conversation continue in another session.
     pub(super) async fn ask_within(
         &self,
         options: &SendOptions,
@@ -58,10 +58,10 @@ impl Session {
         on: &dyn Fn(SendEvent),
         prior: Option<&Prior>,
     ) -> Result<Answer, EngineError> {
-        // what goes on elsewhere is a question, not half of a reply
+        // Only a question can continue in another session, not half of a reply.
         let full = prior.is_none() && {
             let context = &self.0.state.borrow().context;
-            // quotes alone fill no window: they go when there is less room
+            // Quotes alone do not make a window full, because they leave when there is less room.
             context.tokens().saturating_sub(context.recalled_tokens()) >= context.trigger()
         };
         let (mut refusals, mut learned) = (0, false);
@@ -77,7 +77,7 @@ impl Session {
             refusals += 1;
             let smaller = match window {
                 Some(size) if size < self.head().effective_window() => {
-                    // a window that nothing can be divided into teaches nothing
+                    // A window too small to be divided teaches nothing.
                     self.serve_window(Some(size)).await.unwrap_or(false)
                 }
                 _ => false,
@@ -113,8 +113,9 @@ impl Session {
         }
     }
 
-    /// What the window may hold by our count so that the server takes it: where it counted `prompt` tokens in what we
-    /// count as `asked`, as much less than our limit. A server that says nothing of use gets an eighth less.
+    /// The limit of the window, by our count, that the server will accept. If the server counted `prompt` tokens where
+    /// we counted `asked`, the limit shrinks in the same proportion. If the server reports nothing useful, it shrinks
+    /// by an eighth.
     fn room_by(&self, asked: u32, prompt: Option<u32>, smaller: bool) -> u32 {
         let limit = self.0.state.borrow().context.setup().shares.limit;
         let room = match prompt.filter(|prompt| *prompt > asked) {
@@ -129,7 +130,8 @@ impl Session {
         }
     }
 
-    /// Whether an overflow leads to a new session at once: a small model whose conversation was compacted often.
+    /// Returns `true` if an overflow leads to a new session at once: for a small model whose conversation was compacted
+    /// often.
     fn rolls_over_early(&self) -> bool {
         let state = self.0.state.borrow();
         let rule = &state.head.config.rollover;
@@ -137,7 +139,7 @@ impl Session {
         rule.enabled && small && state.context.view().compactions >= rule.small_model_compactions
     }
 
-    /// Whether so many overflows do.
+    /// Returns `true` if this number of refusals leads to a new session.
     fn rolls_over_after(&self, refusals: u32) -> bool {
         let enabled = self.0.state.borrow().head.config.rollover.enabled;
         refusals >= MOST_REFUSALS && enabled && self.message_count() > 1

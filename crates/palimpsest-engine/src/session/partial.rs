@@ -1,5 +1,5 @@
-//! A reply that is not whole: what has arrived of it is noted while it comes in, and becomes a message with a mark wherever it
-//! ends. Nothing that arrived is lost, and nothing that is not whole is taken for whole.
+//! Replies that are not whole. The arriving part of a reply is noted, and becomes a message with a mark wherever it
+//! ends. No arrived text is lost, and no unfinished reply passes as finished.
 
 use std::rc::Rc;
 
@@ -18,26 +18,26 @@ use crate::stored;
 
 use super::{Change, NewMessage, Session, Stored};
 
-/// What has arrived of a reply, as it is noted.
+/// The noted part of an arriving reply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Partial {
-    /// Its words; those of the reply that it continues come first.
+    /// Its text, after the text of the reply that it continues.
     pub(crate) text: String,
     /// The reasoning before them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) thinking: String,
     /// The message that it answers.
     pub(crate) after: Option<Seq>,
-    /// The unfinished reply that it continues, and takes the place of.
+    /// The unfinished reply that it continues and replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) instead: Option<Seq>,
-    /// When it was noted; milliseconds since 1970.
+    /// The time of the note in milliseconds since 1970.
     #[serde(default)]
     pub(crate) at: f64,
 }
 
 impl Partial {
-    /// Reads the row. Rows of earlier versions hold the words alone, which answer the message at the end.
+    /// Reads the row. Rows of earlier versions hold only the text of a reply to the last message.
     pub(crate) fn unseal(value: &str, tip: Option<Seq>) -> Option<Self> {
         unseal("a partial reply", value).ok().or_else(|| {
             let text = unseal("a partial reply", value).ok()?;
@@ -49,7 +49,7 @@ impl Partial {
         })
     }
 
-    /// The message that comes of it.
+    /// The message that it becomes.
     fn message(&self) -> NewMessage {
         let mut parts = Vec::new();
         if !self.thinking.is_empty() {
@@ -68,37 +68,37 @@ impl Partial {
     }
 }
 
-/// Where a reply belongs.
+/// The place of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     /// The message that it answers.
     pub(super) after: Option<Seq>,
-    /// The unfinished reply whose place it takes.
+    /// The unfinished reply that it replaces.
     pub(super) instead: Option<Seq>,
 }
 
-/// The unfinished reply that is gone on with.
+/// The unfinished reply that a new one continues.
 pub(super) struct Prior {
     pub(super) place: Place,
     pub(super) text: String,
     pub(super) thinking: String,
-    /// Tokens of it, as the server or the counter has them.
+    /// Its tokens, from the server or the counter.
     pub(super) tokens: u32,
 }
 
-/// What was said with what follows it. A model that was asked to go on in words of ours may say the last ones again: those
-/// stand once.
+/// Joins the text of an unfinished reply with its continuation. A model that was asked to continue may repeat the last
+/// words; they then appear once.
 pub(super) fn joined(before: &str, more: &str) -> String {
     let mut ends = more.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
     let again = ends.find(|end| *end >= SAID_AGAIN && before.ends_with(&more[..*end]));
     format!("{before}{}", &more[again.unwrap_or(0)..])
 }
 
-/// Bytes at the seam that are more than a chance repetition.
+/// A repetition of at least this many bytes at the seam is not chance.
 const SAID_AGAIN: usize = 16;
 
 impl Session {
-    /// The unfinished reply at the end, to go on with.
+    /// Returns the unfinished reply at the end, to continue it.
     pub(super) fn prior(&self) -> Result<Prior, EngineError> {
         let part = self.unfinished().ok_or(EngineError::NothingToContinue)?;
         let mut prior = Prior {
@@ -129,7 +129,7 @@ impl Session {
         counter.count(text)
     }
 
-    /// Notes what has arrived, so that a crash loses at most the last moments of a reply.
+    /// Notes the arrived part, so that a crash loses at most the last moments of a reply.
     pub(super) async fn note_partial(&self, mut partial: Partial) {
         if partial.text.is_empty() && partial.thinking.is_empty() {
             return;
@@ -143,7 +143,7 @@ impl Session {
             key: session_key(&self.0.id),
             value,
         };
-        // A partial reply is a courtesy: that it could not be noted does not stop the reply.
+        // The note is a precaution: a failure to write it does not stop the reply.
         let written = self
             .0
             .host
@@ -155,9 +155,10 @@ impl Session {
         }
     }
 
-    /// Makes what had arrived of a reply a message that is marked as stopped: where the stream broke, and where the session
-    /// was left in the middle of one. It stands with the question that it answers, wherever the conversation is now.
-    /// What cannot be stored stays noted, and a warning says why. Whoever opens a session calls it; opening only reads.
+    /// Turns the arrived part of a reply into a message that is marked as stopped, after a broken stream or in a
+    /// session that was left in the middle of one. The message follows the question that it answers, wherever the
+    /// conversation is now. If it cannot be stored, the note stays and a warning gives the reason. Call it after
+    /// opening a session: opening only reads.
     pub async fn keep_arrived(&self) {
         let Some(partial) = self.0.state.borrow().partial.clone() else {
             return;
@@ -171,7 +172,7 @@ impl Session {
         }
     }
 
-    /// Whether that message stands on the current path, and no reply behind it.
+    /// Returns `true` if that message stands on the current path without a reply after it.
     fn is_open(&self, after: Option<Seq>) -> bool {
         let state = self.0.state.borrow();
         let mut entries = state.context.entries().iter().rev();
@@ -187,8 +188,8 @@ impl Session {
         });
     }
 
-    /// Stores a reply where it belongs: at the end; in the place of the unfinished one that it continues, which stays on its
-    /// branch; or, where the conversation has gone elsewhere meanwhile, on a branch of its own. One transaction.
+    /// Stores a reply at its place: at the end; in the place of the unfinished reply that it continues, which stays on
+    /// its branch; or on a branch of its own, if the conversation moved elsewhere meanwhile. It is one transaction.
     pub(super) async fn append_reply(
         &self,
         new: NewMessage,
@@ -202,7 +203,7 @@ impl Session {
                 .copied()
                 .unwrap_or(0));
         }
-        // the revision as it is stored: in memory, layers of another branch were left out
+        // The stored revision, because the one in memory leaves out the layers of another branch.
         let (view, _, _) = self.content_of(self.head().revision).await?;
         let now = self.now();
         let mut told = Vec::new();
@@ -246,7 +247,7 @@ impl Session {
                         .set_view(if view.revision == state.context.view().revision {
                             view
                         } else {
-                            // something was committed meanwhile
+                            // Another change was committed meanwhile.
                             state.context.view().clone()
                         });
                     draft.context.recount_view();

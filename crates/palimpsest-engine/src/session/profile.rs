@@ -1,4 +1,4 @@
-//! A session that uses the settings of a project (W4).
+//! Uses the settings of a project in a session (W4).
 
 use crate::error::EngineError;
 use crate::ports::Durability;
@@ -7,8 +7,8 @@ use crate::setup::setup_of;
 use super::{Change, Session};
 
 impl Session {
-    /// Takes over a project's settings, with the policy for this session's model; `None` lets go of the profile and
-    /// leaves the settings as they are.
+    /// Adopts a project's settings, with the policy for this session's model. `None` leaves the profile and keeps the
+    /// settings.
     pub async fn use_profile(&self, name: Option<&str>) -> Result<(), EngineError> {
         let Some(name) = name else {
             return self.edit_head(|head| head.profile = None).await;
@@ -36,8 +36,8 @@ impl Session {
         Ok(())
     }
 
-    /// The policy for another model: the profile's, where the session still has the one that the profile has for its
-    /// model now; else `policy`.
+    /// Returns the policy for another model: the profile's, if the session still has the policy that the profile gives
+    /// its present model, otherwise `policy`.
     pub(crate) async fn policy_with(
         &self,
         model: &str,

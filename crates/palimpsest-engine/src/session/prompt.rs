@@ -1,4 +1,4 @@
-//! The goal, what summarisers propose about it, and the parts of the system message (G1–G4, G8).
+//! The goal, the summarisers' proposals for it, and the parts of the system message (G1–G4, G8).
 
 use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits};
 use palimpsest_core::marker::Change;
@@ -13,21 +13,21 @@ use crate::event::Event;
 
 use super::Session;
 
-/// The parts of the system message that are instructions. What is `None` stays as it is.
+/// The parts of the system message that are instructions. A part that is `None` stays unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptParts {
-    /// Who the model is and how it works: the system prompt.
+    /// The model's role and way of working: the system prompt.
     pub base: Option<String>,
-    /// What it must always or never do.
+    /// The model's absolute rules.
     pub mandates: Option<String>,
-    /// Named blocks that are switched on and off.
+    /// Named blocks that can be on or off.
     pub skills: Option<Vec<Skill>>,
-    /// What it should check before it answers.
+    /// The checks before each answer.
     pub checks: Option<String>,
 }
 
 impl Session {
-    /// Begins a goal, or says it anew where there is one.
+    /// Starts a goal, or replaces the description of the present one.
     pub async fn begin_goal(&self, description: &str) -> Result<(), EngineError> {
         let now = self.now();
         let text = description.to_owned();
@@ -45,8 +45,12 @@ impl Session {
         .await
     }
 
-    /// Changes the goal (G1). The revision before stays stored. Refused without a goal, where an item is not
-    /// there, a decision is locked, or the records would take more than half of the window.
+    /// Changes the goal (G1). The revision before it stays stored.
+    ///
+    /// # Errors
+    ///
+    /// A refusal if there is no goal, if an item does not exist, if a decision is locked, or if the records would take
+    /// more than half of the window.
     pub async fn edit_goal(&self, edit: GoalEdit) -> Result<(), EngineError> {
         self.edit_records(move |records, window, counter| {
             let goal = records.goal.as_ref().ok_or_else(no_goal)?;
@@ -57,14 +61,14 @@ impl Session {
         .await
     }
 
-    /// What nobody has decided on, oldest first: changes of the goal that summarisers proposed (G3), and demands that the user
-    /// seems to make.
+    /// Returns the open proposals, oldest first: the summarisers' changes of the goal (G3), and possible instructions
+    /// of the user.
     pub fn proposals(&self) -> Vec<PendingProposal> {
         self.0.state.borrow().context.records().pending.clone()
     }
 
-    /// Takes a proposal on: the goal changes as it says, or the demand becomes a pin. Nothing is ever locked by it: `[LOCKED]` is the
-    /// user's alone ([`GoalEdit::LockDecision`]). `false` if the goal said so already.
+    /// Accepts a proposal: changes the goal, or makes the instruction a pin. It never locks anything, because only the
+    /// user may ([`GoalEdit::LockDecision`]). Returns `false` if the goal already said the same.
     pub async fn accept_proposal(&self, id: u32) -> Result<bool, EngineError> {
         let now = self.now();
         let mut changed = false;
@@ -86,7 +90,7 @@ impl Session {
         Ok(changed)
     }
 
-    /// Declines a proposal: it is not made again.
+    /// Declines a proposal, so that it is not made again.
     pub async fn decline_proposal(&self, id: u32) -> Result<(), EngineError> {
         self.edit_records(move |records, _, _| {
             if records.decline(id) {
@@ -109,13 +113,13 @@ impl Session {
         self.emit(&Event::ProposalsChanged { pending });
     }
 
-    /// Another kind of work (G4): from now on summaries keep what it needs.
+    /// Sets the kind of work (G4). Summaries keep the content that it needs from now on.
     pub async fn set_mode(&self, mode: Mode) -> Result<(), EngineError> {
         self.edit_head(|head| head.mode = mode).await
     }
 
-    /// Changes parts of the system message. It is built and counted again at once; a warning follows if it takes
-    /// more than the tier's budget (B2, G8).
+    /// Changes parts of the system message and counts it again at once. A warning follows if it takes more than the
+    /// tier's budget (B2, G8).
     pub async fn set_prompt(&self, parts: PromptParts) -> Result<(), EngineError> {
         self.edit_records(move |records, _, _| {
             let mut put = |field: &mut String, text: Option<String>| {
@@ -138,7 +142,7 @@ impl Session {
         Ok(())
     }
 
-    /// The parts of the system message, their sizes, and what is wrong with them.
+    /// Returns the parts of the system message, their sizes and their problems.
     pub fn prompt(&self) -> BuiltPrompt {
         let state = self.0.state.borrow();
         let budgets = &state.context.setup().policy.prompt_budgets;
@@ -171,8 +175,8 @@ impl Session {
         }
     }
 
-    /// Switches on the skills whose names match (`*`, `?`, `{a,b}`). The names that were off, sorted. The end of
-    /// the history becomes the watermark if the policy marks that, too.
+    /// Switches on the skills whose names match (`*`, `?`, `{a,b}`). Returns the names that were off, sorted. Sets the
+    /// watermark at the end of the history if the policy marks activations, too.
     pub async fn activate_skills(&self, patterns: &[String]) -> Result<Vec<String>, EngineError> {
         let names = self.switch_skills(patterns, true).await?;
         if self.marks_activation() {
@@ -181,16 +185,15 @@ impl Session {
         Ok(names)
     }
 
-    /// Switches off the skills whose names match. The names that were on, sorted. The end of the history becomes
-    /// the watermark, whether or not any was on (W1, W2).
+    /// Switches off the skills whose names match. Returns the names that were on, sorted. Sets the watermark at the end
+    /// of the history even if none was on (W1, W2).
     pub async fn deactivate_skills(&self, patterns: &[String]) -> Result<Vec<String>, EngineError> {
         let names = self.switch_skills(patterns, false).await?;
         self.mark_end().await?;
         Ok(names)
     }
 
-    /// As [`Self::activate_skills`] and [`Self::deactivate_skills`], by a call of `tool`: that call becomes the
-    /// watermark when it is in the history.
+    /// Switches skills through a call of `tool`. The call becomes the watermark when it is in the history.
     pub(super) async fn switch_skills_by(
         &self,
         tool: &str,
@@ -246,7 +249,7 @@ fn no_goal() -> EngineError {
     .into()
 }
 
-/// A proposal in a sentence, for lists and logs.
+/// Describes a proposal in a sentence, for lists and logs.
 pub fn proposal_sentence(change: &Change) -> String {
     match change {
         Change::Goal { text } => format!("The goal is: {text}"),

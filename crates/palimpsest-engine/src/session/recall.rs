@@ -1,4 +1,4 @@
-//! Quoting what is covered when the user's words ask for it (R1).
+//! Quotes covered messages when the user's words ask for them (R1).
 
 use palimpsest_core::context::{Cause, Entry, Quote, Recalled};
 use palimpsest_core::layer::LayerId;
@@ -14,18 +14,18 @@ use crate::error::EngineError;
 use super::revise::Revision;
 use super::{Session, State};
 
-/// The index over what is covered. It grows as more is covered; where less is, or another branch is shown, it is made
-/// again: what it answers depends on what is covered now and on nothing that was before (I2).
+/// The search index over the covered messages. It grows with the covered range. If that range shrinks or another branch
+/// is shown, it is rebuilt, because its answers must depend only on the present range (I2).
 #[derive(Default)]
 pub(crate) struct CoveredIndex {
-    /// The layers it was made for.
+    /// The layers of the present index.
     layers: Vec<LayerId>,
-    /// The messages in it, in order.
+    /// The messages in the index, in order.
     seqs: Vec<Seq>,
     index: Recall,
 }
 
-/// Brings the index up to date after the layers changed (R1). Where they did not, it costs a look at their numbers.
+/// Updates the index after the layers changed (R1). If they did not, it only compares their numbers.
 fn follow(state: &State) {
     state.follow_index.set(Some(follow));
     let context = &state.context;
@@ -63,8 +63,8 @@ fn follow(state: &State) {
     known.layers = layers().collect();
 }
 
-/// The passages of covered messages that answer `message`, which takes `tokens` and is not in the window yet: a quarter of
-/// the limit, of what is free (R1).
+/// Returns the covered passages that answer `message`, which takes `tokens` and is not in the window yet. They get at
+/// most a quarter of the limit and no more than is free (R1).
 pub(super) fn recall(state: &State, message: &Message, tokens: u32) -> Option<Recalled> {
     let context = &state.context;
     let view = context.view();
@@ -80,7 +80,7 @@ pub(super) fn recall(state: &State, message: &Message, tokens: u32) -> Option<Re
 }
 
 impl Session {
-    /// The covered messages that can be recalled now, oldest first.
+    /// Returns the covered messages that can be recalled now, oldest first.
     pub fn recallable(&self) -> Vec<Seq> {
         let state = self.0.state.borrow();
         follow(&state);
@@ -88,14 +88,14 @@ impl Session {
         known.seqs.clone()
     }
 
-    /// What the window quotes of covered messages for the last question, in the order in which it stands.
+    /// Returns the quotes of covered messages that the window holds for the last question, in their order.
     pub fn recalled(&self) -> Vec<Quote> {
         let state = self.0.state.borrow();
         let recalled = state.context.view().recalled.as_ref();
         recalled.map_or_else(Vec::new, |recalled| recalled.quotes.clone())
     }
 
-    /// Takes one recalled quote out of the window, or all of them.
+    /// Removes one recalled quote from the window, or all of them.
     pub async fn forget_recalled(&self, seq: Option<Seq>) -> Result<(), EngineError> {
         let revision = self
             .revise(|state, draft| {

@@ -1,4 +1,4 @@
-//! Changing what is never summarised, and the model the session runs on.
+//! Changes the records, which are never summarised, and the model of a session.
 
 use palimpsest_core::error::CoreError;
 use palimpsest_core::goal::Goal;
@@ -14,7 +14,7 @@ use crate::setup::setup_of;
 use super::{Change, PromptParts, Session};
 
 impl Session {
-    /// Another system prompt.
+    /// Replaces the system prompt.
     pub async fn set_system(&self, text: &str) -> Result<(), EngineError> {
         self.set_prompt(PromptParts {
             base: Some(text.to_owned()),
@@ -23,7 +23,7 @@ impl Session {
         .await
     }
 
-    /// Keeps a line word for word. Its number.
+    /// Pins a line: the window keeps it word for word. Returns the number of the pin.
     pub async fn pin(&self, kind: PinKind, text: &str) -> Result<u32, EngineError> {
         let mut id = 0;
         let text = text.to_owned();
@@ -35,7 +35,7 @@ impl Session {
         Ok(id)
     }
 
-    /// Takes a line out of the records. It stays in what was said.
+    /// Removes a pin. The line stays in the conversation.
     pub async fn unpin(&self, id: u32) -> Result<(), EngineError> {
         self.edit_records(move |records, _, _| {
             if records.unpin(id) {
@@ -47,7 +47,7 @@ impl Session {
         .await
     }
 
-    /// Another goal, or none.
+    /// Replaces the goal, or removes it.
     pub async fn set_goal(&self, goal: Option<Goal>) -> Result<(), EngineError> {
         self.edit_records(move |records, window, counter| {
             records.goal = goal;
@@ -93,8 +93,8 @@ impl Session {
         Ok(())
     }
 
-    /// Another model, window or policy. The renditions stay; what does not fit any more is compacted at the
-    /// next message. With another model a session that follows a profile gets that model's policy.
+    /// Changes the model, window or policy. Forms of messages stay; if the window is too full now, the next message
+    /// compacts. In a session with a profile, another model also brings the profile's policy for it.
     pub async fn set_model(
         &self,
         model: &str,
@@ -111,7 +111,7 @@ impl Session {
                 let mut head = state.head.clone();
                 head.model = model;
                 head.window = window;
-                // whoever chooses a window may have given the server a larger one: its next refusal tells
+                // The user may have given the server a larger window, too. Its next refusal tells.
                 head.served = None;
                 head.policy = policy;
                 head.thinking = thinking;
@@ -137,7 +137,7 @@ impl Session {
         Ok(())
     }
 
-    /// Changes what the shares of the window follow from, and the shares with it. Automatic runs are tried again.
+    /// Changes the inputs of the window's shares, and the shares with them. Automatic runs are tried again.
     pub(super) async fn refit(&self, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
         self.write(
             Durability::Strict,
@@ -155,7 +155,7 @@ impl Session {
         .await
     }
 
-    /// Other settings (E3). Checked first; renditions stay as they are.
+    /// Replaces the settings (E3) after checking them. Forms of messages stay as they are.
     pub async fn configure(&self, mut config: Config) -> Result<(), EngineError> {
         config.validate()?;
         self.refit(|head| {
@@ -178,8 +178,8 @@ impl Session {
         }
     }
 
-    /// A title that nobody wrote, in the place of `old`: taken only while that still stands there and no person has
-    /// renamed the session. Whether it was.
+    /// Replaces the title `old` by an automatic one, if the session still has `old` and no person has renamed it.
+    /// Returns `true` if it did.
     pub async fn propose_title(&self, old: &str, title: &str) -> Result<bool, EngineError> {
         let title = title.trim();
         let stands = |head: &Head| !head.titled && head.title == old;
@@ -195,7 +195,7 @@ impl Session {
         Ok(self.head().title == title)
     }
 
-    /// Another title.
+    /// Changes the title.
     pub async fn rename(&self, title: &str) -> Result<(), EngineError> {
         let title = title.trim().to_owned();
         self.edit_head(move |head| {

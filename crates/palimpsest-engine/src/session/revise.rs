@@ -1,5 +1,6 @@
-//! The one writer of revisions. Whoever changes how messages are shown says it as edits; they are made here, inside the
-//! write lock, to the view as it is then: what was changed while somebody planned, read or waited is never written over.
+//! The only writer of revisions. Callers describe a change of the view as edits. This module applies them inside of the
+//! write lock to the view as it is then, so that changes made while a caller planned, read or waited are never
+//! overwritten.
 
 use std::rc::Rc;
 
@@ -27,22 +28,22 @@ impl From<Stale> for EngineError {
     }
 }
 
-/// A revision that is to be made.
+/// A revision to write.
 pub(super) struct Revision {
-    /// Why.
+    /// Its cause.
     pub(super) cause: Cause,
-    /// What changes.
+    /// The changes of the view.
     pub(super) edits: Vec<ViewEdit>,
     /// The revision that undoing this one shows again.
     pub(super) parent: Option<u32>,
-    /// Shorter forms among the edits that are stored already, by the revision that stored them.
+    /// The shorter forms among the edits that are stored already, and the revision that stored them.
     pub(super) stored: SortedMap<Seq, u32>,
-    /// What a compaction did, for its card.
+    /// The report of a compaction, for its card.
     pub(super) report: Option<RunReport>,
 }
 
 impl Revision {
-    /// One that follows the present one.
+    /// A revision that follows the present one.
     pub(super) fn of(state: &State, cause: Cause, edits: Vec<ViewEdit>) -> Self {
         Self {
             cause,
@@ -54,24 +55,24 @@ impl Revision {
     }
 }
 
-/// A transaction that makes a revision, while it is put together.
+/// A transaction that makes a revision, while it is assembled.
 pub(super) struct Draft {
     session: String,
     now: f64,
     /// The head after it.
     pub(super) head: Head,
-    /// Path, records and view after it.
+    /// The path, records and view after it.
     pub(super) context: Context,
-    /// What it writes.
+    /// The rows that it writes.
     pub(super) ops: Vec<Op>,
-    /// What listeners are told once it is stored.
+    /// The events for listeners after the write.
     pub(super) told: Vec<Event>,
     forms: SortedMap<Seq, u32>,
     noted: Option<(Snapshot, Vec<u32>)>,
 }
 
 impl Draft {
-    /// Nothing changed yet.
+    /// Starts with no changes.
     pub(super) fn of(session: &Session, state: &State) -> Self {
         Self {
             session: session.0.id.clone(),
@@ -85,7 +86,7 @@ impl Draft {
         }
     }
 
-    /// A snapshot of the present goes with it. Gives its number.
+    /// Adds a snapshot of the present, and returns its number.
     pub(super) fn note_present(
         &mut self,
         state: &State,
@@ -100,7 +101,7 @@ impl Draft {
         Ok(n)
     }
 
-    /// Other records. Their numbers never go back: the next change would find its number taken.
+    /// Sets new records. Their numbers never go back, because the next change would find its number taken.
     pub(super) fn set_records(&mut self, mut records: Records) -> Result<(), EngineError> {
         records.revision = self.head.records + 1;
         self.head.records = records.revision;
@@ -113,7 +114,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Another path, before [`Self::show`] says how it is shown.
+    /// Sets another path. Call it before [`Self::show`].
     pub(super) fn set_path(&mut self, tip: Option<Seq>, path: Vec<Entry>) {
         self.head.tip = tip;
         self.head.messages = path.len() as u32;
@@ -128,7 +129,7 @@ impl Draft {
         self.context = context;
     }
 
-    /// Makes the revision: its edits on the view as it is, every row that is new, and the figures of the head.
+    /// Makes the revision: applies its edits to the present view, and adds all new rows and the figures of the head.
     pub(super) fn show(&mut self, state: &State, revision: Revision) -> Result<(), EngineError> {
         let before = state.context.view();
         let mut view = before.clone();
@@ -155,7 +156,7 @@ impl Draft {
         let goes_back = goes_back(&view.cause);
         self.context.set_view(view);
         if goes_back {
-            // another counter may have counted what comes back
+            // Another counter may have counted the content that returns.
             self.context.recount_view();
             self.head.strikes = 0;
         }
@@ -163,7 +164,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Stores the layers and notes that are new. Their numbers tell: they only grow, whatever is undone.
+    /// Stores the new layers and notes. Their numbers tell them from old ones, because numbers only grow, even after an
+    /// undo.
     fn add_layers(&mut self, before: &View, view: &View) -> Result<(), EngineError> {
         for layer in view.layers.iter().filter(|l| l.id >= before.next_layer) {
             self.ops.push(Op::Add {
@@ -232,7 +234,7 @@ impl Draft {
         Ok(())
     }
 
-    /// What is written, and what [`Settled::settle`] needs once it is stored.
+    /// Returns the writes, and the data for [`Settled::settle`] after them.
     pub(super) fn finish(self) -> (Change, Settled) {
         let change = Change {
             ops: self.ops,
@@ -255,7 +257,7 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    /// Brings the state up to date.
+    /// Updates the state.
     pub(super) fn settle(self, state: &mut State) {
         if let Some((snapshot, prune)) = self.noted {
             taken(state, snapshot, &prune);
@@ -268,7 +270,7 @@ impl Settled {
             state.put_off = None;
         }
         if matches!(view.cause, Cause::Restore { .. }) {
-            // the path is another one
+            // The path has changed.
             state.covered_index.take();
         }
         state.stored_forms = self.forms;
@@ -276,8 +278,8 @@ impl Settled {
     }
 }
 
-/// Whether what was planned on the revision before cannot be committed any more. Of the others a plan stays true: edits
-/// keep what they changed.
+/// Returns `true` if a plan made on the revision before can no longer be committed. After the other causes a plan stays
+/// valid, because edits keep their changes.
 const fn lays_out(cause: &Cause) -> bool {
     !matches!(
         cause,
@@ -285,7 +287,7 @@ const fn lays_out(cause: &Cause) -> bool {
     )
 }
 
-/// Whether the content of an earlier revision is shown again.
+/// Returns `true` if the content of an earlier revision is shown again.
 const fn goes_back(cause: &Cause) -> bool {
     matches!(
         cause,
@@ -294,7 +296,7 @@ const fn goes_back(cause: &Cause) -> bool {
 }
 
 impl Session {
-    /// Makes one revision: `plan` sees the state as it is inside the write lock. Gives the revision's number.
+    /// Makes one revision. `plan` sees the state inside of the write lock. Returns the revision's number.
     pub(super) async fn revise(
         &self,
         plan: impl FnOnce(&State, &mut Draft) -> Result<(), EngineError>,
@@ -319,14 +321,14 @@ impl Session {
         Ok(number)
     }
 
-    /// Tells that the window is another one.
+    /// Reports that the window has changed.
     pub(super) fn emit_view(&self, revision: u32) {
         self.emit(&Event::ViewChanged { revision });
         self.emit_budget();
     }
 }
 
-/// The rows of a session's first revision, and its figures in the head. No row of that session is there yet.
+/// The rows of a session's first revision, and its figures in the head. The session must have no rows yet.
 pub(super) fn begin(
     session: &str,
     head: &mut Head,

@@ -1,4 +1,4 @@
-//! Going on in a new session that starts from the notes of this one (E1).
+//! Continues a conversation in a new session that starts from the notes of this one (E1).
 
 use std::rc::Rc;
 
@@ -22,9 +22,9 @@ use super::noting::{take, taken};
 use super::{Change, Session, State};
 
 impl Session {
-    /// Opens a new session that starts from this one's records and layers and holds its last user message, as long
-    /// as nobody answered that. This session gets an emergency snapshot and is not changed otherwise. Both are one
-    /// transaction: there is the old session alone, or both (I6).
+    /// Opens a new session that starts from this one's records and layers. It holds the last user message if that has
+    /// no answer yet. This session gets an emergency snapshot and no other change. Both sessions change in one
+    /// transaction (I6).
     pub async fn roll_over(&self) -> Result<Session, EngineError> {
         let from = self.0.id.clone();
         let id = self.0.host.fresh_id();
@@ -70,7 +70,7 @@ impl Session {
     }
 }
 
-/// Every row of the session that goes on from this one.
+/// All rows of the session that continues this one.
 fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>, EngineError> {
     let old = &state.head;
     let new = NewSession {
@@ -85,7 +85,7 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
         config: old.config.clone(),
         profile: old.profile.clone(),
     };
-    // nobody has claimed it yet: whoever opens it first does
+    // Nobody has claimed the session yet; the first to open it does.
     let mut head = first_head(new, 0, now);
     head.version = 1;
     head.continues = Some(from.to_owned());
@@ -147,8 +147,8 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
     Ok(ops)
 }
 
-/// The layers as they start the new session: the same words and sources, covering none of its messages. What was not
-/// covered yet comes along as one more layer, cut from the originals without a model.
+/// The layers for the new session: the same text and sources, but they cover none of its messages. Messages without a
+/// layer become one more layer, cut from the originals without a model.
 fn carried(context: &Context, now: f64) -> Vec<Rc<Layer>> {
     let view = context.view();
     let mut layers: Vec<Rc<Layer>> = view

@@ -1,4 +1,4 @@
-//! Sending: append → window → model → append. Nothing is recounted or reread on the way.
+//! Sends a message: append → window → model → append. It recounts and rereads nothing on the way.
 
 use std::rc::Rc;
 
@@ -16,13 +16,13 @@ use crate::ports::{Abort, LanguageModel, LocalFuture, Signal};
 use super::partial::{Partial, Place, Prior, joined};
 use super::{CompactOptions, NewMessage, Session};
 
-/// Rounds of tool calls that one message may cause (G9).
+/// The number of rounds of tool calls that one message may cause (G9).
 const TOOL_ROUNDS: u32 = 8;
-/// Characters after which the reply so far is written down.
+/// The number of characters after which the reply so far is noted.
 const PARTIAL_EVERY: usize = 1_200;
-/// Milliseconds after which it is.
+/// The milliseconds after which it is noted.
 const PARTIAL_AFTER: f64 = 800.0;
-/// Seconds that a message waits for a model's summary, where the settings name no other number.
+/// The seconds that a message waits for a model's summary, unless the settings give another number.
 const MOST_WAIT: u32 = 10;
 
 /// Answers the tool calls of a model.
@@ -35,24 +35,24 @@ pub trait ToolHandler {
     ) -> LocalFuture<'a, Result<String, String>>;
 }
 
-/// How to send.
+/// The options of a send.
 #[derive(Clone)]
 pub struct SendOptions {
-    /// Who answers.
+    /// The model that answers.
     pub model: Rc<dyn LanguageModel>,
     /// Tool definitions in the dialect's JSON.
     pub tools: Vec<serde_json::Value>,
-    /// Who runs the tools; without it tool calls end the turn.
+    /// The handler of tool calls. Without it a tool call ends the turn.
     pub handler: Option<Rc<dyn ToolHandler>>,
-    /// How words are chosen, where this call says more than the session's settings.
+    /// Sampling options that replace those of the session's settings.
     pub sampling: Sampling,
-    /// The most tokens of a reply: at most the room that the session keeps free for one.
+    /// The limit of a reply in tokens. The session's reserve is the upper bound.
     pub max_tokens: Option<u32>,
     /// Texts that end a reply.
     pub stop: Vec<String>,
-    /// The JSON schema that a reply has to follow; the text `json` for any JSON.
+    /// The JSON schema of the reply, or the text `json` for any JSON.
     pub format: Option<serde_json::Value>,
-    /// Whether a thinking model thinks.
+    /// A thinking model thinks, or not. `None` leaves it to the server.
     pub think: Option<bool>,
 }
 
@@ -65,7 +65,7 @@ impl std::fmt::Debug for SendOptions {
 }
 
 impl SendOptions {
-    /// Whom to ask, and nothing else that differs from the session's settings.
+    /// Options with this model, and the session's settings for the rest.
     pub fn new(model: Rc<dyn LanguageModel>) -> Self {
         Self {
             model,
@@ -80,14 +80,14 @@ impl SendOptions {
     }
 }
 
-/// What happens while a reply comes in.
+/// An event of a reply that is coming in.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SendEvent {
     /// The user's message is stored.
     Stored(Seq),
     /// A piece of the reply.
     Delta(Delta),
-    /// The window does not fit before sending; a compaction runs first.
+    /// The window does not fit, so a compaction runs before sending.
     Waiting,
     /// A tool runs.
     Tool(String),
@@ -96,20 +96,20 @@ pub enum SendEvent {
 /// A finished reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// The message that was stored.
+    /// The number of the stored message.
     pub seq: Seq,
     /// The provider's counts.
     pub usage: Usage,
-    /// Why it ended.
+    /// The reason for its end.
     pub reason: FinishReason,
-    /// Whether the user stopped it.
+    /// The user stopped it.
     pub stopped: bool,
-    /// How it ended, if it is not whole: [`Session::continue_reply`] goes on with it.
+    /// The way in which it ended, if it is not whole: [`Session::continue_reply`] continues it.
     pub ended: Option<Ended>,
 }
 
 pub(super) struct Answer {
-    /// Where it belongs.
+    /// The place of the reply.
     place: Place,
     text: String,
     thinking: String,
@@ -119,7 +119,7 @@ pub(super) struct Answer {
     stopped: bool,
 }
 
-/// A reply that is under way. Wherever it ends, also where its future is dropped, the session is free again.
+/// Marks a running reply. When the reply ends in any way, also when its future is dropped, the session is free again.
 struct ReplyTurn<'a> {
     session: &'a Session,
     stop: Signal,
@@ -132,8 +132,12 @@ impl Drop for ReplyTurn<'_> {
 }
 
 impl Session {
-    /// Says something and streams the reply. The user's message is stored before the model is asked; it
-    /// goes before a running compaction, which is put off if the window still fits (P7).
+    /// Stores the user's message and streams the reply. The message takes precedence over a running compaction, which
+    /// is put off if the window still fits (P7).
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`]; if the message was stored before the failure, it stays.
     pub async fn send(
         &self,
         message: NewMessage,
@@ -147,8 +151,8 @@ impl Session {
         self.send_claimed(message, options, signal, on).await
     }
 
-    /// Lets the model answer what stands at the end of the path. A reply at the end that is not whole is written anew; what
-    /// was there stays on its branch, and comes back if nothing comes in its place.
+    /// Asks the model to answer the end of the path. An unfinished reply at the end is replaced. The old one stays on
+    /// its branch, and returns if no new one arrives.
     pub async fn reply(
         &self,
         options: &SendOptions,
@@ -168,15 +172,18 @@ impl Session {
         if let (Err(_), Some(part)) = (&reply, &unfinished)
             && self.head().tip == part.parent
         {
-            // nothing came in its place
+            // No new reply arrived.
             self.move_tip(Some(part.seq)).await?;
         }
         reply
     }
 
-    /// Lets the model go on with the reply at the end of the path, which was stopped, broke off or was cut. What comes of it
-    /// is one message, which takes its place; what was there stays on its branch, and stays the end of the path until the
-    /// new one is stored. Refused where the last message is no such reply.
+    /// Asks the model to continue the unfinished reply at the end of the path. The result is one message in its place.
+    /// The old one stays on its branch, and stays the end of the path until the new one is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::NothingToContinue`] if the last message is not such a reply.
     pub async fn continue_reply(
         &self,
         options: &SendOptions,
@@ -192,7 +199,7 @@ impl Session {
         self.rounds(options, signal, on, Some(prior)).await
     }
 
-    /// Refuses what no reply can be given with, before anything is stored.
+    /// Refuses options that allow no reply, before anything is stored.
     fn check(&self, options: &SendOptions) -> Result<(), EngineError> {
         options.sampling.validate()?;
         let room = self.0.state.borrow().context.setup().shares.reserve;
@@ -217,9 +224,9 @@ impl Session {
         }
     }
 
-    /// Stops the reply that is under way, whatever it does: the compaction before it, its pauses before another attempt,
-    /// the stream, tools. What has arrived is stored; if nothing has, the call ends with [`ModelError::Aborted`], and the
-    /// message that was sent stays.
+    /// Stops the running reply in any stage: the compaction before it, the pauses between attempts, the stream, the
+    /// tools. The arrived part is stored. If nothing has arrived, the call ends with [`ModelError::Aborted`], and the
+    /// sent message stays.
     pub fn stop(&self) {
         let running = self.0.state.borrow().reply.clone();
         if let Some(abort) = running {
@@ -227,12 +234,12 @@ impl Session {
         }
     }
 
-    /// Whether a reply streams now.
+    /// Returns `true` while a reply streams.
     pub fn is_replying(&self) -> bool {
         self.0.state.borrow().reply.is_some()
     }
 
-    /// The tool definitions take part of the window: counted as the JSON they are sent as.
+    /// Counts the tool definitions as the JSON that is sent, because they take part of the window.
     fn count_tools(&self, options: &SendOptions) {
         let mut state = self.0.state.borrow_mut();
         let own = state.head.config.tools.definitions();
@@ -271,7 +278,7 @@ impl Session {
         let seq = self.append(message).await?;
         on(SendEvent::Stored(seq));
         if self.0.state.borrow().context.check_limit().valid {
-            // The user has right of way on a server that does one thing at a time.
+            // On a server that does one thing at a time, the user comes first.
             self.put_off_compaction();
         }
         self.rounds(options, signal, on, None).await
@@ -321,7 +328,7 @@ impl Session {
                         on(SendEvent::Tool(name.clone()));
                         unless_stopped(handler.call(&name, &arguments), &signal).await
                     }
-                    // the host answers it later, or never: the turn ends here
+                    // The host answers it later, or never, so the turn ends here.
                     (None, None) => {
                         unanswered += 1;
                         continue;
@@ -353,7 +360,7 @@ impl Session {
         }
     }
 
-    /// Before sending the window must fit: a compaction if one helps, else the emergency.
+    /// Makes the window fit before sending: by a compaction if one helps, otherwise by the emergency.
     pub(super) async fn make_fit(
         &self,
         options: &SendOptions,
@@ -363,7 +370,7 @@ impl Session {
         if self.0.state.borrow().context.check_limit().valid {
             return Ok(());
         }
-        // quotes never push anything out: they go first
+        // Quotes never push anything out, so they go first.
         if self.0.state.borrow().context.recalled_tokens() > 0 {
             self.forget_recalled(None).await?;
             if self.0.state.borrow().context.check_limit().valid {
@@ -371,9 +378,9 @@ impl Session {
             }
         }
         on(SendEvent::Waiting);
-        // one time for all that holds this message up
+        // One time limit for everything that holds this message up.
         let mut late = self.wait_is_over().fuse();
-        // what runs already may be enough; "skip" ends that wait, too
+        // A compaction that runs already may be enough. "Skip" ends this wait, too.
         let turn = self.no_longer_than(&mut late, self.compaction_turn(signal));
         drop(turn.await);
         if signal.is_aborted() {
@@ -391,7 +398,7 @@ impl Session {
             });
         }
         let compact = CompactOptions {
-            // the time is used up: no model is asked
+            // The time is over, so no model is asked.
             model: (!late.is_terminated()).then(|| Rc::clone(&options.model)),
             manual: true,
             ..CompactOptions::default()
@@ -403,7 +410,7 @@ impl Session {
         }
         match result {
             Err(error @ EngineError::Store(_)) => Err(error),
-            // whoever stops wants no other change of the window instead
+            // A user who stops the send wants no other change of the window instead.
             _ if signal.is_aborted() => Err(ModelError::Aborted.into()),
             _ => self.emergency().await,
         }
@@ -416,8 +423,8 @@ impl Session {
         self.0.host.world.timer.sleep(most)
     }
 
-    /// Waits for `work`, a compaction that holds a message up. Once it is `late`, the model's summary is not waited for
-    /// any longer.
+    /// Waits for `work`, a compaction that holds a message up. After `late` resolves, the compaction no longer waits
+    /// for the model's summary.
     async fn no_longer_than<T>(
         &self,
         late: &mut (impl FusedFuture<Output = ()> + Unpin),
@@ -436,24 +443,24 @@ impl Session {
         }
     }
 
-    /// Strip, fade, excerpt: whatever it takes to fit (E1). One revision.
+    /// Makes the window fit by all means: strip, fade, excerpt (E1). It writes one revision.
     pub async fn emergency(&self) -> Result<(), EngineError> {
         let limit = {
             let context = &self.0.state.borrow().context;
             let before = context.tokens();
-            // Below the limit, too, when the server says that it does not fit.
+            // The goal is below the limit if the server says that the window does not fit.
             let less = before.saturating_sub(before / 8);
             context.setup().shares.limit.min(less)
         };
         match self.shrink_to(limit, |_| Ok(())).await {
-            // another change of the window was stored in between: what is too much by now is worked out once more
+            // Another change of the window was stored meanwhile, so the excess is computed once more.
             Err(EngineError::Busy(_)) if self.0.state.borrow().context.tokens() <= limit => Ok(()),
             Err(EngineError::Busy(_)) => self.shrink_to(limit, |_| Ok(())).await,
             done => done,
         }
     }
 
-    /// As [`Self::emergency`], down to `limit` tokens, if `allows` has nothing against the window that comes out.
+    /// Does the work of [`Self::emergency`] down to `limit` tokens, if `allows` accepts the resulting view.
     pub(super) async fn shrink_to(
         &self,
         limit: u32,
@@ -493,7 +500,7 @@ impl Session {
         let at = self.sent();
         let (request, window) = self.request_and_window(options)?;
         let stop = Abort::new();
-        // what is weighed against the server's count is everything that was sent, own tools included
+        // The server's count includes everything that was sent, so our own tools count, too.
         let tools = request.tools.clone();
         let mut stream = options.model.complete(request, stop.signal());
         let place = prior.map_or_else(
@@ -513,10 +520,10 @@ impl Session {
             stopped: false,
         };
         let (mut noted, mut noted_at) = (0, 0.0);
-        // a stream that stalls is noted, too
+        // A stream that stalls is noted, too.
         let mut due: Fuse<LocalFuture<'static, ()>> = Fuse::terminated();
         loop {
-            // a stream that is always ready must not win over the wish to stop
+            // A stream that is always ready must not win over the stop signal.
             if signal.is_aborted() {
                 stop.abort();
                 answer.stopped = true;
@@ -594,13 +601,13 @@ impl Session {
         }
     }
 
-    /// Stores an answer; one that goes on with `prior` together with that, as one message.
+    /// Stores an answer. If it continues `prior`, both become one message.
     async fn store_answer(
         &self,
         answer: &Answer,
         prior: Option<&Prior>,
     ) -> Result<Reply, EngineError> {
-        // a server that was asked to go on and has nothing to add says that it was whole
+        // A server that is asked to continue and has nothing to add thereby says that the reply was whole.
         let is_whole = !answer.stopped && answer.reason == FinishReason::Stop;
         if answer.arrived() == 0 && answer.calls.is_empty() && !(prior.is_some() && is_whole) {
             if answer.stopped {
@@ -645,12 +652,12 @@ impl Session {
 }
 
 impl Answer {
-    /// Bytes that have arrived.
+    /// The number of bytes that have arrived.
     const fn arrived(&self) -> usize {
         self.text.len() + self.thinking.len()
     }
 
-    /// What has arrived, behind what it goes on with.
+    /// The arrived part, after the text that it continues.
     fn partial(&self, prior: Option<&Prior>) -> Partial {
         let (text, thinking) = match prior {
             Some(prior) => (
@@ -669,7 +676,7 @@ impl Answer {
     }
 }
 
-/// The answer of a host's tool, or that it was stopped before it gave one.
+/// Returns the answer of a host's tool, or the fact that the call was stopped before.
 async fn unless_stopped(
     call: LocalFuture<'_, Result<String, String>>,
     signal: &Signal,

@@ -1,4 +1,4 @@
-//! Positions to return to (S4): revision + tip + records. By reference, so one costs a row.
+//! Positions to return to (S4). A snapshot refers to a revision, a tip and records, so it costs one row.
 
 use palimpsest_core::context::Cause;
 use palimpsest_core::error::CoreError;
@@ -22,13 +22,13 @@ impl Session {
         self.0.state.borrow().snapshots.clone()
     }
 
-    /// Remembers the present under a name.
+    /// Takes a snapshot of the present under a name, and returns its number.
     pub async fn snapshot(&self, name: &str) -> Result<u32, EngineError> {
         let result = self.snapshot_named(name).await;
         self.report_snapshot(result)
     }
 
-    /// Tells the listeners of a snapshot that failed.
+    /// Reports a failed snapshot to the listeners.
     fn report_snapshot<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
         if let Err(error) = &result {
             self.emit(&Event::SnapshotError {
@@ -39,7 +39,7 @@ impl Session {
         result
     }
 
-    /// Exempts a snapshot from pruning, or not any longer. What it names does not change.
+    /// Protects a snapshot from pruning, or ends that. Its content does not change.
     pub async fn pin_snapshot(&self, n: u32, pinned: bool) -> Result<(), EngineError> {
         let id = self.0.id.clone();
         self.write(
@@ -98,12 +98,12 @@ impl Session {
         Ok(n)
     }
 
-    /// Returns to a snapshot. The present is remembered first; what was said since stays on its own branch.
+    /// Returns to a snapshot. Takes a snapshot of the present first; messages since then stay on their own branch.
     pub async fn restore(&self, n: u32) -> Result<(), EngineError> {
         self.restore_as(n, "").await
     }
 
-    /// As [`Self::restore`]; the present is remembered under that name, so that it is never pruned.
+    /// Returns to a snapshot. The snapshot of the present gets that name, so it is never pruned.
     pub async fn restore_as(&self, n: u32, present: &str) -> Result<(), EngineError> {
         let result = self.restore_now(n, present.trim()).await;
         self.report_snapshot(result)
@@ -158,7 +158,7 @@ impl Session {
         Ok(())
     }
 
-    /// Removes a snapshot. Nothing that was said goes with it.
+    /// Removes a snapshot. No message goes with it.
     pub async fn delete_snapshot(&self, n: u32) -> Result<(), EngineError> {
         let id = self.0.id.clone();
         self.write(

@@ -1,5 +1,5 @@
-//! Our own tools, answered inside `send` (G9). What they bring back is a tool result like any other: it is stored in
-//! the conversation, and no more trusted than other results.
+//! The session's own tools, answered inside of `send` (G9). Their results are stored in the conversation like any
+//! other, and are no more trusted.
 
 use palimpsest_core::context::Context;
 use palimpsest_core::message::{Message, Part, Role, Seq};
@@ -17,10 +17,10 @@ use crate::ports::Signal;
 
 use super::{CompactOptions, SendOptions, Session, State};
 
-/// Hits of a search.
+/// The largest number of hits of a search.
 const MOST_HITS: usize = 12;
 
-/// One of our own tools.
+/// One of the session's own tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OwnTool {
     Recall,
@@ -47,7 +47,7 @@ impl OwnTools {
         .copied()
     }
 
-    /// Their definitions, as all servers take them; none if they are not offered.
+    /// The definitions in the form that all servers take. Empty if the tools are off.
     pub fn definitions(&self) -> Vec<Value> {
         if !self.enabled {
             return Vec::new();
@@ -96,12 +96,12 @@ impl OwnTools {
 }
 
 impl Session {
-    /// The session's own tool of that name, if it is offered.
+    /// Returns the session's own tool of that name, if it is offered.
     pub(super) fn own_tool(&self, name: &str) -> Option<OwnTool> {
         self.0.state.borrow().head.config.tools.named(name)
     }
 
-    /// Answers a call. An `Err` is for the model to read.
+    /// Answers a call. The model reads an `Err`.
     pub(super) async fn answer_own(
         &self,
         tool: OwnTool,
@@ -109,7 +109,7 @@ impl Session {
         options: &SendOptions,
         signal: &Signal,
     ) -> Result<String, String> {
-        // small models send an empty string where there are no arguments
+        // Small models send an empty string if there are no arguments.
         let text = if arguments.trim().is_empty() {
             "{}"
         } else {
@@ -130,7 +130,7 @@ impl Session {
             OwnTool::Recall => self.answer_recall(&arguments),
             OwnTool::SearchHistory => self.answer_search(&arguments),
             OwnTool::Compress => {
-                // this call becomes the watermark: where the policy strips, it strips up to here
+                // This call becomes the watermark: a policy that strips does so up to here.
                 self.ask_mark(&name, MarkReason::Asked)
                     .await
                     .map_err(|e| e.to_string())?;
@@ -148,7 +148,7 @@ impl Session {
                         "The window went from {} to {} tokens.",
                         done.report.before, done.report.after
                     )),
-                    // that nothing was to be done is an answer, not a failure
+                    // A refusal because there is nothing to do is an answer, not a failure.
                     Err(EngineError::Refused(refusal)) => {
                         Ok(crate::error::refusal_sentence(&refusal))
                     }
@@ -222,7 +222,7 @@ impl Session {
     }
 }
 
-/// The text that a reference stands for. Small models write the whole line, a part of it, or only the hash.
+/// The text of a reference. Small models write the whole line, a part of it, or only the hash.
 fn answer_reference(state: &State, given: &Value) -> Result<String, String> {
     let context = &state.context;
     let shown = offload::references(context);
@@ -259,7 +259,7 @@ fn answer_reference(state: &State, given: &Value) -> Result<String, String> {
     Ok(format!("[{seq}] {}", within_quarter(text, context)))
 }
 
-/// A whole message may take a quarter of the window, as any result.
+/// Shortens a message to a quarter of the window, the limit of any result.
 fn within_quarter(words: String, context: &Context) -> String {
     let counter = context.counter().as_ref();
     let most = context.setup().shares.window / 4;
@@ -270,7 +270,7 @@ fn within_quarter(words: String, context: &Context) -> String {
     }
 }
 
-/// Passages that answer, the best first.
+/// Returns the passages that match, the best first.
 fn search(
     context: &Context,
     own: &OwnTools,
@@ -279,7 +279,7 @@ fn search(
     allowed: impl Fn(Seq) -> bool,
 ) -> Vec<(Seq, String)> {
     let entries = context.entries();
-    // the question itself, and what was asked and found on its way, is no answer
+    // The question itself, and earlier calls and results of its turn, are not answers.
     let turn = entries
         .iter()
         .rposition(|e| e.message.role == Role::User)
@@ -303,7 +303,7 @@ fn search(
         .collect()
 }
 
-/// The words of a message without tool arguments and without what our own tools brought back.
+/// The words of a message without tool arguments and without results of the session's own tools.
 fn said(message: &Message, own: &OwnTools) -> String {
     let mut out = String::new();
     for part in &message.parts {
@@ -322,7 +322,7 @@ fn said(message: &Message, own: &OwnTools) -> String {
     out
 }
 
-/// Lines with numbers, the best first, as far as `room` reaches.
+/// Returns lines with numbers, the best first, up to `room`.
 fn within_room(
     found: &[(Seq, String)],
     room: u32,
@@ -354,7 +354,7 @@ fn query(arguments: &Value) -> Result<String, String> {
         .ok_or_else(|| "Say what to look for: {\"query\": \"…\"}".to_owned())
 }
 
-/// Patterns as an array, one string, or strings with commas: models write all three.
+/// Reads patterns from an array, one string, or a string with commas: models write all three.
 fn patterns(arguments: &Value) -> Result<Vec<String>, String> {
     let patterns = arguments.get("patterns").or_else(|| arguments.get("names"));
     let list: Vec<String> = match patterns {

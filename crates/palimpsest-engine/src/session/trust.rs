@@ -1,4 +1,4 @@
-//! How far a session can be trusted after its compactions (G6, G7).
+//! Rates the reliability of a session after its compactions (G6, G7).
 
 use palimpsest_core::model::{Penalty, Reliability, reliability};
 
@@ -7,8 +7,8 @@ use crate::glance::measured;
 use super::Session;
 
 impl Session {
-    /// The badge: retention and compactions beside the model's class. A chat that was never compacted is at 100 %,
-    /// whatever its model.
+    /// Returns the badge: retention and number of compactions, beside the model's class. A chat without compactions has
+    /// 100 % with any model.
     pub fn reliability(&self) -> Reliability {
         let state = self.0.state.borrow();
         let view = state.context.view();

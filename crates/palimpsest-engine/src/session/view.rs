@@ -1,4 +1,4 @@
-//! Undo and lift: further revisions, never deletions (P10).
+//! Undo and lift. Both write further revisions and delete nothing (P10).
 
 use std::rc::Rc;
 
@@ -19,23 +19,22 @@ use crate::stored;
 
 use super::{Session, State};
 
-/// What to do where going back would put the window over its limit (P10).
+/// The action if going back would put the window over its limit (P10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IfOver {
     /// Change nothing and name the choices.
     #[default]
     Refuse,
-    /// Show it all the same. Nothing is sent while the window is over: the next message, or a reply that is
-    /// asked for, compacts first.
+    /// Show it anyway. Nothing is sent while the window is over its limit: the next message or reply compacts first.
     Show,
 }
 
-/// Window sizes that models are offered with.
+/// The window sizes with which models are offered.
 const USUAL_WINDOWS: [u32; 9] = [
     4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576,
 ];
 
-/// Refuses a view that is over the limit, with what can be done instead.
+/// Refuses a view over the limit, with the alternatives.
 fn check_room(state: &State, view: &View, if_over: IfOver) -> Result<(), EngineError> {
     let mut context = state.context.clone();
     context.set_view(view.clone());
@@ -90,26 +89,26 @@ fn larger_window(state: &State, context: &Context) -> Option<RoomChoice> {
         .map(|window| RoomChoice::LargerWindow { window })
 }
 
-/// The view after these edits.
+/// Returns the view after these edits.
 fn edited(view: &View, edits: &[ViewEdit]) -> Result<View, Stale> {
     let mut view = view.clone();
     edits.iter().try_for_each(|edit| view.apply(edit))?;
     Ok(view)
 }
 
-/// A compaction that is in force, and what its undoing shows again.
+/// A compaction in force, and the view before it.
 struct Undoing {
-    /// What it made.
+    /// The view that it made.
     made: View,
-    /// The last message when it was committed.
+    /// The last message at its commit.
     tip: Option<Seq>,
     /// The revision before it.
     to: u32,
 }
 
 impl Undoing {
-    /// What changes of the present view. Layers and forms are those of before again; forms of messages that arrived
-    /// since stay, and so do marks and anchors that were set since.
+    /// The edits of the present view. Layers and forms become those of before. Forms of messages that arrived since
+    /// stay, and so do marks and anchors that were set since.
     fn edits(&self, now: &View, before: &View) -> Vec<ViewEdit> {
         let mut reduced = now.reduced.clone();
         reduced.retain(|seq, _| self.tip.is_none_or(|tip| *seq <= tip));
@@ -124,7 +123,8 @@ impl Undoing {
         };
         let mut edits = from.edits_to(before);
         for edit in &mut edits {
-            // what was stripped before is shown so again; an anchor that was set since is kept for the next time
+            // Messages that were stripped before are stripped again. An anchor that was set since applies to the next
+            // time.
             if let ViewEdit::Show { seq, anchored, .. } = edit {
                 *anchored = now.anchors.contains(seq);
             }
@@ -135,13 +135,17 @@ impl Undoing {
 }
 
 impl Session {
-    /// Shows the window as it was before the last compaction. No automatic run starts until the next
-    /// message would not fit or the user asks. Refused with the choices if it would not fit.
+    /// Shows the window as it was before the last compaction. No automatic run starts until the next message would not
+    /// fit or the user asks.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::WouldNotFit`] with the alternatives.
     pub async fn undo(&self) -> Result<(), EngineError> {
         self.undo_with(IfOver::Refuse).await
     }
 
-    /// As [`Self::undo`], with a say in what happens where the window before does not fit.
+    /// Does [`Self::undo`] and takes the action for a window that does not fit.
     pub async fn undo_with(&self, if_over: IfOver) -> Result<(), EngineError> {
         loop {
             let (seen, layout) = {
@@ -171,7 +175,8 @@ impl Session {
                 state.head.revision != seen && state.layout == layout
             };
             match done {
-                // a message was shown as an excerpt, or a mark was set: that stays, and the undoing is worked out anew
+                // Meanwhile a message became an excerpt, or a mark was set. Those stay, and the edits are computed
+                // again.
                 Err(EngineError::Busy(_)) if moved_on => {}
                 done => {
                     self.emit_view(done?);
@@ -181,7 +186,7 @@ impl Session {
         }
     }
 
-    /// The last compaction whose result the revision `n` shows.
+    /// The last compaction whose result revision `n` shows.
     async fn last_compaction(&self, mut n: u32) -> Result<Undoing, EngineError> {
         let store = self.0.host.store.as_ref();
         loop {
@@ -196,20 +201,23 @@ impl Session {
                     let made = self.view_of(row).await?;
                     return Ok(Undoing { made, tip, to });
                 }
-                // what an undo or a restore shows is another revision's content: go on from that one
+                // An undo or a restore shows the content of another revision, so the search continues there.
                 Cause::Undo { to } | Cause::Restore { to } => to,
                 _ => to,
             };
         }
     }
 
-    /// Takes one layer off: the messages it covers are shown as they were said. Refused with the choices if
-    /// they would not fit.
+    /// Removes one layer: its messages are verbatim again.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::WouldNotFit`] with the alternatives.
     pub async fn lift(&self, layer: LayerId) -> Result<(), EngineError> {
         self.lift_with(layer, IfOver::Refuse).await
     }
 
-    /// As [`Self::lift`], with a say in what happens where the window does not fit any more.
+    /// Does [`Self::lift`] and takes the action for a window that does not fit.
     pub async fn lift_with(&self, layer: LayerId, if_over: IfOver) -> Result<(), EngineError> {
         let revision = self
             .revise(|state, draft| {
@@ -230,7 +238,7 @@ impl Session {
         Ok(())
     }
 
-    /// The larger window to choose, if one would do.
+    /// The larger window to choose, if one would be enough.
     pub(super) fn larger_window(&self) -> Option<RoomChoice> {
         let state = self.0.state.borrow();
         larger_window(&state, &state.context)
@@ -264,7 +272,7 @@ impl Session {
         Ok((view, parent, forms))
     }
 
-    /// The view of a revision, of what can be read. What cannot is among the session's losses from then on.
+    /// The readable part of a revision's view. Unreadable rows become losses of the session.
     async fn view_of(&self, row: RevisionRow) -> Result<View, EngineError> {
         let mut losses = Vec::new();
         let store = self.0.host.store.as_ref();
@@ -275,7 +283,7 @@ impl Session {
         Ok(view)
     }
 
-    /// The row of every revision, oldest first: the session's story for cards and logs.
+    /// Returns the rows of all revisions, oldest first, for cards and logs.
     pub async fn revisions(&self) -> Result<Vec<RevisionRow>, EngineError> {
         let query =
             crate::ports::Query::all(Table::Revisions, crate::rows::session_key(&self.0.id));
@@ -286,19 +294,19 @@ impl Session {
             .collect())
     }
 
-    /// Every layer that was ever written and can be read, oldest first: what a compaction made is kept when it fades, merges or
-    /// is undone.
+    /// Returns every readable layer that was ever written, oldest first. Layers stay stored when they fade, merge or
+    /// are undone.
     pub async fn all_layers(&self) -> Result<Vec<palimpsest_core::layer::Layer>, EngineError> {
         let query = crate::ports::Query::all(Table::Layers, crate::rows::session_key(&self.0.id));
         let rows = self.0.host.store.read(query).await?;
-        // one that cannot be read is among the session's losses, if anything shown needs it
+        // A layer that is not readable is a loss of the session only if the view needs it.
         Ok(rows
             .iter()
             .filter_map(|r| crate::rows::unseal("a layer", &r.value).ok())
             .collect())
     }
 
-    /// A stored layer, whether it is in the window or not.
+    /// Returns a stored layer, in the window or not.
     pub async fn layer(
         &self,
         id: LayerId,

@@ -1,5 +1,5 @@
-//! What every [`Store`] must do, as cases that run on any executor: in a host test, or in a page that
-//! prints the totals.
+//! The contract of every [`Store`], as cases that run on any executor: in a host test, or in a page that prints the
+//! totals.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use crate::ports::{
     Applied, Durability, Expect, Key, KeyPart, Lease, Op, Query, Row, Store, StoreError, Table,
 };
 
-/// How the cases ended.
+/// The results of the cases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The names of the cases that hold, in the order they ran.
+    /// The names of the cases that passed, in order.
     pub passed: Vec<&'static str>,
-    /// The names of those that do not, with what was found.
+    /// The names of the cases that failed, with the difference.
     pub failed: Vec<(&'static str, String)>,
 }
 
 impl Report {
-    /// Whether every case holds.
+    /// Returns `true` if every case passed.
     pub const fn is_ok(&self) -> bool {
         self.failed.is_empty()
     }
@@ -45,10 +45,10 @@ impl fmt::Display for Report {
     }
 }
 
-/// Whether a case holds, or what was found instead.
+/// The result of a case: success, or the difference.
 pub type Outcome = Result<(), String>;
 
-/// Runs every case on a store of its own: `make` must give an empty one each time.
+/// Runs every case on a store of its own. `make` must return an empty store each time.
 pub async fn run_all<S: Store>(make: impl AsyncFn() -> S) -> Report {
     let mut report = Report::default();
     macro_rules! run {
@@ -83,7 +83,7 @@ pub async fn run_all<S: Store>(make: impl AsyncFn() -> S) -> Report {
     report
 }
 
-/// S5: reading what is not there is no error.
+/// S5: reading a missing row is not an error.
 async fn an_empty_store_has_no_rows<S: Store>(store: &S) -> Outcome {
     for table in Table::ALL {
         let got = read(store, Query::all(table, vec![])).await?;
@@ -101,7 +101,7 @@ async fn an_empty_store_has_no_rows<S: Store>(store: &S) -> Outcome {
     Ok(())
 }
 
-/// I1: every character that JSON can hold comes back.
+/// I1: every character that JSON can hold is read back.
 async fn what_is_written_is_read_back_unchanged<S: Store>(store: &S) -> Outcome {
     let lease = begin(store, "ключ 鍵 \u{0} '\"").await?;
     let long = format!("\"{}\"", "z".repeat(300_000));
@@ -134,7 +134,7 @@ async fn what_is_written_is_read_back_unchanged<S: Store>(store: &S) -> Outcome 
     Ok(())
 }
 
-/// I1: `add` protects what is there.
+/// I1: `add` does not overwrite a row.
 async fn a_row_that_must_be_new_is_not_overwritten<S: Store>(store: &S) -> Outcome {
     let lease = begin(store, "s").await?;
     let key = key(["s".into(), 1.into()]);
@@ -163,7 +163,7 @@ async fn a_row_that_must_be_new_is_not_overwritten<S: Store>(store: &S) -> Outco
     )
 }
 
-/// I6: not the operations before the failing one, and not those after it.
+/// I6: neither the operations before the failing one nor those after it are written.
 async fn a_failing_batch_leaves_nothing_behind<S: Store>(store: &S) -> Outcome {
     let lease = begin(store, "s").await?;
     write(
@@ -195,7 +195,7 @@ async fn a_failing_batch_leaves_nothing_behind<S: Store>(store: &S) -> Outcome {
         })?;
         same("rows", &everything(store).await?, &before)?;
     }
-    // the lease is as good as before
+    // The lease is still valid.
     write(
         store,
         &lease,
@@ -256,7 +256,7 @@ async fn put_replaces_and_delete_removes<S: Store>(store: &S) -> Outcome {
         &read(store, Query::all(Table::Partials, vec![])).await?,
         &vec![],
     )?;
-    // what is not there can be removed
+    // Removing a missing row is not an error.
     same(
         "rows written",
         &write(store, &lease, [delete()]).await?,
@@ -330,7 +330,7 @@ async fn tables_are_separate<S: Store>(store: &S) -> Outcome {
     Ok(())
 }
 
-/// Numbers by their value and before texts; a key before the longer keys that begin with it.
+/// Numbers come by value and before texts, and a key comes before the longer keys that begin with it.
 async fn rows_come_in_key_order<S: Store>(store: &S) -> Outcome {
     let lease = begin(store, "s").await?;
     let sorted = [
@@ -345,7 +345,7 @@ async fn rows_come_in_key_order<S: Store>(store: &S) -> Outcome {
         key(["b".into(), 0.into()]),
         key(["é".into(), 0.into()]),
     ];
-    // from the middle outwards, so that the order of writing is not the order of keys
+    // From the middle outwards, so that the order of writing differs from the order of keys.
     let order = [4, 7, 1, 9, 0, 5, 8, 2, 6, 3];
     write(
         store,
@@ -475,7 +475,7 @@ async fn a_large_batch_is_one_write<S: Store>(store: &S) -> Outcome {
     )
 }
 
-/// F 66: also across the moment a session gets its first head.
+/// F 66: epochs grow, also when a session gets its first head.
 async fn epochs_grow_with_every_claim<S: Store>(store: &S) -> Outcome {
     for expected in 1..=3 {
         let lease = claim(store, "s", false).await?;
@@ -507,7 +507,7 @@ async fn a_claim_changes_nothing_else_in_the_head<S: Store>(store: &S) -> Outcom
     same("epoch", &lease.epoch, &2)
 }
 
-/// F 65: a second writer is told, and can insist.
+/// F 65: a second writer is refused, and may insist.
 async fn a_session_has_one_writer_unless_taken_over<S: Store>(store: &S) -> Outcome {
     let first = begin(store, "s").await?;
     let held = first.clone();
@@ -532,7 +532,7 @@ async fn a_session_has_one_writer_unless_taken_over<S: Store>(store: &S) -> Outc
     .await?;
     let second = claim(store, "s", true).await?;
     same("epoch", &second.epoch, &(held.epoch + 1))?;
-    // the first one going away does not free what the second one holds
+    // Dropping the first lease does not release the second one.
     drop(held);
     let third = store.claim("s", false).await;
     ensure(matches!(third, Err(StoreError::Busy)), || {
@@ -560,7 +560,7 @@ async fn sessions_are_claimed_apart<S: Store>(store: &S) -> Outcome {
     same("epochs", &(a.epoch, b.epoch), &(1, 1))
 }
 
-/// F 65, 67: a thawed tab, or a summary that comes back after a take-over, changes nothing.
+/// F 65, 67: a tab that wakes up, or a summary that arrives after a take-over, changes nothing.
 async fn a_superseded_writer_writes_nothing<S: Store>(store: &S) -> Outcome {
     let old = begin(store, "s").await?;
     let new = claim(store, "s", true).await?;
@@ -611,7 +611,7 @@ async fn a_writer_is_superseded_before_there_is_a_head<S: Store>(store: &S) -> O
     )
 }
 
-/// Nothing of a session is left outside its own rows once it has a head.
+/// A session with a head has no rows elsewhere.
 async fn the_first_head_takes_the_epoch_over<S: Store>(store: &S) -> Outcome {
     let lease = begin(store, "s").await?;
     same(
@@ -628,7 +628,7 @@ async fn the_first_head_takes_the_epoch_over<S: Store>(store: &S) -> Outcome {
     .map(drop)
 }
 
-/// I6: a commit that was prepared on an older head is not written.
+/// I6: a commit that was prepared on an older head is refused.
 async fn only_the_expected_version_is_written<S: Store>(store: &S) -> Outcome {
     let lease = claim(store, "s", false).await?;
     let row = || key(["s".into()]);
@@ -715,7 +715,7 @@ async fn a_head_of_another_epoch_is_refused<S: Store>(store: &S) -> Outcome {
     )
 }
 
-/// S6: a deleted session does not come back through a write that was under way.
+/// S6: a write that was under way does not bring a deleted session back.
 async fn deleting_the_head_ends_the_lease<S: Store>(store: &S) -> Outcome {
     let lease = begin(store, "s").await?;
     write(
@@ -737,10 +737,10 @@ async fn deleting_the_head_ends_the_lease<S: Store>(store: &S) -> Outcome {
     same("rows", &everything(store).await?, &vec![])
 }
 
-/// F 86: the one row that changes can be written anew when it cannot be read.
+/// F 86: the head row can be rewritten when it is not readable.
 async fn a_damaged_head_can_only_be_taken_over<S: Store>(store: &S) -> Outcome {
     let a = begin(store, "a").await?;
-    // the head of "b" is another row to the writer of "a": this is how a test damages it
+    // For the writer of "a" the head of "b" is an ordinary row, so this damages it.
     write(
         store,
         &a,
@@ -909,7 +909,7 @@ fn same<T: PartialEq + fmt::Debug>(what: &str, got: &T, expected: &T) -> Outcome
     })
 }
 
-/// A value for a report: not longer than a few lines.
+/// Shortens a value to a few lines for a report.
 fn short(value: &impl fmt::Debug) -> String {
     let text = format!("{value:?}");
     match text.char_indices().nth(400) {

@@ -1,8 +1,8 @@
-//! A store that fails, or whose process dies, exactly where a test says.
+//! A store that fails, or whose process dies, at a given step.
 //!
-//! A claim has two steps: before it, and after it but before the answer. An `apply` has one before it,
-//! one for each operation, and one after the commit but before the answer. Since a store writes all or
-//! nothing, a fault at any step but the last leaves the old state, one at the last leaves the new one.
+//! A claim has two steps: before it, and after it but before the answer. An `apply` has one step before it, one for
+//! each operation, and one after the commit but before the answer. A store writes all or nothing, so a fault at any
+//! step but the last leaves the old state, and one at the last step leaves the new state.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,18 +10,18 @@ use crate::ports::{
     Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError,
 };
 
-/// What happens at the step.
+/// The fault at a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The call gives this error; the store works on.
+    /// The call returns this error. The store keeps working.
     Fails(StoreError),
-    /// The call gives this error, and so does every later claim and write, as on a full disk.
+    /// This call and every later claim and write return this error, as on a full disk.
     KeepsFailing(StoreError),
-    /// The process is gone: nothing reaches the store any more, not even a read.
+    /// The process dies: nothing reaches the store any more, not even a read.
     Crashes,
 }
 
-/// Wraps a store. What was written can be looked at through [`FaultStore::inner`].
+/// Wraps a store. [`FaultStore::inner`] gives access to the rows.
 #[derive(Debug)]
 pub struct FaultStore<S> {
     inner: S,
@@ -32,7 +32,7 @@ pub struct FaultStore<S> {
 }
 
 impl<S> FaultStore<S> {
-    /// Without a plan it only counts.
+    /// Wraps a store without a plan. It only counts steps.
     pub const fn new(inner: S) -> Self {
         Self {
             inner,
@@ -43,7 +43,7 @@ impl<S> FaultStore<S> {
         }
     }
 
-    /// The fault comes when the `at`-th step from the beginning is reached (the first is 1).
+    /// Plans a fault at the `at`-th step from the beginning (the first is 1).
     #[must_use]
     pub fn failing_at(self, at: u32, fault: Fault) -> Self {
         self.plan.replace(Some((at, fault)));
@@ -55,7 +55,7 @@ impl<S> FaultStore<S> {
         self.plan.replace(Some((self.steps.get() + after, fault)));
     }
 
-    /// Lets writes through again, as after room was made. A crashed process stays gone.
+    /// Lets writes through again, as after freeing space. A dead process stays dead.
     pub fn recover(&self) {
         let mut lasting = self.lasting.borrow_mut();
         if !matches!(*lasting, Some(Fault::Crashes)) {
@@ -63,17 +63,17 @@ impl<S> FaultStore<S> {
         }
     }
 
-    /// Steps taken so far.
+    /// The number of steps so far.
     pub const fn steps(&self) -> u32 {
         self.steps.get()
     }
 
-    /// Whether the planned fault has come.
+    /// Returns `true` after the planned fault has happened.
     pub const fn has_fired(&self) -> bool {
         self.has_fired.get()
     }
 
-    /// What lies underneath, as a new process would find it.
+    /// The wrapped store, as a new process would find it.
     pub const fn inner(&self) -> &S {
         &self.inner
     }
@@ -162,11 +162,11 @@ impl<S: Store> Store for FaultStore<S> {
     }
 }
 
-/// Visits every step of `scenario`: runs it on a fresh store with the fault at step 1, then at step 2
-/// and so on, until a run ends without meeting it. After each run `verify` gets what is left and the
-/// step. Gives the number of steps visited.
+/// Visits every step of `scenario`: runs it on a fresh store with the fault at step 1, then at step 2 and so on, until
+/// a run ends without a fault. After each run `verify` receives the remaining store and the step. Returns the number of
+/// steps.
 ///
-/// The scenario's own result is not looked at: after a fault it may well be an error.
+/// The result of the scenario is ignored, because a fault may turn it into an error.
 pub async fn each_step<S, R, E>(
     fault: &Fault,
     make: impl AsyncFn() -> S,
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Two writes of three rows each; every row of the second one says 2.
+    /// Two writes of three rows each. Every row of the second one holds 2.
     async fn scenario(store: &FaultStore<MemoryStore>) -> Result<(), StoreError> {
         let lease = store.claim("s", false).await?;
         for version in 1..=2 {
@@ -222,7 +222,7 @@ mod tests {
         store.rows().into_iter().map(|(_, row)| row.value).collect()
     }
 
-    /// I6, F 66: at every step there is the old state or the new one, and each turns up.
+    /// I6, F 66: at every step the store holds the old state or the new one, and both occur.
     #[test]
     fn every_crash_point_is_visited() {
         let none: Vec<String> = vec![];
@@ -254,12 +254,12 @@ mod tests {
                 scenario,
                 verify,
             ));
-            // claim: 2 steps, each apply: 1 + 3 + 1
+            // A claim has 2 steps, each apply 1 + 3 + 1.
             assert_eq!(steps, Ok(12));
         }
     }
 
-    /// F 83: a full disk stays full until room is made; a process that is gone stays gone.
+    /// F 83: a full disk stays full until space is freed, and a dead process stays dead.
     #[test]
     fn a_lasting_fault_lasts() {
         let run = |fault: Fault| {

@@ -1,4 +1,4 @@
-//! A model that says what a test tells it to, and remembers what it was asked.
+//! A model that answers from a script and records its requests.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -14,14 +14,14 @@ use crate::ports::{DeltaStream, LanguageModel, Signal};
 pub enum Answer {
     /// These pieces, in order.
     Deltas(Vec<Result<Delta, ModelError>>),
-    /// These pieces, once the signal has come.
+    /// These deltas, after the signal fires.
     Late(Signal, Vec<Result<Delta, ModelError>>),
-    /// Nothing, until it is stopped.
+    /// No answer until the request is stopped.
     Silence,
 }
 
 impl Answer {
-    /// A whole reply, one piece a word.
+    /// A whole reply, with one delta per word.
     pub fn text(text: &str) -> Self {
         let mut deltas: Vec<_> = text
             .split_inclusive(' ')
@@ -34,7 +34,7 @@ impl Answer {
         Self::Deltas(deltas)
     }
 
-    /// A whole reply that comes only after `signal`.
+    /// A whole reply that arrives only after `signal`.
     pub fn after(signal: Signal, text: &str) -> Self {
         match Self::text(text) {
             Self::Deltas(deltas) => Self::Late(signal, deltas),
@@ -50,7 +50,7 @@ impl Answer {
 
 type Summarizer = dyn Fn(&ChatRequest) -> Answer;
 
-/// Replies come from a queue; summaries from a function, so that they do not mix.
+/// Replies come from a queue and summaries from a function, so that they do not mix.
 #[derive(Clone)]
 pub struct ScriptedModel {
     replies: Rc<RefCell<VecDeque<Answer>>>,
@@ -67,7 +67,7 @@ impl std::fmt::Debug for ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// These replies, one after the other; then the last one again. Summaries are made by `summarize`.
+    /// Answers with these replies in order, and then with the last one again. `summarize` makes summaries.
     pub fn new(
         replies: impl IntoIterator<Item = Answer>,
         summarize: impl Fn(&ChatRequest) -> Answer + 'static,
@@ -79,7 +79,7 @@ impl ScriptedModel {
         }
     }
 
-    /// Everything it was asked, in order.
+    /// All requests so far, in order.
     pub fn asked(&self) -> Vec<ChatRequest> {
         self.asked.borrow().clone()
     }

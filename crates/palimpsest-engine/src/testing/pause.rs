@@ -1,5 +1,4 @@
-//! A store that waits where a test says, so that something else can happen in between: races that come out the same
-//! every time.
+//! A store that waits at a given place while a test does something else. Races then have the same result every time.
 
 use std::cell::RefCell;
 
@@ -8,12 +7,12 @@ use crate::ports::{
     StoreError,
 };
 
-/// What a store is asked for.
+/// A call to a store.
 #[derive(Debug)]
 pub enum Call<'a> {
-    /// The right to write a session.
+    /// A claim of a session.
     Claim(&'a str),
-    /// Rows.
+    /// A read.
     Read(&'a Query),
     /// A transaction.
     Apply(&'a [Op]),
@@ -34,12 +33,12 @@ impl Pause {
         self.reached.signal().aborted().await;
     }
 
-    /// Whether the call waits, or has waited.
+    /// Returns `true` if the call waits or has waited.
     pub fn is_reached(&self) -> bool {
         self.reached.signal().is_aborted()
     }
 
-    /// Lets the call go on.
+    /// Lets the call continue.
     pub fn end(&self) {
         self.go.abort();
     }
@@ -60,7 +59,7 @@ impl<S: std::fmt::Debug> std::fmt::Debug for PausingStore<S> {
 }
 
 impl<S> PausingStore<S> {
-    /// Without a pause.
+    /// Wraps a store without a pause.
     pub const fn new(inner: S) -> Self {
         Self {
             inner,
@@ -68,7 +67,7 @@ impl<S> PausingStore<S> {
         }
     }
 
-    /// The next call at that place waits before the store hears of it. Only that one.
+    /// Makes the next call that matches `at` wait before it reaches the store. Later calls do not wait.
     pub fn pause(&self, at: impl Fn(&Call<'_>) -> bool + 'static) -> Pause {
         let (reached, go) = (Abort::new(), Abort::new());
         let next = (Box::new(at) as Box<Place>, reached.clone(), go.signal());

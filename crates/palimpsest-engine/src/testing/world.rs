@@ -1,11 +1,11 @@
-//! A world in which time stands still and identifiers count.
+//! A world in which time stands still and identifiers count up.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::ports::{Clock, Ids, LocalFuture, Notify, Timer, World};
 
-/// A pause before another attempt is at most this long, in milliseconds; a time-out is longer and never comes.
+/// The longest pause before another attempt, in milliseconds. Time-outs are longer and never fire.
 const LONG: u32 = 30_000;
 
 struct Still(Cell<u32>);
@@ -39,7 +39,7 @@ impl Notify for Still {
     fn changed(&self, _: &str, _: u32) {}
 }
 
-/// A fresh one: the first identifier is 1, a pause takes no time, a time-out never comes.
+/// A fresh world: the first identifier is 1, pauses take no time, and time-outs never fire.
 pub fn world() -> World {
     let still = Rc::new(Still(Cell::new(0)));
     World {

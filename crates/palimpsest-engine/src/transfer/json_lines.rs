@@ -1,4 +1,5 @@
-//! Our own format: one JSON object a line. The first names the session; every other says what it is in `kind`.
+//! The project's own format: one JSON object per line. The first names the session; `kind` tells what each other line
+//! holds.
 
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::Message;
@@ -25,7 +26,7 @@ enum Line {
     Message {
         message: Box<Message>,
     },
-    /// With tokens before and after, ratio and level spelled out for people who read the file.
+    /// Spells out tokens before and after, ratio and level for people who read the file.
     Layer {
         before: u32,
         after: u32,
@@ -46,7 +47,7 @@ enum Line {
 
 palimpsest_text::tagged!(Line, "kind");
 
-/// What the first line says.
+/// The content of the first line.
 #[derive(Serialize)]
 struct Opening {
     palimpsest: u64,
@@ -112,7 +113,7 @@ pub(super) fn write(transfer: &Transfer) -> String {
     out
 }
 
-/// Tokens after ÷ before, to three places.
+/// The tokens after divided by those before, to three places.
 pub(super) fn ratio(layer: &Layer) -> f64 {
     let ratio = f64::from(layer.tokens) / f64::from(layer.original_tokens.max(1));
     (ratio * 1000.0).round() / 1000.0

@@ -1,4 +1,4 @@
-//! Markdown that people read and we can read back: what a part is stands in comments that no renderer shows. A line of
+//! Writes Markdown for people and reads it back. Comments that no renderer shows hold the kinds of the parts. A line of
 //! the conversation that looks like such a comment gets a backslash before it.
 
 use std::fmt::Write;
@@ -94,7 +94,7 @@ pub(super) fn write(transfer: &Transfer) -> String {
 }
 
 fn mark(out: &mut String, name: &str, value: &Value) {
-    // two hyphens would end the comment early for some readers
+    // Two hyphens would end the comment early for some parsers.
     let json = value.to_string().replace("--", "-\\u002d");
     _ = writeln!(out, "{MARK}{name} {json} -->");
 }
@@ -103,7 +103,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// One more backslash before lines that look like a mark, escaped or not.
+/// Adds a backslash before lines that look like a mark, escaped or not.
 fn escape(text: &str) -> String {
     change(text, |line| format!("\\{line}"))
 }
@@ -200,7 +200,7 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
     Ok(out)
 }
 
-/// Where the marks stand: from their first byte to the end of their line, the break included.
+/// The places of the marks, from the first byte to the end of the line with its break.
 fn marks(text: &str) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut at = 0;

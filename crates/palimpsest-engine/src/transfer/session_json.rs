@@ -1,8 +1,9 @@
 //! The session JSON of seed 2: `sessionId`, `startTime`, `lastActivity`, `model`, `provider`, `messages` with typed
 //! parts, `toolCalls` with arguments and result, `metadata` with counts.
 //!
-//! Seed 2 has no place for tool calls inside a message, so ours stand twice: as parts, which bring everything back,
-//! and in `toolCalls` for other readers. Files of other writers, with `toolCalls` only, get them back by their time.
+//! Seed 2 has no place for tool calls inside of a message. This module writes them twice: as parts, from which
+//! everything is read back, and in `toolCalls` for other programs. In files of other programs, which only have
+//! `toolCalls`, the calls go to their place by time.
 
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::record::Records;
@@ -128,7 +129,7 @@ pub(super) fn read(value: &Value) -> Result<Transfer, TransferError> {
             from_iso(message["timestamp"].as_str().unwrap_or_default()),
         );
         if let Some(last) = out.messages.last_mut() {
-            // a mark that another program made means something else
+            // A mark of another program has another meaning.
             last.ended = palimpsest_text::json::read_value(&message["ended"]).unwrap_or_default();
         }
     }
@@ -156,10 +157,10 @@ fn push(messages: &mut Vec<Message>, role: Role, parts: Vec<Part>, at: f64) {
     });
 }
 
-/// Who says what.
+/// A message: role and parts.
 type Said = (Role, Vec<Part>);
 
-/// Puts calls and results before the first message that is later; calls without a time go to the end.
+/// Puts calls and results before the first later message. Calls without a time go to the end.
 fn place_calls(messages: &mut Vec<Message>, calls: &Value) {
     let mut all: Vec<(f64, Vec<Said>)> = Vec::new();
     for call in calls.as_array().into_iter().flatten() {
