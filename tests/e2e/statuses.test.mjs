@@ -17,7 +17,11 @@ const status = (page) => text(page, "#status");
 /// F95, P7: a message that waits for a compaction says so, and for what; the layer is called by its number only if that is the first or follows
 /// one that is there; and when it is over, nothing says that it goes on.
 test("a message that waits says for what and for which layer, until it is over", SLOW, async () => {
-  const world = await begin({ settings: { window: 2048 }, script: { replies: slowWriter(3_000) } });
+  // The summary is held back until the page was read: however slow the machine is, the message meets a compaction that goes on.
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  const writer = (request) => (asksForSummary(request, request.messages) ? { held } : "Gladly.");
+  const world = await begin({ settings: { window: 2048 }, script: { replies: writer } });
   const { page } = world;
   await ready(page);
   const long = transcript(bakery(16), "Bakery");
@@ -29,6 +33,7 @@ test("a message that waits says for what and for which layer, until it is over",
     const at = (selector) => document.querySelector(selector).textContent;
     return /Your message is waiting/.test(card?.textContent ?? "") && { title: card.querySelector("h3").textContent, card: card.textContent, status: at("#status"), bar: at("#s-chat .budget .sum") };
   })).jsonValue();
+  release();
   assert.equal(told.title, "Writing layer 1");
   assert.match(told.card, /Your message is waiting for this[\s\S]*After 10 s it goes on without the model/);
   assert.doesNotMatch(told.card, /Nothing changes until/);

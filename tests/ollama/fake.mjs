@@ -374,6 +374,7 @@ class Stream {
     entry.promptTokens = reply.prompt_eval_count ?? this.fitted.tokens;
     entry.answerTokens = answerTokens;
     await this.wait(reply.first_delay_ms ?? script.first_delay_ms ?? 0);
+    await reply.held;
     if (!dialect.streams) {
       const delay = reply.delay_ms ?? script.delay_ms ?? 0;
       await this.wait(delay * out.length);

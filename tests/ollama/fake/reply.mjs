@@ -10,6 +10,7 @@ import { asksForSummary, summarise } from "./summary.mjs";
  * - `tool_calls`: as in the API, arguments as an object
  * - `done_reason`, `prompt_eval_count`, `eval_count`: override what follows from the request
  * - `first_delay_ms`, `delay_ms`: before the first piece, between pieces
+ * - `held`: a promise that the first piece waits for
  * - `status`, `error`, `headers`: answer with an error instead
  * - `error_after`: that many pieces, then an error line inside a 200
  * - `hostile`, and options of that mode beside it
