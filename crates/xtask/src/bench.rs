@@ -1,5 +1,6 @@
-//! `cargo xtask bench [NAME]`: runs `tests/bench/NAME.mjs` or a test of the core that prints a table, or lists what there
-//! is. A bench compares ours and its peers in one run. `survival` is a bench of the engine, with options of its own.
+//! `cargo xtask bench [NAME]` runs `tests/bench/NAME.mjs` or a test of the core that prints a table. Without a name it
+//! lists them. A bench compares our code and its peers in one run. `survival` is a bench of the engine, with its own
+//! options.
 
 use std::env;
 
@@ -9,7 +10,7 @@ use crate::build_app::files;
 use crate::process;
 use crate::setup::Machine;
 
-/// Tests of `palimpsest-core` that print figures: they assert what must hold and show the rest.
+/// Tests of `palimpsest-core` that print figures. They assert the limits and show the rest.
 const TABLES: [(&str, &str, &str); 8] = [
     ("canary", "behaviour", "canary::"),
     ("growth", "growth", "conversation::"),

@@ -25,7 +25,7 @@ use crate::setup::{Machine, fresh_folder, say};
 
 /// Builds the app and returns its folder. The page may connect to the origins `connect` besides those of this machine.
 pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> Result<PathBuf> {
-    // a wrong origin is said before anything is compiled
+    // A wrong origin is an error before the build begins.
     policy::check(connect)?;
     let watch = Stopwatch::start();
     let web = machine.places.root.join("web");
@@ -41,7 +41,7 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
     fresh_folder(&work)?;
     module::build(machine, "palimpsest-web", quality, Later::Apart, &work)?;
     for types in ["palimpsest_web.d.ts", "palimpsest_web_bg.wasm.d.ts"] {
-        // only programs that import the app would read them
+        // Only programs that import the app would read them.
         let _ = fs::remove_file(work.join(types));
     }
     let page = fs::read_to_string(web.join("index.html"))?;
@@ -59,7 +59,7 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
     Ok(folder)
 }
 
-/// Copies the contents of a folder into another.
+/// Copies the content of a folder into another.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
@@ -74,7 +74,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Every file below `folder`, as paths with `/` relative to it, sorted.
+/// Lists all files below `folder`, as sorted relative paths with `/`.
 pub(crate) fn files(folder: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     collect(folder, "", &mut found)?;
@@ -98,7 +98,7 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Puts each file beside itself in the encodings that browsers take.
+/// Compresses each file in the encodings that browsers accept, and puts the result beside it.
 pub(crate) fn compress(machine: &Machine, folder: &Path, quality: Quality) -> Result<()> {
     let level = match quality {
         Quality::Release => "best",

@@ -1,7 +1,7 @@
-//! `cargo xtask coverage`: which lines of the crates the host tests reach.
+//! `cargo xtask coverage` lists the lines of the crates that the host tests reach.
 //!
-//! With the compiler's own instrumentation and LLVM's tools, which must be of the compiler's LLVM: those of the
-//! toolchain made from Debian's packages, of rustup's component `llvm-tools`, or on the search path.
+//! It uses the compiler's instrumentation and the tools of the compiler's LLVM: those of the toolchain made from
+//! Debian's packages, of rustup's component `llvm-tools`, or on the search path.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -41,7 +41,7 @@ pub(crate) fn run(machine: &Machine) -> Result<()> {
     let arguments: Vec<_> = test.get_args().map(ToOwned::to_owned).collect();
     process::show(&mut test)?;
 
-    // the same command again, only to be told where the binaries are
+    // The same command again, only to learn the paths of the binaries.
     let mut list = machine.cargo();
     list.args(arguments)
         .args(["--no-run", "--message-format=json"])
@@ -61,7 +61,7 @@ pub(crate) fn run(machine: &Machine) -> Result<()> {
         .map(|file| profiles.join(file))
         .collect();
     ensure!(!raw.is_empty(), "the instrumented tests wrote no profile");
-    // where the toolchain has LLVM's libraries beside rustc's, its LLVM tools do not look there by themselves
+    // In a toolchain with LLVM's libraries beside rustc's, the LLVM tools do not look there by themselves.
     let libraries = sysroot(machine)?.join("lib");
     process::quiet(
         machine
@@ -88,7 +88,7 @@ pub(crate) fn run(machine: &Machine) -> Result<()> {
     process::show(&mut report)
 }
 
-/// Where the toolchain lies.
+/// The folder of the toolchain.
 fn sysroot(machine: &Machine) -> Result<PathBuf> {
     let printed = process::output(machine.command("rustc").args(["--print", "sysroot"]))?;
     Ok(PathBuf::from(printed.trim()))

@@ -189,14 +189,14 @@ fn parts(arguments: &mut VecDeque<String>) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Takes `name` out of the arguments and says whether it was there.
+/// Removes `name` from the arguments. Returns `true` if it was there.
 fn flag(arguments: &mut VecDeque<String>, name: &str) -> bool {
     let before = arguments.len();
     arguments.retain(|argument| argument != name);
     arguments.len() < before
 }
 
-/// Takes every `name VALUE` out of the arguments.
+/// Removes every `name VALUE` from the arguments and returns the values.
 fn values(arguments: &mut VecDeque<String>, name: &str) -> Result<Vec<String>> {
     let mut values = Vec::new();
     while let Some(at) = arguments.iter().position(|argument| argument == name) {
@@ -209,7 +209,7 @@ fn values(arguments: &mut VecDeque<String>, name: &str) -> Result<Vec<String>> {
     Ok(values)
 }
 
-/// Refuses what no option took.
+/// Refuses arguments that no option used.
 fn finish(arguments: &VecDeque<String>) -> Result<()> {
     match arguments.front() {
         Some(unknown) => bail!("no option {unknown:?} here; `cargo xtask help` lists them"),

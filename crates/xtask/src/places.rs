@@ -1,11 +1,11 @@
-//! Where things lie: the checkout, and the cache that outlives it.
+//! The folders: the checkout, and the cache that outlives it.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The folders every command works with.
+/// The folders that every command uses.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     /// The workspace's root.
@@ -33,12 +33,12 @@ impl Places {
         Ok(Self { root, cache })
     }
 
-    /// Cargo's target folder for everything but xtask itself.
+    /// Cargo's target folder for all crates but xtask itself.
     pub(crate) fn target(&self) -> PathBuf {
         self.cache.join("target")
     }
 
-    /// What is built for people: the app, the package.
+    /// The folder of the build results: the app and the package.
     pub(crate) fn dist(&self) -> PathBuf {
         self.root.join("dist")
     }
@@ -54,7 +54,7 @@ fn user_cache() -> Option<PathBuf> {
     Some(env::home_dir()?.join(".cache"))
 }
 
-/// The file called `name` on the search path, with Windows' endings considered.
+/// Finds a program by `name` on the search path. Also tries the endings of Windows.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let endings: &[&str] = if cfg!(windows) {
         &["", ".exe", ".cmd"]
@@ -71,7 +71,7 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// A short name for a piece of content (FNV-1a, 64 bits): names cache folders, protects nothing.
+/// Returns a short name for a content (FNV-1a, 64 bits). It names cache folders and protects nothing.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,24 +1,25 @@
-//! What the app's page may do: its own scripts, styles and wasm, and connections to this machine; no text becomes markup.
+//! The content policy of the app's page. It allows the app's own scripts, styles and wasm, and connections to this
+//! machine, and forbids to turn text into markup.
 //!
-//! The build writes the policy into the page, so that it holds on any static host. `serve` takes it from there and sends
-//! it as a header as well, with the one rule that a page cannot state itself.
+//! The build writes the policy into the page, so that it holds on any static host. `serve` reads it there and also
+//! sends it as a header, with the one rule that a page cannot contain.
 
 use anyhow::{Context, Result, ensure};
 
-/// Browsers ignore this rule in a page: whether a page may be framed is decided before it is read. A static host that
-/// wants it has to send it as a header.
+/// Browsers ignore this rule in a page, because they decide about framing before they read it. A static host that wants
+/// the rule must send it as a header.
 const IN_HEADER_ONLY: &str = "frame-ancestors 'self'";
 
-/// Where the policy stands in a page.
+/// The beginning of the policy in a page.
 const META: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
 
-/// After this line of `web/index.html` the policy is written: a policy holds only for what follows it.
+/// The policy is written after this line of `web/index.html`, because a policy only holds for the text after it.
 const FIRST_LINE: &str = "<meta charset=\"utf-8\">\n";
 
 /// The origins that every page may connect to: its own, and servers on the same machine.
 const CONNECT: &str = "connect-src 'self' http://localhost:* http://127.0.0.1:*";
 
-/// `page` with the policy in it; the page may also connect to the origins `connect`.
+/// Writes the policy into `page`. The page may also connect to the origins in `connect`.
 pub(crate) fn write(page: &str, connect: &[String]) -> Result<String> {
     ensure!(
         !page.contains(META) && page.matches(FIRST_LINE).count() == 1,
@@ -34,7 +35,7 @@ pub(crate) fn write(page: &str, connect: &[String]) -> Result<String> {
     Ok(page.replace(FIRST_LINE, &format!("{FIRST_LINE}{META}{policy}\">\n")))
 }
 
-/// The policy that stands in a page.
+/// Returns the policy of a page.
 pub(crate) fn read(page: &str) -> Result<&str> {
     page.split_once(META)
         .and_then(|(_, rest)| rest.split_once('"'))
@@ -42,7 +43,7 @@ pub(crate) fn read(page: &str) -> Result<&str> {
         .context("index.html in dist/app has no policy: run `cargo xtask build` again")
 }
 
-/// The same policy with further origins that the page may connect to.
+/// Adds origins to which the page may connect.
 pub(crate) fn widen(policy: &str, connect: &[String]) -> Result<String> {
     check(connect)?;
     ensure!(
@@ -57,7 +58,7 @@ pub(crate) fn widen(policy: &str, connect: &[String]) -> Result<String> {
     Ok(policy.replace(CONNECT, &origins))
 }
 
-/// Whether all of these are origins, and nothing that would say more in a policy.
+/// Fails unless all of these are origins, without characters that could add to a policy.
 pub(crate) fn check(connect: &[String]) -> Result<()> {
     for origin in connect {
         let rest = origin
@@ -78,7 +79,7 @@ pub(crate) fn check(connect: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The policy as a header: what stands in the page, and what cannot stand there.
+/// The policy as a header: the policy of the page, and the rule that cannot stand there.
 pub(crate) fn header(policy: &str) -> String {
     format!("{policy}; {IN_HEADER_ONLY}")
 }
@@ -90,7 +91,7 @@ mod tests {
     const PAGE: &str =
         "<!doctype html>\n<head>\n<meta charset=\"utf-8\">\n<script src=\"a.js\"></script>\n";
 
-    /// The policy stands before everything that it is to hold for, and the header says the same and one thing more.
+    /// The policy stands before everything that it covers, and the header has the same rules and one more.
     #[test]
     fn the_policy_is_in_the_page() {
         let page = write(PAGE, &[]).unwrap();

@@ -1,4 +1,4 @@
-//! Starting other programs: quietly, watched with a time limit, or in place of ourselves.
+//! Starts other programs: quietly, watched with a time limit, or in place of this process.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write as _};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// Wall time since it was made.
+/// Measures the wall time since its creation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stopwatch(Instant);
 
@@ -32,11 +32,11 @@ impl Stopwatch {
     }
 }
 
-/// How a watched program ended.
+/// The result of a watched program.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) success: bool,
-    /// Standard output and standard error as they came, without colour codes.
+    /// Standard output and standard error in the order of arrival, without colour codes.
     pub(crate) text: String,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn shown(command: &Command) -> String {
     line
 }
 
-/// Standard output of a program that must succeed.
+/// Returns the standard output of a program that must succeed.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let done = command
         .stdin(Stdio::null())
@@ -69,7 +69,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-/// Whether a program starts and succeeds; what it prints is dropped.
+/// Returns `true` if a program starts and succeeds. Its output is dropped.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -79,7 +79,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Runs a program whose output only matters if it fails.
+/// Runs a program and shows its output only if it fails.
 pub(crate) fn quiet(command: &mut Command) -> Result<()> {
     let done = command
         .stdin(Stdio::null())
@@ -93,7 +93,7 @@ pub(crate) fn quiet(command: &mut Command) -> Result<()> {
     bail!("{} failed:\n{}", shown(command), tail(&text, 40));
 }
 
-/// Runs a program that shows its own output; it must succeed.
+/// Runs a program that shows its own output and must succeed.
 pub(crate) fn show(command: &mut Command) -> Result<()> {
     let status = command
         .stdin(Stdio::null())
@@ -105,10 +105,10 @@ pub(crate) fn show(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a watched program's output is shown as it comes.
+/// Says if a watched program's output is shown while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Echo {
-    /// With this name before each line, since other programs write at the same time.
+    /// Show it with this name before each line, because other programs write at the same time.
     As(&'static str),
     Off,
 }
@@ -116,14 +116,14 @@ pub(crate) enum Echo {
 impl Echo {
     fn line(self, line: &str) {
         if let Self::As(name) = self {
-            // a closed standard output must not end the run before its totals are known
+            // A closed standard output must not end the run before its totals are known.
             let _ = writeln!(std::io::stdout(), "{name:<11} {line}");
         }
     }
 }
 
-/// Runs a program, keeps its output and shows it line by line if wished. After `limit` the program and
-/// everything it started is ended and counts as failed.
+/// Runs a program, keeps its output, and shows it line by line if `echo` says so. After `limit` it ends the program
+/// with all of its children and counts it as failed.
 pub(crate) fn watch(command: &mut Command, limit: Duration, echo: Echo) -> Result<Finished> {
     let started = Stopwatch::start();
     let mut child = command
@@ -194,8 +194,8 @@ fn read_lines(pipe: Box<dyn Read + Send>, sender: &mpsc::Sender<String>) {
     }
 }
 
-/// Ends a program with all it started. Children stay in our process group, so that Ctrl-C reaches
-/// them; that is why the family is looked up here instead of signalling a group.
+/// Ends a program with all of its children. They stay in this process group, so that Ctrl-C reaches them; therefore
+/// this looks up the family instead of signalling a group.
 pub(crate) fn end(child: &mut Child) {
     if cfg!(unix)
         && let Ok(table) = output(Command::new("ps").args(["-A", "-o", "pid=,ppid="]))
@@ -208,7 +208,7 @@ pub(crate) fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The processes started, directly or not, by `root`, parents first, from lines of `pid ppid`.
+/// All processes that `root` started, directly or not, parents first, from lines of `pid ppid`.
 fn descendants(root: u32, table: &str) -> Vec<u32> {
     let pairs: Vec<(u32, u32)> = table
         .lines()
@@ -244,7 +244,7 @@ fn plain(line: &str) -> String {
     let mut chars = line.chars();
     while let Some(char) = chars.next() {
         if char == '\u{1b}' {
-            // a control sequence ends with its first letter
+            // A control sequence ends with its first letter.
             chars.by_ref().find(char::is_ascii_alphabetic);
         } else {
             kept.push(char);
@@ -253,7 +253,7 @@ fn plain(line: &str) -> String {
     kept
 }
 
-/// An existing file's name for messages: relative to the checkout where possible.
+/// A file's name for messages: relative to the checkout if possible.
 pub(crate) fn short(path: &Path, root: &Path) -> String {
     path.strip_prefix(root)
         .unwrap_or(path)

@@ -1,4 +1,4 @@
-//! `cargo xtask serve`: the chat app at http://localhost:8080, for people and for the tests.
+//! `cargo xtask serve` serves the chat app at http://localhost:8080, for people and for the tests.
 
 mod http;
 
@@ -21,21 +21,21 @@ use crate::process;
 use crate::setup::{self, Machine, Part, say};
 use http::{Request, Response};
 
-/// What `serve` was asked for.
+/// The options of `serve`.
 #[derive(Debug)]
 pub(crate) struct Wish {
-    /// 0 takes any free port.
+    /// The port; 0 takes any free one.
     pub(crate) port: u16,
     pub(crate) quality: Quality,
-    /// Serve what `dist/app` holds without building.
+    /// Serve the content of `dist/app` without a build.
     pub(crate) as_built: bool,
     /// Also start a small real model.
     pub(crate) demo_model: bool,
-    /// Further origins the page may connect to.
+    /// Further origins to which the page may connect.
     pub(crate) connect: Vec<String>,
 }
 
-/// Builds unless told otherwise, then serves until ended.
+/// Builds the app unless told otherwise, then serves until the process ends.
 pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
     policy::check(&wish.connect)?;
     let mut parts = Vec::new();
@@ -81,11 +81,11 @@ pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
         folder: forget::folder(&places.dist()),
         connect: Vec::new(),
     };
-    // a build without a policy is said now, not to whoever asks first
+    // A build without a policy is an error at the start, not at the first request.
     policy::read(&site.page()?)?;
     let site = Arc::new(Sites { app: site, forget });
     for stream in listener.incoming() {
-        // a connection that broke before it began concerns nobody else
+        // A connection that broke before it began affects no other.
         let Ok(stream) = stream else { continue };
         let site = Arc::clone(&site);
         thread::spawn(move || http::converse(&stream, |request| site.answer(request)));
@@ -112,7 +112,7 @@ fn start_model(machine: &Machine) -> Result<(Child, String)> {
         .command(python)
         .arg(&script)
         .args(["--port", "8081"])
-        // it ends when its standard input does, so that it cannot outlive us
+        // The server ends when its standard input closes, so it cannot outlive this process.
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
@@ -124,7 +124,7 @@ fn start_model(machine: &Machine) -> Result<(Child, String)> {
     while let Some(Ok(line)) = lines.next() {
         if let Some(address) = line.strip_prefix("ready ") {
             let address = address.trim().to_owned();
-            // keep reading, or the server would block on a full pipe
+            // Without a reader the server would block on a full pipe.
             thread::spawn(move || lines.for_each(drop));
             return Ok((child, address));
         }
@@ -139,7 +139,7 @@ struct Sites {
     forget: Site,
 }
 
-/// The page's address.
+/// The address of the other page.
 const FORGET: &str = "/forget";
 
 impl Sites {
@@ -155,13 +155,13 @@ impl Sites {
 /// The folder that is served.
 struct Site {
     folder: PathBuf,
-    /// Origins that the page may connect to besides those that its own policy names.
+    /// Further origins to which the page may connect, besides those of its own policy.
     connect: Vec<String>,
 }
 
 impl Site {
-    /// Only files found below the folder are ever opened: a request selects among them by name, so no path of
-    /// a request touches the file system.
+    /// Answers with files found below the folder only. A request selects among them by name, so the path of a request
+    /// never touches the file system.
     fn answer(&self, request: &Request) -> Response {
         let files = build_app::files(&self.folder).unwrap_or_default();
         let wanted = match request.path.trim_start_matches('/') {
@@ -171,7 +171,7 @@ impl Site {
         let found = files
             .iter()
             .find(|name| name.as_str() == wanted && !is_encoded(name));
-        // an address inside the app, opened directly, is the app's to understand
+        // The app handles addresses inside of it, so it is served for them.
         let page =
             || (request.wants_page && !wanted.contains('.')).then(|| "index.html".to_owned());
         let Some(name) = found.cloned().or_else(page) else {
@@ -217,7 +217,7 @@ impl Site {
         }
         response.header("etag", &tag);
         response.header("vary", "accept-encoding");
-        // a name with a hash stands for one content; what has none is asked for again
+        // A name with a hash stands for one content for ever. Browsers ask again for files without one.
         let kept = if build_app::has_hash(&name) {
             "public, max-age=31536000, immutable"
         } else {
@@ -236,8 +236,8 @@ impl Site {
             .context("dist/app is empty: run `cargo xtask build` first")
     }
 
-    /// The page or `sw.js` with the wider policy. It is another build: a browser that keeps the one without the further
-    /// origins takes it in its place.
+    /// The page or `sw.js` with the wider policy. This counts as another build, so a browser replaces a cached page
+    /// without the further origins.
     fn widened(&self, body: Vec<u8>) -> Result<Vec<u8>> {
         let page = self.page()?;
         let policy = policy::read(&page)?;
@@ -250,7 +250,7 @@ impl Site {
     }
 }
 
-/// The files that say what the page may connect to, and which build it is.
+/// The files that contain the policy and the version of the build.
 const CHANGED: [&str; 2] = ["index.html", "sw.js"];
 
 fn is_encoded(name: &str) -> bool {
@@ -259,7 +259,7 @@ fn is_encoded(name: &str) -> bool {
         .is_some_and(|ending| ending == "br" || ending == "gz")
 }
 
-/// The media type by ending; wasm's must be exact for streaming compilation.
+/// The media type by ending. Streaming compilation needs the exact one of wasm.
 fn mime(name: &str) -> &'static str {
     match Path::new(name)
         .extension()
@@ -436,8 +436,8 @@ mod tests {
         fs::remove_dir_all(base).unwrap();
     }
 
-    /// What the page says and what the header says are the same, with and without further origins; and a browser that has
-    /// the narrower page is told that this is another one.
+    /// The page and the header have the same policy, with and without further origins. A browser with the narrower page
+    /// learns that this is another build.
     #[test]
     fn the_page_and_the_header_say_the_same() {
         let (mut site, base) = site("policy");
@@ -469,7 +469,8 @@ mod tests {
         fs::remove_dir_all(base).unwrap();
     }
 
-    /// What carries its hash is kept for ever; what does not is asked for again, and comes again only if it differs.
+    /// A file with a hash in its name is kept for ever. Browsers ask again for any other file, and receive it only if
+    /// it differs.
     #[test]
     fn what_did_not_change_is_not_sent_again() {
         let (site, base) = site("kept");

@@ -1,7 +1,7 @@
-//! Makes the machine ready: looks for each part, brings what is missing, does nothing twice.
+//! Prepares the machine: looks for each part, fetches the missing ones, and does nothing twice.
 //!
-//! Nothing is installed into the checkout and no setting of the user's is changed. What is made goes
-//! into the cache ([`Places::cache`]); browsers and Python come from the system's packages.
+//! It installs nothing into the checkout and changes no setting of the user's. Its results go into the cache
+//! ([`Places::cache`]); browsers and Python come from the system's packages.
 
 pub(crate) mod bindgen;
 pub(crate) mod browsers;
@@ -26,7 +26,7 @@ use anyhow::{Context, Result};
 use crate::places::{Places, on_path};
 use crate::process::{self, Stopwatch};
 
-/// A part of the set-up; a command names those it needs.
+/// A part of the set-up. A command names the parts that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
     /// A Rust toolchain that builds and links `wasm32-unknown-unknown`.
@@ -62,7 +62,7 @@ impl Part {
         Self::VsCode,
     ];
 
-    /// What `cargo xtask setup` brings when asked for nothing in particular.
+    /// The parts that `cargo xtask setup` prepares by default.
     pub(crate) const USUAL: [Self; 5] = [
         Self::Wasm,
         Self::Bindgen,
@@ -90,15 +90,15 @@ impl Part {
     }
 }
 
-/// A machine that is ready, and the surroundings in which every child process runs.
+/// A prepared machine, with the environment of every child process.
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     pub(crate) places: Places,
-    /// Variables set for children.
+    /// The variables for children.
     variables: BTreeMap<OsString, OsString>,
     /// Folders put before the search path of children, last added first.
     folders: Vec<PathBuf>,
-    /// Children leave the processor to others that want it.
+    /// Children yield the processor to other programs.
     yields: bool,
 }
 
@@ -115,13 +115,13 @@ impl Machine {
         let cache = machine.places.cache.clone();
         machine.set("PALIMPSEST_CACHE", cache);
         if env::var_os("CI").is_some() {
-            // every run is a new clone: what incremental compilation keeps would never be read again
+            // In CI every run is a new clone, so it would never read the data of incremental compilation again.
             machine.set("CARGO_INCREMENTAL", "0");
         }
         machine
     }
 
-    /// The same machine, whose children leave the processor to other programs that want it.
+    /// The same machine, but its children yield the processor to other programs.
     pub(crate) fn yielding(&self) -> Self {
         Self {
             yields: cfg!(unix),
@@ -135,7 +135,7 @@ impl Machine {
             .insert(name.into(), value.as_ref().to_owned());
     }
 
-    /// The value a child will see.
+    /// The value that a child will see.
     pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables
             .get(OsStr::new(name))
@@ -146,7 +146,7 @@ impl Machine {
         self.folders.push(folder);
     }
 
-    /// A program with the set-up's variables and search path, started in the checkout's root.
+    /// A program with the set-up's variables and search path, started in the root of the checkout.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = if self.yields {
             let mut nice = Command::new("nice");
@@ -156,7 +156,7 @@ impl Machine {
             Command::new(program)
         };
         command.current_dir(&self.places.root);
-        // What cargo told *us* about ourselves must not reach the cargo we start.
+        // Cargo's variables about this process must not reach the cargo that it starts.
         for (name, _) in env::vars_os() {
             let text = name.to_string_lossy();
             if text == "CARGO"
@@ -190,7 +190,7 @@ impl Machine {
     }
 }
 
-/// Makes `parts` ready and says how long that took where it took long.
+/// Prepares `parts` and reports the time of slow ones.
 pub(crate) fn prepare(places: &Places, parts: &[Part]) -> Result<Machine> {
     let all = Stopwatch::start();
     let mut machine = Machine::new(places.clone());
@@ -215,7 +215,7 @@ pub(crate) fn prepare(places: &Places, parts: &[Part]) -> Result<Machine> {
     Ok(machine)
 }
 
-/// Prints what is there and what is not, and changes nothing.
+/// Prints the parts that exist and those that are missing, and changes nothing.
 pub(crate) fn doctor(places: &Places) {
     let mut machine = Machine::new(places.clone());
     for part in Part::ALL {
@@ -255,7 +255,7 @@ pub(crate) fn lock(places: &Places, name: &str) -> Result<File> {
     Ok(file)
 }
 
-/// An empty folder, whatever was there.
+/// Makes an empty folder and removes any earlier one.
 pub(crate) fn fresh_folder(path: &Path) -> Result<()> {
     if path.exists() {
         fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))?;
@@ -263,7 +263,7 @@ pub(crate) fn fresh_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))
 }
 
-/// Whether Debian's package tools are here and may be used by us.
+/// Returns `true` if this process may use Debian's package tools.
 pub(crate) fn may_install() -> bool {
     on_path("apt-get").is_some()
         && process::output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")

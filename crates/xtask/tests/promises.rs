@@ -1,4 +1,4 @@
-//! Keeps the table of promised behaviour true: every promise is listed once, and what is said to be kept names where a
+//! Checks the table of promised behaviour: every promise is listed once, and a kept promise names the place where a
 //! user reaches it and a test that goes there.
 
 mod tree;
@@ -24,7 +24,7 @@ const PROMISES: [(&str, u32); 12] = [
     ("F", 95),
 ];
 
-/// The folders whose tests go where a user goes: through the app, or through the packed package.
+/// The folders whose tests take a user's way: through the app, or through the packed package.
 const USERS_TESTS: [&str; 6] = [
     "tests/e2e/",
     "tests/packaging/",
@@ -34,14 +34,14 @@ const USERS_TESTS: [&str; 6] = [
     "tests/forget/",
 ];
 
-/// What stands in a cell of which nothing can be said yet.
+/// A cell without content yet.
 const NOTHING: &str = "—";
 
 /// A line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Promise {
     id: String,
-    /// Where a user reaches it: `app: Library › Search`, or `package: Session.undo`; several are set apart by `; `.
+    /// The place where a user reaches it: `app: Library › Search`, or `package: Session.undo`. `; ` separates several.
     place: String,
     /// `tests/e2e/tabs.test.mjs: each session has its own draft`.
     test: String,
@@ -51,11 +51,11 @@ struct Promise {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Done,
-    /// What is missing.
+    /// The missing part.
     NotYet(String),
 }
 
-/// The lines, in the table's order; an id that stands twice is an error.
+/// Reads the lines in the table's order. An id that appears twice is an error.
 fn promises(table: &str) -> Result<Vec<Promise>, String> {
     let mut found: Vec<Promise> = Vec::new();
     for line in table.lines().filter(|line| line.starts_with("| ")) {
@@ -93,7 +93,7 @@ fn table() -> Vec<Promise> {
     promises(&table).unwrap_or_else(|wrong| panic!("docs/behaviour.md: {wrong}"))
 }
 
-/// Whether a place of the app is one: each part of the way stands as a text in the app's sources.
+/// Returns `true` if a place of the app exists: each part of the way is a text in the app's sources.
 fn is_in_app(way: &str, sources: &[String]) -> bool {
     way.split(" › ").all(|part| {
         let quoted = format!("\"{part}\"");
@@ -101,7 +101,7 @@ fn is_in_app(way: &str, sources: &[String]) -> bool {
     })
 }
 
-/// Whether a call of the package is one: it stands in the reference, `Session.undo` in the part on `Session`.
+/// Returns `true` if a call of the package exists in the reference: `Session.undo` in the part about `Session`.
 fn is_in_package(call: &str, reference: &str) -> bool {
     let mut names = call.split('.');
     let first = names.next().unwrap_or_default();
@@ -120,7 +120,7 @@ fn is_in_package(call: &str, reference: &str) -> bool {
     })
 }
 
-/// Whether a file has a test of that name. Names that are filled in are written as they stand there: `in ${engine}`.
+/// Returns `true` if a file has a test of that name. Placeholders are written as in the source: `in ${engine}`.
 fn has_test(file: &str, name: &str) -> bool {
     let lines = file.lines().map(str::trim_start);
     lines.filter(|line| !line.starts_with("//")).any(|line| {
@@ -226,7 +226,7 @@ fn every_kept_promise_has_a_test_with_its_number() {
     );
 }
 
-/// The ids that comments of tests begin with, as in `/// P9, I8: …`.
+/// The ids at the beginning of test comments, as in `/// P9, I8: …`.
 fn proven_in(name: &str, text: &str) -> BTreeSet<String> {
     let ending = Path::new(name)
         .extension()
@@ -245,7 +245,7 @@ fn proven_in(name: &str, text: &str) -> BTreeSet<String> {
         let Some((front, _)) = comment.and_then(|comment| comment.split_once(':')) else {
             continue;
         };
-        // numbers of other lists may stand among them
+        // Numbers of other lists may stand among them.
         if let Some(named) = numbers(front)
             && is_test(&lines[number + 1..], ending)
         {
@@ -255,8 +255,8 @@ fn proven_in(name: &str, text: &str) -> BTreeSet<String> {
     ids
 }
 
-/// The numbers a comment begins with, as in `P9, I8` or `I10, F 2, 13–15`, each with its letter; none if it begins
-/// with anything else.
+/// The numbers at the beginning of a comment, as in `P9, I8` or `I10, F 2, 13–15`, each with its letter. `None` if the
+/// comment begins with anything else.
 fn numbers(front: &str) -> Option<Vec<String>> {
     let mut letter = None;
     let mut found = Vec::new();
@@ -287,7 +287,7 @@ fn is_id(word: &str) -> bool {
     })
 }
 
-/// Whether what follows a comment is a test: in Rust by its attribute, in JavaScript by a call that is given a name.
+/// Returns `true` if a test follows a comment: in Rust by its attribute, in JavaScript by a call with a name.
 fn is_test(following: &[&str], ending: &str) -> bool {
     if ending == "rs" {
         let mut rest = following.iter().skip_while(|line| line.starts_with("///"));

@@ -1,7 +1,7 @@
-//! Names that say what is in a file: `app.css` becomes `app.<hash>.css`, and so it is called wherever it is named.
+//! Names files by their content: `app.css` becomes `app.<hash>.css`, and all references to it change.
 //!
-//! A name stands for one content for ever: a page never gets a file of another build in place of its own, and browsers
-//! and proxies may keep each file as long as they like.
+//! A name stands for one content for ever. A page never gets a file of another build in place of its own, and browsers
+//! and proxies may keep each file without a time limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,16 +11,17 @@ use anyhow::{Context, Result, ensure};
 
 use crate::places::digest;
 
-/// What must be found under a name that never changes: the page, and the script that keeps it for visits without a network.
+/// The files whose name never changes: the page, and the script that serves it without a network.
 const FIXED: [&str; 2] = ["index.html", "sw.js"];
 
 /// Files that may name others.
 const NAMING: [&str; 4] = [".html", ".js", ".css", ".json"];
 
-/// What may stand before a name in quotes.
+/// The characters that may stand before a name in quotes.
 const QUOTED: [&str; 4] = ["\"", "\"./", "'", "'./"];
 
-/// Gives the files of `folder` their names, and the page and `sw.js` the version of the whole build. Returns that version.
+/// Renames the files of `folder`, and writes the version of the whole build into the page and `sw.js`. Returns that
+/// version.
 pub(super) fn name_by_content(folder: &Path) -> Result<String> {
     let mut files = read(folder)?;
     let named = names(&files)?;
@@ -81,8 +82,8 @@ fn text_of<'a>(file: &str, content: &'a [u8]) -> Option<&'a str> {
     names.then(|| std::str::from_utf8(content).ok())?
 }
 
-/// The new name of each file that gets one. Its hash is of the file and of all that it leads to: scripts name each other in
-/// circles, and none of a circle can be named after the others are.
+/// The new name of each file that gets one. Its hash covers the file and all files to which it leads: scripts name each
+/// other in circles, so no script of a circle could be named after the others.
 fn names(files: &BTreeMap<String, Vec<u8>>) -> Result<BTreeMap<String, String>> {
     let leads: BTreeMap<&str, Vec<&str>> = files
         .iter()
@@ -123,8 +124,8 @@ fn is_named(text: &str, file: &str) -> bool {
     renamed(text, file, "") != text
 }
 
-/// `text` with another name for a file. What is a key stays: in the object that a module is instantiated with it is not the
-/// name of a file, but that of an import, which the module itself holds.
+/// Replaces a file's name in `text`. A key of an object stays: in the object with which a module is instantiated, a key
+/// is the name of an import, which the module itself contains.
 fn renamed(text: &str, from: &str, to: &str) -> String {
     let mut text = text.to_owned();
     for quote in QUOTED {
@@ -142,13 +143,13 @@ fn renamed(text: &str, from: &str, to: &str) -> String {
     text
 }
 
-/// The version of the build that a page is of.
+/// Returns the version of the build to which a page belongs.
 pub(crate) fn version(page: &str) -> Option<&str> {
     let (_, rest) = page.split_once("data-build=\"")?;
     Some(rest.split_once('"')?.0)
 }
 
-/// Whether a name carries a hash, as those of the parts do from the beginning.
+/// Returns `true` if a name contains a hash. The names of the parts do from the start.
 pub(crate) fn has_hash(file: &str) -> bool {
     let mut pieces = file.rsplit('.').skip(1);
     pieces
@@ -160,7 +161,7 @@ pub(crate) fn has_hash(file: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A page with a stylesheet, two scripts that name each other, a module and a part that is named already.
+    /// A page with a stylesheet, two scripts that name each other, a module, and a part with a hash in its name.
     fn app(name: &str, change: &[(&str, &str)]) -> (std::path::PathBuf, Vec<String>, String) {
         let folder =
             std::env::temp_dir().join(format!("palimpsest-named-{name}-{}", std::process::id()));

@@ -1,23 +1,23 @@
-//! As much of HTTP/1.1 as a static site on loopback needs: GET and HEAD, kept-alive connections.
+//! The part of HTTP/1.1 that a static site on loopback needs: GET and HEAD, and connections that stay open.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// No honest request line with headers is longer, in bytes.
+/// The largest accepted head of a request, in bytes.
 const HEAD_LIMIT: u64 = 32 * 1024;
 
-/// A request, as far as a static site cares.
+/// The parts of a request that a static site needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     method: String,
     /// Decoded, without query.
     pub(crate) path: String,
-    /// Whether a browser asks for a page to show.
+    /// A browser asks for a page to show.
     pub(crate) wants_page: bool,
     encodings: Vec<String>,
-    /// The `ETag`s of what the browser has already.
+    /// The `ETag`s of the browser's copies.
     tags: Vec<String>,
     keep_alive: bool,
 }
@@ -59,7 +59,7 @@ impl Request {
         }
     }
 
-    /// Whether the browser has what this `ETag` stands for.
+    /// Returns `true` if the browser has a copy with this `ETag`.
     pub(crate) fn has(&self, tag: &str) -> bool {
         self.tags.iter().any(|known| known == tag)
     }
@@ -85,7 +85,7 @@ fn accepted(value: &str) -> Vec<String> {
         .collect()
 }
 
-/// Percent-decoding; nothing if it is not UTF-8 or cut off.
+/// Decodes percent signs. `None` if the result is not UTF-8 or the text is cut off.
 fn decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();
@@ -117,7 +117,7 @@ impl Response {
         }
     }
 
-    /// What the browser has is still so.
+    /// The browser's copy is current.
     pub(crate) fn unchanged() -> Self {
         Self {
             status: 304,
@@ -126,7 +126,7 @@ impl Response {
         }
     }
 
-    /// It stands at another address.
+    /// The file stands at another address.
     pub(crate) fn moved(to: &str) -> Self {
         let mut response = Self::text(308, "");
         response.header("location", to);
@@ -181,7 +181,7 @@ impl Response {
     }
 }
 
-/// Answers the requests of one connection until it closes, idles for a minute or says something else than HTTP.
+/// Answers the requests of one connection until it closes, idles for a minute, or sends something other than HTTP.
 pub(crate) fn converse(stream: &TcpStream, answer: impl Fn(&Request) -> Response) {
     let _ = stream.set_read_timeout(Some(Duration::from_mins(1)));
     let _ = stream.set_nodelay(true);
@@ -194,7 +194,7 @@ pub(crate) fn converse(stream: &TcpStream, answer: impl Fn(&Request) -> Response
         };
         let (response, keep_alive) = match request.method.as_str() {
             "GET" | "HEAD" => (answer(&request), request.keep_alive),
-            // a body may follow, which we do not read
+            // A body may follow, which is not read.
             _ => (Response::text(405, "Only GET and HEAD\n"), false),
         };
         if response
@@ -207,7 +207,7 @@ pub(crate) fn converse(stream: &TcpStream, answer: impl Fn(&Request) -> Response
     }
 }
 
-/// Everything up to the empty line; nothing if the connection ends before or the limit is passed.
+/// Reads up to the empty line. `None` if the connection ends before it or the limit is passed.
 fn read_head(reader: &mut impl BufRead) -> Option<String> {
     let mut limited = reader.take(HEAD_LIMIT);
     let mut head = String::new();

@@ -1,7 +1,7 @@
 //! wasm-bindgen's command-line tools and `wasm-split`, built from `crates/wasm-bindgen-bins` into the cache.
 //!
-//! They must have exactly the version of the `wasm-bindgen` crate that the workspace links, so they are
-//! built from the same lock file, once per version, outside the checkout's target folder.
+//! They must have exactly the version of the `wasm-bindgen` crate that the workspace links. So they are built from the
+//! same lock file, once per version, outside of the checkout's target folder.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -31,7 +31,7 @@ fn version(machine: &Machine) -> Result<String> {
         .with_context(|| format!("{} pins no wasm-bindgen-cli", path.display()))
 }
 
-/// A folder of its own for each version of the tools, ours among them.
+/// Each version of the tools, including our own, has its own folder.
 fn folder(machine: &Machine, version: &str) -> PathBuf {
     let package = machine.places.root.join("crates/wasm-bindgen-bins");
     let own: Vec<u8> = ["Cargo.toml", "src/bin/wasm-split.rs"]
@@ -58,7 +58,7 @@ pub(crate) fn find(machine: &mut Machine) -> Option<String> {
     machine.set("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner);
     let capabilities = machine.places.root.join("tests/webdriver.json");
     machine.set("WASM_BINDGEN_TEST_WEBDRIVER_JSON", capabilities);
-    // seconds for a whole test binary; the runner's own 20 are short on a busy machine
+    // Seconds for a whole test binary. The runner's own 20 are short on a busy machine.
     machine.set("WASM_BINDGEN_TEST_TIMEOUT", "300");
     machine.put_first(folder);
     Some(format!("wasm-bindgen {version}"))

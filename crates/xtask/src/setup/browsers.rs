@@ -11,11 +11,11 @@ use super::{Machine, install, may_install, say};
 use crate::places::on_path;
 
 struct Browser {
-    /// The variable that names it, for people and for the tests.
+    /// The variable with its path, for people and for the tests.
     variable: &'static str,
     /// Its names on the search path, best first.
     names: &'static [&'static str],
-    /// Where macOS and Windows put it.
+    /// The usual paths on macOS and Windows.
     usual: &'static [&'static str],
     /// Debian's package.
     package: &'static str,
@@ -99,7 +99,7 @@ pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
             "browsers",
             &format!("apt-get install {}", missing.join(" ")),
         );
-        // a browser without any font draws empty boxes
+        // A browser without any font draws empty boxes.
         let mut packages = missing.clone();
         packages.push("fonts-liberation");
         install(&packages)?;

@@ -1,8 +1,8 @@
-//! Which checkout the builds of our own crates in the shared target folder belong to.
+//! Notes the checkout to which the builds of our own crates in the shared target folder belong.
 //!
-//! Cargo knows a crate of a workspace by its place in it, and takes a build for fresh if no source is younger. Of two checkouts
-//! with one target folder, that with the older files would be given the other's build. So the folder says who built last, and for
-//! another checkout what was built of our own crates is forgotten. What comes from a registry stays.
+//! Cargo identifies a crate of a workspace by its place in it, and takes a build for fresh if no source is younger. If
+//! two checkouts share a target folder, the one with older files would get the other's build. So the folder names the
+//! last checkout, and for another one the builds of our own crates are removed. Builds of crates from a registry stay.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use anyhow::{Context, Result};
 
 use crate::places::Places;
 
-/// What our own crates' names begin with.
+/// The beginnings of the names of our own crates.
 const OWN: [&str; 3] = ["palimpsest", "xtask", "oracle"];
 
-/// Makes the target folder that of this checkout.
+/// Assigns the target folder to this checkout.
 pub(super) fn take(places: &Places) -> Result<()> {
     settle(&places.target(), &places.root.to_string_lossy())
 }
@@ -25,7 +25,7 @@ fn settle(target: &Path, checkout: &str) -> Result<()> {
         return Ok(());
     }
     fs::create_dir_all(target).with_context(|| format!("cannot create {}", target.display()))?;
-    // `debug/`, `release/`, and the same once more below each target's name
+    // `debug/`, `release/`, and the same once more below the name of each target.
     for folder in folders(target) {
         forget(&folder)?;
         for profile in folders(&folder) {
@@ -46,7 +46,7 @@ fn forget(profile: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folders in a folder; none if it is not there.
+/// The folders in a folder; none if it does not exist.
 fn folders(place: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     entries
@@ -59,7 +59,7 @@ fn folders(place: &Path) -> Vec<std::path::PathBuf> {
 mod tests {
     use super::*;
 
-    /// Another checkout's builds of our own crates are forgotten, a library's are not, and our own stay for us.
+    /// Another checkout's builds of our own crates are removed, a library's stay, and our own stay for this checkout.
     #[test]
     fn a_target_folder_belongs_to_one_checkout() {
         let target =

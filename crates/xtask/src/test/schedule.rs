@@ -1,4 +1,4 @@
-//! The order of the steps: one step of each lane at a time, and nothing beside a step that wants to be alone.
+//! Orders the steps: one step of each lane at a time, and no other step beside one that needs to be alone.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -58,7 +58,7 @@ pub(super) fn run<T: Send>(steps: &[&'static Step], one: impl Fn(&Step) -> T + S
         .collect()
 }
 
-/// The first step of a lane that waits and whose predecessors have ended.
+/// The first waiting step of a lane whose predecessors have ended.
 fn next(steps: &[&Step], states: &[State], lane: Lane) -> Option<usize> {
     let has_ended = |name: &str| {
         steps
@@ -98,7 +98,7 @@ mod tests {
     static SERVERS: Step = step("servers", Lane::Drive, &[]);
     static TESTS: Step = step("tests", Lane::Alone, &[]);
 
-    /// The names of steps as they began and ended, `+` and `-`.
+    /// The names of the steps as they began (`+`) and ended (`-`).
     fn traced(steps: &[&'static Step]) -> (Vec<&'static str>, Vec<String>) {
         let trace = Mutex::new(Vec::new());
         let note = |text: String| trace.lock().unwrap().push(text);

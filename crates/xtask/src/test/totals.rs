@@ -1,4 +1,4 @@
-//! How many tests passed, failed and were skipped, read from what a runner printed.
+//! Reads the numbers of passed, failed and skipped tests from a runner's output.
 
 use std::fmt;
 use std::ops::Add;
@@ -8,12 +8,12 @@ use std::ops::Add;
 pub(crate) struct Totals {
     pub(crate) passed: u32,
     pub(crate) failed: u32,
-    /// Tests that did not run, because something they need is not there.
+    /// Tests that did not run, because a requirement is missing.
     pub(crate) skipped: u32,
 }
 
 impl Totals {
-    /// One thing that did not work.
+    /// A single failure.
     pub(crate) const FAILED: Self = Self {
         passed: 0,
         failed: 1,
@@ -50,7 +50,7 @@ impl fmt::Display for Totals {
     reason = "every kind of runner can be read before its first step"
 )]
 pub(crate) enum Read {
-    /// None: the step itself counts as one.
+    /// None: the step itself counts as one test.
     Exit,
     /// `test result: ok. 3 passed; 0 failed; 1 ignored; …` of cargo test and of wasm-bindgen's runner.
     Cargo,
@@ -61,8 +61,8 @@ pub(crate) enum Read {
 }
 
 impl Read {
-    /// The sum over all closing lines in `text`. A step that failed without a failed test, or that ran no test
-    /// at all, counts as one failure: silence never looks like success.
+    /// Adds up all closing lines in `text`. A step that failed without a failed test, or that ran no test at all,
+    /// counts as one failure, so silence never looks like success.
     pub(crate) fn totals(self, text: &str, success: bool) -> Totals {
         let sum = match self {
             Self::Exit => Totals {
@@ -91,11 +91,11 @@ impl Read {
     }
 }
 
-/// The most lines that are repeated of a failed step.
+/// The largest number of lines that are repeated from a failed step.
 const WHY: usize = 80;
 
 impl Read {
-    /// What a runner said of the tests that failed; of a step without tests its last lines.
+    /// The runner's lines about the failed tests, or the last lines of a step without tests.
     pub(crate) fn why(self, text: &str) -> String {
         let lines: Vec<&str> = text.lines().collect();
         let first = match self {
@@ -116,7 +116,7 @@ fn cargo(line: &str) -> Option<Totals> {
     Some(Totals {
         passed: before(counts, " passed")?,
         failed: before(counts, " failed")?,
-        // wasm-bindgen's runner has said it in other places of the line, or not at all
+        // wasm-bindgen's runner prints this number elsewhere in the line, or not at all.
         skipped: before(counts, " ignored").unwrap_or(0),
     })
 }
@@ -137,7 +137,7 @@ fn node(line: &str) -> Option<Totals> {
             failed: number,
             ..none
         }),
-        // a test that is still to be written proves nothing either
+        // A test that is still to be written proves nothing either.
         "skipped" | "todo" => Some(Totals {
             skipped: number,
             ..none
@@ -149,7 +149,7 @@ fn node(line: &str) -> Option<Totals> {
 fn own(line: &str) -> Option<Totals> {
     let (passed, rest) = line.trim().split_once(" passed, ")?;
     let (failed, rest) = rest.split_once(" failed")?;
-    // one word with a colon may stand before it
+    // One word with a colon may stand before the number.
     let passed = passed.rsplit(' ').next()?;
     let skipped = rest
         .strip_prefix(", ")
@@ -161,7 +161,7 @@ fn own(line: &str) -> Option<Totals> {
     })
 }
 
-/// The number that ends right before `word`.
+/// The number directly before `word`.
 fn before(text: &str, word: &str) -> Option<u32> {
     text.split_once(word)?.0.rsplit(' ').next()?.parse().ok()
 }

@@ -33,7 +33,7 @@ pub(crate) fn tracked() -> Vec<String> {
         .collect()
 }
 
-/// The text of a tracked file; nothing for binary ones and those removed but not yet committed.
+/// The text of a tracked file. `None` for binary files and for files that were removed but not committed yet.
 pub(crate) fn contents(name: &str) -> Option<String> {
     String::from_utf8(fs::read(root().join(name)).ok()?).ok()
 }
