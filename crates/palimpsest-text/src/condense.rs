@@ -1,8 +1,7 @@
-//! Tool results made shorter on arrival, by kind of tool and of content (T2, T3). The original
-//! stays in history.
+//! Shortens tool results on arrival, by kind of tool and of content (T2, T3). The original stays in the history.
 //!
-//! Everything here is a pure function of the text: no model, no store, no clock. A result either
-//! gets clearly shorter or stays as it is, and is never shortened twice.
+//! Everything here is a pure function of the text: no model, no store, no clock. A result either becomes clearly
+//! shorter or stays unchanged, and is never shortened twice.
 
 mod args;
 mod blob;
@@ -24,29 +23,29 @@ use cut::grouped;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-/// A tool result to be shortened.
+/// A tool result to shorten.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolText<'a> {
     /// The tool's name.
     pub tool: &'a str,
-    /// What it returned.
+    /// The result.
     pub text: &'a str,
     /// The call failed.
     pub is_error: bool,
-    /// The window, in tokens: errors may take a share of it.
+    /// The window in tokens. Errors may take a share of it.
     pub window: u32,
 }
 
 /// A shortened text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condensed {
-    /// What is shown instead. Its first line says so.
+    /// The text to show instead. Its first line says that it was shortened.
     pub text: String,
-    /// What was done.
+    /// The method that shortened it.
     pub kind: Kind,
 }
 
-/// What was done to a text.
+/// The method that shortened a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -77,7 +76,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word, in lower case.
+    /// The name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -96,17 +95,17 @@ impl Kind {
     }
 }
 
-/// How every shortened text begins.
+/// The beginning of every shortened text.
 const MARK: &str = "[condensed ";
 
-/// Bytes by which a text's kind is told.
+/// The number of bytes that decide about a text's kind.
 const LOOKED_AT: usize = 65_536;
 
-/// Bytes that show whether a text is over a floor of some hundred tokens.
+/// The number of bytes that show whether a text is over a floor of some hundred tokens.
 const PROBE: usize = 8_192;
 
-/// The shortened form of a tool result, or `None` if it stays as it is: under a floor, an error
-/// that fits, by rule, already shortened, or not clearly shorter.
+/// Returns the shortened form of a tool result, or `None` if it stays: because it is under a floor, is an error that
+/// fits, is exempt by a rule, is shortened already, or would not become clearly shorter.
 pub fn condense(
     result: ToolText<'_>,
     options: &CondenseOptions,
@@ -144,7 +143,7 @@ pub fn condense(
     gains(text, &condensed.text, options.gain_percent, counter).then_some(condensed)
 }
 
-/// Whether a text has fewer tokens than `floor`. Megabytes are not counted to find that out.
+/// Returns `true` if a text has fewer tokens than `floor`, without counting megabytes to find out.
 fn is_under(text: &str, floor: u32, counter: &dyn TokenCounter) -> bool {
     let most = floor.saturating_sub(1);
     let probe = cut::head(text, PROBE);
@@ -152,18 +151,18 @@ fn is_under(text: &str, floor: u32, counter: &dyn TokenCounter) -> bool {
         && (probe.len() == text.len() || counter.count_until(text, most).is_some())
 }
 
-/// The arguments of a tool call with long values shortened; still a JSON object with the same
-/// keys. `None` if they stay as they are.
+/// Shortens the long values in the arguments of a tool call. The result is a JSON object with the same keys. Returns
+/// `None` if the arguments stay.
 pub fn condense_arguments(arguments: &str) -> Option<String> {
     args::shrink_arguments(arguments)
 }
 
-/// What a text looks like.
+/// Recognises the kind of a text.
 pub fn detect(text: &str) -> Content {
     if json::looks_like(text) {
         return Content::Json;
     }
-    // the others are told by their first lines; megabytes in one line are not read for that
+    // The first lines decide about the other kinds; megabytes in one line are not read for that.
     let text = cut::head(text, LOOKED_AT);
     if diff::looks_like(text) {
         Content::Diff
@@ -184,7 +183,7 @@ pub fn detect(text: &str) -> Content {
     }
 }
 
-/// The method of the first rule that fits; without one the text is kept.
+/// Returns the method of the first rule that matches. Without one the text is kept.
 fn choose(rules: &[CondenseRule], tool: &str, content: Content, text: &str) -> Method {
     let tool = tool.to_lowercase();
     let fits = |rule: &&CondenseRule| {
@@ -199,7 +198,7 @@ fn choose(rules: &[CondenseRule], tool: &str, content: Content, text: &str) -> M
         .map_or(Method::Keep, |rule| rule.method)
 }
 
-/// Whether there are more rows than `above`: items of JSON, else lines under a heading.
+/// Returns `true` if there are more rows than `above`: items of JSON, otherwise lines under a heading.
 fn has_rows(text: &str, content: Content, above: usize) -> bool {
     match content {
         Content::Json => json::most_items(text).is_some_and(|items| items > above),
@@ -239,7 +238,7 @@ fn apply(method: Method, content: Content, text: &str) -> Option<(String, Kind)>
     }
 }
 
-/// An error longer than its room: its trace without the inner frames, or its head and tail.
+/// Shortens an error that is longer than its room: keeps its trace without the inner frames, or its head and tail.
 fn error(text: &str, room: u32, counter: &dyn TokenCounter) -> Option<Condensed> {
     if counter.count_until(text, room).is_some() {
         return None;
@@ -253,7 +252,7 @@ fn error(text: &str, room: u32, counter: &dyn TokenCounter) -> Option<Condensed>
             });
         }
     }
-    // three bytes are a token or more almost everywhere; less is tried until it fits
+    // Three bytes are a token or more almost everywhere. The loop tries less until it fits.
     let mut bytes = (room as usize * 3).min(text.len() * 9 / 10);
     while bytes > 0 {
         let (head, tail) = (
@@ -274,7 +273,7 @@ fn error(text: &str, room: u32, counter: &dyn TokenCounter) -> Option<Condensed>
     None
 }
 
-/// The short form under a line that says what it is.
+/// Puts a line with the kind above the short form.
 fn marked(short: &str, kind: Kind, original: &str) -> String {
     let lines = match original.lines().count() {
         1 => "1 line".to_owned(),
@@ -288,12 +287,12 @@ fn marked(short: &str, kind: Kind, original: &str) -> String {
     )
 }
 
-/// Whether the short form is at most `percent` of the original, in tokens.
+/// Returns `true` if the short form has at most `percent` of the original's tokens.
 fn gains(original: &str, short: &str, percent: u32, counter: &dyn TokenCounter) -> bool {
     if short.len() >= original.len() {
         return false;
     }
-    // half the bytes are never more tokens than that; counting megabytes would cost the most here
+    // A quarter of the bytes never has more tokens than that share, and counting megabytes would be the slowest part.
     if original.len() > 16_384 && short.len() < original.len() / 4 {
         return true;
     }
@@ -301,7 +300,7 @@ fn gains(original: &str, short: &str, percent: u32, counter: &dyn TokenCounter) 
     counter.count_until(short, most as u32).is_some()
 }
 
-/// Whether most lines are YAML's: `key: value`, `- item`.
+/// Returns `true` if most lines look like YAML: `key: value`, `- item`.
 fn is_yaml(text: &str) -> bool {
     let lines = text.lines().filter(|l| !l.trim().is_empty()).take(40);
     let (mut all, mut yaml) = (0, 0);
@@ -372,7 +371,7 @@ mod tests {
         })
     }
 
-    /// T2: a file read of more than 500 lines is summarised, one of 500 stays.
+    /// T2: a file of more than 500 lines is summarised, one of 500 stays.
     #[test]
     fn file_reads() {
         check("read_file", &code(501), Some(Kind::File));
@@ -381,7 +380,7 @@ mod tests {
         check("read_file", &log(), None);
     }
 
-    /// T2: more than 100 rows of a database become their number and a sample, 100 stay.
+    /// T2: more than 100 rows of a database become their number and a sample; 100 stay.
     #[test]
     fn databases() {
         check("database_query", &rows(101), Some(Kind::Table));
@@ -397,7 +396,7 @@ mod tests {
         check("run_sql", &table(99), None);
     }
 
-    /// T2: an API's answer keeps its status and key fields, web results their address.
+    /// T2: an API's answer keeps its status and key fields, and web results keep their address.
     #[test]
     fn apis_and_searches() {
         let answer = json!({"status": "ok", "headers": {"a": {"b": {"c": "x".repeat(900)}}}, "items": (0..500).collect::<Vec<_>>()});
@@ -412,7 +411,7 @@ mod tests {
         assert!((0..9).all(|i| short.text.contains(&format!("https://x.org/{i}"))));
     }
 
-    /// T3: by content, whatever the tool.
+    /// T3: the content decides, whatever the tool.
     #[test]
     fn by_content() {
         check("bash", &rows(200), Some(Kind::Json));
@@ -447,7 +446,7 @@ mod tests {
         check("bash", &"Some words that say something. ".repeat(200), None);
     }
 
-    /// T2: the floors: small results, small JSON and YAML, debug.
+    /// T2: floors protect small results, small JSON and YAML, and everything under debug.
     #[test]
     fn floors() {
         let counter = Estimator::default();
@@ -475,7 +474,7 @@ mod tests {
         assert_eq!(detect(yaml), Content::Yaml);
     }
 
-    /// T2: an error is kept whole up to 15 % of the window, beyond it head and tail are.
+    /// T2: an error is whole up to 15 % of the window, and keeps head and tail beyond it.
     #[test]
     fn errors() {
         let counter = Estimator::default();
@@ -500,7 +499,7 @@ mod tests {
         assert_eq!(whole, None, "an error is no log");
     }
 
-    /// T2: rules are data: the first that fits decides, and none keeps the text.
+    /// T2: rules are data: the first match decides, and without one the text is kept.
     #[test]
     fn rules_are_data() {
         let rules = r#"{"rules":[
@@ -543,7 +542,7 @@ mod tests {
     }
 
     proptest! {
-        /// T3, I10: any text under any tool: shorter in tokens or untouched, and never twice.
+        /// T3, I10: any text of any tool becomes shorter in tokens or stays unchanged, and is never shortened twice.
         #[test]
         fn shorter_or_untouched(
             text in any_output(),
@@ -557,7 +556,7 @@ mod tests {
             }
         }
 
-        /// T3, I10: every method by itself on every text.
+        /// T3, I10: every method by itself works on every text.
         #[test]
         fn every_method(text in any_output()) {
             for limits in [json::JsonLimits::RESULT, json::JsonLimits::API] {

@@ -1,24 +1,23 @@
-//! Fences: lines that say where data begins and ends in a prompt, and that text inside the data
-//! cannot imitate.
+//! Fences: lines that mark the start and end of data in a prompt, and that text inside the data cannot imitate.
 //!
-//! A fence reads `<<pal:NONCE:name>>`. The nonce is a keyed hash, so nobody who writes a message
-//! can know it; what looks like a fence in a message is made harmless all the same.
+//! A fence reads `<<pal:NONCE:name>>`. The nonce is a keyed hash, so nobody who writes a message can know it. Text that
+//! looks like a fence is made harmless nevertheless.
 
 use siphasher::sip::SipHasher24;
 use std::borrow::Cow;
 use std::hash::Hasher;
 
-/// What makes the fences of one job its own: a keyed hash of the job's id with the device's
-/// secret, so the same job has the same nonce on this device and nobody else can tell it.
+/// Returns the nonce of a job's fences: a keyed hash of the job's id with the device's secret. The same job has the
+/// same nonce on this device, and others cannot compute it.
 ///
-/// 64 bits, 16 digits: small models copy that without mistakes, and a guess has one try.
+/// It has 64 bits in 16 digits: small models copy that without mistakes, and an attacker has only one guess.
 pub fn nonce(job: u64, secret: &[u8; 16]) -> String {
     let mut hasher = SipHasher24::new_with_key(secret);
     hasher.write(&job.to_le_bytes());
     format!("{:016x}", hasher.finish())
 }
 
-/// As [`nonce`], for a job whose number is unique only at one place of a conversation.
+/// Returns the [`nonce`] of a job whose number is unique only at one place of a conversation.
 pub fn nonce_at(place: u64, job: u64, secret: &[u8; 16]) -> String {
     let mut hasher = SipHasher24::new_with_key(secret);
     hasher.write(&place.to_le_bytes());
@@ -26,7 +25,7 @@ pub fn nonce_at(place: u64, job: u64, secret: &[u8; 16]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// A secret that only one session of a device has: what is made with it holds nowhere else.
+/// Returns the secret of one session of a device. A token made with it is valid for that session only.
 pub fn session_secret(device: &[u8; 16], session: &str) -> [u8; 16] {
     let mut secret = [0; 16];
     for (n, half) in secret.chunks_exact_mut(8).enumerate() {
@@ -38,7 +37,7 @@ pub fn session_secret(device: &[u8; 16], session: &str) -> [u8; 16] {
     secret
 }
 
-/// The line that opens a fence or, named [`END`], closes it.
+/// Returns the line that opens a fence. With the name [`END`] it closes the fence.
 pub fn fence(nonce: &str, name: &str) -> String {
     format!("<<pal:{nonce}:{name}>>")
 }
@@ -51,8 +50,8 @@ const ANGLES: [char; 12] = [
     '<', '＜', '‹', '«', '〈', '⟨', '《', '≪', '❮', '❰', '﹤', '˂',
 ];
 
-/// Whether text that begins with `rest` imitates a fence: an angle bracket of any kind, then
-/// `pal:`, whatever the case and the spaces between them.
+/// Returns `true` if text that begins with `rest` imitates a fence: an angle bracket of any kind, then `pal:`, in any
+/// case and with any spaces between them.
 pub fn imitates_fence(rest: &str) -> bool {
     if !rest.starts_with(ANGLES) {
         return false;
@@ -65,7 +64,7 @@ pub fn imitates_fence(rest: &str) -> bool {
         .all(|&c| letters.next() == Some(c))
 }
 
-/// The text with its imitations of fences made harmless: their angle brackets become `[`.
+/// Makes imitations of fences in the text harmless: their angle brackets become `[`.
 pub fn neutralise(text: &str) -> Cow<'_, str> {
     if !text
         .match_indices(ANGLES)
@@ -79,10 +78,10 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.char_indices().map(imitated).collect())
 }
 
-/// The text without characters that cannot be seen or that turn the reading direction.
-/// Joiners stay between characters beyond ASCII, where scripts and emoji need them.
+/// Removes characters that are invisible or turn the reading direction. Joiners stay between characters beyond ASCII,
+/// because scripts and emoji need them.
 pub fn strip_invisible(text: &str) -> Cow<'_, str> {
-    // nothing in ASCII is stripped, and most text is ASCII
+    // ASCII has no such characters, and most text is ASCII.
     if text.is_ascii() || !text.contains(is_invisible) {
         return Cow::Borrowed(text);
     }
@@ -135,7 +134,7 @@ mod tests {
         assert_eq!(nonce(0x0706_0504_0302_0100, &key), "93f5f5799a932462");
     }
 
-    /// P5, C6: what looks like a fence is made harmless, whatever the bracket, case and space.
+    /// P5, C6: an imitation of a fence is made harmless, with any bracket, case and spaces.
     #[test]
     fn imitations() {
         let check = |text: &str, expected: &str| assert_eq!(neutralise(text), expected);
@@ -161,7 +160,7 @@ mod tests {
     }
 
     proptest! {
-        /// P5: afterwards nothing imitates a fence, and doing it twice changes nothing.
+        /// P5: the result imitates no fence, and a second pass changes nothing.
         #[test]
         fn neutralised(text in "([<‹«＜ ]{0,3}(pal|PAL|p al)[:： ]{0,2}|\\PC{0,8}){0,8}") {
             let once = neutralise(&text).into_owned();

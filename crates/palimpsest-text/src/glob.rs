@@ -1,15 +1,15 @@
-//! Name patterns: `*` any run of characters, `?` one character, `{a,b}` either.
+//! Patterns for names: `*` for any run of characters, `?` for one character, `{a,b}` for either.
 
-/// More alternatives than this in one pattern are taken literally.
+/// With more alternatives than this, a pattern is taken literally.
 const MOST_ALTERNATIVES: usize = 64;
 
-/// Whether `name` matches `pattern` as a whole. Case matters. An unclosed or nested brace is an
-/// ordinary character.
+/// Returns `true` if `name` matches `pattern` as a whole. Case matters. An unclosed or nested brace is an ordinary
+/// character.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((before, choices, after)) = braces(pattern) else {
         return matches_simple(pattern.chars(), name);
     };
-    // a pattern of one pair of braces, the usual one, is matched where it stands
+    // A pattern with one pair of braces, the usual kind, needs no copy.
     if braces(after).is_none() && choices.split(',').count() <= MOST_ALTERNATIVES {
         let with = |choice: &str| {
             let pattern = before.chars().chain(choice.chars()).chain(after.chars());
@@ -46,7 +46,7 @@ fn alternatives(pattern: &str) -> Vec<String> {
     done
 }
 
-/// The first `{…}` without a brace inside: what is before, inside and after it.
+/// Returns the first `{…}` without a brace inside: the text before, inside and after it.
 fn braces(pattern: &str) -> Option<(&str, &str, &str)> {
     let (head, after) = pattern.split_once('}')?;
     let (before, choices) = head.rsplit_once('{')?;
@@ -115,7 +115,7 @@ mod tests {
         check("ä?ö*", "äüö!", true);
     }
 
-    /// I10: stars without end and alternatives without number cost little.
+    /// I10: endless stars and countless alternatives cost little.
     #[test]
     fn worst_cases() {
         check(&"*a".repeat(500), &"a".repeat(499), false);

@@ -1,7 +1,7 @@
-//! What the crate finds in the texts of the tree, as one number for each file and each thing that is found.
+//! Golden values of this crate's results on the texts of the repository: one number for each file and kind of result.
 //!
-//! The numbers show whether a change of shape kept the behaviour. Where a change of behaviour is meant, `PALIMPSEST_BLESS=1`
-//! writes them anew, and the change says why. `PALIMPSEST_TEXTS=FILE` prints the numbers of one more file.
+//! They show if a change of shape kept the behaviour. After an intended change of behaviour, `PALIMPSEST_BLESS=1`
+//! writes them anew, and the commit gives the reason. `PALIMPSEST_TEXTS=FILE` prints the numbers of one more file.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::words::{Evidence, detect_language, small_word};
 
 /// A Monday in May 2023.
 const SAID: i32 = 19_485;
-/// Texts of a file that are read: enough for a number, few enough for a test.
+/// The bytes of text that are read of a file: enough for a stable number, few enough for a test.
 const MOST_BYTES: usize = 400_000;
 
 fn root() -> PathBuf {
@@ -64,14 +64,14 @@ fn strings(value: &Value, out: &mut Vec<String>) {
     }
 }
 
-/// A name of what is found, and a number for all of it.
+/// A kind of result, and the number for all results of that kind.
 type Section = (&'static str, u64);
 
 fn number(dump: &str) -> u64 {
     mix(hash(dump.as_bytes()))
 }
 
-/// Dumps what is found in each text and gives the dump to `see`, section by section.
+/// Computes the results for each text and returns a number for each kind.
 fn read(texts: &[String]) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut section = |name: &'static str, dump: String| {
@@ -203,7 +203,7 @@ fn each<T>(items: &[T], mut dump: impl FnMut(&T, &mut String)) -> String {
     out
 }
 
-/// Each text by itself with its dates, and runs of texts as a conversation, at several sizes.
+/// Summarises each text by itself with its dates, and runs of texts as a conversation, at several sizes.
 fn summaries(texts: &[String]) -> String {
     let counter = Estimator::default();
     let mut out = String::new();

@@ -1,14 +1,15 @@
-//! How what is stored and wired is read from JSON.
+//! Reads JSON that is stored or sent.
 //!
-//! `serde_json` reads it. Every type that is read brings code for each kind of reader it is read with, and serde's derived
-//! code brings two more kinds wherever an enum has its tag inside or a struct is flattened into another. Here is one door,
-//! behind which all is read from text, and what keeps to it:
+//! `serde_json` does the reading. Every type brings code for each kind of reader with which it is read, and serde's
+//! derived code brings two more kinds wherever an enum has its tag inside or a struct is flattened into another. This
+//! module therefore reads everything from text:
 //!
-//! - [`read`] reads a type from text, [`read_value`] from a [`Value`] and [`value_of`] makes one, both by way of text;
-//! - `tagged!` gives an enum a tag among its fields, as `#[serde(tag = …)]` does;
+//! - [`read`] reads a type from text. [`read_value`] reads it from a [`Value`], and [`value_of`] makes one; both go
+//!   through text.
+//! - `tagged!` gives an enum a tag among its fields, as `#[serde(tag = …)]` does.
 //! - [`both`] reads two types from the fields of one object, as `#[serde(flatten)]` does.
 //!
-//! What is read and written is the same to the byte as with serde's own attributes.
+//! The JSON is the same to the byte as with serde's own attributes.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -21,7 +22,11 @@ pub mod tagged;
 pub use either::NumberOrText;
 use objects::Objects;
 
-/// Reads a value from JSON text. The errors are those of `serde_json`, with line and column.
+/// Reads a value from JSON text.
+///
+/// # Errors
+///
+/// Those of `serde_json`, with line and column.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = T::deserialize(Objects(&mut reader))?;
@@ -29,17 +34,21 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     Ok(value)
 }
 
-/// Reads a value from one that was read already. Errors have no place.
+/// Reads a typed value from a [`Value`].
+///
+/// # Errors
+///
+/// Those of `serde_json`, without a place.
 pub fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
     read(&value.to_string()).map_err(unplaced)
 }
 
-/// What a value looks like as JSON.
+/// Returns a value as JSON.
 pub fn value_of<T: Serialize>(value: &T) -> Result<Value, Error> {
     read(&serde_json::to_string(value)?)
 }
 
-/// Reads two types from the fields of one object. Each must ignore what is the other's.
+/// Reads two types from the fields of one object. Each must ignore the fields of the other.
 pub fn both<'de, D, A, B>(deserializer: D) -> Result<(A, B), D::Error>
 where
     D: Deserializer<'de>,
@@ -52,7 +61,7 @@ where
     Ok((one, other))
 }
 
-/// The error without its place: one in a text that was only made for reading says nothing.
+/// Removes the place of an error, because the text was only made for reading.
 fn unplaced(error: Error) -> Error {
     let place = format!(" at line {} column {}", error.line(), error.column());
     match error.to_string().strip_suffix(&place) {
@@ -76,7 +85,7 @@ mod tests {
         names: BTreeMap<u32, f32>,
     }
 
-    /// A refusal of a text names its place; one of a value, which was never written down, does not.
+    /// An error in a text names its place; an error in a value has none.
     #[test]
     fn only_texts_have_places() {
         let words = |read: Result<Counted, Error>| read.map_err(|e| e.to_string());
@@ -103,7 +112,7 @@ mod tests {
         );
     }
 
-    /// A list of its fields is no struct, wherever it stands.
+    /// A list of fields is not read as a struct, at any depth.
     #[test]
     fn structs_are_objects() {
         let list: Value = read("[3,{}]").unwrap();
@@ -167,8 +176,8 @@ mod tests {
         b: Vec<String>,
     }
 
-    /// An enum with its tag inside is written to the byte as serde's own attribute writes it, and read from any order
-    /// of its fields, from a text and from a value.
+    /// An enum with its tag inside is written to the byte like with serde's own attribute, and read with its fields in
+    /// any order, from a text and from a value.
     #[test]
     fn tags_are_as_ever() {
         let check = |text: &str| {
@@ -198,7 +207,7 @@ mod tests {
     }
 
     proptest! {
-        /// Strings come back whole, and numbers as the nearest that a float can be.
+        /// Strings are read back whole, and numbers as the nearest float.
         #[test]
         fn what_is_written_is_read(text in any::<String>(), number in any::<f64>(), whole in any::<i64>()) {
             let value = serde_json::json!([text, number, whole, { text.clone(): text.clone() }]);

@@ -1,4 +1,4 @@
-//! What each language contributes, as data: small words, cues, rules of grammar, words of time, names of months.
+//! The data of each language: small words, cues, rules of grammar, words of time, names of months.
 //!
 //! Each language has a file in this folder with one constant, [`Tables`]. The code that reads the tables stands in the
 //! modules above and is the same for all languages. To add a language, write its file and name it in the list below.
@@ -37,7 +37,7 @@ macro_rules! languages {
                 }
             }
 
-            /// What the language contributes.
+            /// The language's tables.
             pub(crate) const fn tables(self) -> &'static Tables {
                 match self {
                     $(Self::$name => &$code::TABLES,)*
@@ -45,12 +45,12 @@ macro_rules! languages {
             }
         }
 
-        /// How many languages there are.
+        /// The number of languages.
         pub(crate) const COUNT: usize = [$(stringify!($code),)*].len();
     };
 }
 
-// The name of a language and the file of its tables.
+// Each language with the file of its tables.
 languages! {
     English en
     Chinese zh
@@ -81,14 +81,14 @@ languages! {
 }
 
 impl Language {
-    /// The languages whose demands are read, in the order in which they are tried.
+    /// The languages whose demands are read, in the order of the attempts.
     pub(crate) fn read() -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()
             .filter(|l| l.tables().grammar.is_some())
     }
 
-    /// Those of them that are written in Latin letters, which the script does not tell apart.
+    /// The languages among them in Latin script, which the script does not tell apart.
     pub(crate) fn latin() -> impl Iterator<Item = Self> {
         Self::read().filter(|l| l.tables().script == Script::Latin)
     }
@@ -99,7 +99,7 @@ impl Language {
     }
 }
 
-/// One list of every language, put together when it is first read.
+/// A list of all languages together, assembled on first use.
 pub(crate) struct List {
     of: fn(&'static Tables) -> &'static str,
     between: char,
@@ -134,9 +134,9 @@ impl List {
         })
     }
 
-    /// Whether the list holds exactly this.
+    /// Returns `true` if the list contains exactly this word.
     pub(crate) fn has(&self, word: &str) -> bool {
-        // most entries differ in the first byte already
+        // Most entries differ in the first byte already.
         let first = word.as_bytes().first();
         let mut all = self.all().iter();
         all.any(|entry| entry.as_bytes().first() == first && *entry == word)

@@ -1,18 +1,17 @@
-//! Reads text and says what is in it.
+//! Reads text and finds the information in it.
 //!
-//! This is the lowest stratum: text goes in; facts, rules, excerpts and shortened tool output come
-//! out. Nothing here knows a conversation, a window or a budget of tokens; `palimpsest-core`
-//! decides with what this crate finds.
+//! This is the lowest stratum: text goes in; facts, rules, excerpts and shortened tool output come out. No module here
+//! knows a conversation, a window or a budget of tokens; `palimpsest-core` decides with the findings of this crate.
 //!
-//! - `languages`: what each language contributes, as tables;
-//! - [`words`]: words, sentences and languages; all below stand on it;
-//! - [`retention`]: the facts of a text, the rules in it, and what of them another text still holds;
-//! - [`standing`]: how certain it is that a sentence is an instruction for the rest of the conversation;
+//! - `languages`: the data of each language, as tables;
+//! - [`words`]: words, sentences and languages, the base of everything below;
+//! - [`retention`]: the facts and rules of a text, and those that another text still holds;
+//! - [`standing`]: the certainty that a sentence is an instruction for the rest of the conversation;
 //! - [`extractive`]: the best sentences of a text, without a model;
-//! - [`survival`]: what of the texts of a conversation stands in another text, as the benches and the package measure it;
+//! - [`survival`]: the share of a conversation that another text holds, as the benches and the package measure it;
 //! - [`condense`]: tool output, shortened by its kind;
-//! - [`time`]: times as text, there and back;
-//! - [`fence`], [`glob`], [`json`], [`order`], [`sorted`]: what the others and the crates above them stand on.
+//! - [`time`]: times as text, in both directions;
+//! - [`fence`], [`glob`], [`json`], [`order`], [`sorted`]: tools for the other modules and the crates above.
 #![forbid(unsafe_code)]
 pub mod condense;
 pub mod extractive;

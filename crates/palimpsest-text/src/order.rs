@@ -1,8 +1,8 @@
-//! Sorting, compiled once.
+//! Sorts with code that is compiled once.
 //!
-//! The standard library's sorts are compiled anew, three kilobytes each, for every type and every comparison. Here numbers
-//! are sorted, by a comparison that is called through a pointer, and then the items follow. It is slower by a small
-//! factor; what sorts many numbers at a time keeps the standard library's.
+//! The compiler makes the standard library's sorts anew, three kilobytes each, for every type and every comparison.
+//! This module sorts numbers, with a comparison behind a pointer, and then moves the items. It is slower by a small
+//! factor, so code that sorts many numbers at a time uses the standard library's sorts.
 
 use std::cmp::Ordering;
 
@@ -22,18 +22,18 @@ pub fn sort<T: Ord>(items: &mut [T]) {
     sort_by(items, T::cmp);
 }
 
-/// The places of the items, as they come in order.
+/// Returns the indices of the items in sorted order.
 fn sorted(length: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..length).collect();
-    // many are in order already, and then it costs one look at each
+    // Many lists are sorted already, which costs one look at each item.
     order.sort_by(|a, b| compare(*a, *b));
     order
 }
 
-/// Brings the items there: the item for place `n` stands at `order[n]`.
+/// Moves the items: the item for place `n` is at `order[n]`.
 fn arrange(order: &mut [usize], swap: &mut dyn FnMut(usize, usize)) {
     for place in 0..order.len() {
-        // what stood before `place` was swapped away, to where its own entry says
+        // The item of an earlier place was swapped away; its own entry says where.
         let mut from = order[place];
         while from < place {
             from = order[from];
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// I2: what is sorted is sorted as the standard library sorts it, equals in the order they were in.
+        /// I2: the result agrees with the standard library's, equal items in their old order.
         #[test]
         fn it_sorts_as_slices_do(items in proptest::collection::vec((0u8..6, any::<u16>()), 0..60)) {
             let (mut ours, mut usual) = (items.clone(), items.clone());

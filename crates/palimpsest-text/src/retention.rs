@@ -1,6 +1,8 @@
-//! What a compaction must not lose: facts found by shape and by grammar, looked for in the new window,
-//! carried along in a ledger if they are gone (P9); the user's demands (records of kind constraint);
-//! and the reasons for which a summary is sent back (P8).
+//! Guards the content that a compaction must not lose:
+//! - facts, found by shape and by grammar, searched in the new window, and carried in a ledger if they are missing
+//!   (P9);
+//! - the user's demands (records of kind constraint);
+//! - the reasons for which a summary is sent back (P8).
 //!
 //! Everything here is a pure function of text: no model, no regular expressions, one pass each.
 
@@ -35,7 +37,7 @@ use crate::words::segment::{self, Unit, UnitKind};
 use constraint::{Decided, Judge};
 use scan::Writer;
 
-/// Whose words a text holds. Decides what is looked for and what it may become (I8).
+/// The author of a text. It decides which facts are searched, and what a text may become (I8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
@@ -43,7 +45,7 @@ pub enum Speaker {
     User,
     /// The model.
     Assistant,
-    /// A tool: read line by line, never as sentences.
+    /// A tool. Its text is read line by line, never as sentences.
     Tool,
 }
 
@@ -69,7 +71,7 @@ pub enum FactClass {
     Date,
     /// Quoted text, a command in backticks.
     Quoted,
-    /// A sentence about what somebody likes, eats, wants.
+    /// A sentence about a person's likes, food or wishes.
     Preference,
 }
 
@@ -88,7 +90,7 @@ impl FactClass {
         Self::Preference,
     ];
 
-    /// Whether the fact is a whole sentence.
+    /// Returns `true` if the fact is a whole sentence.
     pub const fn sentence(self) -> bool {
         matches!(
             self,
@@ -100,15 +102,15 @@ impl FactClass {
 /// A fact of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is.
+    /// The class.
     pub class: FactClass,
     /// Its own words, verbatim.
     pub text: String,
-    /// The sentence, item or line it stands in, verbatim.
+    /// The sentence, item or line that contains it, verbatim.
     pub context: String,
 }
 
-/// What a mode of work holds dearest (P6): the ledger's order and the extractive summariser's weights.
+/// The priorities of a mode of work (P6): the order of the ledger and the weights of the extractive summariser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Emphasis {
@@ -172,17 +174,17 @@ impl Emphasis {
     }
 }
 
-/// The facts of what a person wrote, in order, each once.
+/// Returns the facts of a person's text, in order, each once.
 pub fn extract(text: &str) -> Vec<Fact> {
     extract_from(text, Speaker::User)
 }
 
-/// The facts of a text by its speaker: constraints only from the user, sentences never from a tool.
+/// Returns the facts of a text by its speaker: constraints only from the user, sentences never from a tool.
 pub fn extract_from(text: &str, speaker: Speaker) -> Vec<Fact> {
     Scan::of(text, speaker).facts
 }
 
-/// Cuts a text the way its speaker writes.
+/// Cuts a text into the units of its speaker.
 pub(crate) fn units(text: &str, speaker: Speaker) -> Vec<Unit> {
     if speaker == Speaker::Tool {
         segment::lines(text)
@@ -196,7 +198,7 @@ pub(crate) struct Finder {
     speaker: Speaker,
     scanner: Scanner,
     judge: Judge,
-    /// What was decided of the unit that was looked at last.
+    /// The decision about the last unit.
     decided: Option<Decided>,
 }
 
@@ -211,7 +213,7 @@ impl Finder {
         }
     }
 
-    /// Adds the facts of `unit` to `out`: by shape first, then what the whole sentence is.
+    /// Adds the facts of `unit` to `out`: first those by shape, then the class of the whole sentence.
     pub(crate) fn find(&mut self, text: &str, unit: &Unit, out: &mut Vec<Found>) {
         self.decided = None;
         let writer = match self.speaker {
@@ -226,7 +228,7 @@ impl Finder {
             return;
         }
         self.judge.reading.read(text, unit.start, unit.end);
-        // an instruction may have no cue at all
+        // An instruction may have no cue at all.
         if self.judge.reading.hits.is_empty() && self.speaker != Speaker::User {
             return;
         }
@@ -243,7 +245,7 @@ impl Finder {
         if self.speaker == Speaker::User {
             self.decided = self.judge.decide(text, unit);
         }
-        // what only may be an instruction is a fact like others
+        // A sentence that only may be an instruction is an ordinary fact.
         if self.decided.is_some_and(|d| d.level == Level::Sure) {
             return Some(FactClass::Constraint);
         }
@@ -276,7 +278,7 @@ impl Finder {
         if has(Cue::Preference) {
             return Some(FactClass::Preference);
         }
-        // A denial counts if there is something to deny: four words or eight characters.
+        // A denial counts if it has something to deny: four words or eight characters.
         let size = unit.end - unit.start;
         let idle = has(Cue::Idle) && !has(Cue::MustNot) && !has(Cue::Never);
         if has(Cue::Negation) && !idle && (reading.words.len() >= 4 || size >= 24) {
@@ -286,7 +288,7 @@ impl Finder {
     }
 }
 
-/// The sentence around a fact; for a long unit only what is near.
+/// The sentence around a fact; in a long unit only the nearby text.
 fn context(text: &str, unit: &Unit, fact: &Found) -> String {
     const NEAR: usize = 120;
     if unit.end - unit.start <= 2 * NEAR + (fact.end - fact.start) || fact.class.sentence() {

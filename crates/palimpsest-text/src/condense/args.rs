@@ -1,9 +1,9 @@
-//! Arguments of tool calls: long values shortened inside valid JSON.
+//! Shortens long values in the arguments of tool calls; the result is valid JSON.
 
 use super::json::{self, JsonLimits};
 
-/// The arguments with long strings and arrays shortened: an object stays an object with the same
-/// keys. `None` if they are no JSON object, or would not get at least 10 % shorter.
+/// Shortens long strings and arrays in the arguments: an object stays an object with the same keys. Returns `None` if
+/// they are not a JSON object, or would not become at least 10 % shorter.
 pub(super) fn shrink_arguments(arguments: &str) -> Option<String> {
     if !arguments.trim_start().starts_with('{') {
         return None;
@@ -12,7 +12,7 @@ pub(super) fn shrink_arguments(arguments: &str) -> Option<String> {
     if short.len() * 10 > arguments.len() * 9 {
         return None;
     }
-    // whatever was written by hand above: a provider gets JSON or nothing
+    // The code above writes JSON by hand, so this checks the result: a provider gets JSON or nothing.
     crate::json::read::<serde_json::Map<String, serde_json::Value>>(&short).ok()?;
     Some(short)
 }
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// T3: a written file keeps path and both ends of its content, which says first that it is not the whole of it.
+    /// T3: a written file keeps its path and both ends of its content, which begins with a notice that it is not whole.
     #[test]
     fn written_file() {
         let content: String = (0..200).fold(String::new(), |t, i| t + &format!("line {i}\n"));

@@ -1,15 +1,15 @@
-//! Encoded data inside text: base64, hexadecimal, data addresses. Nobody reads it.
+//! Replaces encoded data inside of text: base64, hexadecimal, data addresses. Nobody reads it.
 
 use super::cut::grouped;
 use std::fmt::Write;
 
-/// A run of encoded characters at least this long is data, in bytes.
+/// A run of encoded characters of at least this many bytes counts as data.
 const LONG: usize = 512;
 
-/// Characters of a run that are shown.
+/// The number of characters of a run that are shown.
 const SHOWN: usize = 24;
 
-/// The text with its long encoded runs replaced by their beginning and length. `None` without any.
+/// Replaces the long encoded runs of a text by their beginning and length. `None` if there are none.
 pub(super) fn condense(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut done = 0;
@@ -30,7 +30,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether a byte can be part of encoded data.
+/// The bytes that can be part of encoded data.
 const ENCODED: [bool; 256] = {
     let mut table = [false; 256];
     let mut b = 0;
@@ -42,13 +42,13 @@ const ENCODED: [bool; 256] = {
     table
 };
 
-/// Data is wrapped at 64 or 76 characters; shorter lines are words.
+/// Encoders wrap data at 64 or 76 characters; shorter lines are words.
 const WRAP: usize = 60;
 
-/// Runs of encoded characters, line breaks of wrapped data included. ASCII, so every border is a
+/// Finds runs of encoded characters, including the line breaks of wrapped data. They are ASCII, so every border is a
 /// character's.
 ///
-/// A run holds every place that is a multiple of half its length: only those are looked at.
+/// A run of at least [`LONG`] bytes contains a multiple of `LONG / 2`, so the search only looks at those places.
 fn runs(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut runs = Vec::new();
     let mut done = 0;
@@ -72,7 +72,7 @@ const fn is_break(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Goes back from `at` over encoded characters, and over line breaks after long enough lines.
+/// Goes back from `at` over encoded characters, and over line breaks after long lines.
 fn run_start(bytes: &[u8], least: usize, at: usize) -> usize {
     let line_start = |mut at: usize| {
         while at > least && ENCODED[usize::from(bytes[at - 1])] {
@@ -94,7 +94,7 @@ fn run_start(bytes: &[u8], least: usize, at: usize) -> usize {
     }
 }
 
-/// Where the run that begins at `start` ends.
+/// Returns the end of the run that begins at `start`.
 fn run_end(bytes: &[u8], start: usize) -> usize {
     let mut end = start;
     let mut at = start;
@@ -104,7 +104,7 @@ fn run_end(bytes: &[u8], start: usize) -> usize {
             at += 1;
         }
         let (words, length) = (at, at - line);
-        // a short last line is data only where it is padded: it may be the next word
+        // A short last line counts as data only with padding: it may be the next word.
         if line == start || length >= WRAP || bytes[line..at].ends_with(b"=") {
             end = words;
         }
@@ -131,7 +131,7 @@ fn is_data(run: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// F 28: an image in text becomes a mark, what is around it stays.
+    /// F 28: an image in text becomes a mark, and the text around it stays.
     #[test]
     fn image() {
         let data = "iVBORw0KGgo4AAAANSUhEUgAA".repeat(400);

@@ -1,23 +1,23 @@
-//! Tables as text: CSV, TSV and the framed tables of database shells.
+//! Shortens tables in text: CSV, TSV and the framed tables of database shells.
 
 use super::cut::{self, grouped};
 use std::fmt::Write;
 
-/// Rows shown from the beginning and the end.
+/// The number of rows shown from the beginning and the end.
 const HEAD: usize = 5;
 const TAIL: usize = 2;
 
-/// Longest row shown whole, in bytes.
+/// The longest row that is shown whole, in bytes.
 const ROW: usize = 600;
 
-/// Whether the first lines have one number of cells.
+/// Returns `true` if the first lines have the same number of cells.
 pub(super) fn looks_like(text: &str) -> bool {
     delimiter(text).is_some()
 }
 
-/// The delimiter, if the first lines agree on it: at least two cells in at least four rows.
+/// Returns the delimiter if the first lines agree on it: at least two cells in at least four rows.
 fn delimiter(text: &str) -> Option<char> {
-    // statements end in semicolons, and braces are code's
+    // Statements end in semicolons, and code has braces.
     let code = |row: &str| row.trim_end().ends_with([';', '{', '}']) || row.contains("=>");
     let lines = text.lines().take(20);
     if lines.clone().filter(|l| code(l)).count() * 4 > lines.count() {
@@ -27,14 +27,14 @@ fn delimiter(text: &str) -> Option<char> {
         let rows = rows(text).filter(|row| !is_rule(row)).take(20);
         let cells: Vec<usize> = rows.map(|row| cells(row, delimiter)).collect();
         let first = cells.first().copied().unwrap_or(0);
-        // commas are also in prose: more of them
+        // Prose contains commas, too, so a table needs more of them.
         let enough = if delimiter == ',' { 3 } else { 2 };
         let same = cells.iter().filter(|&&n| n == first).count();
         first >= enough && cells.len() >= 4 && same * 20 >= cells.len() * 19
     })
 }
 
-/// Names, number of rows, the first and the last ones. `None` if it is no table or a short one.
+/// Keeps the names, the number of rows, and the first and last rows. `None` if the text is not a table or is short.
 pub(super) fn condense(text: &str) -> Option<String> {
     let delimiter = delimiter(text)?;
     let rows: Vec<&str> = rows(text).filter(|row| !row.trim().is_empty()).collect();
@@ -48,7 +48,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
     }
     let columns = cells(rows.iter().find(|row| !is_rule(row))?, delimiter);
     let mut out = format!("{} rows, {columns} columns\n", grouped(body));
-    // the frame counts as rows of its own
+    // The lines of the frame count as rows.
     let head = HEAD + 1 + rows.iter().take(4).filter(|row| is_rule(row)).count();
     let tail = TAIL + usize::from(rows.last().is_some_and(|row| is_rule(row)));
     for row in &rows[..head] {
@@ -69,8 +69,8 @@ fn shown(row: &str) -> String {
     }
 }
 
-/// Rows, with line breaks inside quotes left alone. A quote that is still open after 30 lines was
-/// no quote.
+/// Splits into rows; line breaks inside of quotes do not split. A quote that is still open after 30 lines is an
+/// ordinary character.
 fn rows(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -158,7 +158,7 @@ mod tests {
         );
     }
 
-    /// T3: prose and code are no tables.
+    /// T3: prose and code are not tables.
     #[test]
     fn detection() {
         assert!(looks_like(&table(5)));

@@ -1,6 +1,6 @@
-//! Cutting text where nobody notices: never inside a character as people see it.
+//! Cuts text at places that do not split a visible character.
 
-/// The longest beginning of at most `bytes` bytes that does not end inside a visible character.
+/// Returns the longest beginning of at most `bytes` bytes that does not end inside of a visible character.
 pub fn head(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -12,7 +12,7 @@ pub fn head(text: &str, bytes: usize) -> &str {
     &text[..at]
 }
 
-/// The longest end of at most `bytes` bytes that does not begin inside a visible character.
+/// Returns the longest end of at most `bytes` bytes that does not begin inside of a visible character.
 pub fn tail(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -24,7 +24,7 @@ pub fn tail(text: &str, bytes: usize) -> &str {
     &text[at..]
 }
 
-/// One line of at most about `bytes` bytes, `…` at its end if it was longer.
+/// Returns one line of at most about `bytes` bytes, with `…` at its end if it was longer.
 pub(super) fn line(text: &str, bytes: usize) -> String {
     let words: Vec<&str> = head(text, bytes.saturating_mul(2))
         .split_whitespace()
@@ -36,7 +36,7 @@ pub(super) fn line(text: &str, bytes: usize) -> String {
     format!("{}…", head(&joined, bytes).trim_end())
 }
 
-/// Whether a visible character ends at `at`: what follows does not belong to what is before.
+/// Returns `true` if a visible character ends at `at`.
 fn is_break(text: &str, at: usize) -> bool {
     let (Some(before), Some(after)) = (text[..at].chars().next_back(), text[at..].chars().next())
     else {
@@ -44,7 +44,7 @@ fn is_break(text: &str, at: usize) -> bool {
     };
     let regional = |c: char| matches!(c, '\u{1F1E6}'..='\u{1F1FF}');
     if regional(before) && regional(after) {
-        // flags are pairs
+        // Flags consist of two characters.
         let run = text[..at]
             .chars()
             .rev()
@@ -66,7 +66,7 @@ const fn joins_left(c: char) -> bool {
         | '\u{FE20}'..='\u{FE2F}' | '\u{1F3FB}'..='\u{1F3FF}' | '\u{E0020}'..='\u{E007F}')
 }
 
-/// A number with commas, as in 12,345.
+/// Writes a number with commas, as in 12,345.
 pub(super) fn grouped(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// F 24: no cut inside an emoji, a flag, an accent.
+    /// F 24: no cut falls inside of an emoji, a flag or an accent.
     #[test]
     fn visible_characters() {
         let check = |text: &str, bytes, h: &str, t: &str| {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     proptest! {
-        /// I10: any text and length; never longer than asked.
+        /// I10: for any text and length, the result is never longer than requested.
         #[test]
         fn any(text in "\\PC{0,30}", bytes in 0usize..60) {
             prop_assert!(head(&text, bytes).len() <= bytes);

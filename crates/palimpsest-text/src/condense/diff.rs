@@ -1,14 +1,14 @@
-//! Diffs: changed lines stay, context and generated files are counted.
+//! Shortens diffs: keeps changed lines, counts context and generated files.
 
 use std::fmt::Write;
 
-/// Changed lines of one file that are shown, from its beginning and end.
+/// The number of changed lines that are shown from the beginning and the end of a file's diff.
 const HEAD: usize = 120;
 const TAIL: usize = 40;
-/// Context lines shown beside a change.
+/// The number of context lines beside a change.
 const CONTEXT: usize = 1;
 
-/// Files nobody reads as a diff.
+/// Files whose diff nobody reads.
 const GENERATED: [&str; 12] = [
     "package-lock.json",
     "yarn.lock",
@@ -24,7 +24,7 @@ const GENERATED: [&str; 12] = [
     ".snap",
 ];
 
-/// Whether the text is a unified diff.
+/// Returns `true` if the text is a unified diff.
 pub(super) fn looks_like(text: &str) -> bool {
     let mut hunks = 0;
     let mut files = 0;
@@ -35,7 +35,7 @@ pub(super) fn looks_like(text: &str) -> bool {
     hunks > 0 && files > 0
 }
 
-/// The diff with less context. `None` if nothing would be left out.
+/// Returns the diff with less context. `None` if it has nothing to leave out.
 pub(super) fn condense(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut left_out = 0;
@@ -44,7 +44,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let git = line.starts_with("diff --git ");
-        // a removed line can begin like that too
+        // A removed line can begin like that, too.
         let plain = line.starts_with("--- ") && lines.peek().is_some_and(|l| l.starts_with("+++ "));
         if git || (plain && !head) {
             left_out += write_file(&mut out, &file);
@@ -58,7 +58,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
     (left_out > 0).then_some(out)
 }
 
-/// Writes one file of the diff. Returns the number of lines that were left out.
+/// Writes one file of the diff. Returns the number of lines that it left out.
 fn write_file(out: &mut String, lines: &[&str]) -> usize {
     let body = lines
         .iter()
@@ -109,7 +109,7 @@ fn write_file(out: &mut String, lines: &[&str]) -> usize {
     left_out
 }
 
-/// Says what is missing where changes are; missing context says itself by its hunk's numbers.
+/// Writes a line for missing changes. Missing context needs none, because the hunk's numbers show it.
 fn write_gap(out: &mut String, gap: &mut (usize, usize)) {
     if gap.1 > 0 {
         _ = writeln!(out, "… {} lines, {} of them changed", gap.0, gap.1);
@@ -171,7 +171,7 @@ index 1..2 100644
         );
     }
 
-    /// T3: what is no diff, or has nothing to spare.
+    /// T3: text that is not a diff, or has nothing to spare, stays.
     #[test]
     fn unchanged() {
         assert!(!looks_like("- a list\n+ of things\n"));

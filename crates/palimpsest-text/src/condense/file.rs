@@ -1,26 +1,26 @@
-//! Long files that were read: both ends whole, an outline with line numbers in between.
+//! Shortens long files that a tool read: both ends whole, and an outline with line numbers between them.
 
 use super::cut;
 use std::fmt::Write;
 
-/// Lines shown whole from the beginning and the end.
+/// The number of lines that are shown whole at the beginning and the end.
 const HEAD: usize = 40;
 const TAIL: usize = 20;
 
-/// Lines of the outline.
+/// The number of lines of the outline.
 const OUTLINE: usize = 120;
 
-/// Longest line shown whole, in bytes, and longest line of the outline.
+/// The longest line that is shown whole, and the longest line of the outline, in bytes.
 const LINE: usize = 400;
 const ENTRY: usize = 120;
 
-/// A summary of the file by line ranges. `None` if the ends are nearly all of it.
+/// Summarises the file by line ranges. `None` if the ends are nearly all of it.
 pub(super) fn condense(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= HEAD + TAIL + 20 {
         return None;
     }
-    // what was read may be a part of a file, with its own numbers
+    // The tool may have read a part of a file, with the file's line numbers.
     let first = number(lines[0]);
     let numbered = first.is_some() && lines.iter().take(20).all(|line| number(line).is_some());
     let line_number = |i: usize| match first {
@@ -32,7 +32,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
         .clone()
         .filter(|&i| defines(code(lines[i], numbered)))
         .collect();
-    // evenly, if there are too many
+    // If there are too many entries, they are thinned out evenly.
     let step = entries.len().div_ceil(OUTLINE).max(1);
 
     let mut out = format!("Lines {} to {}:\n", line_number(0), line_number(HEAD - 1));
@@ -74,7 +74,7 @@ fn write_line(out: &mut String, line: &str) {
     });
 }
 
-/// The number a reading tool put before a line: `   12\t`, `12→`, `12|`, `12: `.
+/// The line number that a tool put before a line: `   12\t`, `12→`, `12|`, `12: `.
 fn number(line: &str) -> Option<usize> {
     let line = line.trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -84,7 +84,7 @@ fn number(line: &str) -> Option<usize> {
         .flatten()
 }
 
-/// A line without the number before it.
+/// A line without its number.
 fn code(line: &str, numbered: bool) -> &str {
     if !numbered {
         return line;
@@ -95,7 +95,7 @@ fn code(line: &str, numbered: bool) -> &str {
     rest.strip_prefix(['\t', '→', '|', ':']).unwrap_or(rest)
 }
 
-/// Whether a line begins something a reader would look for: a definition, a heading, a section.
+/// Returns `true` if a line starts something that a reader would look for: a definition, a heading, a section.
 fn defines(line: &str) -> bool {
     const WORDS: [&str; 32] = [
         "fn ",
@@ -137,7 +137,7 @@ fn defines(line: &str) -> bool {
         return false;
     }
     if trimmed.starts_with('#') {
-        // headings, not comments of shells and Python
+        // Headings, but not comments of shells and Python.
         return indent == 0 && (trimmed.starts_with("# ") || trimmed.starts_with("##"));
     }
     let constant = ["const ", "type ", "["]
@@ -172,7 +172,7 @@ mod tests {
         assert!(short.ends_with("    let x = 600;\n"), "{short}");
     }
 
-    /// T2: the numbers a reading tool wrote are used, also in the middle of a file.
+    /// T2: the outline uses the line numbers of the tool, also in the middle of a file.
     #[test]
     fn numbered() {
         let text: String = (300..700).fold(String::new(), |t, i| match i {
@@ -184,7 +184,7 @@ mod tests {
         assert!(short.contains("\n400: class Store:\n"), "{short}");
     }
 
-    /// T2: prose without definitions says what is left out; short files stay.
+    /// T2: for prose without definitions the result names the missing lines; short files stay.
     #[test]
     fn others() {
         let prose = "just some words here\n".repeat(200);

@@ -1,9 +1,9 @@
-//! HTML to text: what a reader would see, with links and structure.
+//! Turns HTML into the text that a reader would see, with links and structure.
 
 use super::cut;
 use std::borrow::Cow;
 
-/// Elements whose content is not read.
+/// Elements whose content a reader does not see.
 const UNREAD: [&str; 8] = [
     "script", "style", "svg", "noscript", "template", "head", "iframe", "canvas",
 ];
@@ -45,7 +45,7 @@ const BLOCKS: [&str; 33] = [
     "summary",
 ];
 
-/// Whether the text is an HTML document or a piece of one.
+/// Returns `true` if the text is an HTML document or a piece of one.
 pub(super) fn looks_like(text: &str) -> bool {
     let start = cut::head(text.trim_start(), 2_000).to_ascii_lowercase();
     if start.starts_with("<!doctype html") || start.starts_with("<html") {
@@ -58,8 +58,8 @@ pub(super) fn looks_like(text: &str) -> bool {
     start.starts_with('<') && tags.iter().filter(|tag| start.contains(*tag)).count() >= 2
 }
 
-/// The text of a document: headings marked, list items and cells apart, links with their address.
-/// `None` if there is no text in it.
+/// Returns the text of a document: with marks for headings, separate list items and cells, and addresses of links.
+/// `None` if it has no text.
 pub(super) fn to_text(html: &str) -> Option<String> {
     let mut page = Page::default();
     let mut rest = html;
@@ -79,7 +79,7 @@ pub(super) fn to_text(html: &str) -> Option<String> {
             continue;
         }
         let Some(end) = tag_end(rest) else {
-            // no tag that begins here can end here
+            // A tag that begins here cannot end here.
             let chunk = cut::head(rest, LONGEST_TAG).len().max(1);
             page.text(&rest[..chunk]);
             rest = &rest[chunk..];
@@ -100,10 +100,10 @@ pub(super) fn to_text(html: &str) -> Option<String> {
     page.finish()
 }
 
-/// Longer names of elements are none that matter here.
+/// Elements with longer names do not matter here.
 const LONGEST_NAME: usize = 12;
 
-/// The name in a tag, in lower case.
+/// Returns the name in a tag, in lower case.
 fn element<'b>(tag: &str, name: &'b mut [u8; LONGEST_NAME]) -> &'b str {
     let tag = tag.trim_start_matches('/').bytes();
     let mut length = 0;
@@ -120,9 +120,9 @@ fn element<'b>(tag: &str, name: &'b mut [u8; LONGEST_NAME]) -> &'b str {
 #[derive(Default)]
 struct Page {
     out: String,
-    /// Address of the link that is open, and where its text began.
+    /// The address of the open link, and the start of its text.
     link: Option<(String, usize)>,
-    /// A space is due before the next word.
+    /// A space belongs before the next word.
     space: bool,
     pre: u32,
 }
@@ -199,7 +199,7 @@ impl Page {
         }
     }
 
-    /// Without lines that hold nothing but marks.
+    /// Drops lines that hold nothing but marks.
     fn finish(self) -> Option<String> {
         let said = |line: &&str| line.contains(|c: char| c.is_alphanumeric());
         let lines: Vec<&str> = self.out.lines().map(str::trim_end).filter(said).collect();
@@ -207,10 +207,10 @@ impl Page {
     }
 }
 
-/// No tag is longer, in bytes: encoded pictures are taken out before.
+/// The longest tag in bytes. Encoded pictures are removed before.
 const LONGEST_TAG: usize = 65_536;
 
-/// Where the tag that begins `text` ends, outside quotes if they are closed.
+/// Returns the end of the tag that begins `text`. A `>` inside of closed quotes does not end it.
 fn tag_end(text: &str) -> Option<usize> {
     let text = cut::head(text, LONGEST_TAG);
     let mut quote = None;
@@ -225,7 +225,7 @@ fn tag_end(text: &str) -> Option<usize> {
     text.find('>')
 }
 
-/// What follows the end tag of `name`.
+/// Returns the text after the end tag of `name`.
 fn skip_element<'a>(rest: &'a str, name: &str) -> &'a str {
     let mut from = 0;
     while let Some(at) = rest[from..].find("</") {
@@ -258,7 +258,7 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     Some(decode(value).into_owned())
 }
 
-/// Text with its character references resolved, the common names only.
+/// Resolves character references, of which it knows the common names.
 fn decode(text: &str) -> Cow<'_, str> {
     const NAMES: [(&str, char); 20] = [
         ("amp", '&'),
@@ -349,7 +349,7 @@ mod tests {
         check("<script>never ends", "");
     }
 
-    /// T3: what HTML is.
+    /// T3: HTML is recognised, and other markup is not.
     #[test]
     fn detection() {
         assert!(looks_like("  <!doctype HTML><p>"));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     proptest! {
-        /// I10: any text.
+        /// I10: any text is accepted.
         #[test]
         fn any_text(html in "(<|>|/|\"|'|&|#|;|=|<a href=|<script|</script>|<!--|\\PC){0,60}") {
             _ = to_text(&html);

@@ -1,29 +1,29 @@
-//! JSON: long arrays become a few items and a schema, long strings their ends.
+//! Shortens JSON: a long array becomes a few items and a schema, a long string its ends.
 //!
-//! One pass over the bytes, without building values: what is left out is only skipped.
+//! It reads the bytes once and builds no values: omitted parts are only skipped.
 
 use super::cut::grouped;
 use std::fmt::Write;
 
-/// What of a JSON text is shown.
+/// The limits on the shown part of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JsonLimits {
-    /// Items shown from the beginning of an array.
+    /// The number of items shown from the beginning of an array.
     pub(super) head: usize,
-    /// Items shown from its end.
+    /// The number of items shown from its end.
     pub(super) tail: usize,
-    /// Longest string shown whole, in bytes.
+    /// The longest string that is shown whole, in bytes.
     pub(super) string: usize,
-    /// Containers nested deeper are only counted.
+    /// Containers that are nested deeper are only counted.
     pub(super) depth: usize,
-    /// Whether what was left out of an array is described by its fields.
+    /// Describe the omitted items of an array by their fields.
     pub(super) schema: bool,
-    /// Whether a shortened string says so before anything else: what stands in a call may be copied into the next one.
+    /// Begin a shortened string with a notice, because a model may copy the arguments of a call into its next one.
     pub(super) notice: bool,
 }
 
 impl JsonLimits {
-    /// For tool results in general.
+    /// The limits for tool results in general.
     pub(super) const RESULT: Self = Self {
         head: 5,
         tail: 2,
@@ -32,7 +32,7 @@ impl JsonLimits {
         schema: true,
         notice: false,
     };
-    /// For answers of an API: status and key fields.
+    /// The limits for answers of an API: status and key fields.
     pub(super) const API: Self = Self {
         head: 2,
         tail: 0,
@@ -41,7 +41,7 @@ impl JsonLimits {
         schema: true,
         notice: false,
     };
-    /// For the arguments of tool calls.
+    /// The limits for the arguments of tool calls.
     pub(super) const ARGUMENTS: Self = Self {
         head: 6,
         tail: 1,
@@ -52,19 +52,19 @@ impl JsonLimits {
     };
 }
 
-/// Nesting that is followed at most, whatever the limits say.
+/// The deepest nesting that is followed, whatever the limits.
 const DEEPEST: usize = 32;
 
-/// Strings below a key like `error` are shown up to this many bytes.
+/// A string under a key like `error` is shown up to this many bytes.
 const ERROR_STRING: usize = 2_000;
 
-/// Items with an error that are shown besides the first and the last ones.
+/// The number of items with an error that are shown besides the first and the last ones.
 const ERROR_ITEMS: usize = 3;
 
-/// Fields of left out items that are named.
+/// The number of fields of omitted items that are named.
 const FIELDS: usize = 24;
 
-/// The text with its long parts left out; still JSON (or JSON Lines). `None` if it is no JSON.
+/// Omits the long parts of the text; the result is JSON (or JSON Lines). `None` if the text is not JSON.
 pub(super) fn condense(text: &str, limits: JsonLimits) -> Option<String> {
     let mut scan = Scan {
         text,
@@ -80,7 +80,7 @@ pub(super) fn condense(text: &str, limits: JsonLimits) -> Option<String> {
     scan.value(&mut out, 0, false)?;
     scan.space();
     if scan.at < scan.bytes.len() {
-        // more than one value: JSON Lines
+        // More than one value means JSON Lines.
         scan.at = 0;
         out.clear();
         scan.items(&mut out, 0, None)?;
@@ -88,8 +88,8 @@ pub(super) fn condense(text: &str, limits: JsonLimits) -> Option<String> {
     Some(out)
 }
 
-/// The number of items of the longest array on the way in: the text itself, or an array in it that
-/// no other array holds. Values of JSON Lines are items too. `None` if it is no JSON.
+/// Returns the number of items of the longest array that no other array contains. Values of JSON Lines count as items,
+/// too. `None` if the text is not JSON.
 pub(super) fn most_items(text: &str) -> Option<usize> {
     let mut scan = Scan {
         text,
@@ -108,7 +108,7 @@ pub(super) fn most_items(text: &str) -> Option<usize> {
     (values > 0).then_some(items)
 }
 
-/// Whether the text looks like JSON from both ends.
+/// Returns `true` if both ends of the text look like JSON.
 pub(super) fn looks_like(text: &str) -> bool {
     let text = text.trim();
     let first = text.as_bytes().first();
@@ -146,7 +146,7 @@ impl<'a> Scan<'a> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
-    /// Writes a value, shortened.
+    /// Writes a value in its short form.
     fn value(&mut self, out: &mut String, depth: usize, error: bool) -> Option<()> {
         self.space();
         match self.peek()? {
@@ -163,7 +163,7 @@ impl<'a> Scan<'a> {
                 let start = self.at;
                 self.skip()?;
                 let raw = &self.text[start..self.at];
-                // a short one says more than its length
+                // The content of a short one says more than its length.
                 if raw.len() <= 40 && crate::json::read::<serde::de::IgnoredAny>(raw).is_ok() {
                     out.push_str(raw);
                 } else {
@@ -226,7 +226,7 @@ impl<'a> Scan<'a> {
         loop {
             self.space();
             if self.peek() == end {
-                // of two empty ends, the text's and the array's, only the array's is a bracket
+                // Both an array and a text may end here, but only an array has a bracket to skip.
                 if end.is_some() {
                     self.at += 1;
                 }
@@ -254,7 +254,7 @@ impl<'a> Scan<'a> {
         self.write_rest(out, depth, separator, &left_out)
     }
 
-    /// Writes what stands for the items that were skipped, the errors among them, and the last.
+    /// Writes the description of the omitted items, the errors among them, and the last items.
     fn write_rest(
         &mut self,
         out: &mut String,
@@ -264,7 +264,7 @@ impl<'a> Scan<'a> {
     ) -> Option<()> {
         let n = left_out.spans.len();
         let mut shown: Vec<usize> = left_out.errors.clone();
-        // a single item takes no more room than saying that it was left out
+        // A single item takes no more room than a note about its omission.
         let tail = if n <= self.limits.tail + 1 {
             n
         } else {
@@ -291,7 +291,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Skips an item, noting its fields. Returns whether it holds an error.
+    /// Skips an item and notes its fields. Returns `true` if it contains an error.
     fn skip_item(&mut self, fields: &mut Fields<'a>) -> Option<bool> {
         if self.peek()? != b'{' {
             self.skip()?;
@@ -327,7 +327,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Skips any value without looking into it. Brackets are counted, not matched.
+    /// Skips any value without parsing it: counts brackets without matching them.
     fn skip(&mut self) -> Option<()> {
         let mut open = 0usize;
         loop {
@@ -355,7 +355,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Skips a value; the items of the longest array in it that is in no other array.
+    /// Skips a value and returns the number of items of its longest array that no other array contains.
     fn longest(&mut self, depth: usize) -> Option<usize> {
         self.space();
         let open = self.peek()?;
@@ -386,7 +386,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The inside of a string, as it is written.
+    /// Returns the raw content of a string.
     fn string(&mut self) -> Option<&'a str> {
         if self.peek()? != b'"' {
             return None;
@@ -431,7 +431,7 @@ impl<'a> Scan<'a> {
 #[derive(Default)]
 struct LeftOut<'a> {
     spans: Vec<(usize, usize)>,
-    /// Indexes into `spans`.
+    /// Indices into `spans`.
     errors: Vec<usize>,
     fields: Fields<'a>,
 }
@@ -452,7 +452,7 @@ struct Field<'a> {
 const TYPES: [&str; 6] = ["string", "number", "bool", "null", "object", "array"];
 
 impl<'a> Fields<'a> {
-    /// Notes a field. Items mostly have the same fields in the same order: `place` is tried first.
+    /// Notes a field. Most items have the same fields in the same order, so it tries `place` first.
     fn note(&mut self, key: &'a str, first: u8, place: usize) {
         let types = match first {
             b'"' => 1,
@@ -515,13 +515,13 @@ fn names_error(key: &str) -> bool {
         "error_message",
         "errormessage",
     ];
-    // most keys are told by their first letter
+    // The first letter rules out most keys.
     let first = key.as_bytes().first().map(u8::to_ascii_lowercase);
     matches!(first, Some(b'e' | b't' | b's'))
         && NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
 }
 
-/// Whether the inside of a string is valid JSON.
+/// Returns `true` if the raw content of a string is valid JSON.
 fn is_valid(raw: &str) -> bool {
     let bytes = raw.as_bytes();
     let mut at = 0;
@@ -538,7 +538,7 @@ fn is_valid(raw: &str) -> bool {
     true
 }
 
-/// Length of the escape at `at`; both halves of a pair count as one.
+/// Returns the length of the escape at `at`. A pair of surrogates counts as one escape.
 fn unit(bytes: &[u8], at: usize) -> Option<usize> {
     let hex = |from: usize| {
         let digits = bytes.get(from..from + 4)?;
@@ -557,15 +557,15 @@ fn unit(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// What a shortened string of a call begins with.
+/// The beginning of a shortened string of a call.
 const NOTICE: &str = "[shortened, not to be copied] ";
 
-/// Writes a string of at most about `most` bytes: its beginning, what is missing, its end.
+/// Writes a string of at most about `most` bytes: its beginning, the size of the gap, and its end.
 fn write_string(out: &mut String, raw: &str, most: usize, notice: bool) -> Option<()> {
     if !is_valid(raw) {
         return None;
     }
-    // the mark itself takes about thirty bytes
+    // The mark itself takes about thirty bytes.
     if raw.len() <= most + 40 {
         _ = write!(out, "\"{raw}\"");
         return Some(());
@@ -584,7 +584,7 @@ fn write_string(out: &mut String, raw: &str, most: usize, notice: bool) -> Optio
     Some(())
 }
 
-/// The last place up to `most` that is not inside an escape.
+/// Returns the last place up to `most` that is not inside of an escape.
 fn escape_boundary(raw: &str, most: usize) -> usize {
     let (mut at, mut next) = (0, 0);
     while next <= most {
@@ -594,7 +594,7 @@ fn escape_boundary(raw: &str, most: usize) -> usize {
     raw.floor_char_boundary(at)
 }
 
-/// The first place from `least` that is not inside an escape.
+/// Returns the first place from `least` on that is not inside of an escape.
 fn next_boundary(raw: &str, least: usize) -> usize {
     let mut at = 0;
     while at < least {
@@ -677,7 +677,7 @@ mod tests {
         );
     }
 
-    /// T2: an API's answer keeps status and key fields; what is deep is counted.
+    /// T2: an API's answer keeps status and key fields; deep containers are counted.
     #[test]
     fn api() {
         let text = json!({
@@ -691,7 +691,7 @@ mod tests {
         );
     }
 
-    /// I10: what is no JSON is left alone.
+    /// I10: text that is not JSON stays unchanged.
     #[test]
     fn invalid() {
         for text in [
@@ -735,7 +735,7 @@ mod tests {
     }
 
     proptest! {
-        /// T3: what comes out of valid JSON is valid JSON, and doing it again changes nothing.
+        /// T3: valid JSON becomes valid JSON, and a second pass changes nothing.
         #[test]
         fn stays_valid(value in any_json(), pretty in any::<bool>(), ascii in any::<bool>()) {
             let mut text = if pretty {
@@ -756,7 +756,7 @@ mod tests {
             }
         }
 
-        /// I10: no text makes it panic.
+        /// I10: no text causes a panic.
         #[test]
         fn any_text(text in "[\\[\\]{}\",:\\\\ue0-9d8 \\n\\PC]{0,80}") {
             for limits in [JsonLimits::RESULT, JsonLimits::API, JsonLimits::ARGUMENTS] {

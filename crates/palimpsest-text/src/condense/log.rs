@@ -1,4 +1,4 @@
-//! Logs: every kind of error whole, repeats folded, the chatter counted.
+//! Shortens logs: keeps every kind of error whole, folds repeats, and counts the rest.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -6,11 +6,11 @@ use std::fmt::Write;
 use super::cut;
 use crate::words::Plain;
 
-/// Occurrences of one error that are shown, besides the last.
+/// The number of occurrences of one error that are shown, besides the last.
 const ERROR_TIMES: u32 = 3;
-/// Errors, warnings and other entries that are shown at most.
+/// The largest number of errors, warnings and other entries that are shown.
 const MOST: [usize; 3] = [200, 60, 40];
-/// Entries shown from both ends of the log.
+/// The number of entries shown from both ends of the log.
 const ENDS: (usize, usize) = (5, 10);
 /// An error is shown whole up to this many bytes, any other entry up to `LINE`.
 const ERROR_BYTES: usize = 2_000;
@@ -30,10 +30,10 @@ struct Entry<'a> {
     shape: u64,
 }
 
-/// How often each shape of entry occurs, and the place of the last one.
+/// The number of occurrences of each shape of entry, and the index of the last one.
 type Shapes = HashMap<u64, (u32, u32), Plain>;
 
-/// Whether most lines begin as log lines do.
+/// Returns `true` if most lines begin like log lines.
 pub(super) fn looks_like(text: &str) -> bool {
     let lines = text.lines().filter(|l| !l.trim().is_empty()).take(100);
     let (mut all, mut log) = (0, 0);
@@ -44,8 +44,8 @@ pub(super) fn looks_like(text: &str) -> bool {
     all >= 5 && log * 2 >= all
 }
 
-/// The log with its errors, one of each kind of other entry, and both ends. `None` if nothing
-/// would be left out.
+/// Returns the log with its errors, one of each kind of other entry, and both ends. `None` if it has nothing to leave
+/// out.
 pub(super) fn condense(text: &str) -> Option<String> {
     let entries = entries(text);
     let mut seen = Shapes::default();
@@ -94,7 +94,7 @@ fn choose(entries: &[Entry<'_>], seen: &Shapes) -> Vec<bool> {
         if wanted && room[class] > 0 {
             room[class] -= 1;
             shown[i] = true;
-            // what went before the first of its kind often says why
+            // The entry before the first error of its kind often tells the cause.
             if class == 0 && *time == 1 && i > 0 {
                 shown[i - 1] = true;
             }
@@ -163,7 +163,7 @@ impl Gap {
     }
 }
 
-/// Splits at lines that begin an entry; others belong to the entry before.
+/// Splits at lines that begin an entry. Other lines belong to the entry before them.
 fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut entries: Vec<Entry<'_>> = Vec::new();
     let mut start = 0;
@@ -180,7 +180,7 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
             });
         }
     };
-    // where no line has a time or a level, every line that is not indented is an entry
+    // If no line has a time or a level, every line without indentation is an entry.
     let plain = !looks_like(text);
     for line in text.split_inclusive('\n') {
         let begins = begins_entry(line) || (plain && !line.starts_with([' ', '\t']));
@@ -198,7 +198,7 @@ fn begins_entry(line: &str) -> bool {
     !line.starts_with([' ', '\t']) && (has_time(line) || level(line).is_some())
 }
 
-/// A clock time or a date in the first thirty bytes.
+/// Returns `true` if the first thirty bytes contain a clock time or a date.
 fn has_time(line: &str) -> bool {
     let start = &line.as_bytes()[..line.len().min(30)];
     let digit = |i: usize| start.get(i).is_some_and(u8::is_ascii_digit);
@@ -209,7 +209,7 @@ fn has_time(line: &str) -> bool {
     })
 }
 
-/// The level named in the first hundred bytes.
+/// The level that the first hundred bytes name.
 fn level(line: &str) -> Option<Level> {
     const NAMES: [(&str, Level); 17] = [
         ("ERROR", Level::Error),
@@ -245,7 +245,7 @@ fn level(line: &str) -> Option<Level> {
         if !(3..=9).contains(&word.len()) {
             continue;
         }
-        // an ordinary word is no level: in capitals, or between brackets or after a key
+        // An ordinary word is not a level: a level is in capitals, between brackets, or after a key.
         let upper = word.iter().all(u8::is_ascii_uppercase);
         let before = start.checked_sub(1).map(|i| bytes[i]);
         let after = bytes.get(at);
@@ -264,8 +264,8 @@ fn level(line: &str) -> Option<Level> {
     None
 }
 
-/// A number for what a line says apart from its numbers, times and identifiers (FNV-1a over words
-/// without digits).
+/// Returns a number for the words of a line without its numbers, times and identifiers (FNV-1a over words without
+/// digits).
 fn shape(line: &str) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -315,7 +315,7 @@ mod tests {
         })
     }
 
-    /// T3: levels counted, repeats folded, the error whole with what went before it.
+    /// T3: levels are counted, repeats are folded, and the error is whole with the entry before it.
     #[test]
     fn folded() {
         let log = condense(&noisy(1_000)).unwrap();
@@ -334,7 +334,7 @@ mod tests {
         assert!(lines.len() < 40, "{log}");
     }
 
-    /// T3: an error that comes a thousand times is shown three times and once more at the end.
+    /// T3: an error that occurs a thousand times is shown three times and once more at the end.
     #[test]
     fn repeated_errors() {
         let text: String = (0..1_000).fold(String::new(), |t, i| {
@@ -349,7 +349,7 @@ mod tests {
         assert!(log.matches("ERROR").count() < 12, "{log}");
     }
 
-    /// T3: different errors are all there.
+    /// T3: different errors are all shown.
     #[test]
     fn different_errors() {
         let names = ["alpha", "beta", "gamma", "delta"];
@@ -366,7 +366,7 @@ mod tests {
         }
     }
 
-    /// T3: what a log is.
+    /// T3: logs are recognised, and other texts are not.
     #[test]
     fn detection() {
         assert!(looks_like(&noisy(10)));

@@ -1,8 +1,8 @@
-//! Which tool results are shortened and how: data, read from the top, the first rule that fits.
+//! Rules that decide about the shortening of tool results. They are data, and the first match counts.
 
 use serde::{Deserialize, Serialize};
 
-/// What a text looks like.
+/// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
@@ -26,11 +26,11 @@ pub enum Content {
     Text,
 }
 
-/// How a text is shortened.
+/// The method that shortens a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// Not at all.
+    /// Keep the text.
     Keep,
     /// Web results as title, address, snippet.
     Search,
@@ -40,7 +40,7 @@ pub enum Method {
     Rows,
     /// An API's answer as status and key fields.
     Api,
-    /// By what it looks like: JSON as sample and schema, a log folded, and so on.
+    /// By the kind of the text: JSON as sample and schema, a log folded, and so on.
     Content,
 }
 
@@ -48,34 +48,34 @@ pub enum Method {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CondenseRule {
-    /// Names of tools it is for, as a pattern ([`crate::glob`]); names are compared in lower case.
+    /// A pattern for the names of tools ([`crate::glob`]), compared in lower case.
     pub tools: String,
-    /// What the text must look like; anything if not set.
+    /// The kind of text; any kind if not set.
     #[serde(default)]
     pub content: Option<Content>,
-    /// Lines the text must have more of.
+    /// The text must have more lines than this.
     #[serde(default)]
     pub above_lines: u32,
-    /// Rows (items of a JSON array, lines of a table) the text must have more of.
+    /// The text must have more rows (items of a JSON array, lines of a table) than this.
     #[serde(default)]
     pub above_rows: u32,
-    /// What is done then.
+    /// The method for a match.
     pub method: Method,
 }
 
-/// The rules and the floors under which nothing is touched (T2).
+/// The rules, and the floors under which texts stay (T2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct CondenseOptions {
-    /// The user wants everything as it is.
+    /// Debug mode: keep everything unchanged.
     pub debug: bool,
-    /// Results of fewer tokens stay.
+    /// Results with fewer tokens stay.
     pub floor: u32,
-    /// JSON and YAML of fewer tokens stay.
+    /// JSON and YAML with fewer tokens stay.
     pub structured_floor: u32,
-    /// Errors up to this share of the window stay, longer ones keep head and tail, in percent.
+    /// Errors up to this share of the window stay; longer ones keep head and tail. In percent.
     pub error_percent: u32,
-    /// A shortened text must be at most this share of the original, in percent.
+    /// A shortened text has at most this share of the original, in percent.
     pub gain_percent: u32,
     /// The rules.
     pub rules: Vec<CondenseRule>,
@@ -94,7 +94,7 @@ impl Default for CondenseOptions {
     }
 }
 
-/// Seed 5's table, then everything else by what it looks like.
+/// Seed 5's table, then a choice by the kind of the text.
 fn default_rules() -> Vec<CondenseRule> {
     const WEB: &str = "{*web_search*,*web-search*,*websearch*,search_web*,search,*google*,*bing*,*duckduckgo*,*brave_*,*tavily*}";
     const PAGE: &str = "{*url*,*web_page*,*webpage*,*browse*,*fetch*,*http*,*api*,*request*,curl*}";

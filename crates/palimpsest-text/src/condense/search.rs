@@ -1,18 +1,18 @@
-//! Search results: from the web as title, address and snippet; from code by file.
+//! Shortens search results: web results to title, address and snippet, code hits by file.
 
 use super::cut;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Longest snippet, in bytes.
+/// The longest snippet, in bytes.
 const SNIPPET: usize = 240;
-/// Web results that are shown.
+/// The number of web results that are shown.
 const RESULTS: usize = 20;
-/// Hits shown of one file, files shown with hits, and files only named.
+/// The number of hits per file, of files with hits, and of files that are only named.
 const HITS: usize = 5;
 const FILES: usize = 60;
 const NAMED: usize = 240;
-/// Longest line of a hit, in bytes.
+/// The longest line of a hit, in bytes.
 const LINE: usize = 200;
 
 struct Found {
@@ -21,7 +21,7 @@ struct Found {
     snippet: String,
 }
 
-/// Web results as a numbered list of title, address and snippet. `None` if none are found.
+/// Returns web results as a numbered list of title, address and snippet. `None` if there are none.
 pub(super) fn web(text: &str) -> Option<String> {
     let found = match crate::json::read::<Value>(text) {
         Ok(json) => from_json(&json, 0)?,
@@ -49,7 +49,7 @@ pub(super) fn web(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The first array of objects that have an address.
+/// Finds the first array of objects with an address.
 fn from_json(value: &Value, depth: usize) -> Option<Vec<Found>> {
     if depth > 6 {
         return None;
@@ -99,7 +99,7 @@ fn from_json(value: &Value, depth: usize) -> Option<Vec<Found>> {
     }
 }
 
-/// Results in text: blocks that begin with a number, a title or an empty line, and hold an address.
+/// Finds results in text: blocks that begin with a number, a title or an empty line, and contain an address.
 fn from_text(text: &str) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let mut block: Vec<&str> = Vec::new();
@@ -169,7 +169,7 @@ fn read_block(block: &[&str]) -> Option<Found> {
     })
 }
 
-/// The first web address of a line.
+/// Returns the first web address of a line.
 fn url(line: &str) -> Option<&str> {
     let at = line.find("https://").or_else(|| line.find("http://"))?;
     let rest = &line[at..];
@@ -177,7 +177,7 @@ fn url(line: &str) -> Option<&str> {
         .find(|c: char| c.is_whitespace() || "<>\"'`|]".contains(c))
         .unwrap_or(rest.len());
     let found = rest[..end].trim_end_matches(['.', ',', ';']);
-    // a bracket belongs to the address only if it was opened there
+    // A closing bracket belongs to the address only if the address contains the opening one.
     let found = if found.contains('(') {
         found
     } else {
@@ -186,7 +186,7 @@ fn url(line: &str) -> Option<&str> {
     (found.len() > 8).then_some(found)
 }
 
-/// Whether most lines are hits of a code search: `path:line:text`.
+/// Returns `true` if most lines are hits of a code search: `path:line:text`.
 pub(super) fn looks_like_hits(text: &str) -> bool {
     let lines = text
         .lines()
@@ -200,7 +200,7 @@ pub(super) fn looks_like_hits(text: &str) -> bool {
     all >= 8 && hits * 10 >= all * 8
 }
 
-/// Hits of a code search by file: the first few of each, the others counted.
+/// Groups the hits of a code search by file: shows the first few of each file and counts the others.
 pub(super) fn hits(text: &str) -> Option<String> {
     let mut files: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
     let mut other = 0;
@@ -209,7 +209,7 @@ pub(super) fn hits(text: &str) -> Option<String> {
             other += usize::from(!line.trim().is_empty() && line != "--");
             continue;
         };
-        // a search goes through its files one by one
+        // A search goes through its files one by one.
         match files.last_mut() {
             Some((last, hits)) if *last == path => hits.push((number, words)),
             _ => files.push((path, vec![(number, words)])),

@@ -1,13 +1,13 @@
-//! Stack traces: messages whole, the frames between the ends and outside one's own code counted.
+//! Shortens stack traces: keeps messages, and counts frames between the ends and outside of the user's own code.
 
 use std::fmt::Write;
 
-/// Frames shown from the beginning and the end of a run, and own ones in between.
+/// The number of frames shown from the beginning and the end of a run, and of own frames between them.
 const HEAD: usize = 4;
 const TAIL: usize = 3;
 const OWN: usize = 4;
 
-/// Where code lies that is not the user's own.
+/// Paths of code that is not the user's own.
 const LIBRARIES: [&str; 16] = [
     "node_modules",
     "node:",
@@ -32,7 +32,7 @@ struct Frame<'a> {
     own: bool,
 }
 
-/// Whether there is a run of frames long enough to shorten.
+/// Returns `true` if the text has a run of frames long enough to shorten.
 pub(super) fn looks_like(text: &str) -> bool {
     let mut frames = 0;
     for line in text.lines().take(2_000) {
@@ -44,7 +44,7 @@ pub(super) fn looks_like(text: &str) -> bool {
     false
 }
 
-/// The text with its long runs of frames shortened. `None` if there are none.
+/// Shortens the long runs of frames of a text. `None` if there are none.
 pub(super) fn condense(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut run: Vec<Frame<'_>> = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn condense(text: &str) -> Option<String> {
     shortened.then_some(out)
 }
 
-/// Writes a run of frames and empties it. Returns whether frames were left out.
+/// Writes a run of frames and empties it. Returns `true` if it left out frames.
 fn write_run(out: &mut String, run: &mut Vec<Frame<'_>>) -> bool {
     let n = run.len();
     let long = n > HEAD + TAIL + 1;
@@ -115,7 +115,7 @@ fn begins_frame(line: &str) -> bool {
     let trimmed = line.trim_start();
     let indented = trimmed.len() < line.len();
     if trimmed.starts_with("at ") {
-        // Rust writes the place of a numbered frame in a line of its own
+        // Rust writes the place of a numbered frame on a line of its own.
         return indented
             && (trimmed.contains('(') || trimmed.contains(':'))
             && !line.starts_with("             at ");
@@ -141,7 +141,7 @@ fn is_own(line: &str) -> bool {
     !LIBRARIES
         .iter()
         .any(|library| match library.strip_suffix('.') {
-            // packages of Java stand at the beginning
+            // Packages of Java stand at the beginning.
             Some(_) => line.starts_with(library),
             None => line.contains(library),
         })

@@ -1,4 +1,4 @@
-//! Days of the calendar: read where a person wrote one, written in one form.
+//! Days of the calendar: reads dates that a person wrote and writes them in one form.
 
 use crate::languages::{Language, Tables};
 use crate::words::script::fold;
@@ -11,19 +11,19 @@ const MILLISECONDS: f64 = 86_400_000.0;
 /// The last day of the year 9999.
 const LAST: f64 = 2_932_896.0;
 
-/// The day of a time in milliseconds since 1970; none for the first day and what is before it, which say that the time is
-/// not known, and none that no calendar has.
+/// Returns the day of a time in milliseconds since 1970. Returns `None` for the first day and earlier ones, which mean
+/// an unknown time, and for days beyond the calendar.
 pub fn day_at(milliseconds: f64) -> Option<Day> {
     let days = milliseconds / MILLISECONDS;
     (1.0..LAST).contains(&days).then_some(days as Day)
 }
 
-/// The day of this date of the Gregorian calendar, if there is one.
+/// Returns the day of this date of the Gregorian calendar, if it exists.
 pub(crate) fn day_of(year: i32, month: u32, day: u32) -> Option<Day> {
     if !(1..=12).contains(&month) || day == 0 || !(1..=9_999).contains(&year) {
         return None;
     }
-    // years begin in March, so that the day that comes and goes is their last
+    // In this computation years begin in March, so that a leap day is the last day of a year.
     let shifted = if month <= 2 { year - 1 } else { year };
     let era = shifted.div_euclid(400);
     let of_era = shifted.rem_euclid(400);
@@ -32,7 +32,7 @@ pub(crate) fn day_of(year: i32, month: u32, day: u32) -> Option<Day> {
     (civil(found) == (year, month, day)).then_some(found)
 }
 
-/// Year, month and day of the month.
+/// Returns the year, the month and the day of the month.
 pub(crate) fn civil(day: Day) -> (i32, u32, u32) {
     let z = day + 719_468;
     let era = z.div_euclid(146_097);
@@ -53,7 +53,7 @@ pub(crate) fn civil(day: Day) -> (i32, u32, u32) {
     )
 }
 
-/// The day of the week, 0 for Monday.
+/// Returns the day of the week, 0 for Monday.
 pub(crate) const fn weekday(day: Day) -> i32 {
     (day + 3).rem_euclid(7)
 }
@@ -76,11 +76,11 @@ pub(crate) fn written(day: Day, tables: &Tables) -> String {
     }
 }
 
-/// The month that `word` names.
+/// Returns the month that `word` names.
 pub(crate) fn month(word: &str) -> Option<u32> {
     let mut folded = String::new();
     word.chars().for_each(|c| fold(c, &mut folded));
-    // "juin" and "juillet", "june" and "july" part in their fourth letter
+    // "juin" and "juillet", "june" and "july" differ in their fourth letter.
     match folded.get(..4) {
         Some("juin") => return Some(6),
         Some("juil") => return Some(7),
@@ -101,14 +101,14 @@ pub(crate) fn month(word: &str) -> Option<u32> {
     found.map(|at| at as u32 + 1)
 }
 
-/// The date that `text` names, wherever it stands: `8 May, 2023`, `May 8, 2023`, `2023-05-08`, `08.05.2023`, `2023年5月8日`.
+/// Returns the first date in `text`: `8 May, 2023`, `May 8, 2023`, `2023-05-08`, `08.05.2023`, `2023年5月8日`.
 pub(crate) fn read(text: &str) -> Option<Day> {
     let mut numbers: Vec<(u32, usize)> = Vec::new();
     let mut named = None;
     let words = text.split(|c: char| !c.is_alphanumeric());
     for word in words.filter(|w| !w.is_empty()).take(24) {
         let mut rest = word;
-        // "8th" and "5月8日" hold numbers
+        // "8th" and "5月8日" contain numbers.
         while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
             let end = rest[at..]
                 .find(|c: char| !c.is_ascii_digit())
@@ -128,7 +128,7 @@ pub(crate) fn read(text: &str) -> Option<Day> {
     let year = numbers[at].0.cast_signed();
     let number = |i: usize| numbers.get(i).map(|(n, _)| *n);
     if let Some((month, place)) = named {
-        // the number beside the month, before it or after
+        // The number beside the month, before or after it.
         let before = place.checked_sub(1).filter(|i| *i != at);
         let day = before.or((place != at).then_some(place)).and_then(number)?;
         return day_of(year, month, day);

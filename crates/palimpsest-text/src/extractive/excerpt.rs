@@ -1,12 +1,13 @@
-//! The beginning and the end of a text that is too long to show.
+//! Shows the beginning and the end of a text that is too long.
 
 use palimpsest_tokens::TokenCounter;
 use unicode_segmentation::GraphemeCursor;
 
 use crate::words::script::{full_stop, unspaced};
 
-/// The head and the tail of `text` with a line between that says how many tokens are left out; at most `max_tokens`
-/// tokens. Cut at line ends, sentence ends or spaces where that is possible, never inside a grapheme.
+/// Returns the head and the tail of `text`, and between them a line with the number of omitted tokens; at most
+/// `max_tokens` tokens in all. It cuts at line ends, sentence ends or spaces if possible, and never inside of a
+/// grapheme.
 ///
 /// A text that fits comes back unchanged. Under about 12 tokens there may be room for the mark or the head only.
 pub fn excerpt(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> String {
@@ -19,7 +20,7 @@ pub fn excerpt(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> Strin
     let all = counter.count(text);
     let mark_cost = counter.count(&mark(all)) + 2;
     let mut room = max_tokens.saturating_sub(mark_cost);
-    // Counts of pieces do not add up exactly: shrink until the whole fits.
+    // Counts of pieces do not add up exactly, so the loop shrinks them until the whole fits.
     while room > 0 {
         let head = head(text, room - room * 2 / 5, counter);
         let tail = tail(
@@ -74,7 +75,7 @@ fn join(text: &str, head: usize, tail: usize, counter: &dyn TokenCounter) -> Str
     out
 }
 
-/// The end of the longest good beginning within `budget` tokens.
+/// Returns the end of the longest good beginning within `budget` tokens.
 fn head(text: &str, budget: u32, counter: &dyn TokenCounter) -> usize {
     let reach = longest(text.len(), budget, |n| {
         fits(text, floor(text, n), true, budget, counter)
@@ -83,7 +84,7 @@ fn head(text: &str, budget: u32, counter: &dyn TokenCounter) -> usize {
     soften_back(text, hard)
 }
 
-/// The start of the longest good end after `head` within `budget` tokens.
+/// Returns the start of the longest good end after `head` within `budget` tokens.
 fn tail(text: &str, head: usize, budget: u32, counter: &dyn TokenCounter) -> usize {
     let reach = longest(text.len() - head, budget, |n| {
         fits(text, ceil(text, text.len() - n), false, budget, counter)
@@ -98,7 +99,7 @@ fn fits(text: &str, at: usize, front: bool, budget: u32, counter: &dyn TokenCoun
         .is_some()
 }
 
-/// The largest `n ≤ limit` for which `ok` holds, found by doubling and halving.
+/// Returns the largest `n ≤ limit` for which `ok` holds, found by doubling and halving.
 fn longest(limit: usize, budget: u32, ok: impl Fn(usize) -> bool) -> usize {
     if budget == 0 || limit == 0 {
         return 0;
@@ -138,7 +139,7 @@ fn ceil(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// The nearest grapheme border at or before `at`.
+/// Returns the nearest grapheme border at or before `at`.
 fn grapheme_floor(text: &str, at: usize) -> usize {
     let mut cursor = GraphemeCursor::new(at, text.len(), true);
     if cursor.is_boundary(text, 0).unwrap_or(true) {
@@ -147,7 +148,7 @@ fn grapheme_floor(text: &str, at: usize) -> usize {
     cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
-/// The nearest grapheme border at or after `at`.
+/// Returns the nearest grapheme border at or after `at`.
 fn grapheme_ceil(text: &str, at: usize) -> usize {
     let mut cursor = GraphemeCursor::new(at, text.len(), true);
     if cursor.is_boundary(text, 0).unwrap_or(true) {
@@ -160,11 +161,11 @@ fn grapheme_ceil(text: &str, at: usize) -> usize {
         .unwrap_or(text.len())
 }
 
-/// A word or path longer than this may be cut.
+/// Longer words and paths may be cut.
 const LONGEST_WORD: usize = 200;
 
-/// Back to a line end in the last quarter, else to a sentence end in the last third, else to a space or
-/// between unspaced characters as far back as the longest word, else where it was.
+/// Moves a cut back: to a line end in the last quarter, otherwise to a sentence end in the last third, otherwise to a
+/// space or between unspaced characters within the longest word, otherwise not at all.
 fn soften_back(text: &str, at: usize) -> usize {
     if at == 0 || at == text.len() {
         return at;
@@ -200,7 +201,7 @@ fn soften_back(text: &str, at: usize) -> usize {
     spot.map_or(at, |p| grapheme_floor(text, p))
 }
 
-/// On to a line start, a sentence start or a word start, within the same shares.
+/// Moves a cut forward: to a line start, a sentence start or a word start, within the same shares.
 fn soften_on(text: &str, at: usize) -> usize {
     let len = text.len() - at;
     if at == 0 || len == 0 {
@@ -233,7 +234,7 @@ fn soften_on(text: &str, at: usize) -> usize {
     at
 }
 
-/// Whether no word is cut at `at`.
+/// Returns `true` if a cut at `at` splits no word.
 fn whole_word(text: &str, at: usize) -> bool {
     let before = text[..at].chars().next_back();
     let after = text[at..].chars().next();

@@ -1,20 +1,20 @@
-//! A summary made of pieces gets shorter by dropping pieces from the end of the order in which they were chosen, so a
-//! short form says nothing that the long one did not, and needs no second choice.
+//! Makes a summary shorter by dropping pieces from the end of the order in which they were chosen. A short form
+//! therefore says nothing that the long one did not, and needs no second choice.
 
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-/// Where a piece stands in its text: first byte, and the one after the last.
+/// The place of a piece in its text: its first byte, and the byte after its last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Piece(pub u32, pub u32);
 
-/// The most worthy pieces of `text` that fit `room`, as they stand there: with their labels and headings. `order` names the
-/// pieces, the most worthy first. `None` if the order does not fit the text, or not one piece fits.
+/// Returns the best pieces of `text` that fit `room` tokens, in their original form with labels and headings. `order`
+/// lists the pieces, the best first. Returns `None` if the order does not fit the text, or if no piece fits.
 pub fn fade(text: &str, order: &[Piece], room: u32, counter: &dyn TokenCounter) -> Option<String> {
     faded(text, order, room, counter).map(|(form, _)| form)
 }
 
-/// As [`fade`], with the order of the pieces that are left, by which the form can fade again.
+/// Does [`fade`], and also returns the order of the remaining pieces, by which the form can fade again.
 pub fn faded(
     text: &str,
     order: &[Piece],
@@ -29,7 +29,7 @@ pub fn faded(
     }
     let (mut least, mut most) = (0, order.len());
     let mut best = None;
-    // the more pieces the more tokens, but for a few where a label goes
+    // More pieces mean more tokens, except for a few places where a label disappears.
     while least < most {
         let middle = least + (most - least).div_ceil(2);
         let form = form(text, &places, &order[..middle]);
@@ -43,7 +43,7 @@ pub fn faded(
     best
 }
 
-/// The texts one below the other, and the orders as one: what came first in its own comes first.
+/// Joins the texts, one below the other, and merges their orders: a piece that came early in its own order comes early.
 pub fn joined(parts: &[(&str, &[Piece])]) -> (String, Vec<Piece>) {
     let mut text = String::new();
     let mut all: Vec<(usize, usize, Piece)> = Vec::new();
@@ -61,14 +61,14 @@ pub fn joined(parts: &[(&str, &[Piece])]) -> (String, Vec<Piece>) {
     (text, all.into_iter().map(|(_, _, piece)| piece).collect())
 }
 
-/// The text with these pieces only, and where each of them stands in it.
+/// Returns the text with these pieces only, and the place of each piece in it.
 fn form(text: &str, places: &[Piece], order: &[Piece]) -> (String, Vec<Piece>) {
     let mut chosen = order.to_vec();
     crate::order::sort(&mut chosen);
     let mut stand = Vec::with_capacity(chosen.len());
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
-    // what stands above and before the piece; what was said last
+    // The heading above the piece and the label before it, and the last ones that were written.
     let (mut heading, mut label) = ("", "");
     let (mut said_heading, mut said_label) = ("", "");
     let mut broken = false;
@@ -109,7 +109,7 @@ fn form(text: &str, places: &[Piece], order: &[Piece]) -> (String, Vec<Piece>) {
     (out, order.iter().filter_map(stands).collect())
 }
 
-/// The line above the words of a day.
+/// Returns `true` for the heading of a day.
 fn is_heading(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(']')
 }

@@ -1,4 +1,5 @@
-//! Chosen pieces as lines: the sentences of a message on one, the day above, the speaker where it changes.
+//! Writes chosen pieces as lines: the sentences of a message on one line, the day above them, and the speaker where it
+//! changes.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,7 @@ use crate::words::segment::UnitKind;
 /// The lines so far.
 pub(crate) struct Lines<'a> {
     pub text: String,
-    /// Where each piece stands in the text, in the order in which they were added.
+    /// The place of each piece in the text, in the order of addition.
     pub pieces: Vec<Piece>,
     turns: &'a Turns,
     labelled: bool,
@@ -33,7 +34,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Adds what is said in the passage at this place, with the dates of its phrases of time; call in the order of the
+    /// Adds a piece of the passage at this index, with dates after its phrases of time. Call it in the order of the
     /// conversation.
     pub(crate) fn say(&mut self, passage: usize, body: &str, kind: UnitKind) {
         let day = self.turns.turns[passage].day.filter(|_| self.labelled);
@@ -44,7 +45,7 @@ impl<'a> Lines<'a> {
         self.add(passage, &body, kind);
     }
 
-    /// Adds a piece as it is.
+    /// Adds a piece unchanged.
     pub(crate) fn add(&mut self, passage: usize, body: &str, kind: UnitKind) {
         let flows = |kind| matches!(kind, UnitKind::Sentence | UnitKind::Quote);
         let same = self.last.filter(|(at, _)| *at == passage);
@@ -79,7 +80,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Line breaks and runs of spaces become one space.
+/// Replaces line breaks and runs of spaces by single spaces.
 pub(crate) fn one_line(text: &str, out: &mut String) {
     let mut space = false;
     for c in text.chars() {

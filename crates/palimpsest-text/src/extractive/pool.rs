@@ -1,4 +1,4 @@
-//! What can be kept, what it is worth, and the choice among it.
+//! Collects the units that a summary can keep, weighs them, and chooses among them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -19,7 +19,7 @@ use crate::words::{Plain, log2, small_word};
 pub(crate) struct Candidate {
     /// Index of its passage.
     pub passage: usize,
-    /// Where it stands in the passage.
+    /// The unit's place in the passage.
     pub unit: Unit,
     /// Its tokens and a line feed.
     pub cost: u32,
@@ -29,39 +29,40 @@ pub(crate) struct Candidate {
     count: u32,
 }
 
-/// All candidates with what they cover.
+/// All candidates, with the elements that they contain.
 pub(crate) struct Pool {
     /// In the order of the conversation.
     pub candidates: Vec<Candidate>,
     /// Elements of all candidates, one after the other.
     arena: Vec<u32>,
-    /// What an element is worth when it is said for the first time.
+    /// The worth of an element when it appears for the first time.
     value: Vec<f32>,
-    /// Whether an element is a fact.
+    /// The element is a fact.
     fact: Vec<bool>,
-    /// Candidates that a later one changes, with the newest that does: the former are only kept together with the latter.
+    /// Candidates that a later one changes, with the newest such change. A changed candidate is kept only together with
+    /// its change.
     changed: Vec<(u32, u32)>,
 }
 
-/// How much the user's wish for a focus raises the words it names.
+/// The factor by which the user's focus raises the words that it names.
 const FOCUS: f32 = 5.0;
 
-/// The least sum of a unit that is kept for its own sake: a statement of two words that mean something lies just above.
+/// The least weight of a unit that is kept for its own sake. A statement of two meaningful words lies just above it.
 const LEAST: f32 = -0.5;
 
-/// What saying a term again is worth, beside the first time.
+/// The worth of a repeated term, relative to the first time.
 const AGAIN: [f32; 4] = [1.0, 0.35, 0.1, 0.0];
 
-/// A block of this many turns is one place where a term may stand.
+/// The number of turns in a block. A term's occurrences in one block count as one place.
 const BLOCK: usize = 8;
 
-/// The most lines of one result that report trouble: what follows the first is about the same.
+/// The largest number of lines of one result that report trouble. Further lines are much the same.
 const ALARMS: u32 = 3;
 
-/// How many turns later somebody else may take up a term.
+/// The number of turns within which another speaker may take up a term.
 const UPTAKE: usize = 3;
 
-/// What is known of an element while the units go by.
+/// The statistics of an element while the units go by.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     units: u32,
@@ -73,14 +74,14 @@ struct Seen {
     content: bool,
 }
 
-/// Which units there are to choose from.
+/// The units among which to choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Also those that say nothing: there is nothing else.
+    /// All units, also those that say nothing, because there is nothing else.
     All,
-    /// Those that say something.
+    /// The units that say something.
     Telling,
-    /// Of what tools say only what reports trouble: its values are kept by themselves.
+    /// The same, but of tool results only the lines that report trouble, because their values are kept separately.
     TellingBesideValues,
 }
 
@@ -128,7 +129,7 @@ impl Pool {
                 .map_or(text.len(), |at| at.saturating_sub(shift));
             let mut finder = Finder::new(text, passage.role);
             let is_tool = passage.role == Speaker::Tool;
-            // what was read of the whole text is of use where its units are those of the whole
+            // The facts of the whole text can be used if its units are the same.
             let scan = options
                 .known
                 .filter(|_| shift == 0 && calls == text.len())
@@ -252,7 +253,7 @@ impl Pool {
                     }
                 }
                 if let Some(worth) = alarm {
-                    // The same error again, with another number, is the same error.
+                    // The same error with another number is the same error.
                     add(mix(template(body) ^ 0xA1A2), worth, true, false, &mut pool);
                 }
                 let count = pool.arena.len() as u32 - first;
@@ -292,7 +293,7 @@ impl Pool {
         pool
     }
 
-    /// Finds what is changed later, and gives the change at least the weight of what it changes.
+    /// Finds the changed statements, and gives each change at least the weight of the statement that it changes.
     fn pair(&mut self, updates: &Updates, seen: &[Seen]) {
         let most = (self.candidates.len() / 20).clamp(3, 40) as u32;
         let rare = |unit: u32| -> Vec<u32> {
@@ -311,7 +312,7 @@ impl Pool {
         }
     }
 
-    /// The newest candidate that changes what this one says.
+    /// Returns the newest candidate that changes this one.
     fn change_of(&self, candidate: u32) -> Option<u32> {
         let at = self
             .changed
@@ -319,7 +320,7 @@ impl Pool {
         at.ok().map(|at| self.changed[at].1)
     }
 
-    /// Values of the elements and weights of the units, when all of them are known.
+    /// Computes the values of the elements and the weights of the units, when all of them are known.
     fn weigh(
         &mut self,
         seen: &[Seen],
@@ -336,7 +337,8 @@ impl Pool {
             self.value[id] = if self.fact[id] {
                 of.base
             } else {
-                // Rare in this conversation, and a little more if it comes back: a topic, not a slip.
+                // A term that is rare in this conversation counts, and a little more if it returns: then it is a topic,
+                // not a slip.
                 of.base * (units - log2(df) + 0.2).max(0.0) * (1.0 + 0.35 * log2(df))
             };
             burst.push(bursts(of.occurrences, of.blocks, blocks));
@@ -364,8 +366,9 @@ impl Pool {
         }
     }
 
-    /// Chooses candidates worth the most within `budget`; the best first. `extra` tells what choosing a candidate costs
-    /// besides its own tokens (a label, a heading) and is told when it is taken.
+    /// Chooses the candidates of the highest worth within `budget` tokens, the best first. `extra` returns the tokens
+    /// that a candidate costs besides its own (a label, a heading); its second argument says that the candidate is now
+    /// taken.
     pub(crate) fn choose(
         &self,
         budget: u32,
@@ -383,7 +386,7 @@ impl Pool {
         let mut chosen = Vec::new();
         let mut taken = vec![false; self.candidates.len()];
         let mut used = 0u32;
-        // A bound on re-evaluation keeps the whole at n log n.
+        // A limit on re-evaluations keeps the whole at n log n.
         let mut patience = self.candidates.len() * 16 + 64;
         while let Some((_, Reverse(i))) = heap.pop() {
             if taken[i as usize] {
@@ -411,7 +414,7 @@ impl Pool {
                 heap.push((ratio.to_bits(), Reverse(i)));
                 continue;
             }
-            // the change first, so that it outlives what it changes
+            // The change comes first, so that it outlives the statement that it changes.
             for i in change.into_iter().chain([i]) {
                 let c = &self.candidates[i as usize];
                 used += c.cost + extra(c, true);
@@ -460,15 +463,16 @@ impl Pool {
     }
 
     fn ratio(&self, c: &Candidate, covered: &[u8], extra: u32) -> f32 {
-        // A few tokens on top keep very short units from winning by shortness alone.
+        // A few tokens on top prevent that very short units win by shortness alone.
         self.gain(c, covered) / (c.cost + extra + 3) as f32
     }
 }
 
-/// How far a term comes in bursts, 0 to 3: how much rarer its blocks are than chance would strew its occurrences.
+/// Returns how strongly a term comes in bursts, 0 to 3: how much fewer blocks contain it than a random spread would
+/// give.
 fn bursts(occurrences: u32, blocks: u32, all: u32) -> f32 {
     const ONE: u32 = 1 << 16;
-    // 2 to the power of −1.4427·n/D, straight between powers of two
+    // 2 to the power of −1.4427·n/D, linear between powers of two.
     #[allow(
         clippy::approx_constant,
         reason = "the powers are straight between powers of two anyway"
@@ -500,8 +504,8 @@ fn term_worth(term: &Term, position: u32) -> f32 {
     }
 }
 
-/// What a fact adds to the words around it. Of what people and models write only what must be exact counts; numbers, dates,
-/// likes and denials are worth what their words are.
+/// Returns the worth that a fact adds to the words around it. In texts of people and models only exact values count;
+/// numbers, dates, likes and denials have the worth of their words.
 fn fact_worth(class: FactClass, emphasis: Emphasis, is_tool: bool) -> f32 {
     use FactClass as F;
     let base = match class {
@@ -533,11 +537,11 @@ fn unit_weight(role: Speaker, unit: &Unit, body: &str, emphasis: Emphasis) -> f3
         UnitKind::Sentence | UnitKind::Item => 1.0,
         UnitKind::Heading => 0.5,
         UnitKind::Quote => 0.8,
-        // what machines write has no features of speech
+        // Text of machines has no features of speech.
         UnitKind::Code => code * 0.4,
         UnitKind::Line => 0.25,
     };
-    // a model's closing question says nothing
+    // The closing question of a model says nothing.
     if role == Speaker::Assistant && body.ends_with(['?', '？', '؟']) {
         weight * 0.5
     } else {
@@ -545,7 +549,7 @@ fn unit_weight(role: Speaker, unit: &Unit, body: &str, emphasis: Emphasis) -> f3
     }
 }
 
-/// What a tool's line is worth for reporting trouble.
+/// Returns the worth of a tool's line that reports trouble.
 fn alarm(body: &str, emphasis: Emphasis) -> Option<f32> {
     #[rustfmt::skip]
     const WORDS: [&str; 22] = [
@@ -584,7 +588,7 @@ fn alarm(body: &str, emphasis: Emphasis) -> Option<f32> {
     })
 }
 
-/// Whether a line of a result is source code, in which trouble is only spoken of.
+/// Returns `true` if a line of a result is source code, which mentions trouble without reporting it.
 fn is_code(body: &str) -> bool {
     let body = body.trim();
     body.ends_with([';', '{', '}', '(', ',', '=', '[', '>'])
@@ -596,7 +600,7 @@ fn is_code(body: &str) -> bool {
         .any(|start| body.starts_with(start))
 }
 
-/// The line with its numbers out.
+/// Returns the hash of the line without its numbers.
 fn template(body: &str) -> u64 {
     let mut h = 0u64;
     each_term(body, |t| {

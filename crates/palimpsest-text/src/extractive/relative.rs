@@ -1,4 +1,5 @@
-//! "Yesterday" and "two weeks ago" as dates: a line of a summary is read long after the day on which it was said.
+//! Adds dates to phrases like "yesterday" and "two weeks ago", because a line of a summary is read long after the day
+//! on which it was said.
 
 use std::borrow::Cow;
 
@@ -7,10 +8,10 @@ use crate::languages::tables::{Time, TimeUnit, TimeWord};
 use crate::languages::{Language, List, Tables};
 use crate::words::script::fold;
 
-/// Words after which a phrase of time compares: "it feels like just yesterday".
+/// Words before a phrase of time that make it a comparison: "it feels like just yesterday".
 static LIKENING: List = List::words(|t| t.time.likening);
 
-/// `text`, said on `day`, with the date in brackets after each phrase of time that counts from that day.
+/// Returns `text`, said on `day`, with the date in brackets after each phrase of time that counts from that day.
 pub(crate) fn dated(text: &str, day: Day, language: Option<Language>) -> Cow<'_, str> {
     let tables = Language::or_english(language);
     let found = if tables.script.is_unspaced() {
@@ -36,7 +37,7 @@ pub(crate) fn dated(text: &str, day: Day, language: Option<Language>) -> Cow<'_,
     Cow::Owned(out)
 }
 
-/// `text` without the dates in brackets that [`dated`] adds.
+/// Returns `text` without the dates in brackets that [`dated`] adds.
 pub fn undated(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut from = 0;
@@ -61,7 +62,7 @@ pub fn undated(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether the words are a date as it is written here.
+/// Returns `true` if the words have the form of a date that this module writes.
 fn is_date(words: &str) -> bool {
     const PERIODS: [&str; 6] = ["week", "weekend", "before", "after", "of", "about"];
     let year = |w: &str| w.len() == 4 && w.bytes().all(|b| b.is_ascii_digit());
@@ -76,7 +77,7 @@ fn is_date(words: &str) -> bool {
     (year(last) || words.split('/').all(iso)) && words.split(' ').all(is_part)
 }
 
-/// What a folded word is in a phrase of time.
+/// Returns the role of a folded word in a phrase of time.
 fn time_word(folded: &str, time: &Time) -> Option<TimeWord> {
     let has = |list: &str| list.split(',').any(|w| w == folded);
     if let Some((word, _)) = time.words.iter().find(|(_, list)| has(list)) {
@@ -92,7 +93,7 @@ fn time_word(folded: &str, time: &Time) -> Option<TimeWord> {
     number.map(TimeWord::Count)
 }
 
-/// Where the dates go, and the dates.
+/// Returns the dates and their places.
 fn phrases(text: &str, day: Day, tables: &Tables) -> Vec<(usize, String)> {
     let mut words: Vec<(usize, Option<TimeWord>, bool)> = Vec::new();
     let mut folded = String::new();
@@ -115,7 +116,7 @@ fn phrases(text: &str, day: Day, tables: &Tables) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut at = 0;
     let word = |i: usize| words.get(i).and_then(|w| w.1);
-    // words that a comma or a bracket parts are no phrase
+    // Words that a comma or a bracket separates are not one phrase.
     let near = |i: usize, n: usize| {
         let (from, to) = (words[i].0, words[i + n].0);
         !text[from..to].contains([',', '(', ')', ';', '.', '!', '?', '\n'])
@@ -170,7 +171,7 @@ fn unspaced(text: &str, day: Day, tables: &Tables) -> Vec<(usize, String)> {
     found
 }
 
-/// The week, month or year before or after; the weekday before.
+/// The week, month or year before or after, or the weekday before.
 fn period(day: Day, way: TimeWord, unit: TimeUnit, tables: &Tables) -> Option<String> {
     let is_last = way == TimeWord::Last;
     let sign = if is_last { -1 } else { 1 };
@@ -192,7 +193,7 @@ fn period(day: Day, way: TimeWord, unit: TimeUnit, tables: &Tables) -> Option<St
         }
         (TimeUnit::Months, _) => month_away(day, sign, tables),
         (TimeUnit::Years, _) => format!("{:04}", civil(day).0 + sign),
-        // people do not agree which of two weekdays the next one is
+        // People do not agree which of two weekdays the next one is.
         (TimeUnit::Weekday(_), _) if !is_last => return None,
         (TimeUnit::Weekday(n), _) => {
             let back = (weekday(day) - n).rem_euclid(7);
@@ -201,7 +202,7 @@ fn period(day: Day, way: TimeWord, unit: TimeUnit, tables: &Tables) -> Option<St
     })
 }
 
-/// So many days, weeks, months or years before.
+/// The time a number of days, weeks, months or years before.
 fn ago(day: Day, n: i32, unit: TimeUnit, tables: &Tables) -> Option<String> {
     let (year, month, _) = civil(day);
     let years = if unit == TimeUnit::Years { n } else { 0 };
@@ -218,7 +219,7 @@ fn ago(day: Day, n: i32, unit: TimeUnit, tables: &Tables) -> Option<String> {
     })
 }
 
-/// The month that is `months` months after that of `day`.
+/// The month that is `months` after that of `day`.
 fn month_away(day: Day, months: i32, tables: &Tables) -> String {
     let (year, month, _) = civil(day);
     let months = year * 12 + month.cast_signed() - 1 + months;

@@ -1,4 +1,4 @@
-//! A layer's text gets shorter with age, without a model (C2, C4).
+//! Shortens the text of a layer as it ages, without a model (C2, C4).
 
 use palimpsest_tokens::TokenCounter;
 
@@ -8,9 +8,9 @@ use super::turns::Turns;
 use super::{Options, Passage, Speaker, excerpt};
 use crate::words::segment::{Unit, UnitKind, prose};
 
-/// Cuts `text` to at most `target_tokens` tokens, dropping detail as `level` says: 3 keeps all kinds, 2 drops code blocks and
-/// machine lines, 1 and below also quotes, addresses on their own and lists of references. What remains over the target goes by worth,
-/// sentence by sentence or bullet by bullet. A heading stays only with something under it. Text that fits and has
+/// Cuts `text` to at most `target_tokens` tokens. `level` selects the detail to drop first: 3 drops none, 2 drops code
+/// blocks and machine lines, 1 and below also quotes, single addresses and lists of references. If the rest is over the
+/// target, sentences or bullets of least worth go. A heading stays only with something under it. Text that fits and has
 /// nothing to drop comes back unchanged.
 pub fn shorten(text: &str, target_tokens: u32, level: u8, counter: &dyn TokenCounter) -> String {
     let units = prose(text);
@@ -28,7 +28,7 @@ pub fn shorten(text: &str, target_tokens: u32, level: u8, counter: &dyn TokenCou
     let passage = [Passage::new(0, Speaker::Assistant, text)];
     let turns = Turns::plain(&passage);
     let pool = Pool::new(&passage, &turns, &Options::default(), Wanted::All, counter);
-    // The pool's units are the same cut; those without a word in them are not candidates.
+    // The pool cuts into the same units, but those without a word are not candidates.
     let place = |start: usize| units.binary_search_by_key(&start, |u| u.start).ok();
     let heading: Vec<Option<usize>> = headings(&units);
     let heading_cost: Vec<u32> = units
@@ -88,7 +88,7 @@ fn stays(text: &str, unit: &Unit, level: u8) -> bool {
     }
 }
 
-/// A bullet or line that lists paths and names and says nothing about them.
+/// Returns `true` for a bullet or line that lists paths and names and says nothing about them.
 fn only_references(body: &str) -> bool {
     let mut words = 0u32;
     let mut references = 0u32;
@@ -110,7 +110,7 @@ fn only_references(body: &str) -> bool {
     references > 0 && words - references <= 1
 }
 
-/// For each unit the heading it stands under.
+/// The heading of each unit.
 fn headings(units: &[Unit]) -> Vec<Option<usize>> {
     let mut last = None;
     units
@@ -125,7 +125,7 @@ fn headings(units: &[Unit]) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// The chosen units with their headings, in order: sentences of one paragraph on one line.
+/// Writes the chosen units with their headings, in order, with the sentences of one paragraph on one line.
 fn render(text: &str, units: &[Unit], chosen: &[usize]) -> String {
     let under = headings(units);
     let mut out = String::new();

@@ -1,4 +1,5 @@
-//! Who speaks in a passage, and when: from the head of its text where people's names stand there, else from its role and time.
+//! Finds the speaker and the day of each passage: from the head of its text if a name stands there, otherwise from its
+//! role and time.
 
 use super::Passage;
 use super::date::{Day, read, written};
@@ -9,11 +10,11 @@ use crate::words::{Language, detect_language};
 /// One passage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn {
-    /// Where its words begin, after the head.
+    /// The start of its words, after the head.
     pub from: usize,
-    /// Who speaks, a place in [`Turns::names`].
+    /// The speaker, as an index of [`Turns::names`].
     pub speaker: usize,
-    /// When.
+    /// The day.
     pub day: Option<Day>,
 }
 
@@ -25,7 +26,7 @@ pub(crate) struct Turns {
     pub names: Vec<String>,
     /// The terms of people's names, sorted.
     pub people: Vec<u64>,
-    /// What most is written in.
+    /// The language of most of the text.
     pub language: Option<Language>,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Turns {
 const LONGEST: usize = 96;
 
 impl Turns {
-    /// With the heads of the messages cut off.
+    /// Reads the turns, and cuts off the heads of the messages.
     pub(crate) fn of(passages: &[Passage<'_>]) -> Self {
         let heads = passages
             .iter()
@@ -41,7 +42,7 @@ impl Turns {
         Self::with(passages, heads.collect())
     }
 
-    /// Where no message has a head.
+    /// Reads the turns of messages without heads.
     pub(crate) fn plain(passages: &[Passage<'_>]) -> Self {
         Self::with(passages, passages.iter().map(|_| None).collect())
     }
@@ -88,7 +89,7 @@ impl Turns {
                         names.len() - 1
                     });
                 }
-                // what says no time of its own was said after what stands before it
+                // A message without a time has the day of the one before.
                 turn.day = turn.day.or(last);
                 last = turn.day;
                 turn
@@ -113,12 +114,12 @@ impl Turns {
         }
     }
 
-    /// What introduces the words of a passage.
+    /// Returns the label before the words of a passage.
     pub(crate) fn label(&self, turn: &Turn) -> String {
         format!("{}: ", self.names[turn.speaker])
     }
 
-    /// The line above the words of a day.
+    /// Returns the heading above the words of a day.
     pub(crate) fn heading(&self, day: Day) -> String {
         format!("[{}]", written(day, Language::or_english(self.language)))
     }

@@ -1,9 +1,9 @@
-//! Later statements that change an earlier one: another time, price, place or reference of the same thing.
+//! Finds later statements that change an earlier one: another time, price, place or reference of the same thing.
 //!
-//! A statement is taken for a change of an earlier one if it announces a change ("now", "instead", "moved to"), gives a value of
-//! the same kind that the earlier one does not have, and speaks of the same thing: it shares a rare word with it, names the old
-//! value, or gives a reference of the same shape. Nothing is removed for it: the earlier statement is only kept together with the
-//! newest that changes it.
+//! A statement changes an earlier one under three conditions: it announces a change ("now", "instead", "moved to"); it
+//! gives a value of the same kind that the earlier one does not have; and it speaks of the same thing, because it
+//! shares a rare word with it, names the old value, or gives a reference of the same shape. Nothing is removed: the
+//! earlier statement is only kept together with the newest one that changes it.
 
 use crate::retention::{Fact, FactClass, Speaker, extract_from};
 use crate::words::terms::{each_term, hash, mix};
@@ -15,20 +15,20 @@ struct Value {
     class: FactClass,
     /// The value itself.
     text: u64,
-    /// The value without its digits: what it counts, how a reference is built.
+    /// The value without its digits, which shows the thing it counts or the form of a reference.
     shape: u64,
 }
 
-/// The values of the units of a pool, and which units announce a change.
+/// The values of the units of a pool, and the units that announce a change.
 #[derive(Debug, Default)]
 pub(super) struct Updates {
-    /// Each unit's number with one of its values, in order.
+    /// Pairs of a unit's number and one of its values, in order.
     values: Vec<(u32, Value)>,
     /// Units that announce a change, in order.
     changes: Vec<u32>,
 }
 
-/// Elements of a unit beyond this many are not compared.
+/// At most this many elements of a unit are compared.
 const MOST_SHARED: usize = 64;
 
 impl Updates {
@@ -42,12 +42,12 @@ impl Updates {
         }
     }
 
-    /// Unit `unit` announces a change.
+    /// Notes that unit `unit` announces a change.
     pub(super) fn announce(&mut self, unit: u32) {
         self.changes.push(unit);
     }
 
-    /// Whether unit `unit` announces a change of a value, and to which.
+    /// Returns `true` if unit `unit` announces a change and gives a value.
     pub(super) fn tells(&self, unit: u32) -> bool {
         self.changes.binary_search(&unit).is_ok() && !self.of(unit).is_empty()
     }
@@ -58,8 +58,8 @@ impl Updates {
         &self.values[from..to]
     }
 
-    /// Pairs of a unit and the newest one that changes it, ordered by the former. `rare` gives a unit's elements that are rare enough
-    /// to tell what it speaks of.
+    /// Returns pairs of a unit and the newest one that changes it, ordered by the former. `rare` returns the elements
+    /// of a unit that are rare enough to show its subject.
     pub(super) fn pairs(&self, rare: impl Fn(u32) -> Vec<u32>) -> Vec<(u32, u32)> {
         let links = Links::of(self, &rare);
         let mut pairs: Vec<(u32, u32)> = Vec::new();
@@ -72,7 +72,7 @@ impl Updates {
                 let words = words.get_or_insert_with(|| rare(unit));
                 value.each_link(words, |link| heads.push(links.after(link, unit)));
             }
-            // the newest change of those that may be one, then the one before it
+            // Tries the newest possible change first, then the one before it.
             while let Some(later) = heads.iter().filter_map(|of| of.last()).map(|l| l.1).max() {
                 for of in &mut heads {
                     *of = &of[..of.len() - usize::from(of.last().is_some_and(|l| l.1 == later))];
@@ -92,8 +92,8 @@ impl Updates {
     }
 }
 
-/// What the units that announce a change have in common with others: without such a link nothing is changed. So that not every unit is
-/// compared with every later change.
+/// The links that units with a change have with others. Without a common link one unit cannot change another, so only
+/// linked units have to be compared.
 struct Links(Vec<(u64, u32)>);
 
 impl Links {
@@ -115,7 +115,7 @@ impl Links {
         Self(links)
     }
 
-    /// The units after `unit` with this link, in order.
+    /// Returns the units after `unit` with this link, in order.
     fn after(&self, link: u64, unit: u32) -> &[(u64, u32)] {
         let from = self.0.partition_point(|l| *l <= (link, unit));
         let rest = &self.0[from..];
@@ -123,8 +123,8 @@ impl Links {
     }
 }
 
-/// The sentences among those of `facts`, given in the order of the conversation, that change what a line of `standing` says, and do
-/// not stand there themselves: for each line the newest. In their order.
+/// Returns the sentences of `facts` that change a line of `standing` and are not in `standing` themselves: for each
+/// line the newest, in order. `facts` are in the order of the conversation.
 pub fn changes<'a>(standing: &str, facts: &'a [Fact]) -> Vec<&'a str> {
     let mut sentences: Vec<&str> = Vec::new();
     let mut updates = Updates::default();
@@ -171,12 +171,12 @@ pub fn changes<'a>(standing: &str, facts: &'a [Fact]) -> Vec<&'a str> {
     sentences.filter(|s| !standing.contains(s)).collect()
 }
 
-/// Pairs of facts of which the later one's sentence changes a value of the earlier one's sentence, as positions in `facts`: for each
-/// earlier sentence the newest one. The facts stand in the order of the conversation.
+/// Returns pairs of facts, as indices, of which the later one's sentence changes a value of the earlier one's: for each
+/// earlier sentence the newest change. `facts` are in the order of the conversation.
 pub fn replacements(facts: &[&Fact]) -> Vec<(usize, usize)> {
     let mut updates = Updates::default();
     let mut words: Vec<Vec<u64>> = Vec::new();
-    // the first fact of each sentence
+    // The first fact of each sentence.
     let mut first: Vec<usize> = Vec::new();
     for (n, fact) in facts.iter().enumerate() {
         let is_known = first
@@ -193,7 +193,7 @@ pub fn replacements(facts: &[&Fact]) -> Vec<(usize, usize)> {
     }
     let rare = rare_words(&words);
     let pairs = updates.pairs(|unit| rare(unit as usize));
-    // the value that only the later sentence has
+    // The value that only the later sentence has.
     let of = |unit: u32| {
         let from = first[unit as usize];
         let to = first.get(unit as usize + 1).copied();
@@ -210,9 +210,9 @@ pub fn replacements(facts: &[&Fact]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// For each of these lists of words, the places of those of its words that are rare enough to tell what it speaks of.
+/// For each list of words, the indices of the words that are rare enough to show its subject.
 fn rare_words(words: &[Vec<u64>]) -> impl Fn(usize) -> Vec<u32> {
-    // what many lines say tells little of what one is about
+    // A word in many lines says little about the subject of one.
     let most = (words.len() / 10).max(3);
     let mut spread: Vec<u64> = words.iter().flatten().copied().collect();
     spread.sort_unstable();
@@ -226,7 +226,7 @@ fn rare_words(words: &[Vec<u64>]) -> impl Fn(usize) -> Vec<u32> {
     }
 }
 
-/// The words of a line that say something by themselves, each once.
+/// Returns the words of a line that carry meaning, each once.
 fn content(line: &str) -> Vec<u64> {
     let mut words = Vec::new();
     each_term(line, |term| {
@@ -256,8 +256,8 @@ impl Value {
         }
     }
 
-    /// Calls `f` with everything that connects this value of a unit which speaks of `words` with that of another unit: [`replaced`]
-    /// is never true of two units that have no link in common.
+    /// Calls `f` with every link of this value, in a unit with `words`. [`replaced`] is never true of two units without
+    /// a common link.
     fn each_link(&self, words: &[u32], mut f: impl FnMut(u64)) {
         f(mix(self.text));
         if self.class == FactClass::Identifier {
@@ -273,7 +273,8 @@ impl Value {
     }
 }
 
-/// Whether `new` has another value for something that `old` has, given what else connects them.
+/// Returns `true` if `new` has another value for something that `old` has. `is_same_thing` says if anything else
+/// connects the two.
 fn replaced(old: &[(u32, Value)], new: &[(u32, Value)], is_same_thing: impl Fn() -> bool) -> bool {
     let stated =
         |all: &[(u32, Value)], value: &Value| all.iter().any(|(_, v)| v.text == value.text);
@@ -294,7 +295,7 @@ fn replaced(old: &[(u32, Value)], new: &[(u32, Value)], is_same_thing: impl Fn()
             another |= same_shape || value.class == FactClass::Date;
         }
     }
-    // the old value is named beside a new one: "not the 12th but the 14th"
+    // The old value stands beside a new one: "not the 12th but the 14th".
     let beside = names_it
         && new.iter().any(|(_, other)| {
             !stated(old, other)
@@ -314,7 +315,7 @@ mod tests {
 
     use crate::extractive::{Options, Passage, summarize};
 
-    /// Every unit compared with every later change: what [`Updates::pairs`] has to find.
+    /// Compares every unit with every later change. [`Updates::pairs`] must find the same.
     fn compared_with_all(updates: &Updates, rare: impl Fn(u32) -> Vec<u32>) -> Vec<(u32, u32)> {
         let units = updates.values.chunk_by(|a, b| a.0 == b.0);
         let newest = |old: &[(u32, Value)]| {
@@ -332,7 +333,7 @@ mod tests {
     }
 
     proptest! {
-        /// The links between units leave out no change.
+        /// The links between units miss no change.
         #[test]
         fn links_lead_to_every_change(
             units in proptest::collection::vec((
@@ -360,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Of what was changed later the change is kept, too, however little room there is.
+    /// A changed statement is kept with its change, in any room.
     #[test]
     fn what_is_changed_stands_with_its_change() {
         let check = |old: &str, new: &str, value: &str, changed: &str| {

@@ -1,5 +1,5 @@
-//! Values that machines exchange: identifiers, paths, amounts, states, each with the key it stands under. What tools are asked
-//! for and what they answer is kept as these, not as sentences.
+//! Keeps values that machines exchange: identifiers, paths, amounts, states, each with its key. The arguments and
+//! results of tools are kept as values, not as sentences.
 
 use std::collections::HashMap;
 
@@ -15,14 +15,14 @@ use crate::words::terms::{hash, mix};
 pub(crate) struct ValueLine {
     /// Index of its passage.
     pub passage: usize,
-    /// What was called, and each value after its key.
+    /// The name of the call, and each value after its key.
     pub text: String,
-    /// Where they stand in the passage: from the first to the last.
+    /// The place of the values in the passage, from the first to the last.
     pub start: usize,
     pub end: usize,
 }
 
-/// The most of a summary that values take, and how much of it there is for each share of what tools say.
+/// The largest share of a summary for values, and the share of it that each share of tool text gives.
 const MOST: (u64, u64) = (6, 10);
 const SHARE: (u64, u64) = (9, 10);
 
@@ -42,7 +42,7 @@ pub(crate) fn room(passages: &[Passage<'_>], room: u32) -> u32 {
     (room * MOST.0 / MOST.1).min(room * SHARE.0 * tools / SHARE.1 / all.max(1)) as u32
 }
 
-/// A value, at the last place where a tool said it or was asked for it.
+/// A value, at the last place where it stood in a result or a call.
 #[derive(Debug, Clone, Copy)]
 struct Value {
     shape: Shape,
@@ -57,7 +57,7 @@ struct Value {
     in_call: bool,
     in_change: bool,
     is_relative: bool,
-    /// Whether a tool said it or was asked for it.
+    /// The value stood in a result or a call.
     is_machine: bool,
 }
 
@@ -74,7 +74,7 @@ enum Shape {
     Capitals,
 }
 
-/// The lines that are worth the most within `room` tokens, the best first.
+/// Returns the lines of the highest worth within `room` tokens, the best first.
 pub(crate) fn value_lines(
     passages: &[Passage<'_>],
     room: u32,
@@ -107,7 +107,7 @@ pub(crate) fn value_lines(
                 return;
             }
             let is_call = start >= calls && passage.role != Speaker::Tool;
-            // of code that is written, what is named in it says little
+            // A name inside of written code says little.
             let is_whole =
                 passage.text[..start].ends_with('"') && passage.text[end..].starts_with('"');
             if is_call && !is_whole && matches!(shape, Shape::Camel | Shape::Capitals) {
@@ -152,7 +152,7 @@ pub(crate) fn value_lines(
     packed(passages, &values, room, counter)
 }
 
-/// Takes values while they fit, those worth the most for their tokens first, and writes one line for each message.
+/// Takes values while they fit, those of the highest worth per token first, and writes one line for each message.
 fn packed(
     passages: &[Passage<'_>],
     values: &[Value],
@@ -165,7 +165,7 @@ fn packed(
     let mut order: Vec<(u32, u32, usize)> = Vec::with_capacity(values.len());
     for (at, value) in values.iter().enumerate() {
         let worth = worth(value);
-        // a date or a number that nothing names says nothing
+        // A date or a number without a key says nothing.
         let is_bare = value.key.0 == value.key.1
             && matches!(
                 value.shape,
@@ -174,7 +174,7 @@ fn packed(
         if !value.is_machine || is_bare || worth <= 0.0 {
             continue;
         }
-        // two marks more: the key's and the comma's
+        // Two more marks: one after the key, and the comma.
         let tokens = counter.count(text(value.passage, (value.start, value.end)))
             + counter.count(text(value.passage, value.key)).min(4)
             + 1;
@@ -188,7 +188,7 @@ fn packed(
     for (_, tokens, at) in order {
         let passage = values[at].passage;
         let line = lines.iter().position(|(p, _)| *p == passage);
-        // a line of its own has a label, and the name of what was called
+        // A line of its own has a label and the name of the call.
         let cost = tokens + if line.is_some() { 0 } else { 5 };
         if used + cost > room {
             continue;
@@ -248,7 +248,7 @@ fn packed(
         .collect()
 }
 
-/// A weighted sum of what is known of a value, as a ramp.
+/// Returns the worth of a value: a weighted sum of its features, as a ramp.
 fn worth(value: &Value) -> f32 {
     let is = |b: bool| f32::from(u8::from(b));
     let length = value.end - value.start;
@@ -256,7 +256,7 @@ fn worth(value: &Value) -> f32 {
     sum += 0.5 * (is(value.by_user) + is(value.by_model) + is(value.in_call) + is(value.in_change));
     sum -= 0.3 * is(value.messages == 1);
     sum += match value.shape {
-        // what a file imports
+        // A relative path, as in an import.
         Shape::Path if value.is_relative => 0.0,
         Shape::Path | Shape::Mixed | Shape::Snake => 1.0,
         Shape::Date => 0.7,
@@ -268,14 +268,14 @@ fn worth(value: &Value) -> f32 {
     (sum / 5.0).clamp(0.0, 1.0)
 }
 
-/// About the 0.6th power, straight between powers of two.
+/// Approximates the 0.6th power, linear between powers of two.
 fn power(n: u32) -> f32 {
     let exponent = 0.6 * log2(n);
     let whole = exponent as u32;
     (1u32 << whole.min(30)) as f32 * (1.0 + exponent - whole as f32)
 }
 
-/// Where the calls of a message begin, each with its name.
+/// The starts of the calls of a message, each with its name.
 fn calls_of<'a>(passage: &Passage<'a>) -> impl Iterator<Item = (usize, &'a str)> {
     let text = passage.text;
     let from = match passage.role {
@@ -293,7 +293,7 @@ fn calls_of<'a>(passage: &Passage<'a>) -> impl Iterator<Item = (usize, &'a str)>
     })
 }
 
-/// The name of the file that a call changes, of which this byte is one.
+/// The name of the file that a call changes, if this byte is inside of such a call.
 fn changed<'a>(passage: &Passage<'a>, inside: usize) -> Option<&'a str> {
     let starts = calls_of(passage).map(|(at, _)| at);
     let from = starts.take_while(|at| *at <= inside).last()?;
@@ -309,7 +309,7 @@ fn changed<'a>(passage: &Passage<'a>, inside: usize) -> Option<&'a str> {
     file
 }
 
-/// Whether a call of this name changes something, as far as its name says.
+/// Returns `true` if the name of a call says that it changes something.
 fn is_change(name: &str) -> bool {
     const VERBS: [&str; 21] = [
         "write", "edit", "create", "update", "delete", "remove", "add", "book", "cancel", "send",
@@ -320,7 +320,7 @@ fn is_change(name: &str) -> bool {
     VERBS.iter().any(|verb| lower.contains(verb))
 }
 
-/// Calls `f` with every word that could be a value: where it stands, and where its key does.
+/// Calls `f` with every word that could be a value: its place and that of its key.
 fn each_word(text: &str, mut f: impl FnMut(usize, usize, Option<(usize, usize)>)) {
     let bytes = text.as_bytes();
     let ends = |b: u8| {
@@ -346,7 +346,7 @@ fn each_word(text: &str, mut f: impl FnMut(usize, usize, Option<(usize, usize)>)
     let mut key = None;
     let mut at = 0;
     while at < bytes.len() {
-        // an escape inside of JSON stands for a break or a mark
+        // An escape inside of JSON stands for a line break or a mark.
         if bytes[at] == b'\\' {
             if bytes.get(at + 1) == Some(&b'n') {
                 key = None;
@@ -365,7 +365,7 @@ fn each_word(text: &str, mut f: impl FnMut(usize, usize, Option<(usize, usize)>)
         while at < bytes.len() && !ends(bytes[at]) && bytes[at] != b'\\' {
             let colon = bytes[at] == b':';
             at += 1;
-            // "key:value", but neither "https://" nor "12:30" nor "a::b"
+            // "key:value", but neither "https://" nor "12:30" nor "a::b".
             if colon
                 && at - start > 1
                 && !bytes
@@ -376,7 +376,7 @@ fn each_word(text: &str, mut f: impl FnMut(usize, usize, Option<(usize, usize)>)
                 break;
             }
         }
-        // escapes and what follows them may part a character
+        // Escapes may split a character.
         if !text.is_char_boundary(start) || !text.is_char_boundary(at) {
             continue;
         }
@@ -399,12 +399,12 @@ fn each_word(text: &str, mut f: impl FnMut(usize, usize, Option<(usize, usize)>)
     }
 }
 
-/// What the names of files end in. A name with another end is a member of something: `event.type`.
+/// The extensions of file names. A name with another ending is a member of something: `event.type`.
 const EXTENSIONS: &str = "bash bat c cc cfg conf cpp cs css csv db docx env gif go gradle h hpp html ico ini ipynb java jpeg \
     jpg js json jsonl jsx kt lock log lua md mjs mts pdf php pl png properties proto ps1 py r rb rs sass scala scss sh sql \
     svelte svg swift tex toml ts tsv tsx txt vue wasm xlsx xml yaml yml zig zip";
 
-/// What kind of value a word is by its shape; nothing for words.
+/// Returns the kind of a value by its shape, or `None` for an ordinary word.
 fn shape(word: &str) -> Option<Shape> {
     let b = word.as_bytes();
     if word.len() < 2 || word.len() > 160 || !word.is_ascii() && !word.contains(['/', '\\']) {
@@ -447,7 +447,7 @@ fn shape(word: &str) -> Option<Shape> {
     if !b.iter().all(is_name) || slashes > 0 {
         return None;
     }
-    // a time or a size: "118ms", "4.2s", "12px"
+    // A time or a size: "118ms", "4.2s", "12px".
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     if digits > 0 && unit.len() <= 2 && letters == unit.len() {
         return None;
@@ -461,7 +461,7 @@ fn shape(word: &str) -> Option<Shape> {
     if word.contains('.') && digits < 2 {
         return None;
     }
-    // an ISO date with a time is a date
+    // An ISO date with a time counts as a date.
     if b.len() >= 16 && digits >= 10 && b[4] == b'-' && b.contains(&b'T') {
         return Some(Shape::Date);
     }

@@ -1,10 +1,10 @@
-//! What is a number or a text.
+//! Values that are either a number or a text.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// A value that is one of the two, as `#[serde(untagged)]` would read it.
+/// A number or a text, read as `#[serde(untagged)]` would read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NumberOrText {
     /// A whole number below 2^32.

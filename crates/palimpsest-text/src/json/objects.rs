@@ -1,8 +1,8 @@
-//! Structs from objects only.
+//! Reads structs from objects only.
 //!
-//! `serde_json` also reads a struct from a list of its fields. Nothing here is written so, a list that somebody sends
-//! instead of an object is a mistake, and the code that would read it is as much again for every struct. So each struct is
-//! asked for as a map; everything else is passed on as it is.
+//! `serde_json` also reads a struct from a list of its fields. This project writes no such lists, a list in place of an
+//! object is a mistake, and the code to read it would double the code of every struct. So this module requests each
+//! struct as a map and passes everything else on.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// Stands before what reads, at every depth: before deserializers, visitors, seeds and what lies inside of lists, objects
-/// and enums.
+/// Wraps a deserializer and everything that it hands out (visitors, seeds, nested values), so that structs are read
+/// from objects only.
 pub(super) struct Objects<T>(pub(super) T);
 
 macro_rules! asked {
@@ -149,7 +149,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        // a key is a text or a number
+        // A key is a text or a number.
         self.0.next_key_seed(seed)
     }
 

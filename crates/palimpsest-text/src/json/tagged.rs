@@ -1,8 +1,9 @@
-//! Enums whose variants are told apart by a field of their own object.
+//! Reads and writes enums whose variants a field of the object tells apart.
 //!
-//! serde's derived code for `#[serde(tag = …)]` first reads the whole object into a buffer and then each variant from that:
-//! twice the code for every type inside. Here the tag is read, and the variant from what follows it, by the reader that
-//! reads everything. An object whose tag does not stand first is written anew, with the tag in front.
+//! serde's derived code for `#[serde(tag = …)]` first reads the whole object into a buffer and then each variant from
+//! it, which doubles the code for every type inside. This module reads the tag, and then the variant from the rest,
+//! with the one reader that reads everything. If the tag is not the first field, it rewrites the object with the tag in
+//! front.
 
 use std::fmt::{self, Write};
 use std::marker::PhantomData;
@@ -19,8 +20,7 @@ use serde::ser::{
 };
 use serde_json::Value;
 
-/// Makes an enum that derives `Serialize` and `Deserialize` with `#[serde(remote = "Self")]` one that is told apart by
-/// the field of this name.
+/// Makes this field the tag of an enum that derives `Serialize` and `Deserialize` with `#[serde(remote = "Self")]`.
 #[macro_export]
 macro_rules! tagged {
     ($type:ty, $tag:literal) => {
@@ -46,16 +46,16 @@ macro_rules! tagged {
     };
 }
 
-/// An enum that `tagged!` was said of.
+/// An enum to which `tagged!` was applied.
 pub trait Choice: DeserializeOwned {
     /// The name of the field.
     const TAG: &'static str;
 
-    /// Reads it as the derived code does, from a variant with its name.
+    /// Reads it with the derived code, from a variant with its name.
     fn choose<'de, D: Deserializer<'de>>(variant: D) -> Result<Self, D::Error>;
 }
 
-/// Reads one from an object.
+/// Reads such an enum from an object.
 pub fn read<'de, T: Choice, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_map(Object(PhantomData))
 }
@@ -80,9 +80,9 @@ impl<'de, T: Choice> Visitor<'de> for Object<T> {
 }
 
 enum Begun {
-    /// The tag stands first.
+    /// The tag is the first field.
     Tag(String),
-    /// The whole object with the tag first.
+    /// The whole object, with the tag first.
     Text(String),
 }
 
@@ -107,14 +107,14 @@ fn begin<'de, A: MapAccess<'de>>(tag: &'static str, fields: &mut A) -> Result<Be
 fn anew(tag: &str, name: String, fields: Vec<(String, Value)>) -> String {
     let mut text = format!("{{{}:{}", Value::from(tag), Value::from(name));
     for (key, value) in fields {
-        // writing to a string cannot fail
+        // Writing to a string cannot fail.
         let _ = write!(text, ",{}:{value}", Value::from(key));
     }
     text.push('}');
     text
 }
 
-/// A variant whose name was read, before its fields.
+/// A variant whose name is read and whose fields are not.
 struct Variant<A> {
     tag: String,
     rest: A,
@@ -175,8 +175,8 @@ impl<'de, A: MapAccess<'de>> VariantAccess<'de> for Fields<A> {
 
 const UNTAGGED: &str = "what is no object has no place for a tag";
 
-/// Writes the derived form of an enum, a name and what stands beside it, as one object with the name under the tag. The
-/// inside of a variant that holds one struct is written by the same, with the variant's name in `variant`.
+/// Writes the derived form of an enum (a name and the content beside it) as one object with the name under the tag. The
+/// same type writes the content of a variant that holds one struct; `variant` then has the variant's name.
 pub struct Tagging<S> {
     tag: &'static str,
     variant: &'static str,
@@ -184,7 +184,7 @@ pub struct Tagging<S> {
 }
 
 impl<S: Serializer> Tagging<S> {
-    /// Before the variant is known.
+    /// Creates a writer before the variant is known.
     pub fn new(tag: &'static str, to: S) -> Self {
         Self {
             tag,
@@ -205,7 +205,7 @@ impl<S: Serializer> Tagging<S> {
     }
 }
 
-/// A struct that a variant becomes.
+/// Writes the struct of a variant.
 pub struct Variants<S>(S);
 
 impl<S: SerializeStruct> SerializeStructVariant for Variants<S> {

@@ -1,6 +1,6 @@
-//! The signals that phrases give: the words by which a sentence says what it is.
+//! The signals of phrases, which show the kind of a sentence.
 
-/// What a phrase signals.
+/// The signal of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cue {
     /// "never": forbids at the start of a clause, else it tells a story.
@@ -51,7 +51,7 @@ pub(crate) enum Cue {
     By,
     /// "need", "finish", "due": makes a date a deadline.
     Need,
-    /// I, he, she, it, they, we: somebody else's doing.
+    /// I, he, she, it, they, we: another person acts.
     Subject,
     /// we: can make rules, but tells stories too.
     We,

@@ -1,13 +1,13 @@
-//! Rules of grammar, as data: what a sentence must hold to demand something of the reader.
+//! Rules of grammar as data: the conditions under which a sentence demands something of the reader.
 //!
-//! A rule names a kind of demand and the conditions under which a sentence makes it. The conditions speak of cues
-//! ([`super::cue::Cue`]) and of the words around them. `retention::grammar` reads the rules; the first one that holds decides.
+//! A rule names a kind of demand and the conditions for it. The conditions speak of cues ([`super::cue::Cue`]) and of
+//! the words around them. `retention::grammar` reads the rules, and the first match decides.
 
 use serde::{Deserialize, Serialize};
 
 use super::cue::Cue;
 
-/// What kind of demand it is.
+/// The kind of a demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConstraintKind {
@@ -34,10 +34,10 @@ pub(crate) enum Grammar {
     Unspaced(&'static [Rule]),
 }
 
-/// A rule: the kind of demand that a sentence makes if all the conditions hold.
+/// A rule: the kind of demand that a sentence makes if all conditions hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule {
-    /// None: the sentence makes no demand, and no later rule is tried.
+    /// The kind. `None` means that the sentence makes no demand, and no later rule is tried.
     pub kind: Option<ConstraintKind>,
     pub when: &'static [When],
 }
@@ -45,9 +45,9 @@ pub(crate) struct Rule {
 /// A condition on a sentence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum When {
-    /// A phrase with this cue stands in it.
+    /// The sentence has a phrase with this cue.
     Has(Cue),
-    /// None does.
+    /// The sentence has no phrase with this cue.
     Lacks(Cue),
     /// A phrase with this cue passes all the tests.
     Phrase(Cue, &'static [Test]),
@@ -69,11 +69,11 @@ pub(crate) enum When {
     HasOrderForm,
     /// The last word is an infinitive; see [`Forms::infinitives`].
     EndsInInfinitive,
-    /// Nobody does it: neither "we" nor one of [`Forms::persons`] stands in it.
+    /// No person acts: the sentence has neither "we" nor one of [`Forms::persons`].
     IsImpersonal,
-    /// It has at most so many words.
+    /// The sentence has at most this many words.
     MostWords(usize),
-    /// It has at least so many words.
+    /// The sentence has at least this many words.
     LeastWords(usize),
     /// One of the language's own rows for prohibitions holds; see [`Forms::forbids`].
     Forbids,
@@ -84,7 +84,7 @@ pub(crate) enum When {
 /// A test of one phrase. "Before" and "after" mean the words around it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Test {
-    /// It has this cue, of those that share the rows.
+    /// The phrase has this cue, among the cues that share the row.
     Is(Cue),
     /// A clause begins with it.
     OpensClause,
@@ -92,7 +92,7 @@ pub(crate) enum Test {
     First,
     /// It does not begin the sentence.
     NotFirst,
-    /// Nobody reports it: "the docs say you must not …".
+    /// Nobody reports it, as in "the docs say you must not …".
     NotReported,
     /// No subject stands right before it; in English none with one word between either.
     NoSubject,
@@ -102,9 +102,9 @@ pub(crate) enum Test {
     NoStory,
     /// "should" or "I want you to" stands up to four words before.
     Demanded,
-    /// An order opens the clause, at most so many words before.
+    /// An order opens the clause, at most this many words before.
     AfterOrder(usize),
-    /// The same, and no clause begins with the phrase itself.
+    /// An order opens the clause, at most this many words before, and no clause begins with the phrase itself.
     InOrder(usize),
     /// An order opens a clause elsewhere in the sentence.
     OrderElsewhere,
@@ -112,33 +112,33 @@ pub(crate) enum Test {
     AfterAddress,
     /// A phrase with this cue follows at once.
     Then(Cue),
-    /// None does.
+    /// No phrase with this cue follows at once.
     NotThen(Cue),
     /// A phrase with this cue stands right before.
     After(Cue),
-    /// None does.
+    /// No phrase with this cue stands directly before.
     NotAfter(Cue),
-    /// No phrase with this cue that opens no clause stands right before.
+    /// No phrase with this cue stands directly before, except one that opens a clause.
     NotInnerAfter(Cue),
     /// A phrase with this cue follows, anywhere.
     Before(Cue),
-    /// A phrase with this cue follows, at most so many words later.
+    /// A phrase with this cue follows, at most this many words later.
     BeforeNear(Cue, usize),
     /// A word follows.
     HasNext,
     /// The next word is one of these.
     NextIs(&'static str),
-    /// It is none of these.
+    /// The next word is none of these.
     NextIsNot(&'static str),
-    /// It ends in one of these.
+    /// The next word ends in one of these.
     NextEnds(&'static str),
-    /// It has more bytes than this.
+    /// The next word has more bytes than this.
     NextLongerThan(usize),
     /// The word after the next one ends in one of these.
     SecondEnds(&'static str),
-    /// It is none of these.
+    /// The word after the next one is none of these.
     SecondIsNot(&'static str),
-    /// One of these is among the next words, so many of them.
+    /// One of the next words, up to this number, is among these.
     Within(usize, &'static str),
     /// The word before is one of these.
     LastIs(&'static str),
@@ -146,23 +146,23 @@ pub(crate) enum Test {
     LastIsFolded(&'static str),
     /// The word before is none of these.
     LastIsNot(&'static str),
-    /// It has more bytes than this.
+    /// The phrase has more bytes than this.
     LongerThan(usize),
     /// It is long enough to be a cap by itself; see [`Forms::short_caps`].
     IsLongCap,
     /// The next word has the form of an order.
     NextIsOrder,
-    /// The word after the next one has.
+    /// The word after the next one has the form of an order.
     SecondIsOrder,
     /// The next word, after a pronoun, is a verb that a denial forbids; see [`Forms::denial`].
     NextIsForbidden,
-    /// A date follows, at most so many words later.
+    /// A date follows, at most this many words later.
     DateFollows(usize),
-    /// A date stands before it, at most so many bytes away.
+    /// A date stands before it, at most this many bytes away.
     DatePrecedes(usize),
-    /// The phrase asks for something instead of telling of it: "I need …", but not "he must …".
+    /// The phrase asks for something and does not tell of it: "I need …", but not "he must …".
     Asks,
-    /// The phrase is no part of an idiom; without spaces.
+    /// The phrase is not part of an idiom; without spaces.
     NotIdle,
     /// A report stands nowhere before it; without spaces.
     NoReportBefore,
@@ -183,18 +183,18 @@ pub(crate) enum Test {
 /// A cue with the tests that a phrase of it must pass.
 pub(crate) type Row = (Cue, &'static [Test]);
 
-/// What a language with spaces adds to the shared rules. Lists of words have a space between two words.
+/// The additions of a language with spaces to the shared rules. A space separates words in a list.
 #[derive(Debug)]
 pub(crate) struct Forms {
-    /// What makes "never" or "always" at the beginning of a clause a demand.
+    /// The tests by which "never" or "always" at the beginning of a clause is a demand.
     pub frequency: &'static [&'static [Test]],
-    /// What else forbids.
+    /// Further rows for prohibitions.
     pub forbids: &'static [Row],
-    /// What else binds.
+    /// Further rows for obligations.
     pub binds: &'static [Row],
-    /// How many words may stand between a subject and its verb.
+    /// The number of words that may stand between a subject and its verb.
     pub subject_gap: usize,
-    /// Endings of a word after "never" that tell a story, with the bytes that such a word has at least.
+    /// Endings of a word after "never" that tell a story, with the least bytes of such a word.
     pub story_endings: &'static [(&'static str, usize)],
     /// Endings of verbs in an order.
     pub order_endings: &'static str,
@@ -206,13 +206,13 @@ pub(crate) struct Forms {
     pub addressed: &'static str,
     /// Pronouns that may stand before a forbidden verb.
     pub object_pronouns: &'static str,
-    /// The denial with which the language's forbidden verbs are listed among its cues.
+    /// The denial before the language's forbidden verbs among its cues.
     pub denial: &'static str,
-    /// Words for "at most" that are no longer than so many bytes are no cap by themselves.
+    /// A word for "at most" is a cap by itself only if it has more bytes than this.
     pub short_caps: usize,
-    /// Subjects of which a "must" tells.
+    /// Subjects whose "must" tells of something.
     pub tellers: &'static str,
-    /// Beginnings of verbs that ask, whoever the subject is.
+    /// Beginnings of verbs that ask, whatever the subject.
     pub needs: &'static str,
 }
 
@@ -239,7 +239,7 @@ use ConstraintKind as K;
 use Test as T;
 use When as W;
 
-/// An order, or a modal verb, or what money is spent on.
+/// An order, a modal verb, or a purpose of spending.
 const ASKED: &[&[When]] = &[
     &[W::Phrase(Cue::Imperative, &[T::OpensClause])],
     &[W::Has(Cue::Must)],
@@ -254,7 +254,7 @@ const ORDERED: &When = &W::Either(&[
     &[W::Phrase(Cue::Dont, &[T::OpensClause])],
 ]);
 
-/// "never" and "always" demand in one of these ways; which of them is allowed in the language at hand, says the last row.
+/// The ways in which "never" and "always" demand something. The last row lets the language at hand decide.
 const FREQUENCY: &[&[Test]] = &[
     &[T::NotReported, T::Demanded, T::NoStory],
     &[T::NotReported, T::AfterOrder(6)],
@@ -279,7 +279,7 @@ const FREQUENCY: &[&[Test]] = &[
     &[T::NotReported, T::NoSubject, T::OpensClause, T::Frequency],
 ];
 
-/// What forbids: the conditions beside those of time.
+/// The conditions of a prohibition, besides those of time.
 const PROHIBITION: &[&[When]] = &[
     &[W::Phrase(Cue::Never, &[T::Either(FREQUENCY)])],
     &[W::Forbids],
@@ -411,7 +411,7 @@ pub(crate) const SHARED: &[Rule] = &[
                         ]),
                     ],
                 )],
-                // "Answer in German": no language without an answer.
+                // "Answer in German": an order to answer and a language.
                 &[
                     W::Phrase(
                         Cue::Answer,
@@ -437,7 +437,7 @@ pub(crate) const SHARED: &[Rule] = &[
     },
 ];
 
-/// "Das ist verboten" without saying what is no rule: a ban has at least four words.
+/// "Das ist verboten" without an object is not a rule: a ban has at least four words.
 pub(crate) const BAN: Row = (
     Cue::MustNot,
     &[T::NotReported, T::NoSubject, T::Sentence(&W::LeastWords(4))],

@@ -1,14 +1,15 @@
-//! The shape of the tables that a language fills.
+//! The tables that a language fills.
 //!
-//! Lists of words have a space between two words, lists of phrases a `|`. A language leaves out what it does not have.
+//! A space separates words in a list, and a `|` separates phrases. A language leaves out the tables that it does not
+//! need.
 
 use super::cue::Cue;
 use super::rules::Grammar;
 
-/// Everything that one language contributes.
+/// All tables of one language.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    /// What it is written in.
+    /// The script.
     pub script: Script,
     /// Letters that few other languages have, with the weight that each one adds to the evidence for this language.
     pub letters: &'static [(&'static str, f32)],
@@ -16,31 +17,31 @@ pub(crate) struct Tables {
     pub own_letters: &'static str,
     /// The smallest, commonest words.
     pub small_words: &'static str,
-    /// Small words that a sentence does not end with: a text that does is cut off.
+    /// Small words that do not end a sentence. A text that ends with one is cut off.
     pub open_ends: &'static str,
     /// Abbreviations whose full stop ends no sentence, in small letters.
     pub abbreviations: &'static str,
     /// Beginnings of the months that follow the full stop of an ordinal: "am 14. März".
     pub months_after_ordinals: &'static str,
-    /// Whether every noun has a capital letter, so that a capital tells no name.
+    /// Every noun has a capital letter, so a capital does not show a name.
     pub has_capital_nouns: bool,
     /// Words that tell a statement from small talk.
     pub worth: &'static Worth,
     /// Phrases that announce a demand, a decision, a denial and so on.
     pub cues: &'static [(Cue, &'static str)],
-    /// How cues make a demand. None where no demands are read.
+    /// The rules that turn cues into demands. `None` for languages whose demands are not read.
     pub grammar: Option<&'static Grammar>,
-    /// What the judgement of standing instructions reads.
+    /// The words for the judgement of standing instructions.
     pub standing: &'static Standing,
     /// Words that count in the comparison of two rules.
     pub rules: &'static RuleWords,
-    /// Words that introduce text which others wrote.
+    /// Words that introduce text of other authors.
     pub pasted: &'static Pasted,
     /// Words of time that count from the day on which they are said.
     pub time: &'static Time,
     /// Words that make a number a quantity or a date.
     pub quantities: &'static Quantities,
-    /// What models write instead of a summary.
+    /// Words of models that refuse to write a summary.
     pub refusal: &'static Refusal,
     /// Words that end the head of a machine's message: "error: …".
     pub errors: &'static str,
@@ -73,7 +74,7 @@ impl Tables {
     };
 }
 
-/// What a language is written in.
+/// The script of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
     /// Latin letters, which many languages share.
@@ -89,7 +90,7 @@ pub(crate) enum Script {
 }
 
 impl Script {
-    /// Whether words stand side by side without spaces.
+    /// Returns `true` for scripts without spaces between words.
     pub(crate) const fn is_unspaced(self) -> bool {
         matches!(self, Self::Han | Self::Kana)
     }
@@ -106,7 +107,7 @@ pub(crate) struct Worth {
     pub second: &'static str,
     /// Words of time.
     pub time: &'static str,
-    /// Words that announce that something is another than before.
+    /// Words that announce a change.
     pub change: &'static str,
     /// Contractions of small words.
     pub contractions: &'static str,
@@ -123,18 +124,19 @@ impl Worth {
     };
 }
 
-/// What the judgement of standing instructions reads of a language.
+/// The words for the judgement of standing instructions.
 #[derive(Debug)]
 pub(crate) struct Standing {
-    /// Phrases by classes, packed. Empty where nothing is judged.
+    /// Phrases by classes, packed. Empty for languages without this judgement.
     pub phrases: &'static str,
-    /// Whether "to" stands before an infinitive: a clause begins with the verb after "be sure to", and none after "want to".
+    /// "to" stands before an infinitive: a clause begins with the verb after "be sure to", and none begins after "want
+    /// to".
     pub has_to_infinitive: bool,
-    /// Whether a denial before an unknown word denies a verb: "don't frobnicate".
+    /// A denial before an unknown word denies a verb: "don't frobnicate".
     pub denies_unknown_verbs: bool,
-    /// Whether a pronoun may stand between "never" and its verb.
+    /// A pronoun may stand between "never" and its verb.
     pub has_pronoun_after_frequency: bool,
-    /// Whether the verb ends the sentence or the clause.
+    /// The verb ends the sentence or the clause.
     pub is_verb_last: bool,
     /// Words that end a question without a question mark, as phrases.
     pub question_ends: &'static str,
@@ -154,16 +156,16 @@ impl Standing {
     };
 }
 
-/// Words that count where two rules are compared.
+/// Words that count in the comparison of two rules.
 #[derive(Debug)]
 pub(crate) struct RuleWords {
     /// Names of the choices that exclude each other, by the choice's number in `retention::supersede`.
     pub choices: &'static [(Choice, &'static str)],
-    /// Words of the frame of a rule, which tell nothing of its topic.
+    /// Words of the frame of a rule, which say nothing about its topic.
     pub frame: &'static str,
-    /// Words that deny what follows in the clause.
+    /// Words that deny the rest of the clause.
     pub denials: &'static str,
-    /// The same in a script without spaces.
+    /// The same words in a script without spaces.
     pub unspaced_denials: &'static str,
 }
 
@@ -213,7 +215,7 @@ pub(crate) enum Choice {
     Sunday,
 }
 
-/// Words that introduce text which others wrote.
+/// Words that introduce text of other authors.
 #[derive(Debug)]
 pub(crate) struct Pasted {
     /// Names of the headers of a mail, as phrases.
@@ -224,11 +226,11 @@ pub(crate) struct Pasted {
     pub greetings: &'static str,
     /// Stems of a heading above rules, as phrases.
     pub rules: &'static str,
-    /// Words that say that a heading is the user's own.
+    /// Words by which a heading belongs to the user.
     pub own: &'static str,
-    /// The same in a script without spaces.
+    /// The same words in a script without spaces.
     pub unspaced_own: &'static str,
-    /// Stems that ask for work on a text, present one or report: the text follows after a colon.
+    /// Stems that ask for work on a text, or present or report one. The text follows after a colon.
     pub before_colon: &'static str,
     /// Stems that ask for work on a text that follows in the next lines, without a colon.
     pub before_text: &'static str,
@@ -258,11 +260,11 @@ pub(crate) struct Time {
     pub units: &'static [(TimeUnit, &'static str)],
     /// Whole phrases of a script without spaces, a longer one before those in it.
     pub unspaced: &'static [(&'static str, TimeWord, TimeUnit)],
-    /// Words after which a phrase of time compares: "it feels like just yesterday".
+    /// Words before a phrase of time that make it a comparison: "it feels like just yesterday".
     pub likening: &'static str,
     /// The first three letters of the months from January on, with a comma between forms.
     pub months: &'static str,
-    /// How dates are written. None: in ISO 8601.
+    /// The words of dates. `None` means that dates are written in ISO 8601.
     pub dates: Option<&'static DateWords>,
 }
 
@@ -291,10 +293,10 @@ pub(crate) struct DateWords {
     pub about: &'static str,
 }
 
-/// What a word is in a phrase of time.
+/// The role of a word in a phrase of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeWord {
-    /// A day, counted from that on which it is said.
+    /// A day, counted from the day on which the word is said.
     Day(i32),
     /// "last".
     Last,
@@ -327,7 +329,7 @@ pub(crate) enum TimeUnit {
 /// Words that make a number a quantity or a date.
 #[derive(Debug)]
 pub(crate) struct Quantities {
-    /// Units of measure and counted things. International units stand with the code.
+    /// Units of measure and of counted things. The code has the international units.
     pub units: &'static str,
     /// Units of a script without spaces, as phrases; a longer one before those in it.
     pub unspaced_units: &'static str,
@@ -339,11 +341,11 @@ pub(crate) struct Quantities {
     pub counts: &'static str,
     /// Endings of an ordinal in digits: "7th".
     pub ordinals: &'static str,
-    /// Words that stand behind the hour: "8 Uhr".
+    /// Words that stand after the hour: "8 Uhr".
     pub hours: &'static str,
     /// Words between a day and its month: "7 de mayo".
     pub of: &'static str,
-    /// Words that go on with a unit: "3 million dollars".
+    /// Words that continue a unit: "3 million dollars".
     pub magnitudes: &'static str,
 }
 
@@ -361,14 +363,14 @@ impl Quantities {
     };
 }
 
-/// What models write instead of a summary.
+/// Words of models that refuse to write a summary.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    /// How a refusal begins, as phrases.
+    /// Beginnings of a refusal, as phrases.
     pub openings: &'static str,
-    /// Stems of what is declined, as phrases.
+    /// Stems of the declined task, as phrases.
     pub declined: &'static str,
-    /// What stands under a heading with nothing to say, as phrases.
+    /// Phrases under a heading without content.
     pub nothing: &'static str,
     /// Placeholders that stand for a whole summary, as phrases.
     pub placeholders: &'static str,

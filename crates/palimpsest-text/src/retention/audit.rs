@@ -1,4 +1,4 @@
-//! Is every fact of the source still in the window? And what to carry along if not.
+//! Checks if a window still holds every fact of its source, and packs the missing ones into a ledger.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,28 +12,28 @@ use super::{Emphasis, Fact, FactClass, Known, Speaker, extract_from};
 use crate::words::script::{combining, fold, unspaced};
 use crate::words::terms::{hash, mix};
 
-/// Facts of a source, to be looked for in a window.
+/// The facts of a source, to search in a window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audit {
     /// Every fact once, in the order of the source.
     pub facts: Vec<Fact>,
 }
 
-/// What became of the facts of what was taken out or shortened. Each fact counts once.
+/// The fate of the facts in removed or shortened text. Each fact counts once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Facts of everything that does not stand in the window any more as it did.
+    /// The facts of all text that the window no longer holds unchanged.
     pub touched: u32,
-    /// Of those, the ones that the window still holds.
+    /// The ones among them that the window still holds.
     pub kept: u32,
-    /// The ones it does not hold, but whose message still stands in its place in a shorter form that says so.
+    /// The ones that it does not hold, but whose message still stands in its place in a shorter form that says so.
     pub recallable: u32,
-    /// The others: nothing in the window leads back to them.
+    /// The rest: nothing in the window leads back to them.
     pub dropped: u32,
 }
 
 impl Facts {
-    /// Whether there are none.
+    /// Returns `true` if no fact was touched.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -48,16 +48,16 @@ impl Facts {
     }
 }
 
-/// Facts that are being collected, each once.
+/// Collects facts, each once.
 #[derive(Debug, Default)]
 pub struct Collector {
-    /// What was gathered.
+    /// The facts so far.
     pub audit: Audit,
     seen: HashSet<u64, Plain>,
 }
 
 impl Collector {
-    /// Adds the facts of a text that were not there yet.
+    /// Adds the facts of a text that are new.
     pub fn add(&mut self, speaker: Speaker, text: &str) {
         for fact in extract_from(text, speaker) {
             if self.is_new(&fact) {
@@ -66,7 +66,7 @@ impl Collector {
         }
     }
 
-    /// The same, for a text that may have been read.
+    /// Adds the facts of a text, with an earlier reading if there is one.
     pub fn add_known(&mut self, known: &Known, speaker: Speaker, text: &str) {
         for fact in known.scan(text, speaker).facts() {
             if self.is_new(fact) {
@@ -81,12 +81,12 @@ impl Collector {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// Facts of the source that the window still holds.
     pub found: u32,
-    /// Those it does not hold, in the order of the source.
+    /// The facts that it does not hold, in the order of the source.
     pub missing: Vec<Fact>,
 }
 
@@ -112,7 +112,7 @@ impl Audit {
         collector.audit
     }
 
-    /// The same, of texts that may have been read.
+    /// Collects the facts of the covered texts, with earlier readings if there are any.
     pub fn of_known<'a>(
         known: &Known,
         sources: impl IntoIterator<Item = (Speaker, &'a str)>,
@@ -124,8 +124,8 @@ impl Audit {
         collector.audit
     }
 
-    /// Looks for every fact in `window`. White space, letter case of words, Markdown marks and the space between
-    /// number and unit do not matter; a path, address or identifier counts only whole and exactly written.
+    /// Searches every fact in `window`. White space, the case of words, Markdown marks and the space between number and
+    /// unit do not matter. A path, address or identifier counts only if it appears whole and exactly as written.
     pub fn check(&self, window: &str) -> Checked {
         let mut wanted = Wanted::of(&self.facts);
         wanted.look_in(window);
@@ -141,23 +141,23 @@ impl Audit {
     }
 }
 
-/// What was put into a ledger and what was not.
+/// The lines of a ledger, and the facts in and outside of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Lines to carry verbatim; joined with line feeds they hold at most the tokens asked for.
+    /// The lines to carry verbatim. Joined with line feeds they have at most the requested tokens.
     pub lines: Vec<String>,
     /// Facts the lines hold.
     pub kept: Vec<Fact>,
-    /// Facts there was no room for, in ledger order.
+    /// The facts for which there was no room, in ledger order.
     pub dropped: Vec<Fact>,
 }
 
-/// Packs missing facts into at most `max_tokens` tokens, in the order of `emphasis` (P9, P6); within a class what says
-/// something rare first, since lines that are all alike say little. While later classes wait, one class (constraints
-/// excepted) takes at most half of the room that is left: a hundred decisions do not push out the only path.
+/// Packs missing facts into at most `max_tokens` tokens, in the order of `emphasis` (P9, P6). Within a class, rare
+/// content comes first, because lines that are all alike say little. While later classes wait, one class (except
+/// constraints) takes at most half of the remaining room, so a hundred decisions do not push out the only path.
 ///
-/// Sentences go in whole; paths and addresses as they are; a number, date, identifier or quote with the short
-/// sentence it stands in, or a few words around it, so that it still says something.
+/// Sentences, paths and addresses go in whole. A number, date, identifier or quote goes in with its short sentence or a
+/// few words around it, so that it keeps its meaning.
 pub fn ledger(
     missing: &[Fact],
     emphasis: Emphasis,
@@ -203,7 +203,7 @@ pub fn ledger(
     let rest = max_tokens.saturating_sub(packing.used);
     packing.fill(missing, &waiting, rest, &mut left_out);
     left_out.sort_unstable();
-    // each class in the order in which it was said
+    // Each class stays in the order of the conversation.
     crate::order::sort_by_key(&mut packing.lines, |(i, _)| {
         (emphasis.rank(missing[*i].class), *i)
     });
@@ -218,7 +218,7 @@ pub fn ledger(
             out.kept.push(fact.clone());
         }
     }
-    // Tokens of joined lines may differ from the sum by a few: the promise is about the joined text.
+    // The tokens of joined lines may differ from the sum by a few, and the limit applies to the joined text.
     while !out.lines.is_empty() && counter.count(&out.lines.join("\n")) > max_tokens {
         out.lines.pop();
         let rest = Index::of(&out.lines.join("\n"));
@@ -239,12 +239,12 @@ struct Packing<'a> {
     used: u32,
     held: Index,
     scratch: Vec<u64>,
-    /// With the number of the fact each was written for.
+    /// The lines, each with the number of its fact.
     lines: Vec<(usize, String)>,
 }
 
 impl Packing<'_> {
-    /// Takes facts in their order while they fit `room`; the others go to `waiting`.
+    /// Takes facts in order while they fit `room`, and moves the others to `waiting`.
     fn fill(&mut self, facts: &[Fact], members: &[usize], room: u32, waiting: &mut Vec<usize>) {
         let end = self.used.saturating_add(room).min(self.most);
         let mut misses = 0u32;
@@ -253,7 +253,7 @@ impl Packing<'_> {
             if self.held.holds(fact, &mut self.scratch) {
                 continue;
             }
-            // Far past the end nothing fits any more; the rest is listed without being tried.
+            // Far past the end nothing fits any more, so the rest is listed without a try.
             if misses > 24 {
                 waiting.push(i);
                 continue;
@@ -276,8 +276,8 @@ impl Packing<'_> {
     }
 }
 
-/// How rare the words of each fact are among the facts of its class: the mean, over its three rarest words, of how many
-/// facts there are to one that says the word, as a power of two.
+/// The rarity of each fact's words among the facts of its class: the mean, over its three rarest words, of the number
+/// of facts per fact with the word, as a power of two.
 fn rarity(facts: &[Fact]) -> Vec<u32> {
     let key = |class: FactClass, word: u64| mix(word ^ (class as u64 + 1));
     let mut all: HashMap<u64, u32, Plain> = HashMap::default();
@@ -322,12 +322,12 @@ fn rarity(facts: &[Fact]) -> Vec<u32> {
 /// The fewest words of a clause.
 const CLAUSE: usize = 3;
 
-/// A clause that is less likely than this to say something is not carried. What somebody likes is said in few words.
+/// A clause less likely than this to say something is not carried. Statements of likes have few words.
 const TELLING: f32 = 0.4;
 const TELLING_LIKES: f32 = 0.2;
 
-/// The line that carries a fact: its sentence or clause, or the value after its key; a path or an address says what it is by
-/// itself. Nothing for what would be a fragment that says nothing.
+/// Returns the line that carries a fact: its sentence or clause, or the value after its key. A path or an address needs
+/// no context. Returns `None` if the line would be a meaningless fragment.
 fn line_for(fact: &Fact) -> Option<String> {
     let text = bare(&fact.text);
     match fact.class {
@@ -353,7 +353,7 @@ fn line_for(fact: &Fact) -> Option<String> {
     (words_of(&line) >= CLAUSE && alone(&line) >= least).then_some(line)
 }
 
-/// How many words a line has; of scripts without spaces two characters are one.
+/// The number of words of a line. In scripts without spaces two characters count as one word.
 fn words_of(line: &str) -> usize {
     let wide = line.chars().filter(|c| unspaced(*c)).count();
     let words = line
@@ -362,7 +362,7 @@ fn words_of(line: &str) -> usize {
     words.count() + wide / 2
 }
 
-/// The value after the word that names it: `port: 8081`, `"port": 8081`, `port = 8081`.
+/// The value after its key: `port: 8081`, `"port": 8081`, `port = 8081`.
 fn keyed(context: &str, value: &str) -> Option<String> {
     let at = context.find(value)?;
     let is_mark = |c: char| matches!(c, '"' | '\'' | '`' | '[' | '{' | '(') || c.is_whitespace();
@@ -462,19 +462,19 @@ fn bare(text: &str) -> String {
     out
 }
 
-/// Facts that are looked for in a text: it is read once, and nothing is kept of it.
+/// Facts to search in a text. The text is read once, and no index of it is kept.
 struct Wanted {
-    /// The words of all facts, and where those of each begin.
+    /// The words of all facts, and the start of each fact's words.
     words: Vec<u64>,
     from: Vec<usize>,
-    /// Hash of up to four first words → the last fact that begins so; the others are chained in `next`.
+    /// The hash of up to four first words, and the last fact that begins with them; `next` chains the others.
     first: HashMap<u64, u32, Plain>,
     next: Vec<u32>,
-    /// Whole runs that facts consist of, and whether each was seen.
+    /// The whole runs of which facts consist, and whether each was seen.
     runs: HashMap<u64, bool, Plain>,
     /// For a fact that counts only whole: its runs, with and without a position.
     whole: Vec<Option<Vec<(u64, u64)>>>,
-    /// Which facts are numbers.
+    /// Says for each fact if it is a number.
     numbers: Vec<bool>,
     found: Vec<bool>,
 }
@@ -582,7 +582,7 @@ impl Wanted {
     }
 }
 
-/// Hash of the first `n` words.
+/// The hash of the first `n` words.
 fn gram(words: &[u64], n: usize) -> u64 {
     let mut h = 0u64;
     for (k, word) in words[..n].iter().enumerate() {
@@ -596,7 +596,7 @@ fn gram(words: &[u64], n: usize) -> u64 {
 struct Index {
     /// Hashes of the words, in order.
     words: Vec<u64>,
-    /// Hash of up to four words at a position → the first such position; the rest is chained in `next`.
+    /// The hash of up to four words at a position, and the first such position; `next` chains the rest.
     grams: HashMap<u64, u32, Plain>,
     next: Vec<[u32; 4]>,
     runs: HashSet<u64, Plain>,
@@ -604,7 +604,7 @@ struct Index {
 
 const END: u32 = u32::MAX;
 
-/// Stands between two texts of one index.
+/// The word that separates two texts of one index.
 const BORDER: u64 = 0x626F_7264_6572_2121;
 
 impl Index {
@@ -614,7 +614,7 @@ impl Index {
         index
     }
 
-    /// Adds a further text; no sequence reaches across the border.
+    /// Adds another text. No sequence reaches across the border.
     fn add(&mut self, text: &str) {
         if !self.words.is_empty() {
             self.words.push(BORDER);
@@ -695,7 +695,7 @@ impl Index {
 /// The hash that stands for a minus sign before a number.
 const MINUS: u64 = 0x6D69_6E75_7321;
 
-/// Words as the audit compares them: folded, digits apart from letters, signs and currency kept.
+/// Calls `f` with the words as the audit compares them: folded, digits separate from letters, signs and currency kept.
 fn each_word(text: &str, mut f: impl FnMut(u64)) {
     let mut buffer = String::with_capacity(32);
     let mut digits = false;
@@ -759,7 +759,8 @@ fn flush(buffer: &mut String, f: &mut impl FnMut(u64)) {
     }
 }
 
-/// Runs without spaces, brackets, quotes and Markdown marks, as written: what a path or an identifier must equal.
+/// Calls `f` with runs that have no spaces, brackets, quotes or Markdown marks, as written. A path or an identifier
+/// must equal one of them.
 fn each_run(text: &str, mut f: impl FnMut(&str)) {
     let mut start = None;
     let cut = |c: char| {

@@ -1,9 +1,9 @@
-//! What a user demands for the rest of the session.
+//! Finds the user's demands for the rest of the session.
 //!
-//! Precision before recall: a sentence counts only if its grammar demands something lasting.
-//! Stories ("I never saw that film"), questions, quoted words, code, reports of what others said
-//! and one-off orders ("don't run it yet") do not, nor does what the user pasted ([`super::pasted`]). English, Chinese, German, Spanish, French,
-//! Japanese and Russian are read; in other languages nothing is found.
+//! Precision goes before recall: a sentence counts only if its grammar demands something lasting. Stories ("I never saw
+//! that film"), questions, quoted words, code, reports of others' words and single orders ("don't run it yet") do not
+//! count, nor does text that the user pasted ([`super::pasted`]). The module reads English, Chinese, German, Spanish,
+//! French, Japanese and Russian, and finds nothing in other languages.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,13 +29,13 @@ static ERRORS: List = List::words(|t| t.errors);
 pub struct Constraint {
     /// The sentence or list item, verbatim.
     pub text: String,
-    /// Where it stands in the message, in bytes.
+    /// Its place in the message, in bytes.
     pub span: (u32, u32),
     /// Its language.
     pub language: Language,
     /// Its kind.
     pub kind: ConstraintKind,
-    /// How certain it is that it binds.
+    /// The certainty that it binds.
     #[serde(default)]
     pub level: Level,
 }
@@ -43,7 +43,7 @@ pub struct Constraint {
 /// Longer "sentences" are pasted material.
 const LONGEST: usize = 600;
 
-/// The demands in a **user's** message. Never call it with text from a tool, a model or an import (I8).
+/// Returns the demands in a **user's** message. Never call it with text from a tool, a model or an import (I8).
 pub fn constraints(text: &str) -> Vec<Constraint> {
     let mut judge = Judge::new(text);
     let units = prose(text).into_iter();
@@ -55,7 +55,7 @@ pub fn constraints(text: &str) -> Vec<Constraint> {
         .collect()
 }
 
-/// The demand that a sentence makes, unless a secret stands beside it.
+/// Returns the demand of a sentence, unless a secret stands beside it.
 pub(super) fn demand(text: &str, unit: &Unit, decided: Decided) -> Option<Constraint> {
     let words = &text[unit.start..unit.end];
     (!holds_secret(words)).then(|| Constraint {
@@ -67,7 +67,7 @@ pub(super) fn demand(text: &str, unit: &Unit, decided: Decided) -> Option<Constr
     })
 }
 
-/// The language of a whole message, found out when it is first needed.
+/// The language of a whole message, detected on first use.
 #[derive(Debug, Clone, Copy)]
 enum Message {
     Unread,
@@ -94,7 +94,7 @@ pub(crate) struct Judge {
     facts: Vec<Found>,
     message: Message,
     instructions: Instructions,
-    /// What the message quotes and pastes, found when the first demand is.
+    /// The quoted and pasted parts of the message, found when the first demand is found.
     pasted: Option<Pasted>,
 }
 
@@ -104,7 +104,7 @@ impl Judge {
             reading: Reading::default(),
             scanner: Scanner::default(),
             facts: Vec::new(),
-            // A few words are judged by themselves.
+            // A text of a few words is judged by itself.
             message: if text.len() <= 24 {
                 Message::Read(None)
             } else {
@@ -115,7 +115,7 @@ impl Judge {
         }
     }
 
-    /// The language of the sentence that `reading` holds, else of the whole message, if one is clear.
+    /// The language of the sentence in `reading`, otherwise of the whole message, if one is clear.
     pub(crate) fn language(&mut self, text: &str) -> Option<Language> {
         self.reading
             .language()
@@ -132,7 +132,7 @@ impl Judge {
         self.decide(text, unit)
     }
 
-    /// As [`Self::judge`], for a sentence that `reading` already holds.
+    /// Judges the sentence that `reading` already holds.
     pub(crate) fn decide(&mut self, text: &str, unit: &Unit) -> Option<Decided> {
         if self.reading.question || unit.end - unit.start > LONGEST {
             return None;
@@ -173,7 +173,7 @@ impl Judge {
         })
     }
 
-    /// What the judgement says of a sentence, and whether the cues make a demand of it; `None` where others' words stand.
+    /// Returns the judgement of a sentence, and whether its cues make a demand. Returns `None` inside of pasted text.
     #[cfg(test)]
     pub(crate) fn weigh(
         &mut self,
@@ -197,7 +197,7 @@ impl Judge {
         Some((judged, by_cues.is_some()))
     }
 
-    /// Whether the sentence ends an earlier rule.
+    /// Returns `true` if the sentence ends an earlier rule.
     pub(super) fn lifts(&mut self, text: &str, unit: &Unit) -> bool {
         self.reading.read(text, unit.start, unit.end);
         let language = self.read_in(text, &text[unit.start..unit.end]);
@@ -206,7 +206,7 @@ impl Judge {
         judged.is_some_and(|j| j.gist() == Gist::Lifts)
     }
 
-    /// The kind of demand that the cues in the sentence make, and the language they are in.
+    /// The kind of demand that the cues of the sentence make, and their language.
     fn by_cues(&mut self, text: &str, unit: &Unit) -> Option<(ConstraintKind, Language)> {
         if !self.reading.hits.iter().any(|h| directive(h.cue)) {
             return None;
@@ -252,7 +252,7 @@ impl Judge {
     }
 }
 
-/// What was decided about a sentence.
+/// The decision about a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decided {
     pub kind: ConstraintKind,
@@ -271,7 +271,7 @@ fn kind_of(gist: Gist) -> ConstraintKind {
     }
 }
 
-/// Whether the sentence names a file: "src/lib.rs", "main.py", "run_all()".
+/// Returns `true` if the sentence names a file: "src/lib.rs", "main.py", "run_all()".
 fn names_file(sentence: &str) -> bool {
     sentence.split_whitespace().any(|word| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '(');
@@ -286,7 +286,7 @@ fn names_file(sentence: &str) -> bool {
     })
 }
 
-/// By the beginning of the message: enough to be sure.
+/// The language by the beginning of the message, which is enough to be sure.
 fn message_language(text: &str) -> Option<Language> {
     let mut end = text.len().min(2048);
     while !text.is_char_boundary(end) {
@@ -305,7 +305,7 @@ fn message_of_a_machine(sentence: &str) -> bool {
     ERRORS.all().iter().any(|w| head.ends_with(w))
 }
 
-/// Digits that are no part of a date, path or name: "100 Wörter", whose noun no table knows.
+/// Returns `true` for digits outside of a date, path or name: "100 Wörter", whose noun no table knows.
 fn bare_number(text: &str, unit: &Unit, facts: &[Found]) -> bool {
     let body = &text[unit.start..unit.end];
     let from = if crate::words::segment::list_item(body) {
@@ -346,7 +346,7 @@ fn directive(cue: Cue) -> bool {
     )
 }
 
-/// The languages in which the sentence may be judged, the likeliest first.
+/// The languages in which the sentence may be judged, the most likely first.
 fn candidates(
     sentence: &str,
     reading: &Reading,
@@ -354,7 +354,7 @@ fn candidates(
 ) -> Vec<Language> {
     if let Some(script) = script(sentence) {
         let of_script = |l: &Language| l.tables().script == script;
-        // a letter that only one language of the script has
+        // A letter that only one language of the script has.
         let owner = Language::ALL.into_iter().filter(of_script).find(|l| {
             let own = l.tables().own_letters;
             sentence.contains(|c| own.contains(c))
@@ -374,7 +374,7 @@ fn candidates(
     }
 }
 
-/// The script that settles the language of a sentence; none where many languages share it.
+/// The script that settles the language of a sentence; `None` if many languages share it.
 fn script(sentence: &str) -> Option<Script> {
     if sentence.is_ascii() {
         return None;

@@ -1,6 +1,7 @@
-//! Reads the rules of a language over the cues of a sentence.
+//! Applies the rules of a language to the cues of a sentence.
 //!
-//! The rules are data ([`crate::languages::rules`]). Here stands what their conditions and tests mean, once for all languages.
+//! The rules are data ([`crate::languages::rules`]). This module implements their conditions and tests once for all
+//! languages.
 
 use super::scan::Found;
 use crate::languages::List;
@@ -25,9 +26,9 @@ static NEEDS: List = List::words(|t| match t.grammar {
 
 /// Numbers and dates of a sentence.
 pub(super) struct Figures {
-    /// Whether it names a number with its unit, or a large one.
+    /// The sentence names a number with its unit, or a large one.
     pub number: bool,
-    /// Whether it names any number that is no part of something else.
+    /// The sentence names a number that is not part of something else.
     pub digits: bool,
     /// Its dates, in order.
     pub dates: Vec<Found>,
@@ -35,7 +36,7 @@ pub(super) struct Figures {
 
 /// A sentence that is read in one language.
 pub(super) struct Sentence<'a> {
-    /// The text in which it stands.
+    /// The text that contains it.
     pub text: &'a str,
     /// The sentence itself.
     pub body: &'a str,
@@ -47,11 +48,11 @@ pub(super) struct Sentence<'a> {
     pub figures: &'a Figures,
 }
 
-/// What the languages without spaces leave empty.
+/// The empty forms of the languages without spaces.
 static NO_FORMS: Forms = Forms::NONE;
 
 impl Sentence<'_> {
-    /// The kind of demand that the sentence makes; none if it makes none or the language has no rules.
+    /// The kind of demand that the sentence makes. `None` if it makes none or the language has no rules.
     pub(super) fn kind(&self) -> Option<ConstraintKind> {
         let rules: &[Rule] = match self.language.tables().grammar? {
             Grammar::Spaced(_) => SHARED,
@@ -148,7 +149,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// The tests of the words around a phrase.
+    /// Applies the tests of the words around a phrase.
     fn passes_words(&self, hit: &Hit, test: &Test) -> bool {
         let next = || self.word(hit.after);
         let second = || self.word(hit.after + 1);
@@ -174,11 +175,11 @@ impl Sentence<'_> {
         }
     }
 
-    /// The tests of the phrases around a phrase.
+    /// Applies the tests of the phrases around a phrase.
     fn passes_phrases(&self, hit: &Hit, test: &Test) -> bool {
         match *test {
             Test::NotReported => {
-                // "Do not enter, said the sign" is a report, too
+                // "Do not enter, said the sign" is a report, too.
                 !self
                     .own(Cue::Reported)
                     .any(|h| h.word < hit.word || h.clause)
@@ -229,7 +230,7 @@ impl Sentence<'_> {
         }
     }
 
-    /// The tests of scripts without spaces: a phrase has a place in bytes, and no words around it.
+    /// Applies the tests of scripts without spaces, where a phrase has a place in bytes and no words around it.
     fn passes_unspaced(&self, hit: &Hit, test: &Test) -> bool {
         match *test {
             Test::NotIdle => !self
@@ -255,21 +256,22 @@ impl Sentence<'_> {
         word.map_or("", |w| &self.text[w.start..w.end])
     }
 
-    /// Somebody else's doing: a subject stands right before, or as far away as the language allows.
+    /// Returns `true` if another person acts: a subject stands directly before, or as far away as the language allows.
     fn has_subject_before(&self, word: usize) -> bool {
         let gap = self.forms().subject_gap;
         self.own(Cue::Subject)
             .any(|s| s.after <= word && word - s.after <= gap && !self.has_border(s.after, word))
     }
 
-    /// Whether a clause begins at a word from `from` to `to`, both included.
+    /// Returns `true` if a clause begins at a word from `from` to `to`, both included.
     fn has_border(&self, from: usize, to: usize) -> bool {
         let to = to.min(self.reading.words.len().saturating_sub(1));
         let words = self.reading.words.get(from..=to);
         words.is_some_and(|words| words.iter().any(|word| word.clause))
     }
 
-    /// Whether an order opens a clause at most `reach` words before `word`, and no other clause begins up to the word `to`.
+    /// Returns `true` if an order opens a clause at most `reach` words before `word`, and no other clause begins up to
+    /// the word `to`.
     fn is_after_order(&self, word: usize, reach: usize, to: usize) -> bool {
         self.own(Cue::Imperative).any(|order| {
             order.clause
@@ -279,7 +281,8 @@ impl Sentence<'_> {
         })
     }
 
-    /// "should", "make sure you" up to four words before, said to you or about a thing.
+    /// Returns `true` if "should" or "make sure you" stands up to four words before, addressed to the reader or about a
+    /// thing.
     fn is_demanded(&self, word: usize) -> bool {
         let near = |h: &Hit| h.after <= word && word - h.after <= 4;
         self.own(Cue::Wish).any(near)
@@ -291,7 +294,7 @@ impl Sentence<'_> {
             })
     }
 
-    /// Whether "never" or "always" tells a story.
+    /// Returns `true` if "never" or "always" tells a story.
     fn tells(&self, hit: &Hit) -> bool {
         let next = self.word(hit.after);
         self.own(Cue::Story).any(|h| h.word == hit.after)
@@ -303,13 +306,14 @@ impl Sentence<'_> {
                 .any(|(ending, least)| next.ends_with(ending) && next.len() >= *least)
     }
 
-    /// Whether the word has the form of an order.
+    /// Returns `true` if the word has the form of an order.
     fn is_order(&self, word: usize) -> bool {
         ends_in(self.word(word), self.forms().order_endings)
             || self.own(Cue::Imperative).any(|h| h.word == word)
     }
 
-    /// Whether a verb begins at `word`, after a pronoun perhaps, that the language lists with its denial: "no uses".
+    /// Returns `true` if a verb begins at `word`, perhaps after a pronoun, that the language lists with its denial: "no
+    /// uses".
     fn is_forbidden(&self, mut word: usize) -> bool {
         word += usize::from(listed(self.word(word), self.forms().object_pronouns));
         let verb = self.word(word);
@@ -324,12 +328,12 @@ impl Sentence<'_> {
     }
 }
 
-/// Whether `word` is one of `words`, which have a space between two of them.
+/// Returns `true` if `word` is one of `words`, which spaces separate.
 fn listed(word: &str, words: &str) -> bool {
     !word.is_empty() && words.split(' ').any(|w| w == word)
 }
 
-/// Whether `word` ends in one of `endings`, which have a space between two of them.
+/// Returns `true` if `word` ends in one of `endings`, which spaces separate.
 fn ends_in(word: &str, endings: &str) -> bool {
     endings
         .split(' ')

@@ -1,4 +1,4 @@
-//! Statements of a summary that its source does not bear out.
+//! Finds statements of a summary that its source does not support.
 
 use std::collections::HashSet;
 
@@ -7,11 +7,12 @@ use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term};
 use crate::words::{Evidence, Plain, without_code};
 
-/// Who speaks, as a summary calls them whether or not the source does.
+/// The names of roles, which a summary may use even if the source does not.
 const ROLES: [&str; 6] = ["User", "Assistant", "Tool", "System", "Agent", "Summary"];
 
-/// A summary without the statements that name a path, an address, an identifier, a number or a person that the source lacks,
-/// and how many those were. Numbers of one digit stay: they may be counted. So do dates, which may be worked out.
+/// Removes the statements that name a path, an address, an identifier, a number or a person that the source lacks.
+/// Returns the remaining summary and the number of removed statements. Numbers of one digit stay, because they may be
+/// counts, and dates stay, because they may be computed.
 pub fn grounded(summary: &str, source: &str) -> (String, u32) {
     let mut known: HashSet<u64, Plain> = HashSet::default();
     each_term(source, |term| {
@@ -34,7 +35,7 @@ pub fn grounded(summary: &str, source: &str) -> (String, u32) {
         })
         .map(|fact| fact.text.as_str())
         .collect();
-    // where every noun has a capital letter, it says nothing about names
+    // In a language with capital nouns, a capital does not show a name.
     let has_names = !Evidence::of(&without_code(summary))
         .best()
         .is_some_and(|l| l.tables().has_capital_nouns);
@@ -50,7 +51,7 @@ pub fn grounded(summary: &str, source: &str) -> (String, u32) {
         out.push_str(&summary[at..unit.start]);
         at = unit.end;
         struck += 1;
-        // of a line nothing is left but the mark of a list
+        // If only the mark of a list is left of a line, the line goes.
         let line = out.rfind('\n').map_or(0, |n| n + 1);
         let ends = summary[at..].lines().next().is_none_or(str::is_empty);
         if ends && !out[line..].contains(char::is_alphabetic) {
@@ -65,7 +66,7 @@ pub fn grounded(summary: &str, source: &str) -> (String, u32) {
     (out.trim().to_owned(), struck)
 }
 
-/// Whether a term of the text, of a kind that counts, is not known.
+/// Returns `true` if a relevant term of the text is unknown.
 fn lacks(text: &str, known: &HashSet<u64, Plain>, counts: impl Fn(TermKind) -> bool) -> bool {
     let mut lacks = false;
     each_term(text, |term| {
@@ -74,7 +75,7 @@ fn lacks(text: &str, known: &HashSet<u64, Plain>, counts: impl Fn(TermKind) -> b
     lacks
 }
 
-/// Whether a statement names somebody or something that is not known: a word with a capital letter inside of it.
+/// Returns `true` if a statement names an unknown person or thing: a word with a capital letter inside of it.
 fn names_strangers(text: &str, known: &HashSet<u64, Plain>) -> bool {
     let mut opens = true;
     let (mut words, mut capitals, mut strangers) = (0, 0, 0);
@@ -91,7 +92,7 @@ fn names_strangers(text: &str, known: &HashSet<u64, Plain>) -> bool {
         opens = word.is_empty() && opens
             || raw.ends_with([':', '.', '!', '?', '-', '–', '—', '*', '"', '“', '(']);
     }
-    // a title in capital letters names nobody
+    // A title in capital letters names nobody.
     strangers > 0 && capitals * 10 <= words * 7
 }
 
@@ -125,7 +126,7 @@ mod tests {
             1,
         );
         check("Ticket INV-9999 is open.", "", 1);
-        // what follows from the source without standing in it, and how summaries are built
+        // Statements that follow from the source without standing in it, and the usual form of summaries.
         for fine in [
             "The tests passed 3 times. The User and the Assistant agreed.",
             "## Key Decisions\n\nKeep the rate of 19 %.",

@@ -1,4 +1,4 @@
-//! What was found in a text, kept: several who look at the same text in one compaction have it read once.
+//! Keeps the findings of a text, so that one compaction reads each text once.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -11,18 +11,18 @@ use super::{Fact, Finder, Speaker, context, units};
 use crate::words::segment::Unit;
 use crate::words::{Plain, terms};
 
-/// What one reading of a text finds.
+/// The findings of one reading of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
-    /// The text in the units of its speaker.
+    /// The text as units of its speaker.
     units: Vec<Unit>,
-    /// What stands in the units, one after the other.
+    /// The findings in the units, one after the other.
     found: Vec<Found>,
-    /// For each unit, where its part of `found` ends.
+    /// For each unit the end of its part of `found`.
     ends: Vec<usize>,
     /// The facts, each once, without those beside a secret.
     pub(super) facts: Vec<Fact>,
-    /// What the user demands for the rest: the number of the unit, and what was decided of it.
+    /// The user's demands: the number of the unit, and the decision about it.
     demands: Vec<(usize, Decided)>,
 }
 
@@ -70,7 +70,7 @@ impl Scan {
         &self.facts
     }
 
-    /// What [`super::constraints`] finds in the text, if a user wrote it.
+    /// Returns what [`super::constraints`] finds in the text, if a user wrote it.
     pub fn constraints(&self, text: &str) -> Vec<Constraint> {
         let demands = self.demands.iter();
         demands
@@ -83,14 +83,14 @@ impl Scan {
         &self.units
     }
 
-    /// What stands in the unit with that number.
+    /// The findings in the unit with that number.
     pub(crate) fn found_in(&self, unit: usize) -> &[Found] {
         let from = unit.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.found[from..self.ends[unit]]
     }
 }
 
-/// Texts that were read. Lives as long as one compaction.
+/// The texts that were read. It lives as long as one compaction.
 #[derive(Debug, Default)]
 pub struct Known(RefCell<HashMap<u64, Vec<Text>, Plain>>);
 
@@ -102,7 +102,7 @@ struct Text {
 }
 
 impl Known {
-    /// What is found in a text: read now, or kept since it was.
+    /// Returns the findings of a text: from an earlier reading, or from a new one.
     pub fn scan(&self, text: &str, speaker: Speaker) -> Rc<Scan> {
         let key = terms::hash(text.as_bytes());
         let is_it = |known: &&Text| known.speaker == speaker && &*known.words == text;
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::retention::{constraints, extract_from};
 
-    /// P9: what is kept of a reading is what reading again finds: facts and demands.
+    /// P9: a kept reading has the same facts and demands as a new one.
     #[test]
     fn what_is_kept_is_what_would_be_found() {
         let known = Known::default();

@@ -1,9 +1,9 @@
-//! Which parts of a user's message are not the user's own words: quotations, code, mails, documents, output.
+//! Finds the parts of a user's message that are not the user's own words: quotations, code, mails, documents, output.
 //!
-//! Only what a person says in their own name may become a demand. What is pasted often cannot be told for certain, so every
-//! rule here errs on the side of "pasted": a demand that is missed still stands in the conversation, a promoted order of a
-//! stranger would bind the model. What closes a quotation, a fence or a tag may be forged inside of it; hence the last
-//! closing mark counts, not the first.
+//! Only a statement in the user's own name may become a demand. Pasted text often cannot be recognised for certain, so
+//! every rule here prefers to call text pasted: a missed demand still stands in the conversation, but a promoted order
+//! of a stranger would bind the model. Pasted text may contain forged closing marks of a quotation, a fence or a tag;
+//! therefore the last closing mark counts, not the first.
 
 use std::sync::OnceLock;
 
@@ -20,12 +20,12 @@ static UNSPACED_OWN: List = List::phrases(|t| t.pasted.unspaced_own);
 static BEFORE_COLON: Stems = Stems::new(List::phrases(|t| t.pasted.before_colon));
 static BEFORE_TEXT: Stems = Stems::new(List::phrases(|t| t.pasted.before_text));
 
-/// A message that is longer counts as a document after its first paragraph, in bytes.
+/// A longer message counts as a document after its first paragraph, in bytes.
 const DOCUMENT: usize = 1_500;
-/// A quotation that is longer may hold whole sentences, in characters.
+/// A longer quotation may contain whole sentences, in characters.
 const LONG_QUOTE: usize = 60;
 
-/// The parts of one message that others wrote.
+/// The parts of one message that other authors wrote.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pasted {
     spans: Vec<(usize, usize)>,
@@ -43,7 +43,7 @@ impl Pasted {
         out
     }
 
-    /// Whether any of `text[start..end]` is pasted. A quotation that stands whole inside a sentence does not count: the
+    /// Returns `true` if any of `text[start..end]` is pasted. A quotation inside of a sentence does not count: the
     /// sentence is the user's, and its quoted words are not read.
     pub(crate) fn holds(&self, start: usize, end: usize) -> bool {
         let overlaps = |&(from, to): &(usize, usize)| from < end && start < to;
@@ -51,7 +51,7 @@ impl Pasted {
         self.spans.iter().any(overlaps) || self.quotations.iter().any(|q| overlaps(q) && !inside(q))
     }
 
-    /// Whether the sentence asks for work on what was pasted after it.
+    /// Returns `true` if the sentence asks for work on pasted text after it.
     pub(crate) fn follows(&self, text: &str, start: usize, end: usize) -> bool {
         introduces(&text[start..end], &BEFORE_TEXT) && self.spans.iter().any(|span| span.0 >= end)
     }
@@ -62,7 +62,7 @@ impl Pasted {
         }
     }
 
-    /// From the first fence of code to the last.
+    /// Marks the text from the first fence of code to the last.
     fn fences(&mut self, text: &str) {
         for mark in ["```", "~~~"] {
             let mut marks = lines(text).filter(|(_, line)| line.trim_start().starts_with(mark));
@@ -76,7 +76,7 @@ impl Pasted {
         }
     }
 
-    /// From a tag to the last that closes one of that name, or to the end.
+    /// Marks the text from a tag to the last one that closes it, or to the end.
     fn tags(&mut self, text: &str) {
         let mut from = 0;
         while let Some(at) = text[from..].find('<').map(|at| from + at) {
@@ -107,7 +107,8 @@ impl Pasted {
         }
     }
 
-    /// Quotations that may hold sentences. One that does makes everything between the first mark and the last one quoted.
+    /// Marks quotations that may contain sentences. If one does, everything between the first mark and the last one
+    /// counts as quoted.
     fn quotations(&mut self, text: &str) {
         const PAIRS: [(char, &[char]); 7] = [
             ('"', &['"']),
@@ -128,7 +129,7 @@ impl Pasted {
             loop {
                 let inside = at + open.len_utf8();
                 let Some(end) = text[inside..].find(close).map(|end| inside + end) else {
-                    // a quotation that nobody closes reaches to the end
+                    // A quotation without a closing mark reaches to the end.
                     last = text.len();
                     is_long = true;
                     break;
@@ -153,7 +154,7 @@ impl Pasted {
         let mut quote = false;
         let mut headers: Option<usize> = None;
         let mut speakers: Option<usize> = None;
-        // whether a line before it asked for work on a text
+        // A line before it asked for work on a text.
         let mut announced = false;
         let mut blank = false;
         for (at, line) in lines(text) {
@@ -169,7 +170,7 @@ impl Pasted {
                 return self.add(at, text.len());
             }
             said += 1;
-            // a quoted paragraph goes on without its mark
+            // A quoted paragraph continues without its mark.
             quote |= body.starts_with('>');
             let indented = line.starts_with("    ") || line.starts_with('\t');
             if quote || indented && !list_item(body) {
@@ -205,7 +206,7 @@ impl Pasted {
     }
 }
 
-/// Lines with their places, without their ends.
+/// The lines with their places, without line ends.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -215,10 +216,10 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The first mark that can open a quotation: one after a digit stands for inches.
+/// Returns the first mark that can open a quotation. A mark after a digit means inches.
 fn opening(text: &str, mark: char) -> Option<usize> {
     let inches = |at: usize| mark == '"' && text[..at].ends_with(|c: char| c.is_ascii_digit());
-    // « and » open in some languages and close in others: after a word it closes
+    // « and » open in some languages and close in others; after a word they close.
     let closes = |at: usize| {
         matches!(mark, '»' | '«' | '“')
             && text[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '!' | '?'))
@@ -227,7 +228,7 @@ fn opening(text: &str, mark: char) -> Option<usize> {
     marks.find(|&at| !inches(at) && !closes(at))
 }
 
-/// Whether a quotation may hold a sentence of its own.
+/// Returns `true` if a quotation may contain a sentence of its own.
 fn has_sentences(quoted: &str) -> bool {
     let trimmed = quoted.trim_end();
     let inner = trimmed.trim_end_matches(['.', '!', '?', '。', '！', '？']);
@@ -239,14 +240,14 @@ fn has_sentences(quoted: &str) -> bool {
         || quoted.chars().count() > LONG_QUOTE
 }
 
-/// The last sentence of what stands before a colon.
+/// The last sentence before a colon.
 fn last_sentence(head: &str) -> &str {
     head.rsplit(['.', '!', '?', '。', '！', '？'])
         .next()
         .unwrap_or(head)
 }
 
-/// Whether what follows this line, itself included, is surely no word of the user's.
+/// Returns `true` if neither this line nor the text after it can be the user's words.
 fn starts_pasted(body: &str, said: usize) -> bool {
     let divider = body.chars().count() >= 3
         && body
@@ -279,7 +280,7 @@ fn starts_pasted(body: &str, said: usize) -> bool {
         || said > 0
             && starts(&GREETINGS)
             && body.ends_with([',', '，', '!', '！', ':', '：', '、']);
-    // the mark of an attachment or of a source
+    // The mark of an attachment or of a source.
     let address =
         (lower.starts_with("http://") || lower.starts_with("https://")) && !body.contains(' ');
     let prompt = body.starts_with("$ ") || body.starts_with(">>> ");
@@ -312,7 +313,8 @@ fn speaker(body: &str) -> bool {
         && !own_heading(head)
 }
 
-/// "My rules", "Rules": a heading above what the user lays down. Not "the rules of the house".
+/// Returns `true` for "My rules" or "Rules", a heading above the user's own rules, but not for "the rules of the
+/// house".
 fn own_heading(head: &str) -> bool {
     let lower = last_sentence(head).trim().to_lowercase();
     let ruled = RULES.all().iter().any(|w| lower.contains(w));
@@ -324,7 +326,8 @@ fn own_heading(head: &str) -> bool {
     ruled && (mine || short) && !introduces(&lower, &BEFORE_TEXT)
 }
 
-/// Whether a word of the line begins with one of the stems. In a script without spaces a stem may stand anywhere.
+/// Returns `true` if a word of the line begins with one of the stems. In a script without spaces a stem may stand
+/// anywhere.
 fn introduces(line: &str, stems: &Stems) -> bool {
     let lower = line.to_lowercase();
     let mut in_word = false;
@@ -349,7 +352,7 @@ impl Stems {
         }
     }
 
-    /// Whether the text begins with one of them.
+    /// Returns `true` if the text begins with one of the stems.
     fn begin(&self, text: &str) -> bool {
         let sorted = self.sorted.get_or_init(|| {
             let mut all = self.list.all().to_vec();

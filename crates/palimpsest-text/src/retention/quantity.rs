@@ -15,8 +15,8 @@ pub(crate) const MONTH: u8 = 2;
 pub(crate) const WEEKDAY: u8 = 4;
 /// A number in words.
 pub(crate) const COUNT: u8 = 8;
-/// A word that joins a number with the next word: between a day and its month, or behind the hour. The spelling decides, which
-/// this does not see.
+/// A word that joins a number with the next word: between a day and its month, or after the hour. The caller decides by
+/// the spelling.
 pub(crate) const JOINS: u8 = 16;
 
 /// Units that are written alike in every language.
