@@ -1,8 +1,8 @@
-//! Finds covered passages: a BM25 index over the originals (R1).
+//! Finds what was covered: a BM25 index over the originals (R1).
 //!
-//! It cuts passages into chunks of about 60 to 120 tokens at sentence borders. It keeps only hashes and positions,
-//! never text, so the index of a long history stays small. To rebuild it, add the originals again in order: the same
-//! additions give the same answers on every machine.
+//! Passages are cut into chunks of about 60 to 120 tokens at sentence borders; only hashes and positions are kept,
+//! never text, so the index of a long history stays small. It is rebuilt by adding the originals again, in order:
+//! the same additions give the same answers on every machine.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term};
 use crate::words::{Plain, small_word};
 
-/// A chunk that matches a query.
+/// A chunk that answers a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recalled {
     /// The message.
@@ -21,7 +21,7 @@ pub struct Recalled {
     pub start: u32,
     /// After the last byte.
     pub end: u32,
-    /// The BM25 score plus the neighbours' share. Scores are comparable within one query only.
+    /// BM25 score with what its neighbours add; comparable within one query only.
     pub score: f32,
 }
 
@@ -30,16 +30,16 @@ struct Chunk {
     seq: u32,
     start: u32,
     end: u32,
-    /// The number of terms without small words.
+    /// Terms, small words left out.
     length: u32,
 }
 
-/// The index. Add messages as they are covered, and search with the user's message.
+/// The index. Add messages as they are covered; ask with the user's message.
 #[derive(Debug, Clone)]
 pub struct Recall {
     chunks: Vec<Chunk>,
     ids: HashMap<u64, u32, Plain>,
-    /// For each term its hash, and its chunks with their counts packed as `chunk << 8 | count`, in order.
+    /// Per term: its hash, and its chunks with their counts packed as `chunk << 8 | count`, in order.
     terms: Vec<(u64, Vec<u32>)>,
     length: u64,
     postings: usize,
@@ -60,10 +60,9 @@ const SHORT: u32 = 60;
 const K1: f32 = 1.2;
 const B: f32 = 0.7;
 
-/// The share of a neighbouring message's score that a chunk gets: an answer often shares no word with the question, but
-/// the message before it does.
+/// What the neighbouring messages add to a chunk: an answer often shares no word with the question, but the message before it does.
 const NEIGHBOUR: f32 = 0.6;
-/// The share of the neighbours' neighbours.
+/// And those one further.
 const FURTHER: f32 = 0.24;
 
 impl Default for Recall {
@@ -73,7 +72,7 @@ impl Default for Recall {
 }
 
 impl Recall {
-    /// Creates an index of at most `most_postings` entries of four bytes. Beyond that it forgets the oldest half.
+    /// An index of at most `most_postings` entries of four bytes. Past it the oldest half is forgotten.
     pub fn with_limit(most_postings: usize) -> Self {
         Self {
             chunks: Vec::new(),
@@ -86,8 +85,8 @@ impl Recall {
         }
     }
 
-    /// Adds a message's text. Call it in ascending order of `seq`. If a text is added in several parts, positions count
-    /// from the start of each part.
+    /// Adds a message's text. Call in ascending order of `seq`; a text in several parts may be added part by part
+    /// only if the positions are to be read against each part.
     pub fn add(&mut self, seq: u32, text: &str) {
         for (start, end) in chunks(text) {
             self.add_chunk(seq, text, start, end);
@@ -97,18 +96,18 @@ impl Recall {
         }
     }
 
-    /// The number of chunks.
+    /// Number of chunks held.
     pub fn len(&self) -> usize {
         self.chunks.len()
     }
 
-    /// Returns `true` if nothing was added.
+    /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 
-    /// Returns at most `most` chunks that match `query`, the best first, from the messages that `allowed` accepts (the
-    /// ones covered now). Of equal scores the newer chunk comes first.
+    /// Chunks that answer `query`, the best first, at most `most`; only of messages that `allowed` lets through
+    /// (those that are covered now). Ties go to the newer.
     pub fn search(&self, query: &str, most: usize, allowed: impl Fn(u32) -> bool) -> Vec<Recalled> {
         if self.chunks.is_empty() {
             return Vec::new();
@@ -168,7 +167,7 @@ impl Recall {
                 .total_cmp(&a.score)
                 .then_with(|| (Reverse(a.seq), a.start).cmp(&(Reverse(b.seq), b.start)))
         };
-        // In a long history nearly every chunk has a score, so only the requested few are sorted.
+        // of a long history nearly every chunk has a score: the few that are wanted are sorted, not all
         if found.len() > most && most > 0 {
             found.select_nth_unstable_by(most - 1, order);
             found.truncate(most);
@@ -178,8 +177,7 @@ impl Recall {
         found
     }
 
-    /// The better score of the two chunks `step` before and after `i`, if they belong to the same message or to one
-    /// close by.
+    /// The better of the two chunks `step` before and after `i`, if they belong to the same message or one close by.
     fn beside(&self, i: usize, step: usize, scores: &[f32]) -> f32 {
         let seq = self.chunks[i].seq;
         let score = |j: Option<usize>| {
@@ -252,8 +250,8 @@ impl Recall {
     }
 }
 
-/// Takes hits from the best down while their tokens fit, and skips hits that do not. `cost` counts a hit in its quoted
-/// form. The result is in the order of the conversation.
+/// Takes hits from the best down while their tokens fit; a hit that does not fit is passed over. `cost` counts a hit as
+/// it will be quoted. The result is in the order of the conversation.
 pub fn within(
     hits: &[Recalled],
     max_tokens: u32,
@@ -321,7 +319,7 @@ fn by_lines(text: &str, start: usize, end: usize, out: &mut Vec<(usize, usize)>)
     }
 }
 
-/// A rough count for cutting: four characters a token, one in scripts without spaces.
+/// A rough count, good enough to cut by: four characters a token, one where scripts have no spaces.
 fn estimate(text: &str) -> u32 {
     let quarters: u32 = text
         .chars()
@@ -338,7 +336,7 @@ fn estimate(text: &str) -> u32 {
     quarters.div_ceil(4)
 }
 
-/// The base-2 logarithm of a number ≥ 1, linear between powers of two, and the same on every machine.
+/// Base-2 logarithm of a number ≥ 1, straight between powers of two: the same on every machine.
 fn log2(x: f32) -> f32 {
     let bits = x.max(1.0).to_bits();
     let exponent = (bits >> 23).saturating_sub(127);

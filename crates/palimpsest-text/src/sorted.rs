@@ -1,8 +1,7 @@
-//! Maps and sets that are short, or grow at their end: sorted lists.
+//! Sorted lists as maps and sets, for short ones and for those that grow at their end.
 //!
-//! A `BTreeMap` costs seven kilobytes of code for every pair of types; this a few hundred bytes. Looking something up is as
-//! quick; putting something in the middle moves what stands after it. What has many keys that come in no order is better
-//! a `BTreeMap`.
+//! A `BTreeMap` costs seven kilobytes of code for every pair of types; this costs a few hundred bytes. A look-up takes
+//! as long; an insertion in the middle moves all later items. Use a `BTreeMap` for many keys in no order.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -29,7 +28,7 @@ pub struct Entry<'a, K, V> {
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
-    /// The value, made if there is none.
+    /// Returns the value, and makes one if there is none.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> &'a mut V {
         let place = match self.place {
             Ok(place) => place,
@@ -41,12 +40,12 @@ impl<'a, K, V> Entry<'a, K, V> {
         &mut self.items[place].1
     }
 
-    /// The value; this one if there is none.
+    /// Returns the value, and stores this one if there is none.
     pub fn or_insert(self, value: V) -> &'a mut V {
         self.or_insert_with(|| value)
     }
 
-    /// The value; the usual one if there is none.
+    /// Returns the value, and stores the default if there is none.
     pub fn or_default(self) -> &'a mut V
     where
         V: Default,
@@ -56,22 +55,22 @@ impl<'a, K, V> Entry<'a, K, V> {
 }
 
 impl<K, V> SortedMap<K, V> {
-    /// An empty one.
+    /// Creates an empty map.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// How many keys it has.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it has none.
+    /// Returns `true` if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes everything out.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -121,12 +120,12 @@ impl<K, V> SortedMap<K, V> {
         self.0.last().map(|(key, value)| (key, value))
     }
 
-    /// Takes the last key out.
+    /// Removes the last key and returns it with its value.
     pub fn pop_last(&mut self) -> Option<(K, V)> {
         self.0.pop()
     }
 
-    /// Keeps what `keep` says.
+    /// Keeps the entries for which `keep` returns `true`.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         self.0.retain_mut(|(key, value)| keep(key, value));
     }
@@ -138,7 +137,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         K: Borrow<Q>,
     {
         match self.0.last() {
-            // what grows at its end
+            // Keys that grow at the end need no search.
             Some((last, _)) if last.borrow() < key => Err(self.0.len()),
             _ => self.0.binary_search_by(|(at, _)| at.borrow().cmp(key)),
         }
@@ -162,7 +161,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         Some(&mut self.0[place].1)
     }
 
-    /// Whether it has a key.
+    /// Returns `true` if the map has this key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -170,7 +169,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.place(key).is_ok()
     }
 
-    /// Gives a key a value; the one it had.
+    /// Sets the value of a key and returns the old one.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.place(&key) {
             Ok(place) => Some(std::mem::replace(&mut self.0[place].1, value)),
@@ -181,7 +180,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
-    /// Takes a key out; its value.
+    /// Removes a key and returns its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -239,7 +238,7 @@ impl<K: Ord, V> FromIterator<(K, V)> for SortedMap<K, V> {
         let mut all: Vec<(K, V)> = items.into_iter().collect();
         if !all.is_sorted_by(|a, b| a.0 < b.0) {
             order::sort_by(&mut all, |a, b| a.0.cmp(&b.0));
-            // the later of two comes after: it gives its value to the one before, and goes
+            // Of two equal keys the later one gives its value to the earlier one and goes.
             all.dedup_by(|later, kept| {
                 let same = later.0 == kept.0;
                 if same {
@@ -338,17 +337,17 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Deserialize<'de> for S
 }
 
 impl<K> SortedSet<K> {
-    /// An empty one.
+    /// Creates an empty set.
     pub const fn new() -> Self {
         Self(SortedMap::new())
     }
 
-    /// How many items it has.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it has none.
+    /// Returns `true` if there are no items.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -368,14 +367,14 @@ impl<K> SortedSet<K> {
         self.0.last_key_value().map(|(key, ())| key)
     }
 
-    /// Keeps what `keep` says.
+    /// Keeps the items for which `keep` returns `true`.
     pub fn retain(&mut self, mut keep: impl FnMut(&K) -> bool) {
         self.0.retain(|key, ()| keep(key));
     }
 }
 
 impl<K: Ord> SortedSet<K> {
-    /// Whether it has an item.
+    /// Returns `true` if the set has this item.
     pub fn contains<Q: Ord + ?Sized>(&self, item: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -383,12 +382,12 @@ impl<K: Ord> SortedSet<K> {
         self.0.contains_key(item)
     }
 
-    /// Puts an item in; whether it is new.
+    /// Adds an item. Returns `true` if it is new.
     pub fn insert(&mut self, item: K) -> bool {
         self.0.insert(item, ()).is_none()
     }
 
-    /// Takes an item out; whether it was there.
+    /// Removes an item. Returns `true` if it was there.
     pub fn remove<Q: Ord + ?Sized>(&mut self, item: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -501,7 +500,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// I2: a map of these and one of the standard library's, through the same changes, hold and show the same.
+        /// I2: this map and the standard library's have the same content after the same changes.
         #[test]
         fn it_is_as_a_tree(
             first in proptest::collection::vec((0u8..20, any::<u8>()), 0..30),

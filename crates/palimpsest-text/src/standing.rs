@@ -1,8 +1,9 @@
-//! Standing instructions: what a user wants kept to for the rest of the conversation.
+//! Standing instructions: a user's wishes for the rest of the conversation.
 //!
-//! A sentence is read for phrases of some seventy classes in seven languages. What they say together (an order without an
-//! object of this moment, a wish about replies, a rule of the project …) is a list of features, and the sum of their
-//! weights says how likely it is that the sentence is meant to last. The same text gives the same sum everywhere.
+//! The judgement searches a sentence for phrases of some seventy classes in seven languages. Their combination (an
+//! order without an object of the moment, a wish about replies, a rule of the project …) gives a list of features, and
+//! the sum of their weights gives the probability that the sentence is meant to last. The same text gives the same sum
+//! on every machine.
 
 mod features;
 mod reader;
@@ -20,7 +21,7 @@ use reader::{Frame, Reader};
 use table::Class;
 use weights::{BIAS, WEIGHTS};
 
-/// How certain it is that a sentence is meant to last.
+/// The certainty that a sentence is meant to last.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
@@ -33,45 +34,45 @@ pub enum Level {
     Sure,
 }
 
-/// Steps of the sum that are one in the logarithm of the odds.
+/// The number of steps of the sum that are one in the logarithm of the odds.
 #[cfg(test)]
 const STEPS: i32 = 50;
 /// The sum at which four of five sentences are meant to last.
 const SURE: i32 = 69;
-/// The sum at which two of five are.
+/// The sum at which two of five sentences are.
 const LIKELY: i32 = -20;
-/// The sum at which it is as likely as not, and a little more.
+/// A sum a little above even odds.
 const EVEN: i32 = 20;
-/// The sum at which one of four is: enough where the cues of a demand speak for it too.
+/// The sum at which one of four sentences is meant to last. It is enough if the cues of a demand agree.
 const CONFIRMS: i32 = -55;
-/// The sum below which cues speak for nothing.
+/// Below this sum cues do not count.
 const DOUBTS: i32 = -160;
 
-/// What the judgement says of one sentence.
+/// The judgement of one sentence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Judged {
     seen: Seen,
 }
 
-/// What a lasting sentence is about.
+/// The content of a lasting sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gist {
     /// It forbids.
     Denies,
     /// It lifts an earlier rule.
     Lifts,
-    /// It names a sum that must not be passed.
+    /// It names an amount that must not be exceeded.
     Budget,
-    /// It names a time by which something is due.
+    /// It names a time at which something is due.
     Deadline,
-    /// It says since when, or each time when.
+    /// It names a beginning or a repeated occasion.
     Lasts,
     /// It orders or wishes.
     Orders,
 }
 
 impl Judged {
-    /// How certain the sentence alone makes it; `None` below that.
+    /// The certainty from the sentence alone; `None` below the lowest level.
     pub(crate) fn level(&self) -> Option<Level> {
         if !shaped(&self.seen) {
             return None;
@@ -86,7 +87,7 @@ impl Judged {
         }
     }
 
-    /// How certain it is of a demand that its cues found; `measured` if it names a sum or a date.
+    /// The certainty of a demand that its cues found. `measured` says that it names an amount or a date.
     pub(crate) fn with_cues(&self, measured: bool) -> Option<Level> {
         let sum = self.sum();
         let leads = self.seen.leads();
@@ -122,14 +123,14 @@ impl Judged {
     }
 }
 
-/// Judges sentence after sentence.
+/// Judges one sentence after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Instructions {
     reader: Reader,
 }
 
 impl Instructions {
-    /// Judges `text[start..end]`. `None` in a language that is not read.
+    /// Judges `text[start..end]`. `None` for a language without tables.
     pub(crate) fn judge(
         &mut self,
         text: &str,
@@ -154,13 +155,13 @@ fn sum(seen: &Seen, weight: impl Fn(usize) -> i32) -> i32 {
     sum
 }
 
-/// Whether it is built like an instruction at all.
+/// Returns `true` if the sentence has the form of an instruction.
 fn shaped(seen: &Seen) -> bool {
     let built = seen.shape(Shape::Order) || !seen.shape(Shape::Other) && !seen.shape(Shape::Time);
     built && !seen.is(Flag::Veto)
 }
 
-/// The language of Latin letters whose phrases hold most of the words; English if none has more.
+/// The language in Latin script whose phrases contain most of the words; English if none has more.
 pub(crate) fn closest(words: &[Word]) -> Language {
     let mut best = (0, Language::English);
     for language in Language::latin() {

@@ -1,7 +1,7 @@
-//! What of a conversation's texts still stands in another text: the measures of the benches, of the package's `forgotten`, and
-//! of everything that is built on it.
+//! Measures the part of a conversation's texts that another text still holds. The benches, the package's `forgotten`
+//! and everything built on it use these measures.
 //!
-//! Nothing here judges whether a model would find what stands. A value counts where it stands word for word.
+//! They do not judge if a model would find the content. A value counts if it is present word for word.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use crate::words::Plain;
 use crate::words::script::unspaced;
 use crate::words::terms::{each_term, hash, mix};
 
-/// A text of the conversation and who said it.
+/// A text of the conversation and its speaker.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// Who said it.
+    /// The speaker.
     pub speaker: Speaker,
     /// The position of its message in the caller's list.
     pub message: u32,
@@ -22,39 +22,39 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
-/// A fact of the conversation, and whether it still stands.
+/// A fact of the conversation, and whether it is still present.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// The fact, as it was said first.
+    /// The fact in its first wording.
     pub fact: Fact,
-    /// Who said it first.
+    /// The first speaker.
     pub speaker: Speaker,
     /// The message that said it first.
     pub message: u32,
-    /// Whether the window holds it.
+    /// The window holds it.
     pub stands: bool,
 }
 
-/// A sentence that still stands although a later one replaced its value, and that later one, which stands nowhere.
+/// A sentence that is still present although a later one replaced its value, and the later one, which is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    /// The sentence that stands.
+    /// The sentence that is present.
     pub old: String,
-    /// The message that said it.
+    /// The message of that sentence.
     pub message: u32,
     /// The sentence that replaced it.
     pub new: String,
-    /// The message that said that.
+    /// The message of that one.
     pub by: u32,
 }
 
-/// Letters in lower case, white space as one space.
+/// Returns the text in lower case with single spaces.
 pub fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }
 
-/// Whether the words stand in the text, and not as a part of longer words. Both are [`plain`].
+/// Returns `true` if the words appear in the text, and not as a part of longer words. Both must be [`plain`].
 pub fn stands(text: &str, words: &str) -> bool {
     let joins = |a: Option<char>, b: Option<char>| {
         let letter = |c: char| c.is_alphanumeric() && !unspaced(c);
@@ -68,7 +68,7 @@ pub fn stands(text: &str, words: &str) -> bool {
         })
 }
 
-/// The facts of the sources, each once, in the order in which they were said, and whether `window` holds them.
+/// Returns the facts of the sources, each once, in the order of the conversation, and whether `window` holds them.
 pub fn facts(sources: &[Source<'_>], window: &str) -> Vec<Held> {
     let mut collector = Collector::default();
     let mut from = Vec::new();
@@ -95,8 +95,8 @@ pub fn facts(sources: &[Source<'_>], window: &str) -> Vec<Held> {
     held
 }
 
-/// The sentences that people and models said which stand in `window` although a later sentence replaced their value and does
-/// not stand there. Tool output is not read: it reports states, and says nothing of what is still valid.
+/// Returns the sentences of people and models that are in `window` although a later sentence replaced their value and
+/// is missing. Tool output is ignored, because it reports states and does not say what is still valid.
 pub fn stale(held: &[Held], window: &str) -> Vec<Stale> {
     let said: Vec<&Held> = held.iter().filter(|h| h.speaker != Speaker::Tool).collect();
     let facts: Vec<&Fact> = said.iter().map(|h| &h.fact).collect();
@@ -105,7 +105,7 @@ pub fn stale(held: &[Held], window: &str) -> Vec<Stale> {
     for (old, new) in replacements(&facts) {
         let (old, new) = (said[old], said[new]);
         let stands_whole = |held: &Held| stands(&window, &plain(&held.fact.context));
-        // the new value may stand in other words than it was said with
+        // The window may hold the new value in other words.
         if stands_whole(old) && !stands_whole(new) && !new.stands {
             found.push(Stale {
                 old: old.fact.context.clone(),
@@ -118,7 +118,7 @@ pub fn stale(held: &[Held], window: &str) -> Vec<Stale> {
     found
 }
 
-/// The words of a window, for asking how much of a text stands in it.
+/// The words of a window, to measure the share of a text in it.
 #[derive(Debug, Default)]
 pub struct Shown {
     /// Hashes of whole texts.
@@ -127,7 +127,7 @@ pub struct Shown {
     runs: HashSet<u64, Plain>,
 }
 
-/// Terms of a run. Shorter runs stand in many texts by chance.
+/// The number of terms in a run. Shorter runs appear in many texts by chance.
 const RUN: usize = 4;
 
 impl Shown {
@@ -143,8 +143,8 @@ impl Shown {
         shown
     }
 
-    /// The share of a text that stands in the window, 0 to 1: 1 if the window has a text that is the same, else the share of
-    /// its runs of four words.
+    /// Returns the share of a text in the window, 0 to 1: 1 if the window has an equal text, otherwise the share of its
+    /// runs of four words.
     pub fn share(&self, text: &str) -> f32 {
         if self.whole.contains(&hash(text.trim().as_bytes())) {
             return 1.0;

@@ -1,7 +1,7 @@
-//! Milliseconds since 1970 as ISO 8601 in UTC, and back. The calendar follows Howard Hinnant's description of days
-//! and civil dates.
+//! Converts milliseconds since 1970 to ISO 8601 in UTC and back. The calendar follows Howard Hinnant's description of
+//! days and civil dates.
 
-/// `2026-01-26T10:00:00.000Z`. Times that no calendar has are the beginning of 1970.
+/// `2026-01-26T10:00:00.000Z`. A time beyond the calendar becomes the beginning of 1970.
 pub fn to_iso(ms: f64) -> String {
     let ms = if ms.is_finite() && (0.0..=253_402_300_799_999.0).contains(&ms) {
         ms as i64
@@ -32,9 +32,9 @@ pub fn to_iso(ms: f64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{milli:03}Z")
 }
 
-/// Milliseconds since 1970 of a time as RFC 3339 has it: `2026-01-26T10:00:00.000Z` or `2026-01-26T10:00:00+05:00`, with
-/// any number of digits after the point. A time without a zone is taken as UTC. 0 for anything else, such as a day that
-/// its month does not have.
+/// Returns the milliseconds since 1970 of a time in RFC 3339: `2026-01-26T10:00:00.000Z` or
+/// `2026-01-26T10:00:00+05:00`, with any number of digits after the point. A time without a zone counts as UTC. Returns
+/// 0 for any other text, such as a day that its month does not have.
 pub fn from_iso(text: &str) -> f64 {
     parse(text).unwrap_or(0.0)
 }
@@ -74,7 +74,7 @@ fn parse(text: &str) -> Option<f64> {
     Some((minutes * 60 + second) as f64 * 1000.0 + milli as f64)
 }
 
-/// Days of a month; `None` if there is no such month.
+/// The number of days of a month; `None` if there is no such month.
 const fn days_of(year: i64, month: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     match month {
@@ -86,11 +86,11 @@ const fn days_of(year: i64, month: i64) -> Option<i64> {
     }
 }
 
-/// What is left to read of a time.
+/// The unread rest of a time.
 struct Rest<'t>(&'t str);
 
 impl Rest<'_> {
-    /// The number that the next `digits` digits write.
+    /// Reads a number of `digits` digits.
     fn number(&mut self, digits: usize) -> Option<i64> {
         let word = self.0.get(..digits)?;
         if !word.bytes().all(|b| b.is_ascii_digit()) {
@@ -100,14 +100,14 @@ impl Rest<'_> {
         word.parse().ok()
     }
 
-    /// The next character, if it is one of these.
+    /// Reads the next character, if it is one of these.
     fn one_of(&mut self, these: &str) -> Option<char> {
         let next = self.0.chars().next().filter(|c| these.contains(*c))?;
         self.0 = &self.0[next.len_utf8()..];
         Some(next)
     }
 
-    /// Milliseconds of at least one digit after the point.
+    /// Reads at least one digit after the point, as milliseconds.
     fn fraction(&mut self) -> Option<i64> {
         let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
         let (word, rest) = self.0.split_at(digits);
@@ -117,7 +117,7 @@ impl Rest<'_> {
         (digits > 0).then(|| at(0) * 100 + at(1) * 10 + at(2))
     }
 
-    /// Minutes that the zone is ahead of UTC; 0 if none is written.
+    /// Reads the zone, as minutes ahead of UTC; 0 if there is none.
     fn offset(&mut self) -> Option<i64> {
         let sign = match self.one_of("Zz+-") {
             None | Some('Z' | 'z') => return Some(0),
@@ -139,7 +139,7 @@ impl Rest<'_> {
 mod tests {
     use super::*;
 
-    /// S3: times are written as people and other programs read them, and read back to the millisecond.
+    /// S3: times are written in the form that people and other programs read, and read back to the millisecond.
     #[test]
     #[allow(clippy::float_cmp, reason = "whole milliseconds are exact")]
     fn times_go_there_and_back() {
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(to_iso(f64::NAN), "1970-01-01T00:00:00.000Z");
     }
 
-    /// S3: a time with a zone is the moment it names, not the same digits in UTC.
+    /// S3: a time with a zone is the moment that it names, not the same digits in UTC.
     #[test]
     #[allow(clippy::float_cmp, reason = "whole milliseconds are exact")]
     fn zones_are_kept() {

@@ -1,11 +1,11 @@
-//! Words and sentences: what text is made of, in every script and language, and what single ones of them say.
+//! Words and sentences of every script and language, and their meaning for the modules above.
 //!
-//! - [`script`]: which characters end a sentence, join, or are written without spaces between words;
+//! - [`script`]: the characters that end a sentence, join, or need no spaces between words;
 //! - [`segment`]: paragraphs, sentences, list items, code;
 //! - [`terms`]: words as hashes, in one spelling;
-//! - [`Language`]: which language a text is in, and its small words;
+//! - [`Language`]: the language of a text, and its small words;
 //! - `cues`: words that announce a demand, a decision, a denial;
-//! - `worth`: how likely it is that a sentence says something one may be asked about.
+//! - `worth`: the probability that a sentence answers a later question.
 
 pub(crate) mod cues;
 mod language;
@@ -41,7 +41,7 @@ impl Hasher for Identity {
     }
 }
 
-/// Base-2 logarithm, straight between powers of two: the same on every machine.
+/// The base-2 logarithm, linear between powers of two, and the same on every machine.
 pub(crate) fn log2(n: u32) -> f32 {
     let n = n.max(1);
     let e = n.ilog2();

@@ -19,7 +19,7 @@ pub(crate) const COUNT: u8 = 8;
 /// the spelling.
 pub(crate) const JOINS: u8 = 16;
 
-/// Units that are written alike in every language.
+/// Units with the same spelling in every language.
 const INTERNATIONAL: &str = "a b bar bit bits bps byte bytes c chf cm db e em eur f fps ft g gb gbp ghz gib h ha hp hz in jpy k \
     kb kbit kbps kcal kg khz kib km kmh kw kwh l lb lbs m m2 ma mb mbit mbps mcg mg mhz mi mib min ml \
     mm mo mph ms mw nm ns oz ppm pt px qps rem rpm rps rub s sqm std t tb tib ug us usd v vh vw w x";
@@ -45,7 +45,7 @@ static LISTED: LazyLock<HashMap<u64, u8, Plain>> = LazyLock::new(|| {
     table
 });
 
-/// What `word` is listed as; `scratch` is overwritten.
+/// Returns the lists that contain `word`, as bits. `scratch` is overwritten.
 pub(crate) fn listed(word: &str, scratch: &mut String) -> u8 {
     if word.len() > 26 {
         return 0;

@@ -1,4 +1,4 @@
-//! Reasons to send a summary back (P8).
+//! The reasons to send a summary back (P8).
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,56 +21,56 @@ static NOTHING: List = List::phrases(|t| t.refusal.nothing);
 static PLACEHOLDERS: List = List::phrases(|t| t.refusal.placeholders);
 static OPEN_ENDS: List = List::words(|t| t.open_ends);
 
-/// Why a summary is not used.
+/// The reason to refuse a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum Rejection {
-    /// Nothing but white space, marks or a placeholder.
+    /// It holds only white space, marks or a placeholder.
     Empty,
     /// The model declines.
     Refusal,
-    /// The request, the first message, or headings without content come back.
+    /// It repeats the request or the first message, or holds headings without content.
     Echo,
-    /// The same thing again and again.
+    /// It repeats itself again and again.
     Repetitive,
-    /// Marks of the request stand in it.
+    /// It contains marks of the request.
     Leaked,
-    /// It is about something that the source does not say.
+    /// It is about something that is not in the source.
     Invented,
     /// It ends in the middle.
     CutOff,
     /// It is not in a language of the source.
     WrongLanguage {
-        /// What the source is written in.
+        /// The language of the source.
         expected: Language,
-        /// What the summary is written in.
+        /// The language of the summary.
         found: Language,
     },
-    /// It has as many tokens as the source, or more.
+    /// It has at least as many tokens as the source.
     NotSmaller {
-        /// Tokens of the summary.
+        /// The tokens of the summary.
         tokens: u32,
-        /// Tokens of the source.
+        /// The tokens of the source.
         source: u32,
     },
 }
 
 crate::tagged!(Rejection, "reason");
 
-/// What is known about a summary besides its words.
+/// The facts about a summary besides its text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Draft<'a> {
-    /// The instructions the summariser was given, without the source: a summary that repeats them is an echo.
+    /// The summariser's instructions, without the source. A summary that repeats them is an echo.
     pub prompt: &'a str,
-    /// The first message of the source: a summary that repeats it and nothing else is an echo.
+    /// The first message of the source. A summary that repeats it and nothing else is an echo.
     pub first_message: &'a str,
-    /// Tokens of the source; 0 if not known.
+    /// The tokens of the source; 0 if unknown.
     pub source_tokens: u32,
-    /// Tokens of the summary; 0 if not known.
+    /// The tokens of the summary; 0 if unknown.
     pub summary_tokens: u32,
 }
 
-/// The first reason why `summary` must not stand for `source`, or `None`.
+/// Returns the first reason for which `summary` must not stand for `source`, or `None`.
 pub fn reject(summary: &str, source: &str, draft: &Draft<'_>) -> Option<Rejection> {
     let body = without_thoughts(summary);
     if empty(&body) {
@@ -138,20 +138,20 @@ fn empty(text: &str) -> bool {
 }
 
 fn refusal(text: &str) -> bool {
-    // Shape: an opening in the first person and what is declined, near the beginning.
+    // A refusal has an opening in the first person and names the declined task near the beginning.
     let mut head: String = text
         .trim_start_matches(|c: char| !c.is_alphanumeric())
         .chars()
         .take(220)
         .collect();
     head = head.to_lowercase().replace('’', "'");
-    // "The user says: I can't …" is a report; a refusal opens with it.
+    // "The user says: I can't …" is a report; a refusal opens with the words themselves.
     let opens = OPENINGS.all().iter().any(|o| head.starts_with(o));
     let long = text.chars().count() > 900;
     opens && !long && DECLINED.all().iter().any(|d| head.contains(d))
 }
 
-/// Hashes of all runs of five terms.
+/// Returns the hashes of all runs of `size` terms.
 fn shingles(text: &str, size: usize) -> Vec<u64> {
     let mut terms = Vec::new();
     each_term(text, |t| terms.push(t.hash));
@@ -189,7 +189,7 @@ fn echo(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
     }
     let first = draft.first_message.trim();
     if !first.is_empty() && source.len() > first.len() * 2 {
-        // too short for shingles, and nothing else
+        // The text is too short for shingles and contains nothing else.
         if content.trim() == first {
             return true;
         }
@@ -201,7 +201,7 @@ fn echo(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
     false
 }
 
-/// "**Goal:**", "Next steps: none", "- N/A": a heading in other clothes.
+/// "**Goal:**", "Next steps: none", "- N/A": a heading in another form.
 fn label(line: &str) -> bool {
     let plain = line.trim_matches(|c: char| {
         c.is_whitespace() || matches!(c, '*' | '_' | '-' | '#' | '•' | '.')
@@ -240,7 +240,7 @@ fn repetitive(text: &str) -> bool {
     if goes_round(text) {
         return true;
     }
-    // A loop without sentence ends: few different runs of four words among many.
+    // A loop without sentence ends has few different runs of four words among many.
     let grams = shingles(text, 4);
     if grams.len() < 60 {
         return false;
@@ -249,11 +249,12 @@ fn repetitive(text: &str) -> bool {
     different.len() * 2 < grams.len()
 }
 
-/// The longest run of words that a loop within a line is made of.
+/// The longest run of words of which a loop within a line consists.
 const LONGEST_ROUND: usize = 12;
 
-/// "the hotel and the hotel and the hotel and …": the same words follow themselves within one line, four times or more and
-/// over at least sixteen words. Figures alone are no loop: tables and dumps repeat them.
+/// Returns `true` for a loop like "the hotel and the hotel and the hotel and …": the same words follow themselves
+/// within one line, at least four times and over at least sixteen words. Numbers alone are not a loop, because tables
+/// and dumps repeat them.
 fn goes_round(text: &str) -> bool {
     let mut terms: Vec<u64> = Vec::new();
     text.lines().any(|line| {
@@ -303,7 +304,7 @@ fn cut_off(text: &str) -> bool {
     {
         return true;
     }
-    // "… because of the": a sentence does not end with a small word, in any language we can tell.
+    // "… because of the": no sentence ends with a small word, in any known language.
     let tail = last_line
         .rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’')))
         .next()
@@ -322,7 +323,7 @@ fn wrong_language(summary: &str, source: &str) -> Option<(Language, Language)> {
     let theirs = Evidence::of(&without_code(source));
     let found = own.best()?;
     let expected = theirs.best()?;
-    // A few words prove nothing; a source in two languages may be summarised in either.
+    // A few words prove nothing, and a source in two languages may be summarised in either.
     if found == expected || own.letters < 40 || theirs.letters < 40 || theirs.share(found) >= 0.15 {
         return None;
     }

@@ -1,8 +1,8 @@
-//! Finds what a summary must not lose and a machine can recognise by shape: paths, addresses,
-//! identifiers, numbers with units, dates, quoted text. One pass, no regular expressions.
+//! Finds the facts that a summary must not lose and that have a recognisable shape: paths, addresses, identifiers,
+//! numbers with units, dates, quoted text. It takes one pass and no regular expressions.
 //!
-//! The text is cut into runs first. What a run is by itself is decided at once ([`shape`], [`figure`]); numbers are then
-//! joined with the units, months and years around them ([`join`]).
+//! It first cuts the text into runs. The shape of a run decides at once about most ([`shape`], [`figure`]); numbers are
+//! then joined with the units, months and years around them ([`join`]).
 
 mod figure;
 mod join;
@@ -18,7 +18,7 @@ pub(crate) use shape::{path, without_position};
 /// A fact by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// What it is.
+    /// The class.
     pub class: FactClass,
     /// First byte.
     pub start: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Found {
     pub end: usize,
 }
 
-/// Whose words a text holds: a machine's numbers are facts only with a unit.
+/// The author of a text. In a machine's text, only numbers with a unit are facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writer {
     /// A user or a model.
@@ -35,7 +35,7 @@ pub(crate) enum Writer {
     Machine,
 }
 
-/// How much is worth noticing: prose everything, a machine's output less, code only places.
+/// The degree of attention: in prose everything counts, in a machine's output less, in code only places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Eye {
     Code,
@@ -43,7 +43,7 @@ enum Eye {
     Prose,
 }
 
-/// What a run is where numbers are joined with the words around them.
+/// The role of a run when numbers are joined with the words around them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LexKind {
     Word,
@@ -55,7 +55,7 @@ enum LexKind {
     Ordinal,
     /// A run of a script without spaces.
     Wide,
-    /// A fact that is known already.
+    /// A fact that was recognised already.
     Known,
     /// Anything else.
     Other,
@@ -67,20 +67,20 @@ struct Lex {
     start: usize,
     end: usize,
     kind: LexKind,
-    /// What the word is listed as in `quantity`.
+    /// The lists in `quantity` that contain the word.
     listed: u8,
 }
 
-/// Scratch space that is reused from unit to unit.
+/// Working memory that is reused from unit to unit.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     lexes: Vec<Lex>,
     word: String,
 }
 
-/// Quoted text longer than this is a passage, not a fact.
+/// A longer quotation is a passage and not a fact.
 const QUOTE_MAX: usize = 160;
-/// The same for text in backticks.
+/// The same limit for text in backticks.
 const BACKTICKS_MAX: usize = 200;
 
 impl Scanner {
@@ -106,7 +106,7 @@ impl Scanner {
     /// Cuts `text[start..end]` into runs.
     fn runs(&mut self, text: &str, start: usize, end: usize, eye: Eye, out: &mut Vec<Found>) {
         let mut at = start;
-        // The earliest byte at which an opening quote may be tried again.
+        // The first byte at which the search for an opening quote may continue.
         let mut quote_from = start;
         while at < end {
             let Some(c) = text[at..end].chars().next() else {
@@ -146,8 +146,8 @@ impl Scanner {
         }
     }
 
-    /// What stands in backticks from `from` on; returns where reading goes on. A name is a fact of its own, several words are
-    /// quoted text and are read like other text.
+    /// Handles text in backticks from `from` on, and returns the place where reading continues. A single name is a
+    /// fact; several words are quoted text and are read like other text.
     fn backticks(
         &mut self,
         text: &str,
@@ -182,7 +182,7 @@ impl Scanner {
         from
     }
 
-    /// One run without spaces and delimiters; returns where reading goes on.
+    /// Handles one run without spaces and delimiters, and returns the place where reading continues.
     fn solid(
         &mut self,
         text: &str,
@@ -201,7 +201,7 @@ impl Scanner {
             return stop.max(start + 1);
         }
         let solid = &text[s..e];
-        // The rest of the path is in a script whose words have no borders: half a path is none.
+        // The rest of the path is in a script whose words have no borders, and half a path is not a fact.
         if solid.ends_with('/') && text[stop..end].starts_with(unspaced) {
             return stop;
         }
@@ -225,7 +225,7 @@ impl Scanner {
         stop
     }
 
-    /// A run of letters, digits and marks that is neither address nor path.
+    /// Handles a run of letters, digits and marks that is neither an address nor a path.
     fn mixed(&mut self, solid: &str, start: usize, eye: Eye, out: &mut Vec<Found>) {
         let end = start + solid.len();
         let unsigned = solid.trim_start_matches(|c: char| figure::sign(c) || figure::currency(c));
@@ -249,7 +249,7 @@ impl Scanner {
         }
     }
 
-    /// An address whose scheme ends at `colon`; returns where reading goes on.
+    /// Handles an address whose scheme ends at `colon`, and returns the place where reading continues.
     fn url(
         &mut self,
         text: &str,
@@ -284,15 +284,15 @@ impl Scanner {
     }
 }
 
-/// How far a run without spaces and delimiters reaches.
+/// The extent of a run without spaces and delimiters.
 struct Run {
     /// After its last byte.
     stop: usize,
     /// It has letters and apostrophes only.
     is_plain: bool,
-    /// It may hold a capital behind a small letter.
+    /// It may have a capital after a small letter.
     has_hump: bool,
-    /// Where `://` stands, if the run is an address.
+    /// The place of `://`, if the run is an address.
     scheme_end: Option<usize>,
 }
 
@@ -332,7 +332,7 @@ impl Run {
     }
 }
 
-/// What a name in backticks is, and how many bytes of it are.
+/// Returns the class of a name in backticks, and its length in bytes.
 fn named(name: &str) -> (FactClass, usize) {
     if let Some(class) = address(name) {
         return (class, name.len());
@@ -343,9 +343,9 @@ fn named(name: &str) -> (FactClass, usize) {
     }
 }
 
-/// Whether the mark `c`, which `mark` closes, opens a quotation where `before` stands before it.
+/// Returns `true` if the mark `c`, which `mark` closes, opens a quotation after the character `before`.
 fn opens(c: char, mark: char, before: Option<char>) -> bool {
-    // a mark that also closes opens after a space only
+    // A mark that also closes opens only after a space.
     mark != c
         || before
             .is_none_or(|p| p.is_whitespace() || matches!(p, '(' | '[' | ':' | '=') || unspaced(p))
@@ -411,8 +411,8 @@ fn opening(c: char) -> Option<char> {
     })
 }
 
-/// The byte of the closing mark, at most `reach` bytes on and on the same line, and the one after it: a curly quote may be
-/// closed by a straight one, which is shorter.
+/// Returns the byte of the closing mark and the byte after it, at most `reach` bytes ahead on the same line. A straight
+/// quote, which is shorter, may close a curly one.
 fn find_close(
     text: &str,
     from: usize,
@@ -438,7 +438,7 @@ fn quoted_fact(inside: &str, next: Option<char>) -> bool {
         && !next.is_some_and(|c| c.is_ascii_alphanumeric())
 }
 
-/// Leading and trailing punctuation off; emphasis marks off when they wrap the run.
+/// Removes punctuation at both ends, and emphasis marks that wrap the run.
 fn trim(text: &str, start: usize, end: usize) -> (usize, usize) {
     let run = &text[start..end];
     let right = run.trim_end_matches(|c: char| {
@@ -458,7 +458,7 @@ fn trim(text: &str, start: usize, end: usize) -> (usize, usize) {
     (s, s + left.len())
 }
 
-/// Where an address ends that began before `from`.
+/// Returns the end of an address that began before `from`.
 fn url_end(text: &str, from: usize, end: usize) -> usize {
     let mut depth = 0i32;
     let mut stop = end;

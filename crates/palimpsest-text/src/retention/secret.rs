@@ -1,10 +1,11 @@
-//! What looks like a secret: keys, tokens, passwords. It is shown where it was said and copied nowhere by itself.
+//! Recognises text that looks like a secret: keys, tokens, passwords. Secrets stay where they were said and are copied
+//! nowhere automatically.
 
 use std::cell::LazyCell;
 
 use crate::languages::List;
 
-/// How keys of known services begin.
+/// The beginnings of keys of known services.
 #[rustfmt::skip]
 const PREFIXES: [&str; 24] = [
     "sk-", "sk_live_", "sk_test_", "pk_live_", "rk_live_", "ghp_", "gho_", "ghu_", "ghs_", "github_pat_", "glpat-", "xoxb-",
@@ -13,12 +14,12 @@ const PREFIXES: [&str; 24] = [
 /// Words before a password.
 static NAMES: List = List::phrases(|t| t.secrets);
 
-/// Whether `text` holds something that looks like a secret.
+/// Returns `true` if `text` contains something that looks like a secret.
 pub(super) fn holds_secret(text: &str) -> bool {
     if text.contains("PRIVATE KEY-----") {
         return true;
     }
-    // few texts hold what may be a password: the others need no search for its name
+    // Few texts contain a possible password, and the others need no search for its name.
     let named = LazyCell::new(|| {
         let lower = text.to_lowercase();
         NAMES.all().iter().filter_map(|name| lower.find(name)).min()
@@ -41,7 +42,7 @@ pub(super) fn holds_secret(text: &str) -> bool {
         if pieces.clone().any(|p| known(p) || random(p)) {
             return true;
         }
-        // lower-casing can move places by a few bytes, never before the word itself
+        // Lower-casing can move places by a few bytes, but never before the word itself.
         if pieces.clone().any(password) && named.is_some_and(|name| start + 4 > name) {
             return true;
         }
@@ -60,7 +61,7 @@ fn known(token: &str) -> bool {
     })
 }
 
-/// Letters of both cases with digits among them: nobody writes such a word.
+/// Returns `true` for letters of both cases with digits among them, because nobody writes such a word.
 fn random(token: &str) -> bool {
     token
         .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+')))
@@ -74,7 +75,7 @@ fn random(token: &str) -> bool {
         })
 }
 
-/// What may be a password, right where one is named: letters with a digit or a sign among them.
+/// Returns `true` for a possible password directly after its name: letters with a digit or a sign among them.
 fn password(token: &str) -> bool {
     let letters = token.chars().any(|c| c.is_ascii_alphabetic());
     let digits = token.chars().any(|c| c.is_ascii_digit());
@@ -98,7 +99,7 @@ fn is_mail(token: &str) -> bool {
 mod tests {
     use super::holds_secret;
 
-    /// S3: keys, tokens and passwords are known by their look; plain talk of them, hashes and paths are none.
+    /// S3: keys, tokens and passwords are recognised by their look; talk about them, hashes and paths are not secrets.
     #[test]
     fn secrets_are_known_by_their_look() {
         for text in [

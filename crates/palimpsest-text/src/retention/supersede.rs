@@ -1,4 +1,4 @@
-//! Which rule takes the place of which.
+//! Decides if one rule replaces another.
 
 use super::FactClass;
 use super::constraint::{ConstraintKind, Judge};
@@ -16,7 +16,7 @@ static FRAME: List = List::words(|t| t.rules.frame);
 static DENIALS: List = List::words(|t| t.rules.denials);
 static UNSPACED_DENIALS: List = List::phrases(|t| t.rules.unspaced_denials);
 
-/// Whether the newer rule replaces the older one: the same topic with the opposite demand or another value.
+/// Returns `true` if the newer rule replaces the older one: the same topic with the opposite demand or another value.
 /// Two rules that can both be kept never replace each other.
 pub fn supersedes(new: &str, old: &str) -> bool {
     let (a, b) = (Rule::of(new), Rule::of(old));
@@ -40,7 +40,7 @@ pub fn supersedes(new: &str, old: &str) -> bool {
         let other_things = shared == 0 && !a.topic.is_empty() && !b.topic.is_empty();
         return (a.values != b.values || a.slots != b.slots) && !other_things;
     }
-    // "Forget the rule about emojis", "you can use digits again": what both speak of holds no more.
+    // "Forget the rule about emojis", "you can use digits again": the common subject of both is no longer ruled.
     if a.lifts && !b.lifts {
         let chosen = |x: &Slot| b.slots.iter().any(|y| x.of == y.of && x.choice == y.choice);
         let valued = |v: &u64| b.values.contains(v);
@@ -53,11 +53,11 @@ pub fn supersedes(new: &str, old: &str) -> bool {
             return true;
         }
     }
-    // The same slot filled otherwise: German → English, tabs → spaces, npm → pnpm.
+    // The same slot with another choice: German → English, tabs → spaces, npm → pnpm.
     let about_the_same = near || shared > 0 || a.topic.is_empty() || b.topic.is_empty();
     let clash = a.slots.iter().any(|x| {
         b.slots.iter().any(|y| {
-            // Two choices exclude each other; so do a choice and its own denial.
+            // Two choices exclude each other, and so do a choice and its denial.
             x.of == y.of
                 && !(x.denied && y.denied)
                 && ((x.denied == y.denied) != (x.choice == y.choice))
@@ -76,8 +76,8 @@ pub fn supersedes(new: &str, old: &str) -> bool {
     !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && shared * 3 >= least * 2
 }
 
-/// Whether both hold the same content word, in a script without spaces: two characters in Japanese, where grammar has an
-/// alphabet of its own, three in Chinese.
+/// Returns `true` if both contain the same content word, in a script without spaces: two characters in Japanese, where
+/// grammar has an alphabet of its own, three in Chinese.
 fn shares_run(new: &str, old: &str) -> bool {
     let hiragana = |c: char| ('ぁ'..='ゟ').contains(&c);
     let size = if new.contains(hiragana) { 2 } else { 3 };
@@ -96,25 +96,25 @@ struct Slot {
     denied: bool,
 }
 
-/// What the comparison of two rules needs of one.
+/// The parts of a rule that the comparison needs.
 struct Rule {
-    /// The words in small letters, with one space between them.
+    /// The words in small letters, with single spaces.
     text: String,
-    /// The content words, in the order in which they stand.
+    /// The content words in order.
     topic: Vec<u64>,
     /// Numbers and dates.
     values: Vec<u64>,
     /// Choices that exclude others.
     slots: Vec<Slot>,
-    /// Whether it forbids.
+    /// It forbids something.
     denies: bool,
-    /// Whether it ends an earlier rule.
+    /// It ends an earlier rule.
     lifts: bool,
-    /// The kind of demand; none if it is no demand.
+    /// The kind of demand; `None` if it is not a demand.
     kind: Option<ConstraintKind>,
 }
 
-/// Choices between names that are the same in every language, by slot.
+/// Choices between names that every language spells the same, by slot.
 const NAMES: [&[&str]; 5] = [
     &["json", "yaml", "xml", "csv", "markdown", "toml"],
     &["npm", "yarn", "pnpm", "bun"],
@@ -200,8 +200,8 @@ fn denies(kind: Option<ConstraintKind>, reading: &Reading) -> bool {
     }
 }
 
-/// The choices that a folded text names, and the hashes of the words that name them. "Use tabs, not spaces": what stands after
-/// the denial is the opposite choice.
+/// Returns the choices that a folded text names, and the hashes of the words that name them. In "use tabs, not spaces"
+/// the choice after the denial is the opposite one.
 fn choices(folded: &str) -> (Vec<Slot>, Vec<u64>) {
     let (mut slots, mut chosen) = (Vec::new(), Vec::new());
     let mut name = String::new();
@@ -264,7 +264,7 @@ fn hashes(text: &str, values: &[Found]) -> Vec<u64> {
     hashes
 }
 
-/// The content words of a rule: no frame, no cue, no value and no name of a choice.
+/// Returns the content words of a rule, without its frame, cues, values and names of choices.
 fn topic(text: &str, reading: &Reading, values: &[Found], chosen: &[u64]) -> Vec<u64> {
     let is_frame = |hit: &&Hit| !matches!(hit.cue, Cue::Imperative | Cue::Answer | Cue::Need);
     let covered = |start: usize, end: usize| {
@@ -287,7 +287,7 @@ fn topic(text: &str, reading: &Reading, values: &[Found], chosen: &[u64]) -> Vec
     topic
 }
 
-/// Words that carry the topic, as byte ranges: not small words, not the frame of a rule.
+/// Returns the byte ranges of the words that carry the topic: without small words and the frame of a rule.
 fn content_words(text: &str) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut start = None;
@@ -336,7 +336,7 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
     None
 }
 
-/// Whether the clause denies before it comes to the word: "never spaces", "instead of npm".
+/// Returns `true` if the clause denies before the word: "never spaces", "instead of npm".
 fn denied_before(before: &str) -> bool {
     let clause = before
         .rsplit([',', ';', '.', ':', '，', '。', '；', '、'])

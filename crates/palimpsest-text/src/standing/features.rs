@@ -1,4 +1,4 @@
-//! What a sentence looks like to the judgement: numbered features, each there or not.
+//! The features of a sentence for the judgement. They are numbered, and each is present or absent.
 
 use super::table::{Class, Set, set};
 
@@ -9,7 +9,7 @@ macro_rules! numbered {
     };
 }
 
-// What a single look at the sentence says. Objects are what stands after the first order's verb.
+// The features of the sentence as a whole. Objects are the words after the first order's verb.
 numbered! { Flag
     Question Exclaimed Quoted AllQuoted Number Money File Item Fragment Tiny Long
     Unknown LateKnown UnknownVerb Create CreateOne PoliteOrder Idle Veto
@@ -22,7 +22,7 @@ numbered! { Flag
 
 const FLAGS: usize = Flag::Nothing as usize + 1;
 
-// What kind of sentence it is.
+// The kind of the sentence.
 numbered! { Shape Order Wish Rule Thing You Lift Fragment Limit Everything Polite Time Other }
 
 const SHAPES: usize = Shape::Other as usize + 1;
@@ -95,11 +95,11 @@ const FLAGS_WITH_SHAPE: [Flag; 18] = [
     Flag::WeDo,
 ];
 
-/// The classes that count wherever they stand.
+/// The classes that count at any place.
 const ANYWHERE: Set =
     set!(Report | Story | Past | Once | Duration | Scope | Frame | SubjectOther | SubjectI);
 
-/// The classes that count where a clause begins.
+/// The classes that count at the beginning of a clause.
 const AT_CLAUSE: Set = set!(
     SubjectI
         | SubjectOther
@@ -131,10 +131,10 @@ const ANYWHERE_AT: usize = WITH_SHAPES_AT + SHAPES * PER_SHAPE;
 const CLAUSE_AT: usize = ANYWHERE_AT + CLASSES;
 const START_AT: usize = CLAUSE_AT + CLASSES;
 const PAIRS_AT: usize = START_AT + CLASSES;
-/// How many features there are.
+/// The number of features.
 pub(super) const FEATURES: usize = PAIRS_AT + 320;
 
-/// A class, a flag or a shape with one of them: what pairs are made of.
+/// A class, a flag, or a shape with one of them: the elements of pairs.
 #[derive(Debug, Clone, Copy)]
 enum Atom {
     Is(Flag),
@@ -143,12 +143,12 @@ enum Atom {
     With(Shape, Flag),
 }
 
-/// A sentence as the judgement sees it.
+/// A sentence in the form that the judgement reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seen {
     pub flags: u64,
     pub shapes: u16,
-    /// All classes; those where a clause begins; those at the beginning.
+    /// All classes, those at the beginning of a clause, and those at the beginning of the sentence.
     pub classes: Set,
     pub at_clause: Set,
     pub at_start: Set,
@@ -167,7 +167,7 @@ impl Seen {
         self.classes & class.bit() != 0
     }
 
-    /// Whether a clause begins with "never" or "always", and no story and no saying does.
+    /// Returns `true` if a clause begins with "never" or "always", and none with a story or a saying.
     pub(super) fn leads(&self) -> bool {
         self.opening(set!(Never | Always)) && !self.opening(set!(Story | Idle))
     }
@@ -203,7 +203,7 @@ impl Seen {
         }
     }
 
-    /// Calls `each` with the number of every feature that is there, each once.
+    /// Calls `each` with the number of every present feature, each once.
     pub(super) fn features(&self, mut each: impl FnMut(usize)) {
         let mut flags = self.flags;
         while flags != 0 {

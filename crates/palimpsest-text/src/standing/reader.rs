@@ -1,4 +1,4 @@
-//! Reads a sentence for the judgement: its phrases, its clauses, what stands in them.
+//! Reads a sentence for the judgement: its phrases, its clauses and their content.
 
 mod shapes;
 mod unspaced;
@@ -13,7 +13,7 @@ use crate::words::script::unspaced;
 static QUESTION_ENDS: List = List::phrases(|t| t.standing.question_ends);
 static MONEY: List = List::phrases(|t| t.standing.money);
 
-/// What is known of a sentence beside its words.
+/// The facts about a sentence besides its words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub language: Language,
@@ -35,13 +35,13 @@ struct Hit {
 
 const VERB: Set = set!(Manner | Task | Action);
 
-/// Reads sentences; keeps its lists from one to the next.
+/// Reads sentences, and reuses its lists from one to the next.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     words: Vec<Word>,
     quoted: Vec<(usize, usize)>,
     hits: Vec<Hit>,
-    /// Classes of the phrases that begin at a word, and of the word alone.
+    /// The classes of the phrases that begin at a word, and of the word alone.
     at: Vec<Set>,
     alone: Vec<Set>,
     starts: Vec<bool>,
@@ -49,7 +49,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// The sentence `text[start..end]` as the judgement sees it. `None` in a language that it does not read.
+    /// Returns the sentence `text[start..end]` as the judgement reads it. `None` for a language without tables.
     pub(super) fn read(
         &mut self,
         text: &str,
@@ -145,13 +145,13 @@ impl Reader {
         self.alone.get(word).copied().unwrap_or(0)
     }
 
-    /// After the longest phrase of one of these classes that begins at `word`.
+    /// Returns the end of the longest phrase of one of these classes that begins at `word`.
     fn after(&self, word: usize, set: Set) -> Option<usize> {
         let here = self.hits.iter().filter(|h| h.from == word);
         here.filter(|h| h.set & set != 0).map(|h| h.to).max()
     }
 
-    /// Where clauses begin: after a mark, after a conjunction, after "please" and its like.
+    /// Finds the beginnings of clauses: after a mark, after a conjunction, after "please" and the like.
     fn clauses(&mut self, language: Language) {
         let count = self.words.len();
         let mut filler = vec![false; count];
@@ -311,7 +311,7 @@ impl Reader {
         seen.on_if(Flag::Fragment, !subject && !says && !asks);
     }
 
-    /// Whether an opening before word `i` leads on to an order after a bare conjunction.
+    /// Returns `true` if an opening before word `i` continues with an order after a bare conjunction.
     fn led(&self, i: usize) -> bool {
         self.hits.iter().any(|h| {
             let leads = h.set & set!(Polite | YouMust) != 0;
@@ -359,7 +359,7 @@ impl Reader {
         seen.on_if(Flag::StyleObject, style != 0);
     }
 
-    /// Whether a longer fixed phrase covers the word.
+    /// Returns `true` if a longer fixed phrase covers the word.
     fn fixed(&self, word: usize) -> bool {
         const FIXED: Set =
             set!(Duration | Scope | Project | Habit | Private | Withdraw | Preference | Everything);
@@ -407,7 +407,7 @@ impl Reader {
         }
     }
 
-    /// A weak sign inside of a longer and stronger phrase is none: "this chat" points at nothing.
+    /// Drops a weak sign inside of a longer and stronger phrase: "this chat" points at nothing.
     fn hide_covered(&mut self) {
         const STRONG: Set = set!(
             Withdraw
@@ -450,7 +450,7 @@ impl Reader {
     }
 }
 
-/// Whether the sentence asks, also without a question mark where particles do.
+/// Returns `true` if the sentence asks, also through a particle without a question mark.
 fn question(sentence: &str) -> bool {
     let body = sentence.trim_end_matches(['"', '”', '」', ' ', ')']);
     if body.ends_with(['?', '？']) {

@@ -1,8 +1,8 @@
-//! The phrases that the judgement stands on, by language and class.
+//! The phrases of the judgement, by language and class.
 //!
-//! The readable lists lie in `languages/phrases/`. What is compiled in is their form in `languages/tables/`, which a test makes
-//! of them: every phrase once, with the others of the same classes. Modules are sent compressed: a form that is shorter by itself, with
-//! codes for common runs of letters, compressed worse and came to more bytes.
+//! The readable lists are in `languages/phrases/`. A test turns them into the compiled form in `languages/tables/`:
+//! every phrase once, with the others of the same classes. Modules are sent compressed: a form that is shorter by
+//! itself, with codes for common runs of letters, compressed worse and took more bytes.
 
 use std::sync::OnceLock;
 
@@ -16,7 +16,7 @@ pub(super) type Set = u128;
 
 macro_rules! classes {
     ($($name:ident)*) => {
-        /// What a phrase says about the sentence it stands in.
+        /// The meaning of a phrase for its sentence.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(dead_code)] // each is a bit that the tables set
         pub(super) enum Class { $($name,)* }
@@ -53,7 +53,7 @@ pub(super) struct Phrases {
     longest: usize,
 }
 
-/// The hash of a phrase that goes on with one more word, or with one more character.
+/// Returns the hash of a phrase that continues with one more word or character.
 pub(super) fn next(phrase: u64, word: u64) -> u64 {
     mix(phrase.rotate_left(7) ^ word)
 }
@@ -64,13 +64,14 @@ pub(super) fn letter(c: char) -> u64 {
 }
 
 impl Phrases {
-    /// The classes of the phrase with this hash: zero if it is only the beginning of one, `None` if it is neither.
+    /// Returns the classes of the phrase with this hash. They are zero if it is only the beginning of a phrase, and
+    /// `None` if it is neither.
     pub(super) fn get(&self, phrase: u64) -> Option<Set> {
         let at = self.sorted.binary_search_by_key(&phrase, |p| p.0).ok()?;
         Some(self.sorted[at].1)
     }
 
-    /// Words, or characters, of the longest phrase.
+    /// The number of words, or of characters, of the longest phrase.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
@@ -110,7 +111,7 @@ impl Phrases {
     }
 }
 
-/// Whether the language is written without spaces.
+/// Returns `true` if the language has no spaces between words.
 pub(super) fn wide(language: Language) -> bool {
     language.tables().script.is_unspaced()
 }
@@ -127,20 +128,20 @@ fn unpack(packed: &str, mut each: impl FnMut(Set, &str)) {
     }
 }
 
-/// What stands for the first class; the others follow it in ASCII.
+/// The sign of the first class; the others follow it in ASCII.
 const FIRST_CLASS: u8 = b'!';
 
 /// The phrases of every language, unpacked when a sentence of the language is first read.
 static PHRASES: [OnceLock<Phrases>; COUNT] = [const { OnceLock::new() }; COUNT];
 
-/// The phrases of a language that the judgement reads.
+/// The phrases of a language, or `None` if the judgement does not read it.
 pub(super) fn phrases(language: Language) -> Option<&'static Phrases> {
     let packed = language.tables().standing.phrases;
     (!packed.is_empty())
         .then(|| PHRASES[language as usize].get_or_init(|| Phrases::of(packed, language)))
 }
 
-/// The hash of nothing, where a quotation stands.
+/// The hash in place of a quotation.
 pub(super) fn blank() -> u64 {
     hash(&[])
 }
@@ -189,7 +190,7 @@ mod tests {
         out
     }
 
-    /// The tables hold what the readable lists say, and no more bytes than agreed.
+    /// The tables agree with the readable lists and keep to their limit in bytes.
     #[test]
     fn tables_are_the_lists_packed() {
         let mut size = 0;

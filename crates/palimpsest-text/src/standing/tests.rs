@@ -1,4 +1,5 @@
-//! The weights come from sentences that are labelled, by logistic regression. This is run by hand, where the sentences are.
+//! Trains the weights on labelled sentences, by logistic regression. It runs by hand, where the sentences are
+//! available.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -21,12 +22,12 @@ struct Line {
     quotes: Vec<String>,
 }
 
-/// A sentence with what it is.
+/// A sentence with its label.
 struct Row {
     seen: Seen,
     features: Vec<usize>,
     standing: bool,
-    /// Whether its cues made a demand of it.
+    /// Its cues made a demand.
     by_cues: bool,
     language: String,
     fold: usize,
@@ -60,7 +61,8 @@ const FOLDS: usize = 5;
 #[path = "../../tests/turns/mod.rs"]
 mod turns;
 
-/// Sentences from a part of the recorded conversations, which hold next to no instruction. What may be one is left out.
+/// Returns sentences from a part of the recorded conversations with hardly any instruction. Possible instructions are
+/// left out.
 fn ordinary() -> Vec<Row> {
     const MAYBE: [&str; 16] = [
         "$",
@@ -101,7 +103,8 @@ fn ordinary() -> Vec<Row> {
     rows
 }
 
-/// The sentences of the parts, as the judgement sees them. What is masked has no row; the number of standing ones that are.
+/// Returns the sentences of the parts as rows. Masked sentences have no row; the number of standing ones among them
+/// comes second.
 fn rows(parts: &[&str]) -> (Vec<Row>, usize) {
     let mut rows = Vec::new();
     let mut masked = 0;
@@ -134,7 +137,7 @@ fn rows(parts: &[&str]) -> (Vec<Row>, usize) {
     (rows, masked)
 }
 
-/// The sentences that a test of demands holds.
+/// Returns the sentences of a test of demands.
 fn agreed() -> Vec<Row> {
     let list = include_str!("../../../palimpsest-core/tests/behaviour/retention/constraints.txt");
     let mut rows = Vec::new();
@@ -150,7 +153,7 @@ fn agreed() -> Vec<Row> {
     rows
 }
 
-/// Weights by full-batch gradient descent with steps that shrink by what a weight was moved (Adagrad).
+/// Trains weights by full-batch gradient descent with steps that shrink with the movement of a weight (Adagrad).
 fn train(rows: &[&Row]) -> (Vec<f64>, f64) {
     const PULL: f64 = 2.0;
     const RATE: f64 = 0.5;
@@ -225,7 +228,7 @@ fn report(name: &str, rows: &[(&Row, i32)], masked: usize) {
     }
 }
 
-/// The weights are those that training on the labelled sentences gives. With `PALIMPSEST_BLESS=1` they are written anew.
+/// The weights agree with those of training on the labelled sentences. `PALIMPSEST_BLESS=1` writes them anew.
 #[test]
 #[ignore = "needs ../shared/data"]
 fn weights_are_those_that_training_gives() {

@@ -1,4 +1,4 @@
-//! The weights of the features, in steps of a fiftieth. Written by the test `weights_are_those_that_training_gives`.
+//! The weights of the features, in steps of a fiftieth. The test `weights_are_those_that_training_gives` writes them.
 
 use super::features::FEATURES;
 

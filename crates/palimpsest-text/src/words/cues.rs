@@ -1,7 +1,7 @@
-//! The words by which a sentence says what it is: a demand, a decision, a preference, a denial.
+//! Finds the words that show the kind of a sentence: a demand, a decision, a preference, a denial.
 //!
-//! The phrases of all languages are read in one pass: the first word of a phrase is looked up,
-//! the rest is compared. Scripts without spaces are matched by characters.
+//! It reads the phrases of all languages in one pass: it looks up the first word of a phrase and compares the rest.
+//! Scripts without spaces are matched by characters.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -71,43 +71,43 @@ pub(crate) struct Word {
     pub end: usize,
     /// Hash of the folded form, not stemmed.
     pub hash: u64,
-    /// Whether a clause begins here (punctuation, a conjunction or the beginning stands before it).
+    /// A clause begins here: punctuation, a conjunction or the beginning stands before it.
     pub clause: bool,
 }
 
-/// A phrase that was found.
+/// A phrase in a sentence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hit {
-    /// What it signals.
+    /// Its signal.
     pub cue: Cue,
-    /// In which language.
+    /// Its language.
     pub language: Language,
-    /// Index of its first word (in scripts without spaces: of the word before it).
+    /// The index of its first word (in scripts without spaces: of the word before it).
     pub word: usize,
-    /// After its last word.
+    /// The index after its last word.
     pub after: usize,
     /// First byte.
     pub start: usize,
     /// After the last byte.
     pub end: usize,
-    /// Whether a clause begins with it.
+    /// A clause begins with it.
     pub clause: bool,
 }
 
-/// A sentence as the rules see it.
+/// A sentence in the form that the rules read.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     /// Its words of alphabetic scripts.
     pub words: Vec<Word>,
-    /// What was found, in order.
+    /// The phrases, in order.
     pub hits: Vec<Hit>,
-    /// Whether it ends with a question mark.
+    /// It ends with a question mark.
     pub question: bool,
     quoted: Vec<(usize, usize)>,
 }
 
 impl Reading {
-    /// Reads `text[start..end]`; what stands in quotes gives no hit.
+    /// Reads `text[start..end]`. Quoted text gives no hit.
     pub(crate) fn read(&mut self, text: &str, start: usize, end: usize) {
         self.words.clear();
         self.hits.clear();
@@ -155,7 +155,7 @@ impl Reading {
         }
     }
 
-    /// A clause begins after "please" as much as with it.
+    /// After "please", as before it, a clause begins.
     fn fillers(&mut self) {
         for i in 0..self.hits.len() {
             let hit = self.hits[i];
@@ -221,12 +221,12 @@ impl Reading {
         }
     }
 
-    /// The language its small words speak for: Latin scripts only, and only if more than one word says so.
+    /// The language of its small words: for Latin scripts, and only if more than one word agrees.
     pub(crate) fn language(&self) -> Option<Language> {
         Evidence::of_words(self.words.iter().map(|w| w.hash)).sure()
     }
 
-    /// Whether `cue` was found in `language`.
+    /// Returns `true` if the sentence has `cue` in `language`.
     pub(crate) fn has(&self, language: Language, cue: Cue) -> bool {
         self.hits
             .iter()
@@ -332,7 +332,7 @@ fn close(
     folded.clear();
 }
 
-/// French and its kin: l', d', n', j' … are words of their own.
+/// French and related languages: l', d', n', j' … are words of their own.
 fn elided(folded: &str) -> bool {
     matches!(folded, "l" | "d" | "n" | "j" | "m" | "t" | "s" | "c" | "qu")
 }

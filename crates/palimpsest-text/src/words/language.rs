@@ -1,4 +1,4 @@
-//! Which language a text is in: by script, then by its smallest words.
+//! Detects the language of a text: by script, then by its smallest words.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ static WORDS: LazyLock<SmallWords> = LazyLock::new(|| {
     SmallWords { table }
 });
 
-/// The languages (bits) in which the folded word with this hash is one of the smallest.
+/// The languages, as bits, that have the folded word with this hash among their smallest words.
 pub fn small_word(word_hash: u64) -> u32 {
     WORDS.table.get(&word_hash).copied().unwrap_or(0)
 }
@@ -40,9 +40,9 @@ pub fn small_word(word_hash: u64) -> u32 {
 #[derive(Debug, Clone)]
 pub(crate) struct Evidence {
     votes: [f32; COUNT],
-    /// Letters that were looked at, with those of unspaced scripts counted double.
+    /// The number of letters, with those of unspaced scripts counted twice.
     pub letters: u32,
-    /// Words of alphabetic scripts that were looked at.
+    /// The number of words of alphabetic scripts.
     pub words: u32,
 }
 
@@ -72,11 +72,11 @@ static RANGES: LazyLock<Vec<(u32, u32, Language)>> = LazyLock::new(|| {
 /// Small letters that only one language of a script has.
 static OWN_LETTERS: List = List::words(|t| t.own_letters);
 
-/// What each letter of a language with its own script adds to the evidence.
+/// The evidence that each letter of a language with its own script adds.
 const OWN_SCRIPT: f32 = 0.25;
-/// What each Chinese character and each kana adds.
+/// The evidence of each Chinese character and each kana.
 const UNSPACED: f32 = 0.5;
-/// What each Cyrillic letter adds.
+/// The evidence of each Cyrillic letter.
 const CYRILLIC: f32 = 0.15;
 
 /// Adds one vote, shared among the languages of `bits`.
@@ -161,7 +161,7 @@ impl Poll {
         self.weigh(c);
     }
 
-    /// Adds the weight of a letter that speaks for a language; whether it does.
+    /// Adds the weight of a letter. Returns `true` if it counts for a language.
     fn weigh(&mut self, c: char) -> bool {
         let Ok(at) = LETTERS.binary_search_by_key(&c, |(letter, ..)| *letter) else {
             return false;
@@ -187,9 +187,9 @@ impl Poll {
         self.is_cyrillic = false;
     }
 
-    /// Adds what the scripts say that several languages share.
+    /// Adds the evidence of scripts that several languages share.
     fn weigh_scripts(&mut self) {
-        // A Japanese text is a third kana at least; a Chinese one has none to speak of.
+        // At least a third of a Japanese text is kana; a Chinese one has hardly any.
         let is_japanese = self.kanas * 8 >= self.han.max(1) && self.kanas > 0;
         let language = if is_japanese {
             Language::Japanese
@@ -277,12 +277,12 @@ impl Evidence {
             .then(|| Language::ALL[best.0])
     }
 
-    /// As [`Self::best`], but one shared small word is not enough.
+    /// The best language, if more than one shared small word supports it.
     pub(crate) fn sure(&self) -> Option<Language> {
         self.best().filter(|l| self.votes[*l as usize] >= 1.6)
     }
 
-    /// The share of the votes that speak for `language`, 0 to 1.
+    /// The share of the votes for `language`, 0 to 1.
     pub(crate) fn share(&self, language: Language) -> f32 {
         let sum: f32 = self.votes.iter().sum();
         if sum <= 0.0 {
@@ -293,7 +293,7 @@ impl Evidence {
     }
 }
 
-/// The language of `text`, or `None` when it is too short, mixed, or not one we know. Fenced code does not count.
+/// The language of `text`, or `None` if it is too short, mixed or unknown. Fenced code does not count.
 pub fn detect_language(text: &str) -> Option<Language> {
     Evidence::of(&without_code(text)).best()
 }
@@ -313,7 +313,7 @@ pub(crate) fn without_code(text: &str) -> String {
         }
         out.push_str(line);
         out.push('\n');
-        // Enough to be sure; a long history must not cost more.
+        // This is enough to be sure, and a long history must not cost more.
         if out.len() > 48 * 1024 {
             break;
         }

@@ -1,4 +1,4 @@
-//! What the writing systems need from us: where words and sentences end.
+//! Properties of the writing systems: the ends of words and sentences.
 
 /// Scripts written without spaces between words: Han, kana, Thai, Lao, Khmer, Burmese.
 pub fn unspaced(c: char) -> bool {
@@ -16,12 +16,12 @@ pub fn kana(c: char) -> bool {
     matches!(c as u32, 0x3041..=0x309F | 0x30A1..=0x30FA | 0x31F0..=0x31FF | 0xFF66..=0xFF9D)
 }
 
-/// Thai and its neighbours, which end a sentence with a space if with anything.
+/// Thai and its neighbours, which end a sentence with a space, if at all.
 pub fn phrase_spaced(c: char) -> bool {
     matches!(c as u32, 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF)
 }
 
-/// Ends a sentence whatever follows.
+/// Ends a sentence before any character.
 pub fn full_stop(c: char) -> bool {
     matches!(
         c,
@@ -29,12 +29,12 @@ pub fn full_stop(c: char) -> bool {
     )
 }
 
-/// Ends a sentence if a space, a closing mark or the end of the text follows.
+/// Ends a sentence before a space, a closing mark or the end of the text.
 pub fn soft_stop(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…' | '‼' | '⁇' | '⁉')
 }
 
-/// Closing marks that belong to the sentence they follow.
+/// Closing marks that belong to the sentence before them.
 pub fn closer(c: char) -> bool {
     matches!(
         c,
@@ -58,7 +58,7 @@ pub fn closer(c: char) -> bool {
     )
 }
 
-/// Combining marks that a search should not see.
+/// Combining marks that a search ignores.
 pub fn combining(c: char) -> bool {
     matches!(c as u32, 0x0300..=0x036F | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF | 0xFE20..=0xFE2F)
 }

@@ -1,4 +1,4 @@
-//! Cuts a text into the pieces that are kept or dropped whole: sentences, list items, code blocks, lines.
+//! Cuts a text into the units that are kept or dropped whole: sentences, list items, code blocks, lines.
 
 use super::script::{closer, full_stop, phrase_spaced, soft_stop};
 use crate::languages::List;
@@ -6,7 +6,7 @@ use crate::languages::List;
 static ABBREVIATIONS: List = List::words(|t| t.abbreviations);
 static MONTHS: List = List::words(|t| t.months_after_ordinals);
 
-/// What a unit is.
+/// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitKind {
     /// A sentence of running text.
@@ -19,7 +19,7 @@ pub enum UnitKind {
     Code,
     /// A quoted line (`> …`).
     Quote,
-    /// A line that a machine wrote: log, JSON, table row, source code without a fence.
+    /// A line of a machine: log, JSON, table row, source code without a fence.
     Line,
 }
 
@@ -30,16 +30,16 @@ pub struct Unit {
     pub start: usize,
     /// After the last byte.
     pub end: usize,
-    /// What it is.
+    /// The kind.
     pub kind: UnitKind,
-    /// Whether it opens a paragraph.
+    /// It opens a paragraph.
     pub opens: bool,
 }
 
 /// A machine's line longer than this is cut at structural commas.
 const LONG_LINE: usize = 240;
 
-/// Cuts what people and models write.
+/// Cuts text of people and models.
 pub fn prose(text: &str) -> Vec<Unit> {
     let mut out = Vec::new();
     let mut lines = Lines { text, at: 0 };
@@ -95,7 +95,7 @@ pub fn prose(text: &str) -> Vec<Unit> {
             continue;
         }
         flush_item(text, &mut item, &mut out);
-        // A new line inside a paragraph ends the sentence unless the text was wrapped by its width.
+        // A new line inside of a paragraph ends the sentence, unless the text was wrapped to a width.
         match paragraph {
             Some((s, e))
                 if e - line_start(text, e) >= 56 && body.starts_with(char::is_lowercase) =>
@@ -113,7 +113,7 @@ pub fn prose(text: &str) -> Vec<Unit> {
     out
 }
 
-/// Cuts what a tool wrote: line by line, long lines at structural commas.
+/// Cuts text of a tool: line by line, and long lines at structural commas.
 pub fn lines(text: &str) -> Vec<Unit> {
     let mut out = Vec::new();
     let lines = Lines { text, at: 0 };
@@ -139,7 +139,7 @@ pub fn sentences(text: &str, start: usize, end: usize, opens: bool, out: &mut Ve
         };
         let after = at + c.len_utf8();
         if c == '`' {
-            // Inline code is never cut; an unmatched backtick is a character like any other.
+            // Inline code is never cut; an unmatched backtick is an ordinary character.
             let mut reach = end.min(after + 300);
             while !text.is_char_boundary(reach) {
                 reach -= 1;
@@ -189,7 +189,7 @@ pub fn sentences(text: &str, start: usize, end: usize, opens: bool, out: &mut Ve
     push(text, from, end, UnitKind::Sentence, opens, out);
 }
 
-/// Whether the full stop at `at` belongs to an abbreviation, an initial or an ordinal.
+/// Returns `true` if the full stop at `at` belongs to an abbreviation, an initial or an ordinal.
 fn holds_on(text: &str, from: usize, at: usize, rest: &str) -> bool {
     let before = &text[from..at];
     let word = before
@@ -214,7 +214,7 @@ fn holds_on(text: &str, from: usize, at: usize, rest: &str) -> bool {
     ABBREVIATIONS.has(&lower)
 }
 
-/// Whether a month follows the full stop of an ordinal.
+/// Returns `true` if a month follows the full stop of an ordinal.
 fn month_follows(rest: &str) -> bool {
     let rest = rest.trim_start();
     MONTHS.all().iter().any(|month| rest.starts_with(month))
@@ -267,7 +267,7 @@ fn push(text: &str, start: usize, end: usize, kind: UnitKind, opens: bool, out: 
         kind,
         opens,
     };
-    // A piece without a letter or digit ("...", ")") belongs to what stands before it.
+    // A piece without a letter or digit ("...", ")") belongs to the sentence before it.
     if kind == UnitKind::Sentence
         && !trimmed.chars().any(char::is_alphanumeric)
         && let Some(last) = out.last_mut()
@@ -298,7 +298,7 @@ fn flush_item(text: &str, item: &mut Option<(usize, usize)>, out: &mut Vec<Unit>
     }
 }
 
-/// Cuts a machine's line where its structure allows: after a comma outside quotes that starts a new key or object.
+/// Cuts a machine's line after commas outside of quotes that start a new key or object.
 fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
     let line = &text[start..end];
     if line.len() <= LONG_LINE {
@@ -365,7 +365,7 @@ fn heading(body: &str) -> bool {
     (1..=6).contains(&marks) && body[marks..].starts_with(' ')
 }
 
-/// Whether the line begins a list item: `- `, `* `, `+ `, `• `, `1. `, `1) `, `（1）`.
+/// Returns `true` if the line begins a list item: `- `, `* `, `+ `, `• `, `1. `, `1) `, `（1）`.
 pub fn list_item(body: &str) -> bool {
     let mut chars = body.chars();
     match chars.next() {
@@ -380,7 +380,7 @@ pub fn list_item(body: &str) -> bool {
     }
 }
 
-/// Whether a machine wrote the line: source code, JSON, a log line, a table row, a stack frame.
+/// Returns `true` if a machine wrote the line: source code, JSON, a log line, a table row, a stack frame.
 pub fn machine_line(body: &str) -> bool {
     let b = body.as_bytes();
     let (Some(&first), Some(&last)) = (b.first(), b.last()) else {
@@ -449,7 +449,7 @@ pub fn machine_line(body: &str) -> bool {
 
 fn log_line(body: &str) -> bool {
     let head = body.get(..10).unwrap_or(body).as_bytes();
-    // A date or a time first, then something.
+    // A date or a time, then more text.
     if head.len() == 10
         && head[..4].iter().all(u8::is_ascii_digit)
         && matches!(head[4], b'-' | b'/')

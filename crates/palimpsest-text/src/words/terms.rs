@@ -1,8 +1,8 @@
-//! The words of a text as hashes, for counting and searching: folded, lightly stemmed, in every script.
+//! Turns the words of a text into hashes for counting and searching: folded, lightly stemmed, in every script.
 
 use super::script::{combining, fold, unspaced};
 
-/// What a term is; callers weigh them differently.
+/// The kind of a term. Callers weigh the kinds differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TermKind {
     /// A word of an alphabetic script, folded and stemmed.
@@ -20,9 +20,9 @@ pub enum TermKind {
 pub struct Term {
     /// Hash of the folded, stemmed form.
     pub hash: u64,
-    /// What it is.
+    /// The kind.
     pub kind: TermKind,
-    /// Whether it was written with a capital first letter.
+    /// Its first letter is a capital.
     pub capital: bool,
 }
 
@@ -31,7 +31,7 @@ pub fn hash(bytes: &[u8]) -> u64 {
     fnv(bytes.iter().copied())
 }
 
-/// The hash of `word` as it is when folded; `scratch` is overwritten.
+/// Returns the hash of `word` in its folded form. `scratch` is overwritten.
 pub fn fold_hash(word: &str, scratch: &mut String) -> u64 {
     if word.is_ascii() {
         return lower_hash(word.as_bytes());
@@ -41,7 +41,7 @@ pub fn fold_hash(word: &str, scratch: &mut String) -> u64 {
     hash(scratch.as_bytes())
 }
 
-/// The hash of an ASCII word as it is when folded.
+/// Returns the hash of an ASCII word in its folded form.
 pub fn lower_hash(word: &[u8]) -> u64 {
     fnv(word.iter().map(u8::to_ascii_lowercase))
 }
@@ -130,8 +130,7 @@ fn each(text: &str, f: &mut dyn FnMut(Term)) {
     }
 }
 
-/// The end of the ASCII word at `at`, if it is one that needs no closer look: letters only, no capital
-/// inside, nothing joined to it.
+/// Returns the end of the ASCII word at `at` if it is simple: letters only, no capital inside, nothing joined to it.
 fn plain_word(bytes: &[u8], at: usize) -> Option<usize> {
     if !bytes[at].is_ascii_alphabetic() {
         return None;
@@ -285,8 +284,8 @@ fn part(text: &str, buffer: &mut String, f: &mut dyn FnMut(Term)) -> bool {
     true
 }
 
-/// Cuts the commonest endings, so that "painting", "painted" and "paints" meet. Harmless where it does
-/// not know the language: both sides are cut alike.
+/// Cuts the commonest endings, so that "painting", "painted" and "paints" agree. In an unknown language this does no
+/// harm, because both sides are cut alike.
 fn stem(word: &mut String) {
     if word.is_ascii() {
         stem_latin(word);
@@ -295,7 +294,7 @@ fn stem(word: &mut String) {
     }
 }
 
-/// English forms no ending explains, with what they come from.
+/// Returns the base form of an irregular English word.
 fn irregular(word: &str) -> Option<&'static str> {
     Some(match word {
         "went" | "gone" => "go",

@@ -1,4 +1,4 @@
-//! Small word classes that tell a statement from small talk: greetings and praise, pronouns, words of time.
+//! Classes of small words that tell a statement from small talk: greetings and praise, pronouns, words of time.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ pub(crate) const SECOND: u8 = 4;
 pub(crate) const TIME: u8 = 8;
 /// A contraction of small words.
 pub(crate) const CONTRACTION: u8 = 16;
-/// A word that announces that something is another than before.
+/// A word that announces a change.
 pub(crate) const CHANGE: u8 = 32;
 
 static LISTED: LazyLock<HashMap<u64, u8, Plain>> = LazyLock::new(|| {
@@ -33,7 +33,7 @@ static LISTED: LazyLock<HashMap<u64, u8, Plain>> = LazyLock::new(|| {
             (CHANGE, worth.change),
         ] {
             for word in words.split_whitespace() {
-                // parts of a compound are not the word
+                // The parts of a compound are not the word.
                 each_term(word, |term| *table.entry(term.hash).or_insert(0) |= class);
             }
         }
@@ -41,7 +41,7 @@ static LISTED: LazyLock<HashMap<u64, u8, Plain>> = LazyLock::new(|| {
     table
 });
 
-/// The classes of the word with this hash, as [`each_term`] gives it.
+/// The classes of the word with this hash, which comes from [`each_term`].
 pub(crate) fn listed(term: u64) -> u8 {
     LISTED.get(&term).copied().unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! What very small models write instead of a summary: marks of the request, its sentences, lines again and again, numbers
-//! counted up, the source's JSON, stories of their own.
+//! Recognises the output of very small models that is not a summary: marks or sentences of the request, repeated lines,
+//! counted numbers, the source's JSON, invented stories.
 
 use std::collections::HashSet;
 
@@ -10,18 +10,18 @@ use crate::words::terms::{TermKind, each_term};
 use crate::words::{Evidence, without_code};
 use crate::words::{Plain, small_word};
 
-/// Terms of a sentence that can be told from ordinary words.
+/// The number of terms by which a sentence differs from ordinary words.
 const TELLING: usize = 4;
-/// Lines that are compared with each other.
+/// The number of lines that are compared with each other.
 const MOST_LINES: usize = 400;
-/// Numbers in a row, each one more than the one before, that are a count and not a list.
+/// This many numbers in a row, each one more than the last, are a count and not a list.
 const COUNT: u32 = 8;
-/// Names and numbers below which nothing is said about invention.
+/// With fewer names and numbers, the check for invention says nothing.
 const FEW_NAMES: usize = 3;
-/// Content words below which nothing is said about invention.
+/// With fewer content words, the check for invention says nothing.
 const FEW_WORDS: usize = 10;
 
-/// Whether a mark of the request stands in the text: a fence, one made harmless, or a part of one.
+/// Returns `true` if a mark of the request stands in the text: a fence, a harmless copy of one, or a part.
 pub(super) fn leaked(text: &str) -> bool {
     let bracket = |rest: &str| {
         let inner = rest.trim_start_matches('[');
@@ -44,7 +44,7 @@ fn begins_with_pal(text: &str) -> bool {
         .is_some_and(|begin| begin.eq_ignore_ascii_case("pal:"))
 }
 
-/// Whether a sentence of the instructions comes back that the source does not hold.
+/// Returns `true` if the summary repeats a sentence of the instructions that is not in the source.
 pub(super) fn repeats_instructions(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
     if draft.prompt.is_empty() {
         return false;
@@ -77,7 +77,8 @@ pub(super) fn repeats_instructions(summary: &str, source: &str, draft: &Draft<'_
         })
 }
 
-/// Whether the answer is data and not words: one JSON value, or one on each line, as the request shows the messages.
+/// Returns `true` if the answer is data and not words: one JSON value, or one on each line, like the messages in the
+/// request.
 pub(super) fn is_json(text: &str) -> bool {
     let inner = text
         .lines()
@@ -95,7 +96,7 @@ pub(super) fn is_json(text: &str) -> bool {
     is_value(&inner) || lines.peek().is_some() && lines.all(is_value)
 }
 
-/// Whether the same lines, or nearly the same, come again and again, however short they are.
+/// Returns `true` if the same or nearly the same lines repeat, even short ones.
 pub(super) fn repeats_lines(text: &str) -> bool {
     let mut seen: Vec<(Vec<u64>, Vec<u64>)> = Vec::new();
     let (mut lines, mut repeated) = (0usize, 0usize);
@@ -120,7 +121,7 @@ pub(super) fn repeats_lines(text: &str) -> bool {
     repeated >= 3 && repeated * 10 >= lines * 3
 }
 
-/// Whether two sorted sets have at least 85 % in common.
+/// Returns `true` if two sorted sets have at least 85 % in common.
 fn nearly(a: &[u64], b: &[u64]) -> bool {
     if a == b {
         return true;
@@ -133,7 +134,8 @@ fn nearly(a: &[u64], b: &[u64]) -> bool {
     both * 100 >= either * 85
 }
 
-/// Whether it counts: lines of numbers alone, or numbers that go up by one with no word between them.
+/// Returns `true` if the text counts: lines of numbers alone, or numbers that increase by one with no word between
+/// them.
 pub(super) fn counts_on(text: &str) -> bool {
     let lines: Vec<&str> = text
         .lines()
@@ -162,14 +164,15 @@ pub(super) fn counts_on(text: &str) -> bool {
     false
 }
 
-/// Whether it tells of something else: most of its names and numbers, or nearly all of its words, are not in the source.
+/// Returns `true` if the summary is about something else: most of its names and numbers, or nearly all of its words,
+/// are not in the source.
 pub(super) fn invented(summary: &str, source: &str) -> bool {
     let mut known: HashSet<u64, Plain> = HashSet::default();
     each_term(source, |term| {
         known.insert(term.hash);
     });
     let language = Evidence::of(&without_code(summary)).best();
-    // where every noun has a capital letter, it says nothing about names
+    // In a language with capital nouns, a capital does not show a name.
     let capitals = !language.is_some_and(|l| l.tables().has_capital_nouns);
     let (mut names, mut words) = (Vec::new(), Vec::new());
     for unit in prose(summary) {

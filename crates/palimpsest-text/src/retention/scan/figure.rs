@@ -1,4 +1,4 @@
-//! Runs that begin with a digit: dates, times, versions, numbers with a unit.
+//! Handles runs that begin with a digit: dates, times, versions, numbers with a unit.
 
 use super::shape::identifier;
 use super::{Eye, Found, LexKind, Scanner};
@@ -8,23 +8,23 @@ use crate::retention::quantity::{UNIT, listed};
 
 static ORDINALS: List = List::words(|t| t.quantities.ordinals);
 
-/// What a run of digits is.
+/// The meaning of a run of digits.
 enum Figure {
     /// A fact.
     Fact(FactClass),
-    /// Something that may be joined with the words around it.
+    /// A run that may be joined with the words around it.
     Lex(LexKind),
-    /// Nothing that counts.
+    /// A run without meaning.
     Nothing,
 }
 
 /// The parts of a run that begins with a digit, after signs and marks of currency.
 struct Parts<'a> {
-    /// Digits with the marks between them.
+    /// The digits with the marks between them.
     value: &'a str,
-    /// What follows them.
+    /// The rest after them.
     rest: &'a str,
-    /// What stands between full stops, dashes, slashes and colons.
+    /// The groups between full stops, dashes, slashes and colons.
     groups: Vec<&'a str>,
     dots: usize,
     dashes: usize,
@@ -98,7 +98,7 @@ fn is_half_of_day(word: &str) -> bool {
 }
 
 impl Scanner {
-    /// A run that begins with a digit, a sign or a mark of currency.
+    /// Handles a run that begins with a digit, a sign or a mark of currency.
     pub(super) fn figure(&mut self, run: &str, start: usize, eye: Eye, out: &mut Vec<Found>) {
         let end = start + run.len();
         match self.what(run, eye) {
@@ -112,7 +112,7 @@ impl Scanner {
         let parts = Parts::of(run);
         let has_currency = run.contains(currency);
         if parts.is_date() || parts.is_time() {
-            // in a machine's output every line has one
+            // In a machine's output every line has one.
             return match eye {
                 Eye::Prose => Figure::Fact(FactClass::Date),
                 _ => Figure::Lex(LexKind::Other),
@@ -154,7 +154,7 @@ impl Scanner {
     }
 }
 
-/// Digits and marks without letters behind them.
+/// Handles digits and marks without letters after them.
 fn bare(parts: &Parts<'_>, has_currency: bool, eye: Eye) -> Figure {
     let digits = parts.value.bytes().filter(u8::is_ascii_digit).count();
     if parts.dashes > 0 && digits >= 7 || parts.colons > 0 || parts.slashes > 1 {

@@ -110,7 +110,7 @@ impl Scanner {
         i + 1
     }
 
-    /// 7 May 2023 · 14. März 2024 · 14 de marzo de 2024: the last run of the date that begins with the number.
+    /// 7 May 2023 · 14. März 2024 · 14 de marzo de 2024. Returns the last run of the date that begins with the number.
     fn day_and_month(&self, text: &str, i: usize) -> Option<usize> {
         let lex = self.lexes[i];
         if lex.end - lex.start > 3 {
@@ -132,7 +132,7 @@ impl Scanner {
                 .is_some_and(|word| HOURS.has(word.trim_end_matches('.')))
     }
 
-    /// The last run of a known unit behind a number: 40 km, 3 million dollars.
+    /// Returns the last run of a known unit after a number: 40 km, 3 million dollars.
     fn unit(&self, text: &str, i: usize) -> Option<usize> {
         let unit = self.word_at(text, i + 1, self.lexes[i].end)?;
         let unit = unit.trim_end_matches('.');
@@ -148,7 +148,7 @@ impl Scanner {
         Some(i + 1 + usize::from(goes_on))
     }
 
-    /// Whether a word follows that may be what is counted: 12 bagels.
+    /// Returns `true` if the next word may be the thing counted: 12 bagels.
     fn counted(&mut self, text: &str, i: usize) -> bool {
         let Some(word) = self.word_at(text, i + 1, self.lexes[i].end) else {
             return false;
@@ -190,7 +190,8 @@ impl Scanner {
         i + 1
     }
 
-    /// Numbers with 年, 月 and 日 behind them, from `i` on: where reading goes on, and the last byte of the date.
+    /// Reads numbers followed by 年, 月 and 日 from `i` on. Returns the place where reading continues, and the last byte
+    /// of the date.
     fn wide_date(&self, text: &str, i: usize) -> Option<(usize, usize)> {
         let mut at = i;
         let mut end = None;
@@ -243,14 +244,14 @@ impl Scanner {
         i + 1
     }
 
-    /// The word that is the run `i`, if it stands right behind the byte `after`.
+    /// Returns the word of run `i`, if it stands directly after the byte `after`.
     fn word_at<'t>(&self, text: &'t str, i: usize, after: usize) -> Option<&'t str> {
         let lex = self.lexes.get(i)?;
         (lex.kind == LexKind::Word && adjacent(text, after, lex.start))
             .then(|| &text[lex.start..lex.end])
     }
 
-    /// Whether the run `i` is "of" right behind the byte `after`.
+    /// Returns `true` if run `i` is "of" directly after the byte `after`.
     fn of_at(&self, text: &str, i: usize, after: usize) -> bool {
         let may_be = self.lexes.get(i).is_some_and(|lex| lex.listed & JOINS != 0);
         may_be
@@ -268,7 +269,7 @@ impl Scanner {
         self.lexes.get(i).is_some_and(|l| l.listed & MONTH != 0)
     }
 
-    /// The index of the last lex of a date whose month or day is at `i`: the year if one follows.
+    /// Returns the index of the last run of a date with its month or day at `i`: the year, if one follows.
     fn year_after(&self, text: &str, i: usize) -> usize {
         let mut next = i + 1;
         if let Some(of) = self.lexes.get(next)

@@ -1,4 +1,4 @@
-//! What a run without spaces is by its shape: a path, an address, a name that must be copied exactly.
+//! Classifies a run without spaces by its shape: a path, an address, a name that must be copied exactly.
 
 use super::FactClass;
 
@@ -61,7 +61,7 @@ const FOLDERS: [&str; 44] = [
     "templates", "test", "tests", "tools", "usr", "var",
 ];
 
-/// The length of the path that `run` is, without `:line:column`; `None` if it is none.
+/// Returns the length of the path without `:line:column`, or `None` if `run` is not a path.
 pub(crate) fn path(run: &str) -> Option<usize> {
     let body = without_position(run);
     if body.len() < 3 || body.contains("//") && !body.starts_with("//") {
@@ -104,7 +104,7 @@ pub(crate) fn path(run: &str) -> Option<usize> {
             && EXTENSIONS
                 .binary_search(&extension.to_ascii_lowercase().as_str())
                 .is_ok();
-        // "e.g", "3.c" and the like are no files.
+        // "e.g", "3.c" and the like are not files.
         return (known && (extension.len() > 1 || stem.len() > 2) && !stem.contains(':'))
             .then_some(body.len());
     }
@@ -153,7 +153,7 @@ fn drive(body: &str) -> bool {
     b.len() > 3 && b[0].is_ascii_alphabetic() && b[1] == b':' && matches!(b[2], b'\\' | b'/')
 }
 
-/// Without `:12` or `:12:7` at the end.
+/// Removes `:12` or `:12:7` from the end.
 pub(crate) fn without_position(run: &str) -> &str {
     let mut body = run;
     for _ in 0..2 {
@@ -172,7 +172,7 @@ pub(crate) fn without_position(run: &str) -> &str {
     body
 }
 
-/// Whether a capital stands behind a small letter: `camelCase`.
+/// Returns `true` if a capital stands after a small letter: `camelCase`.
 pub(super) fn camel(run: &str) -> bool {
     if run.len() < 4 {
         return false;
@@ -187,7 +187,8 @@ pub(super) fn camel(run: &str) -> bool {
     false
 }
 
-/// Whether the run is a name that must be copied exactly. `strong`: only what can hardly be a word.
+/// Returns `true` if the run is a name that must be copied exactly. With `strong`, only names count that can hardly be
+/// words.
 pub(super) fn identifier(run: &str, strong: bool) -> bool {
     let run = run.trim_end_matches("()");
     let (mut letters, mut digits, mut hex, mut other) = (0usize, 0usize, true, 0usize);

@@ -1,4 +1,4 @@
-//! What kind of sentence it is, by all that was found in it.
+//! Determines the kind of a sentence from all of its features.
 
 use super::{Hit, Reader};
 use crate::standing::features::{Flag, Seen, Shape};

@@ -1,4 +1,4 @@
-//! Sentences in scripts without spaces: characters take the place of words.
+//! Reads sentences in scripts without spaces, with characters in place of words.
 
 use super::{Hit, Reader, VERB};
 use crate::standing::features::{Flag, Seen};
@@ -8,7 +8,7 @@ use crate::words::Language;
 use crate::words::script::fold;
 
 impl Reader {
-    /// Characters take the place of words. The number of words is guessed.
+    /// Reads characters in place of words. The number of words is an estimate.
     pub(super) fn read_wide(
         &mut self,
         text: &str,
@@ -54,7 +54,7 @@ impl Reader {
             opens[i + 1] |= mark(*c);
         }
         for hit in &self.hits {
-            // hits come in the order of their places
+            // Hits come in the order of their places.
             if hit.set & set!(Filler | Polite) != 0 && opens[hit.from] {
                 opens[hit.to] = true;
             }
