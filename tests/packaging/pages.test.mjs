@@ -228,7 +228,7 @@ test("the guide", async () => {
   const place = path.join(folder, "plain/guide");
   fs.mkdirSync(place, { recursive: true });
   const text = fs.readFileSync(path.join(root, "docs/guide.md"), "utf8");
-  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code).filter((code) => !/from "(ai|@langchain\/.*|palimpsest\/(?:node|storage|testing|vscode-host))"/.test(code));
+  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code).filter((code) => !/from "(ai|@langchain\/.*|palimpsest\/(?:node|storage|testing|vscode-host|pi|opencode|openclaw|mastra))"/.test(code));
   for (const [i, code] of blocks.entries()) fs.writeFileSync(path.join(place, code.includes("// worker.ts") ? "worker.ts" : `${i}.ts`), code);
   const sources = fs.readdirSync(place).map((name) => path.join(place, name));
   spawnSync(process.execPath, [path.join(root, "tests/node_modules/typescript/bin/tsc"), "--noCheck", "--target", "ES2022", "--module", "ESNext", "--moduleResolution", "Bundler", "--outDir", place, ...sources]);

@@ -112,6 +112,7 @@ const STEPS: &[Step] = &[
     Step { name: "durability",  when: When::Always, lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![with(node_tests(m, "tests/durability", |_| true), &[("KILLS", "10"), ("POWER_LOSSES", "1"), ("FILE_ROUNDS", "20")])]) },
     Step { name: "matrix",      when: When::All,    lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 40, does: Does::Run(|m| vec![node_tests(m, "tests/matrix", |_| true)]) },
     Step { name: "stores",      when: When::All,    lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/stores", |_| true)]) },
+    Step { name: "hosts",       when: When::All,    lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 40, does: Does::Run(|m| vec![node_tests(m, "tests/hosts", |_| true)]) },
     Step { name: "axe",         when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| file == "axe.test.mjs")]) },
     Step { name: "lighthouse",  when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/lighthouse", |_| true)]) },
     Step { name: "kills",       when: When::All,    lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/durability", |file| ["durability.test.mjs", "files.test.mjs"].contains(&file))]) },

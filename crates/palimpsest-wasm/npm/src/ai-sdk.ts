@@ -62,8 +62,8 @@ export interface FitMiddleware {
   transformParams(call: { params: any }): Promise<any>;
 }
 
-/** At the level of a model every content but the system's is an array of parts. */
-function inParts(message: { role: string; content: unknown }): unknown {
+/** At the level of a model every content but the system's is an array of parts. @internal */
+export function inParts(message: { role: string; content: unknown }): unknown {
   const plain = typeof message.content === "string" && message.role !== "system";
   return plain ? { ...message, content: [{ type: "text", text: message.content }] } : message;
 }
@@ -127,8 +127,8 @@ interface Tool {
   parameters?: unknown;
 }
 
-/** Tools as a provider gets them: with their schemas written out. */
-async function definitionsOf(tools: FitStepOptions["tools"]): Promise<readonly unknown[]> {
+/** Tools as a provider gets them: with their schemas written out. @internal */
+export async function definitionsOf(tools: FitStepOptions["tools"]): Promise<readonly unknown[]> {
   if (tools === undefined || Array.isArray(tools)) return tools ?? [];
   const all = Object.entries(tools as Record<string, Tool>);
   return Promise.all(

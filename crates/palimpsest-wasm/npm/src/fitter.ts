@@ -56,13 +56,23 @@ export interface FitOptions<R = unknown> extends Omit<CompactOptions, "state" | 
 
 /** What is known of one call. @internal */
 export interface FitCall<R> {
-  dialect: "openai" | "ai-sdk";
+  dialect: "openai" | "ai-sdk" | "ai-sdk-ui";
+  /** The window of this call's model, where the host tells it: it takes the place of the options' own. */
+  window?: number | undefined;
+  /** The room that stays free in it. */
+  reserve?: number | undefined;
   tools?: readonly unknown[] | undefined;
   signal?: AbortSignal | undefined;
   /** What the framework handed over. */
   request: R;
   /** The conversation's own id. */
   id?: unknown;
+}
+
+/** Options of helpers for hosts that tell the model's window themselves. */
+export interface HostFitOptions<R = unknown> extends Omit<FitOptions<R>, "window"> {
+  /** The model's context window in tokens; if not said, the one that the host tells. */
+  window?: number;
 }
 
 /** The names of all options. @internal */
@@ -111,7 +121,7 @@ export function fitter<R>(options: FitOptions<R>): <M>(messages: readonly M[], c
     return undefined;
   }
 
-  return async (messages, { dialect, tools, signal, request, id }) => {
+  return async (messages, { dialect, tools, signal, request, id, window = rest.window, reserve = rest.reserve }) => {
     signal?.throwIfAborted();
     const own = key ? await key(request) : id;
     if (own !== undefined && own !== null && typeof own !== "string") {
@@ -127,7 +137,7 @@ export function fitter<R>(options: FitOptions<R>): <M>(messages: readonly M[], c
     const before = known === undefined ? prefixes(messages) : [];
     let state = known === undefined ? memory.byPrefix(before) : await loaded(known);
     const run = (state: CompactState | undefined) => {
-      const all: CompactOptions = { ...rest, dialect, ...(tools ? { tools } : {}), state };
+      const all: CompactOptions = { ...rest, window, ...(reserve === undefined ? {} : { reserve }), dialect, ...(tools ? { tools } : {}), state };
       return summarize
         ? compactWith(messages, { ...all, signal, ...(onError ? { onError } : {}), ...(parallel === undefined ? {} : { parallel }) }, summarize)
         : compact(messages, all);
