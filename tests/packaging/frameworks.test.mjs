@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { install, remove, run } from "./consumer.mjs";
 
 let folder;
-before(() => { folder = install(["ai@6", "@langchain/core@1", "langchain@1", "zod@4"]); });
+before(() => { folder = install(["ai@6", "@langchain/core@1", "@langchain/langgraph@1", "langchain@1", "zod@4"]); });
 after(() => remove(folder));
 
 /** I3: through a long loop of tool calls every prompt fits, is valid in the SDK's own eyes, and keeps the user's words. */
@@ -131,6 +131,109 @@ test("LangChain: a thread has its own state", () => {
   assert.equal(got.calls, 16);
   assert.ok(got.told[0] > 0 && got.told[1] > 0, JSON.stringify(got));
   assert.deepEqual(got.broke, got.told, "only a compaction rewrites a beginning");
+});
+
+/** LangGraph: the state stands in the checkpoint, so that an agent made anew for each request, and a fork of a thread, go on from it. */
+test("LangGraph: the state in a channel of the agent", () => {
+  const got = run(folder, `
+    import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+    import { AIMessage, HumanMessage } from "@langchain/core/messages";
+    import { MemorySaver } from "@langchain/langgraph";
+    import { tool } from "@langchain/core/tools";
+    import { createAgent, createMiddleware } from "langchain";
+    import { countTokens, init } from "palimpsest";
+    import { fitAgent } from "palimpsest/langgraph";
+    import { z } from "zod";
+    await init();
+    const seen = { a: [], b: [] }, told = [], checkpointer = new MemorySaver();
+    const read = tool(({ path }) => (path + ": nothing wrong in this file, it is as it should be. ").repeat(16), { name: "read", description: "reads", schema: z.object({ path: z.string() }) });
+    // each request has two calls of a tool, one after the other
+    class Fake extends BaseChatModel {
+      constructor(thread, n) { super({}); this.thread = thread; this.n = n; this.step = 0; }
+      _llmType() { return "fake"; }
+      bindTools() { return this; }
+      async _generate() {
+        const id = this.thread + this.n + "." + this.step++;
+        const message = this.step < 3 ? new AIMessage({ id, content: "", tool_calls: [{ type: "tool_call", id, name: "read", args: { path: "file" + this.n + "." + this.step } }] }) : new AIMessage({ id, content: "Nothing is wrong in file " + this.n + "." });
+        return { generations: [{ text: "", message }] };
+      }
+    }
+    const agentFor = (thread, n) => {
+      const spy = createMiddleware({ name: "Spy", wrapModelCall: (request, handler) => { seen[thread].push(request.messages.map((m) => m.getType() + JSON.stringify(m.content) + JSON.stringify(m.tool_calls))); return handler(request); } });
+      const fit = createMiddleware(fitAgent({ window: 4096, recall: false, onCompact: (report, { key }) => told.push(key) }));
+      const model = new Fake(thread, n);
+      return createAgent({ model, tools: [read], systemPrompt: "You read code.", middleware: [fit, spy], checkpointer });
+    };
+    const sizes = [];
+    for (let n = 0; n < 12; n++) for (const thread of ["a", "b"]) {
+      await agentFor(thread, n).invoke({ messages: [new HumanMessage((n === 0 ? "Never delete a file of " + thread + ". " : "") + "Read file " + n + ".")] }, { configurable: { thread_id: thread }, recursionLimit: 50 });
+      sizes.push(JSON.stringify((await agentFor(thread, n).getState({ configurable: { thread_id: thread } })).values._palimpsest ?? null).length);
+    }
+    const broke = (lists) => lists.filter((list, i) => i > 0 && !lists[i - 1].every((m, n) => m === list[n])).length;
+    const { values, config } = await agentFor("a", 0).getState({ configurable: { thread_id: "a" } });
+    const before = [broke(seen.a), broke(seen.b)], compactions = ["a", "b"].map((key) => told.filter((k) => k === key).length);
+    // a fork: from a checkpoint in the middle, in a new agent
+    const past = [];
+    for await (const state of agentFor("a", 0).getStateHistory({ configurable: { thread_id: "a" } })) past.push(state);
+    const middle = past.find(({ values, next }) => values._palimpsest && next.length === 0 && values.messages.length < 70);
+    seen.a = [];
+    await agentFor("a", 90).invoke({ messages: [new HumanMessage("Read file 90.")] }, { ...middle.config, recursionLimit: 50 });
+    console.log(JSON.stringify({ before, compactions, calls: seen.b.length, sizes: [Math.max(...sizes)], kept: values.messages.length, version: typeof values._palimpsest.version, fork: { calls: seen.a.length, rule: seen.a.every((list) => list.join().includes("Never delete a file of a")), layer: seen.a[0].join().includes("earlier_conversation"), seesLater: seen.a.join().includes("file11") }, rule: seen.b.every((list) => list.join().includes("Never delete a file of b")) }));
+  `);
+  assert.deepEqual([got.calls, got.kept, got.version, got.rule], [36, 12 * 6, "number", true], JSON.stringify(got));
+  assert.ok(got.compactions[0] >= 1 && got.compactions[1] >= 1, JSON.stringify(got));
+  assert.deepEqual(got.before, got.compactions, "only a compaction rewrites a beginning");
+  assert.ok(got.before[0] <= got.calls / 10, JSON.stringify(got));
+  assert.ok(got.sizes[0] > 1000 && got.sizes[0] < 40_000, `a state of ${got.sizes[0]} characters`);
+  assert.deepEqual(got.fork, { calls: 3, rule: true, layer: true, seesLater: false });
+});
+
+/** LangGraph: states in one of its stores; and a graph of one's own with a channel for the state. */
+test("LangGraph: the state in a store, and in a graph of one's own", () => {
+  const got = run(folder, `
+    import { AIMessage, HumanMessage } from "@langchain/core/messages";
+    import { Annotation, END, InMemoryStore, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+    import { FakeListChatModel } from "@langchain/core/utils/testing";
+    import { createAgent, createMiddleware } from "langchain";
+    import { init } from "palimpsest";
+    import { fitMessages, fitModelCalls } from "palimpsest/langchain";
+    import { fitAgent, stateInStore } from "palimpsest/langgraph";
+    await init();
+    const words = (n) => (n === 0 ? "Never send a parcel to gate 6. " : "") + ("This is what parcel " + n + " looked like at noon. ").repeat(5);
+    const broke = (lists) => lists.filter((list, i) => i > 0 && !lists[i - 1].every((m, n) => m === list[n])).length;
+    const out = {};
+    {
+      const store = new InMemoryStore(), checkpointer = new MemorySaver(), seen = [];
+      let compactions = 0;
+      for (let n = 0; n < 20; n++) {
+        const spy = createMiddleware({ name: "Spy", wrapModelCall: (request, handler) => { seen.push(request.messages.map((m) => m.getType() + JSON.stringify(m.content))); return handler(request); } });
+        const fit = createMiddleware(fitModelCalls({ window: 1024, recall: false, state: stateInStore(store), onCompact: () => compactions++ }));
+        await createAgent({ model: new FakeListChatModel({ responses: ["Noted."] }), tools: [], middleware: [fit, spy], checkpointer }).invoke({ messages: [new HumanMessage(words(n))] }, { configurable: { thread_id: "t" } });
+      }
+      out.store = { keys: (await store.search(["palimpsest"])).map(({ key }) => key), broke: broke(seen) === compactions && compactions > 1 };
+    }
+    {
+      const seen = [];
+      let compactions = 0;
+      const State = Annotation.Root({ ...MessagesAnnotation.spec, fit: Annotation() });
+      const answer = async ({ messages, fit }) => {
+        const { messages: fitting, state, report } = fitMessages(messages, { window: 1024, recall: false, state: fit });
+        seen.push(fitting.map((m) => m.getType() + JSON.stringify(m.content)));
+        compactions += report.passes.some(({ pass }) => pass !== "earlier");
+        return { messages: [new AIMessage("Noted.")], fit: state };
+      };
+      const checkpointer = new MemorySaver();
+      for (let n = 0; n < 20; n++) {
+        const graph = new StateGraph(State).addNode("answer", answer).addEdge(START, "answer").addEdge("answer", END).compile({ checkpointer });
+        await graph.invoke({ messages: [new HumanMessage(words(n))] }, { configurable: { thread_id: "t" } });
+      }
+      out.graph = { broke: broke(seen) === compactions && compactions > 1, rule: seen.every((list) => list.join().includes("Never send a parcel to gate 6")) };
+    }
+    const refused = (work) => { try { work(); } catch (error) { return error.code; } };
+    out.refused = [refused(() => fitAgent({ window: 1024, state: {} })), refused(() => fitAgent({})), refused(() => stateInStore({}))];
+    console.log(JSON.stringify(out));
+  `);
+  assert.deepEqual(got, { store: { keys: ["t"], broke: true }, graph: { broke: true, rule: true }, refused: ["invalid_options", "invalid_options", "invalid_options"] });
 });
 
 /** B7: tool definitions take part of the window: thirty of them leave less for the messages, in an agent of LangChain's and in a step of

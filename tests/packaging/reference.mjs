@@ -13,6 +13,7 @@ const ENTRIES = [
   ["palimpsest", "index.d.ts"],
   ["palimpsest/ai-sdk", "ai-sdk.d.ts"],
   ["palimpsest/langchain", "langchain.d.ts"],
+  ["palimpsest/langgraph", "langgraph.d.ts"],
   ["palimpsest/tanstack-ai", "tanstack-ai.d.ts"],
   ["palimpsest/openai-agents", "openai-agents.d.ts"],
   ["palimpsest/mastra", "mastra.d.ts"],

@@ -10,7 +10,7 @@ import { install, remove, root } from "./consumer.mjs";
 import { reference } from "./reference.mjs";
 
 let folder;
-before(() => { folder = install(["ai@6", "@langchain/core@1", "langchain@1", "zod@4"]); });
+before(() => { folder = install(["ai@6", "@langchain/core@1", "@langchain/langgraph@1", "langchain@1", "zod@4"]); });
 after(() => remove(folder));
 
 function tsc(options, files, skipLibCheck) {

@@ -63,6 +63,8 @@ export interface FitCall<R> {
   reserve?: number | undefined;
   tools?: readonly unknown[] | undefined;
   signal?: AbortSignal | undefined;
+  /** Where this call's state is kept, if the framework keeps it: it takes the place of the options' own. */
+  store?: StateStore | undefined;
   /** What the framework handed over. */
   request: R;
   /** The conversation's own id. */
@@ -78,17 +80,20 @@ export interface HostFitOptions<R = unknown> extends Omit<FitOptions<R>, "window
 /** The names of all options. @internal */
 const FIT = [...OPTIONS.filter((name) => !["dialect", "tools", "model", "signal"].includes(name)), "summarize", "onCompact", "onProblem", "key", "remember"];
 
+/** Makes a list fit. @internal */
+export type Fit<R> = <M>(messages: readonly M[], call: FitCall<R>) => Promise<M[]>;
+
 /** @internal */
-export function fitter<R>(options: FitOptions<R>): <M>(messages: readonly M[], call: FitCall<R>) => Promise<M[]> {
+export function fitter<R>(options: FitOptions<R>): Fit<R> {
   if (typeof options !== "object" || options === null || options.window === undefined) {
     throw new PalimpsestError("invalid_options", "Expected options with a window: { window: 8192 }.");
   }
   check(options, FIT);
-  const { summarize, onCompact, onProblem, key, state: store, remember = 500, onError, parallel, ...rest } = options;
+  const { summarize, onCompact, onProblem, key, state: ownStore, remember = 500, onError, parallel, ...rest } = options;
   for (const [name, value] of Object.entries({ summarize, onCompact, onProblem, key })) {
     if (value !== undefined && typeof value !== "function") throw new PalimpsestError("invalid_options", `Expected a function as ${name}.`);
   }
-  if (store !== undefined && (typeof store?.load !== "function" || typeof store.save !== "function")) {
+  if (ownStore !== undefined && (typeof ownStore?.load !== "function" || typeof ownStore.save !== "function")) {
     throw new PalimpsestError("invalid_options", "The state of a helper is a store: { load(key), save(key, state) }. A state of one list is for compact().");
   }
   if (!Number.isInteger(remember) || remember < 1) {
@@ -109,7 +114,7 @@ export function fitter<R>(options: FitOptions<R>): <M>(messages: readonly M[], c
     told.add(code);
   }
 
-  async function loaded(key: string): Promise<CompactState | undefined> {
+  async function loaded(store: StateStore | undefined, key: string): Promise<CompactState | undefined> {
     if (!store) return memory.byKey(key);
     try {
       const state: unknown = (await store.load(key)) ?? undefined;
@@ -121,7 +126,7 @@ export function fitter<R>(options: FitOptions<R>): <M>(messages: readonly M[], c
     return undefined;
   }
 
-  return async (messages, { dialect, tools, signal, request, id, window = rest.window, reserve = rest.reserve }) => {
+  return async (messages, { dialect, tools, signal, request, id, window = rest.window, reserve = rest.reserve, store = ownStore }) => {
     signal?.throwIfAborted();
     const own = key ? await key(request) : id;
     if (own !== undefined && own !== null && typeof own !== "string") {
@@ -135,7 +140,7 @@ export function fitter<R>(options: FitOptions<R>): <M>(messages: readonly M[], c
       );
     }
     const before = known === undefined ? prefixes(messages) : [];
-    let state = known === undefined ? memory.byPrefix(before) : await loaded(known);
+    let state = known === undefined ? memory.byPrefix(before) : await loaded(store, known);
     const run = (state: CompactState | undefined) => {
       const all: CompactOptions = { ...rest, window, ...(reserve === undefined ? {} : { reserve }), dialect, ...(tools ? { tools } : {}), state };
       return summarize

@@ -106,6 +106,24 @@ declare module "@langchain/core/tools" {
   }
 }
 
+// LangGraph, as far as its entry needs it.
+declare module "@langchain/langgraph" {
+  export class Command {
+    constructor(fields: { update: Record<string, unknown> });
+  }
+  export abstract class BaseStore {
+    get(namespace: string[], key: string): Promise<{ value: Record<string, unknown> } | null>;
+    put(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>;
+  }
+}
+
+declare module "zod/v4" {
+  interface Any {
+    optional(): Any;
+  }
+  export const z: { any(): Any; object(shape: Record<string, Any>): unknown };
+}
+
 declare module "react" {
   export function useState<T>(first: T): [T, (next: T | ((before: T) => T)) => void];
   export function useState<T>(): [T | undefined, (next: T | undefined | ((before: T | undefined) => T | undefined)) => void];

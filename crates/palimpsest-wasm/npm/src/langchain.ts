@@ -4,7 +4,7 @@ import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage }
 import { convertToOpenAITool, isLangChainTool } from "@langchain/core/utils/function_calling";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { compact, type Compacted, type CompactOptions } from "./compact.js";
-import { fitter, type FitOptions } from "./fitter.js";
+import { type Fit, fitter, type FitOptions, type StateStore } from "./fitter.js";
 import { written } from "./json.js";
 import { RECALL_DESCRIPTION, RECALL_PARAMETERS, recallTool as plainTool, type RecallToolOptions } from "./recall.js";
 
@@ -53,27 +53,26 @@ export function fitMessages(messages: readonly BaseMessage[], options: Omit<Comp
  */
 export function fitModelCalls(options: FitOptions<FitModelRequest>): FitModelCalls {
   const fit = fitter(options);
-  return {
-    name: "PalimpsestFit",
-    async wrapModelCall(request, handler) {
-      const system = request.systemMessage;
-      const prompt = system && text(system.content) ? [system as BaseMessage] : [];
-      const all = [...prompt, ...request.messages].map(plain);
-      const fitting = (
-        await fit(all, {
-          dialect: "openai",
-          request,
-          id: request.runtime?.configurable?.thread_id,
-          tools: request.tools?.map(definition),
-          signal: request.runtime?.signal,
-        })
-      ).map(back);
-      const [first, ...rest] = fitting;
-      return first?.getType() === "system"
-        ? handler({ ...request, systemMessage: first, messages: rest })
-        : handler({ ...request, messages: fitting });
-    },
-  };
+  return { name: "PalimpsestFit", wrapModelCall: async (request, handler) => handler(await fitted(fit, request)) };
+}
+
+/** A request with messages that fit. `store` is where its state is kept, if not where the options say. @internal */
+export async function fitted(fit: Fit<FitModelRequest>, request: FitModelRequest, store?: StateStore, id?: string): Promise<FitModelRequest> {
+  const system = request["systemMessage"] as BaseMessage | undefined;
+  const prompt = system && text(system.content) ? [system] : [];
+  const all = [...prompt, ...request.messages].map(plain);
+  const fitting = (
+    await fit(all, {
+      dialect: "openai",
+      request,
+      id: id ?? request.runtime?.configurable?.thread_id,
+      tools: (request["tools"] as unknown[] | undefined)?.map(definition),
+      signal: request.runtime?.signal,
+      store,
+    })
+  ).map(back);
+  const [first, ...rest] = fitting;
+  return first?.getType() === "system" ? { ...request, systemMessage: first, messages: rest } : { ...request, messages: fitting };
 }
 
 /** What LangChain hands over for a call of the model. */
@@ -81,7 +80,7 @@ export interface FitModelRequest {
   /** The messages, without the system prompt. */
   readonly messages: readonly BaseMessage[];
   /** What the run was started with. */
-  readonly runtime?: { readonly configurable?: { readonly thread_id?: string; readonly [other: string]: unknown }; readonly context?: unknown };
+  readonly runtime?: { readonly configurable?: { readonly thread_id?: string; readonly [other: string]: unknown }; readonly context?: unknown; readonly signal?: AbortSignal };
   readonly [other: string]: unknown;
 }
 
