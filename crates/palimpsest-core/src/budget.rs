@@ -1,4 +1,4 @@
-//! How big the window is, what it holds, and when to act (B1–B7, B10).
+//! The budget: the size and content of the window, and the moment to act (B1–B7, B10).
 
 use palimpsest_tokens::{Count, Source};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -12,7 +12,7 @@ use crate::error::CoreError;
 use crate::pass::strip::StripOptions;
 use crate::watermark;
 
-/// What a stretch of the window holds, in window order.
+/// The content of a stretch of the window, in window order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
 pub enum SegmentKind {
@@ -29,7 +29,7 @@ pub enum SegmentKind {
         /// Its number.
         id: LayerId,
     },
-    /// The user's words quoted in the slot, with the slot's frame.
+    /// The user's words that are quoted in the slot, with the slot's frame.
     Quoted,
     /// Recalled quotes.
     Recalled,
@@ -39,7 +39,7 @@ pub enum SegmentKind {
     Assistant,
     /// Tool results of the tail.
     Tool,
-    /// What is being typed.
+    /// The message that the user is typing.
     Draft,
 }
 
@@ -48,7 +48,7 @@ palimpsest_text::tagged!(SegmentKind, "kind");
 /// One stretch of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Segment {
-    /// What it holds.
+    /// Its content.
     #[serde(flatten)]
     pub kind: SegmentKind,
     /// Its size.
@@ -69,106 +69,106 @@ impl<'de> Deserialize<'de> for Segment {
 /// The budget report (B7). All numbers are tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
-    /// W: the window asked for, sent as `num_ctx`, the denominator of every percentage of width.
+    /// W: the requested window, sent as `num_ctx`. It is the base of every percentage.
     pub window: u32,
-    /// R: free for the answer.
+    /// R: the room for the answer.
     pub reserve: u32,
-    /// m: free because counts may be off.
+    /// m: the room for errors of counting.
     pub margin: u32,
-    /// L: what a sent window may hold.
+    /// L: the most that a sent window may hold.
     pub limit: u32,
-    /// What the window holds now.
+    /// The tokens of the present window.
     pub used: Count,
     /// F: system, tools, records and layers.
     pub fixed: u32,
-    /// L − F: what the conversation may take.
+    /// L − F: the room for the conversation.
     pub available: u32,
-    /// What the conversation takes.
+    /// The tokens of the conversation.
     pub conversation: u32,
-    /// What no pass may shrink (B10).
+    /// The tokens that no pass may remove (B10).
     pub floor: u32,
-    /// Where the automatic compaction starts.
+    /// The tokens at which the automatic compaction starts.
     pub trigger: u32,
-    /// What a compaction aims at.
+    /// The goal of a compaction.
     pub target: u32,
-    /// Tokens until the trigger; 0 at or past it.
+    /// The tokens until the trigger; 0 at or past it.
     pub until_trigger: u32,
-    /// Tokens until the limit; 0 at or past it.
+    /// The tokens until the limit; 0 at or past it.
     pub free: u32,
-    /// Tokens past the limit.
+    /// The tokens past the limit.
     pub over: u32,
-    /// Tokens the server has to read at the next request: all of them after a change of what stands before the last
-    /// messages, else what was added since it last counted.
+    /// The tokens that the server has to read at the next request. After a change in front of the last messages these
+    /// are all tokens, otherwise those added since its last count.
     pub reread: u32,
-    /// What the tier's prompt budget leaves beside the system prompt (B2). Gates only seed 1's trigger.
+    /// The rest of the tier's prompt budget beside the system prompt (B2). Only seed 1's trigger uses it.
     #[serde(default)]
     pub checkpoint_budget: u32,
     /// The stretches in window order.
     pub segments: Vec<Segment>,
-    /// The watermark and its rules; `None` where there is no mark and the policy sets none.
+    /// The watermark and its rules. `None` if there is no mark and the policy sets none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watermark: Option<MarkReport>,
 }
 
-/// Where the watermark is, and what stays before it (W4).
+/// The place of the watermark, and the content that stays before it (W4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkReport {
-    /// The first message after it; `None` while there is none.
+    /// The first message after it. `None` if there is none yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boundary: Option<Seq>,
-    /// It is not among these messages: nothing is stripped.
+    /// The watermark is not among these messages, so nothing is stripped.
     pub lost: bool,
     /// The tool whose call the next mark waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
-    /// Messages that stay whole before it.
+    /// The number of messages that stay whole before it.
     pub anchors: u32,
-    /// What stays beside text, if the policy strips.
+    /// The content that stays besides text, if the policy strips.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stays: Option<StripOptions>,
-    /// When marks are set.
+    /// The rules by which marks are set.
     pub marks: Marks,
 }
 
 /// Seed 1's provider validation (B6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitCheck {
-    /// Whether the window may be sent.
+    /// The window may be sent.
     pub valid: bool,
-    /// What it holds.
+    /// The tokens of the window.
     pub tokens: u32,
-    /// What it may hold.
+    /// The limit in tokens.
     pub limit: u32,
-    /// Tokens too many.
+    /// The tokens past the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overage: Option<u32>,
-    /// What to do about it.
+    /// The remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// What a trigger may depend on beside the window.
+/// The circumstances that a trigger may depend on, besides the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Occasion {
-    /// Seconds since something was said.
+    /// Seconds since the last message.
     pub idle_seconds: u32,
-    /// The provider said that the prompt is too long.
+    /// The provider reported that the prompt is too long.
     pub overflow: bool,
-    /// A person asked.
+    /// A person asked for it.
     pub manual: bool,
 }
 
-/// Which kind of trigger fired (B4).
+/// The kind of trigger that fired (B4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Due {
-    /// The window is full to its mark.
+    /// The window reached its fill mark.
     Fill,
-    /// So many messages.
+    /// The number of messages.
     Messages,
     /// A watermark.
     Watermark,
-    /// Nothing was said for a while.
+    /// The time without a message.
     Idle,
     /// The provider's overflow.
     Overflow,
@@ -177,7 +177,7 @@ pub enum Due {
 }
 
 impl Context {
-    /// The window's stretches in its order, neighbours of one kind joined: what a card keeps.
+    /// Returns the window's stretches in order, with neighbours of one kind joined, for a card.
     pub fn stretches(&self) -> Vec<Segment> {
         let mut all: Vec<Segment> = Vec::new();
         for segment in self.budget().segments {
@@ -192,7 +192,7 @@ impl Context {
         all
     }
 
-    /// Whether the window may be sent. Constant time: the sums are kept.
+    /// Checks if the window may be sent. Without a provider's count it takes constant time, because the sums are kept.
     pub fn check_limit(&self) -> LimitCheck {
         let (tokens, limit) = (self.count().tokens, self.setup.shares.limit);
         let overage = tokens.checked_sub(limit).filter(|over| *over > 0);
@@ -207,24 +207,24 @@ impl Context {
         }
     }
 
-    /// System, tools, records and layers: F.
+    /// F: the tokens of system, tools, records and layers.
     pub fn fixed(&self) -> u32 {
         self.fixed_tokens().saturating_add(self.slot_tokens())
     }
 
-    /// What no pass may shrink (B10): system, tools, records with the demands at the head of the layers, the last user
-    /// message, and the last exchange, the latter at most a quarter of the window.
+    /// The tokens that no pass may remove (B10): system, tools, records with the demands at the head of the layers, the
+    /// last user message, and the last exchange, which counts at most a quarter of the window.
     pub fn floor(&self) -> u32 {
         let user = self.last_user().map_or(0, |i| self.shown_tokens(i));
         self.floor_with(user.min(self.message_room()))
     }
 
-    /// The same with the whole last user message, however large it is: what a refusal names.
+    /// The same with the whole last user message, however large it is. Refusals name this number.
     pub fn must_stay(&self) -> u32 {
         self.floor_with(self.last_user().map_or(0, |i| self.shown_tokens(i)))
     }
 
-    /// With a last user message of `user` tokens.
+    /// The floor with a last user message of `user` tokens.
     fn floor_with(&self, user: u32) -> u32 {
         let (mut exchange, mut reasoning) = (0u32, 0u32);
         if let Some(from) = self.last_exchange() {
@@ -244,8 +244,8 @@ impl Context {
             .saturating_add(reasoning)
     }
 
-    /// Tokens of the slot that is left when everything before the last exchange is covered: the demands said there. Never
-    /// more than what stands there now.
+    /// The tokens of the slot after everything before the last exchange is covered: the demands in the covered
+    /// messages. Never more than the present slot.
     fn demand_floor(&self) -> u32 {
         if self.rendered.demands.is_empty() {
             return 0;
@@ -263,8 +263,8 @@ impl Context {
         self.slot_of(&self.demands_without(first)).min(now)
     }
 
-    /// The most a user message may take (B5): what is left of the limit beside system, tools, records with the demands at
-    /// the head of the layers, and one excerpted exchange.
+    /// The largest user message (B5): the rest of the limit beside system, tools, records with the demands at the head
+    /// of the layers, and one excerpted exchange.
     pub fn message_room(&self) -> u32 {
         let shares = &self.setup.shares;
         shares
@@ -274,7 +274,11 @@ impl Context {
             .saturating_sub(shares.window / 8)
     }
 
-    /// Refuses a user message that fits no window (B5). Called before it is stored.
+    /// Refuses a user message that fits no window (B5). Call it before storing the message.
+    ///
+    /// # Errors
+    ///
+    /// [`CoreError`] with the room and the size.
     pub fn check_message(&self, tokens: u32) -> Result<(), CoreError> {
         let room = self.message_room();
         if tokens > room {
@@ -284,19 +288,19 @@ impl Context {
         }
     }
 
-    /// What a compaction aims at: the window's shares with the real sizes of system prompt and
-    /// tools, always below the trigger.
+    /// The goal of a compaction in tokens: the window's shares with the real sizes of system prompt and tools, always
+    /// below the trigger.
     pub fn target(&self) -> u32 {
         let shares = &self.setup.shares;
         let records = self.rendered.beside_system();
         let system = self.fixed_tokens().saturating_sub(records);
-        // Demands are records, wherever they stand: what exceeds the records' share comes on top of it.
+        // Demands are records at every place. The part beyond the records' share is added to the target.
         let with_demands = records.saturating_add(self.demand_floor());
         let beyond = with_demands
             .saturating_sub(shares.records)
             .saturating_sub(records.saturating_sub(shares.records));
         let sum = shares.target(system).saturating_add(beyond);
-        // A large system prompt leaves less than the shares add up to.
+        // A large system prompt leaves less than the sum of the shares.
         let floor = system
             .saturating_add(shares.records.max(with_demands))
             .saturating_add(shares.layers());
@@ -313,10 +317,10 @@ impl Context {
         self.trigger_at(self.fixed())
     }
 
-    /// As [`Self::trigger`], with `fixed` tokens of system, tools, records and layers.
+    /// The trigger with `fixed` tokens of system, tools, records and layers.
     fn trigger_at(&self, fixed: u32) -> u32 {
         let shares = &self.setup.shares;
-        // seed 1 makes checkpoints only where its prompt budget leaves room for them
+        // Seed 1 makes checkpoints only if its prompt budget leaves room for them.
         let cascades = !self.setup.policy.fading.sizes().is_empty();
         let gated = cascades && self.checkpoint_budget() == 0;
         let fills = self.setup.policy.triggers.iter().filter_map(|t| match t {
@@ -346,21 +350,20 @@ impl Context {
         fills.min().unwrap_or(shares.limit).min(shares.limit)
     }
 
-    /// max(0, the tier's prompt budget − the system prompt) (B2).
+    /// max(0, the tier's prompt budget − the system prompt) in tokens (B2).
     pub fn checkpoint_budget(&self) -> u32 {
         let tier = crate::data::model::Tier::of_window(self.setup.shares.window);
         let system = self.rendered.system_tokens;
         crate::data::model::checkpoint_budget(&self.setup.policy.prompt_budgets, tier, system)
     }
 
-    /// Whether the policy asks for a compaction now. The bound of estimated counts is added: "80 %" is
-    /// never reached unnoticed. Quotes that stand for one message do not count: they go with the next one.
+    /// Returns `true` if the policy asks for a compaction now. The bound of estimated counts is added, so "80 %" is
+    /// never reached unnoticed. Quotes for one message do not count, because they leave with the next one.
     pub fn is_due(&self) -> bool {
         self.due(&Occasion::default()).is_some()
     }
 
-    /// The first of the policy's triggers that fires now; what a policy does not name, the limit, always
-    /// does.
+    /// Returns the first of the policy's triggers that fires now. The limit always counts as a trigger.
     pub fn due(&self, occasion: &Occasion) -> Option<Due> {
         let count = self.count();
         let lasting = count.tokens.saturating_sub(self.recalled_tokens());
@@ -382,7 +385,7 @@ impl Context {
         })
     }
 
-    /// Whether a mark would settle, or tool blocks stand before the watermark.
+    /// Returns `true` if a mark would settle, or if tool blocks stand before the watermark.
     fn is_strippable(&self) -> bool {
         let mut view = self.view.clone();
         if watermark::settle(self, &mut view) != watermark::Settled::Same {
@@ -395,7 +398,7 @@ impl Context {
             .is_some_and(|o| !watermark::strip(self, &o).edits.is_empty())
     }
 
-    /// What stays before the watermark, if the policy strips.
+    /// The content that stays before the watermark, if the policy strips.
     fn strip_options(&self) -> Option<StripOptions> {
         self.setup.policy.passes.iter().find_map(|p| match *p {
             Pass::Strip(options) => Some(options),
@@ -403,7 +406,7 @@ impl Context {
         })
     }
 
-    /// The watermark and its rules, where there are any to speak of.
+    /// The watermark and its rules, if there are any.
     fn mark_report(&self) -> Option<MarkReport> {
         let view = &self.view;
         let policy = &self.setup.policy;
@@ -419,12 +422,12 @@ impl Context {
         })
     }
 
-    /// The report.
+    /// Returns the report.
     pub fn budget(&self) -> Budget {
         self.budget_with_draft(0)
     }
 
-    /// The report with a message of `draft` tokens that is being written.
+    /// Returns the report with a message of `draft` tokens that the user is writing.
     pub fn budget_with_draft(&self, draft: u32) -> Budget {
         let shares = &self.setup.shares;
         let mut used = self.count();
@@ -524,7 +527,7 @@ impl Context {
     }
 }
 
-/// Makes the stretches add up to what the provider counted: each gets its share of the difference.
+/// Scales the stretches so that they add up to the provider's count. Each gets its share of the difference.
 fn fit(segments: &mut [Segment], own: u32, counted: u32) {
     let (mut seen, mut given) = (0_u64, 0_u64);
     for segment in segments {

@@ -1,5 +1,5 @@
-//! What there is: messages, tools, layers, notes, marks, views, records, goals, policies and shares. Nothing here looks at a
-//! whole conversation.
+//! The data: messages, tools, layers, notes, marks, views, records, goals, policies and shares. No module here looks at
+//! a whole conversation.
 
 pub(crate) mod covered;
 pub mod goal;

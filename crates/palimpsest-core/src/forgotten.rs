@@ -1,7 +1,7 @@
-//! What a window forgot of a history: two lists of messages, compared by the measures of `palimpsest_text::survival`.
+//! Compares a window with its history and lists what the window forgot, by the measures of `palimpsest_text::survival`.
 //!
-//! The lists may have different shapes, and anybody may have made the window. So the rules of other programs are measured as
-//! ours are.
+//! The two lists may have different shapes, and any program may have made the window. So the results of other programs
+//! are measured like our own.
 
 use palimpsest_dialect::message::{Origin, Part};
 use palimpsest_dialect::{self as dialect, Code, Dialect, Parsed, Validation};
@@ -14,11 +14,11 @@ use serde_json::Value;
 use crate::context::shrink::speaker;
 use crate::error::CoreError;
 
-/// What somebody who knows the conversation wrote down about it.
+/// The notes of a person who knows the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Labels {
-    /// Values and names that are worth knowing at the end.
+    /// Values and names that matter at the end.
     pub facts: Vec<String>,
     /// Standing instructions, word for word.
     pub rules: Vec<String>,
@@ -30,18 +30,18 @@ pub struct Labels {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
-    /// What was said first.
+    /// The first value.
     pub old: String,
-    /// What has been true since.
+    /// The value that holds since.
     pub new: String,
 }
 
-/// How many of how many.
+/// A number out of a total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Those that were looked for.
+    /// The total.
     pub of: u32,
-    /// Those that stand; of replaced values those that stand without their successor.
+    /// The number that is present. For replaced values, the number that is present without the successor.
     pub found: u32,
 }
 
@@ -52,18 +52,18 @@ impl Tally {
     }
 }
 
-/// What of the labels a window holds.
+/// The part of the labels that a window holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labelled {
-    /// Facts that stand.
+    /// The facts that are present.
     pub facts: Tally,
-    /// Rules that stand word for word.
+    /// The rules that are present word for word.
     pub rules: Tally,
-    /// Replaced values that stand while their successor does not. Fewer is better.
+    /// The replaced values that are present while their successor is missing. Fewer is better.
     pub stale: Tally,
-    /// The facts and rules that do not stand.
+    /// The facts and rules that are missing.
     pub gone: Vec<String>,
-    /// The replaced values that stand without their successor.
+    /// The replaced values that are present without their successor.
     pub outdated: Vec<Update>,
 }
 
@@ -72,11 +72,11 @@ pub struct Labelled {
 pub struct ClassTally {
     /// The class.
     pub class: FactClass,
-    /// Who said them.
+    /// The speaker.
     pub speaker: Speaker,
     /// Facts of the history.
     pub said: u32,
-    /// Those that the window does not hold.
+    /// The number of them that the window does not hold.
     pub gone: u32,
 }
 
@@ -85,44 +85,44 @@ pub struct ClassTally {
 pub struct GoneFact {
     /// Its class.
     pub class: FactClass,
-    /// Its words.
+    /// Its text.
     pub text: String,
-    /// The sentence or line that said it.
+    /// The sentence or line that contains it.
     pub context: String,
-    /// The position in the history of the message that said it first.
+    /// The position in the history of the first message with it.
     pub message: u32,
-    /// Who said it.
+    /// The first speaker.
     pub speaker: Speaker,
 }
 
-/// A sentence that stands although a later one replaced its value.
+/// A sentence that is present although a later one replaced its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StaleValue {
-    /// The sentence that stands.
+    /// The sentence that is present.
     pub old: String,
     /// The position of its message.
     pub message: u32,
-    /// The sentence that replaced it, and that does not stand.
+    /// The later sentence, which is missing.
     pub new: String,
-    /// The position of that one.
+    /// The position of its message.
     pub by: u32,
 }
 
 /// A call without its result in the window, or a result without its call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Orphan {
-    /// What is wrong, as the linter names it.
+    /// The linter's code of the problem.
     pub code: &'static str,
     /// The position in the window.
     pub index: u32,
 }
 
-/// How much of the beginning of windows is as it was in the window before each: what a server need not read again.
+/// The unchanged beginning of windows, each compared with the window before it. A server need not read it again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prefix {
-    /// Bytes of JSON text, from the beginning, that a window shares with the one before it.
+    /// The bytes of JSON text that a window shares with the one before it, from the beginning.
     pub bytes: u64,
-    /// Bytes of the windows.
+    /// The bytes of the windows.
     pub of: u64,
 }
 
@@ -133,11 +133,11 @@ pub struct Size {
     pub messages: u32,
     /// Tokens as a prompt.
     pub tokens: u32,
-    /// The tokens are at most so many more.
+    /// The largest number of further tokens.
     pub bound: u32,
 }
 
-/// What a window forgot. Facts of the system prompt are left out: it stands in every window.
+/// The content that a window forgot. Facts of the system prompt are left out, because every window has it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forgotten {
     /// The history.
@@ -146,38 +146,42 @@ pub struct Forgotten {
     pub window: Size,
     /// Facts of the history.
     pub said: u32,
-    /// Those that the window does not hold.
+    /// The number of them that the window does not hold.
     pub lost: u32,
-    /// The same by class and speaker.
+    /// The same numbers by class and speaker.
     pub classes: Vec<ClassTally>,
     /// The facts that the window does not hold, in the order of the history.
     pub gone: Vec<GoneFact>,
-    /// For each message of the history the share of its words that stands, 0 to 1 in hundredths.
+    /// For each message of the history, the share of its words that is present, 0 to 1 in hundredths.
     pub shares: Vec<f32>,
-    /// Sentences that stand without the one that replaced their value.
+    /// The sentences that are present without the one that replaced their value.
     pub stale: Vec<StaleValue>,
-    /// Calls and results that stand alone.
+    /// Calls without results and results without calls.
     pub orphans: Vec<Orphan>,
-    /// Of the windows that were given and this one, each against the one before it.
+    /// The unchanged beginnings of the given windows and this one, each compared with the one before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<Prefix>,
-    /// Against what somebody wrote down, if anything was given.
+    /// The comparison with a person's notes, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Labelled>,
 }
 
-/// What else is known.
+/// Further knowledge about the lists.
 #[derive(Debug, Clone, Default)]
 pub struct Known<'a> {
-    /// The shape of both lists; the one that each looks like if it is not said.
+    /// The shape of both lists. Without it, each is detected.
     pub dialect: Option<Dialect>,
-    /// What somebody wrote down.
+    /// A person's notes.
     pub labels: Option<Labels>,
     /// The windows that were sent before, oldest first.
     pub before: &'a [Vec<Value>],
 }
 
-/// Looks for everything that `history` says in `window`. Errors as of [`palimpsest_dialect::parse`]; a window need not be valid.
+/// Searches all content of `history` in `window`. The window need not be valid.
+///
+/// # Errors
+///
+/// Those of [`palimpsest_dialect::parse`].
 pub fn forgotten(
     history: &[Value],
     window: &[Value],
@@ -210,7 +214,7 @@ pub fn forgotten(
     })
 }
 
-/// What of the labels stands in a text.
+/// Searches the labels in a text.
 pub fn labelled(labels: &Labels, text: &str) -> Labelled {
     let text = plain(text);
     let mut out = Labelled::default();
@@ -232,7 +236,7 @@ pub fn labelled(labels: &Labels, text: &str) -> Labelled {
     out
 }
 
-/// The sum over the windows `before` and `window`, each against the one before it.
+/// Sums over the windows `before` and `window`, each compared with the one before it.
 fn unchanged(before: &[Vec<Value>], window: &[Value]) -> Option<Prefix> {
     let (_, later) = before.split_first()?;
     let later = later.iter().map(Vec::as_slice);
@@ -245,7 +249,7 @@ fn unchanged(before: &[Vec<Value>], window: &[Value]) -> Option<Prefix> {
     Some(sum)
 }
 
-/// How many bytes of `window`, written as JSON, are the same from the beginning as those of `before`.
+/// Returns the number of bytes of `window`, written as JSON, that equal the beginning of `before`.
 pub fn prefix(before: &[Value], window: &[Value]) -> Prefix {
     let mut out = Prefix::default();
     let mut earlier = before.iter();
@@ -264,7 +268,7 @@ pub fn prefix(before: &[Value], window: &[Value]) -> Prefix {
     out
 }
 
-/// The texts of a list, the system prompt's and the reasoning left out.
+/// The texts of a list without the system prompt and the reasoning.
 fn words(parsed: &Parsed) -> Vec<&str> {
     let parts = parsed.messages.iter().flat_map(|m| &m.message.parts);
     let read = parts.filter(|part| !matches!(part, Part::Thinking { .. }));
@@ -341,7 +345,7 @@ fn replaced(stale: survival::Stale) -> StaleValue {
     }
 }
 
-/// The share of each message that stands. A message that several parts come from has the share of all its words.
+/// The share of each message that is present. A message of several parts has the share of all its words.
 fn shares(parsed: &Parsed, messages: usize, texts: &[&str]) -> Vec<f32> {
     let shown = Shown::of(texts.iter().copied());
     let mut sums = vec![(0.0_f32, 0.0_f32); messages];
@@ -369,7 +373,7 @@ fn shares(parsed: &Parsed, messages: usize, texts: &[&str]) -> Vec<f32> {
     sums.into_iter().map(share).collect()
 }
 
-/// The problems that are about a call and its result.
+/// The problems about a call and its result.
 fn orphans(validation: &Validation) -> Vec<Orphan> {
     let pairing = [Code::MissingResult, Code::OrphanResult];
     let found = validation.problems.iter();

@@ -1,43 +1,44 @@
-//! How far a compaction goes below the limit, so that the next requests only add to what the provider has read.
+//! Decides how far below the limit a compaction goes, so that the next requests only add to the part that the provider
+//! has read.
 //!
 //! A provider charges a tenth for the part of a prompt that it has read already, and a quarter more than the price for
-//! what it reads anew. A window that is kept full is read anew at nearly every request; one that is emptied says little.
-//! So a compaction makes room for a number of requests, and for more where the calls until the next one would not
-//! otherwise cost as much as the compaction itself.
+//! the part that it reads anew. If a window is kept full, nearly every request reads it anew; if it is emptied, it
+//! holds little. So a compaction makes room for a number of requests. It makes room for more if the calls until the
+//! next compaction would otherwise cost less than the compaction itself.
 
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::data::message::Role;
 
-/// What the provider, or the model's own server, keeps of a prompt from one request to the next.
+/// The part of a prompt that the provider, or the model's own server, keeps from one request to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cache {
-    /// The part that stands at the beginning of both: a compaction makes room for many requests.
+    /// The part at the beginning of both prompts. A compaction makes room for many requests.
     #[default]
     Prefix,
-    /// Nothing: as much is kept as fits.
+    /// Nothing. A compaction keeps as much as fits.
     None,
 }
 
-/// What a token that was read already costs, in hundredths of one that is read without a cache.
+/// The price of a token from the cache, in hundredths of the price without a cache.
 pub const PRICE_CACHED: u64 = 10;
-/// What a token costs that is read and kept, in the same unit.
+/// The price of a token that is read and cached, in the same unit.
 pub const PRICE_WRITTEN: u64 = 125;
 
-/// Requests that find room after a compaction: ten would be one break in ten, and steps are of unequal size.
+/// The number of requests that find room after a compaction. Ten would mean one break in ten, and steps differ in size.
 const REQUESTS: u32 = 16;
-/// The replies by which the size of a step is judged, the newest.
+/// The number of newest replies from which the size of a step is estimated.
 const JUDGED: usize = 48;
-/// What a compaction leaves of the limit at least and at most, in percent.
+/// The least and the largest part of the limit that a compaction leaves, in percent.
 const LEAST: u64 = 46;
 const MOST: u64 = 85;
 
-/// A smaller limit leaves no room to go below it: the frame of the layers takes a part of it already.
+/// Below this limit there is no room to go further, because the frame of the layers takes a part of it.
 const SMALLEST: u32 = 1_024;
 
-/// What a compaction aims at.
+/// Returns the goal of a compaction in tokens.
 pub(super) fn aim(context: &Context, limit: u32, cache: Cache) -> u32 {
     if cache == Cache::None || limit < SMALLEST {
         return limit;
@@ -54,7 +55,7 @@ pub(super) fn aim(context: &Context, limit: u32, cache: Cache) -> u32 {
     aim
 }
 
-/// Whether to read `aim` tokens anew costs no more than the requests until the next time do anyway.
+/// Returns `true` if reading `aim` tokens anew costs no more than the requests until the next compaction.
 fn pays(aim: u32, limit: u32, step: u32) -> bool {
     let (aim, limit, step) = (u64::from(aim), u64::from(limit), u64::from(step.max(1)));
     let added = limit - aim;
@@ -63,12 +64,11 @@ fn pays(aim: u32, limit: u32, step: u32) -> bool {
     anew <= read + added * PRICE_WRITTEN
 }
 
-/// Tokens that a request finds added since the one before, on the average of the newest; `None` if there were fewer than
-/// two replies.
+/// Returns the average number of tokens that the newest requests added. `None` for fewer than two replies.
 fn step(context: &Context) -> Option<u32> {
     let (mut tokens, mut replies) = (0u32, 0);
     for entry in context.entries().iter().rev() {
-        // what a list that was handed back stands for is not in it
+        // A list that was handed back does not contain the messages under its layers.
         if entry.tokens == 0 {
             break;
         }

@@ -1,4 +1,4 @@
-//! What a window's text leads back to, read from the whole list that the caller keeps.
+//! Returns the full text behind a place of the window, read from the whole list that the caller keeps.
 
 use serde_json::Value;
 
@@ -8,22 +8,22 @@ use crate::error::CoreError;
 use crate::pass::offload::{self, Reference};
 use palimpsest_dialect::{self as dialect, Dialect};
 
-/// The name of the tool by which a model recalls what a window does not show whole.
+/// The name of the tool by which a model recalls shortened text.
 pub const RECALL_TOOL: &str = "recall";
 
-/// What is to be recalled.
+/// The text to recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted<'a> {
-    /// What a window's text names: the text of a reference, `message 12`, or `messages 3-9` as a layer has it.
+    /// A name from the window's text: a reference, `message 12`, or `messages 3-9` as in a layer.
     Named(&'a str),
     /// The value at that position of the caller's list.
     At(usize),
 }
 
-/// Why there is nothing to recall.
+/// The reason for which a text was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfound {
-    /// The list cannot be read.
+    /// The list is not readable.
     List(CoreError),
     /// The text names no message.
     Unnamed,
@@ -34,7 +34,7 @@ pub enum Unfound {
         /// How many there are.
         of: usize,
     },
-    /// The message holds another text than the one the reference stands for.
+    /// The message now holds another text than the reference names.
     Changed {
         /// The message.
         number: Seq,
@@ -47,7 +47,7 @@ impl From<CoreError> for Unfound {
     }
 }
 
-/// How whoever reads a list made with these tools gets at what it does not show.
+/// Returns the way in which a reader of a list with these tools finds hidden text.
 pub(super) fn lookup(tools: &[Value]) -> Lookup {
     let named = |tool: &Value| {
         let name = tool
@@ -62,7 +62,7 @@ pub(super) fn lookup(tools: &[Value]) -> Lookup {
     }
 }
 
-/// The whole text of what is wanted, from the list as it was said.
+/// Returns the whole original text of `wanted`.
 pub fn recall(
     values: &[Value],
     dialect: Option<Dialect>,
@@ -79,7 +79,7 @@ pub fn recall(
                 number: position,
                 of: values.len(),
             };
-            // a value may hold several messages, and a system prompt none
+            // A value may contain several messages, and a system prompt contains none.
             let texts: Vec<String> = parsed
                 .messages
                 .iter()
@@ -99,7 +99,7 @@ pub fn recall(
                     number: number as usize,
                     of,
                 })?;
-                // a brief reference names a message; one with a part, what stands in that part
+                // A brief reference names a message; one with a part names the text of that part.
                 let is_whole = reference.hash.is_empty() && reference.part == 0;
                 if is_whole {
                     return Ok(whole(message));
@@ -129,7 +129,7 @@ pub fn recall(
     }
 }
 
-/// All words of a message: calls with their arguments, results whole.
+/// Returns the whole text of a message: calls with their arguments, and whole results.
 fn whole(message: &Message) -> String {
     let texts = message.parts.iter().filter(|part| !part.is_empty());
     let texts = texts.filter_map(|part| match part {
@@ -144,7 +144,7 @@ fn whole(message: &Message) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The first number in a text, and the one that a dash joins to it: `12`, `3-9`.
+/// Returns the first number in a text, and the number after a dash, if there is one: `12`, `3-9`.
 fn range(text: &str) -> Option<(usize, usize)> {
     let from = text.find(|c: char| c.is_ascii_digit())?;
     let (first, rest) = number(&text[from..])?;
@@ -159,7 +159,7 @@ fn range(text: &str) -> Option<(usize, usize)> {
     }
 }
 
-/// The number that a text begins with, and what follows.
+/// Returns the number at the start of a text, and the rest.
 fn number(text: &str) -> Option<(usize, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
@@ -182,7 +182,7 @@ mod tests {
         format!("2024-05-01 12:00:{n:02} INFO request {n} took {n} ms\n").repeat(60)
     }
 
-    /// A loop of tools that read, write, and read the same again.
+    /// A list in which tools read, write, and read the same again.
     fn list() -> Vec<Value> {
         let mut list = vec![
             json!({"role": "system", "content": "You read code."}),
@@ -224,7 +224,8 @@ mod tests {
         made.collect()
     }
 
-    /// Nothing is promised that nobody can keep: without the tool no text speaks of recalling or of a message's number.
+    /// The window promises nothing that the model cannot do: without the tool, no text mentions recalling or a
+    /// message's number.
     #[test]
     fn without_the_tool_no_text_says_that_it_can_be_recalled() {
         for policy in ["balanced", "offload-compact", "checkpoints", "watermark"] {
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    /// With it, what every text names is found: the whole text of what stands there shortened.
+    /// With the tool, every place that a text names can be recalled: the whole text of the shortened part.
     #[test]
     fn with_the_tool_every_place_that_is_named_is_found() {
         let tool = json!({"type": "function", "function": {"name": "recall"}});

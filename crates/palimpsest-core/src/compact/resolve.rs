@@ -1,4 +1,4 @@
-//! A policy's numbers in a window of a given size, in tokens.
+//! Computes a policy's numbers for a window of a given size, in tokens.
 
 use std::rc::Rc;
 
@@ -12,39 +12,39 @@ use crate::data::shares::ShareOptions;
 use crate::error::CoreError;
 use crate::pass::PassKind;
 
-/// What a policy comes to.
+/// A policy's numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolved {
     /// Its name.
     pub name: String,
-    /// The window.
+    /// The window in tokens.
     pub window: u32,
-    /// Kept free for the answer.
+    /// The room for the answer.
     pub reserve: u32,
-    /// Kept free because counts may be wrong.
+    /// The room for errors of counting.
     pub margin: u32,
-    /// The most a list may hold.
+    /// The largest list.
     pub limit: u32,
-    /// Where a session compacts by itself, with nothing in the window yet.
+    /// The tokens at which a session compacts automatically, with an empty window.
     pub trigger: u32,
-    /// What a session's compaction goes down to, with nothing in the window yet.
+    /// The goal of a session's compaction, with an empty window.
     pub target: u32,
-    /// What of the end stays as it was said; a number of messages where the policy counts those.
+    /// The end of the conversation that stays verbatim: tokens, or messages if the policy counts those.
     pub recent: Recent,
-    /// The user's own words of what is covered.
+    /// The room for the user's own words from covered messages.
     pub user_words: u32,
-    /// Goal, pins and demands.
+    /// The room for goal, pins and demands.
     pub records: u32,
-    /// The newest layer.
+    /// The room for the newest layer.
     pub newest_layer: u32,
-    /// Each older layer.
+    /// The room for each older layer.
     pub older_layer: u32,
-    /// How many older layers there is room for.
+    /// The number of older layers for which there is room.
     pub older_layers: u32,
-    /// The most that recalled quotes take.
+    /// The room for recalled quotes.
     pub recall: u32,
-    /// What one request to a summariser holds at most.
+    /// The largest request to a summariser.
     pub summary_job: u32,
     /// The passes, in their order.
     pub passes: Vec<Step>,
@@ -52,28 +52,28 @@ pub struct Resolved {
     pub policy: Policy,
 }
 
-/// What stays of the end.
+/// The end of the conversation that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Recent {
-    /// At least so many tokens.
+    /// At least this many tokens.
     Tokens(u32),
-    /// So many messages.
+    /// This many messages.
     Messages(u32),
 }
 
-/// One pass, and from how many tokens on it takes something.
+/// One pass, and the size from which it acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// The pass; `policy` has its options.
     pub pass: PassKind,
-    /// Tool output of more tokens than that is taken, where the pass has such a number.
+    /// The pass acts on tool output of more tokens than this, if it has such a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub above: Option<u32>,
 }
 
 impl Resolved {
-    /// The numbers of a policy.
+    /// Returns the numbers of a policy.
     pub fn of(
         policy: Policy,
         window: u32,
@@ -128,8 +128,8 @@ mod tests {
         Resolved::of(policy, window, ShareOptions::default(), &counter).unwrap()
     }
 
-    /// In every window the numbers of every preset are in order: what is aimed at below what starts it, that within what
-    /// fits, that within the window.
+    /// In every window, the numbers of every preset are in order: the goal is below the trigger, the trigger within the
+    /// limit, and the limit within the window.
     #[test]
     fn numbers_are_in_order() {
         for (name, _) in presets::ALL {

@@ -1,7 +1,7 @@
-//! Tells a state that was edited from one that is as it was given out.
+//! Detects if a state was edited after it was returned.
 //!
-//! A state leaves the program and comes back from wherever the caller keeps it. A view that does not belong to its
-//! messages can say anything, so that a state is believed whole or not at all.
+//! A state leaves the program and returns from wherever the caller keeps it. A view that does not belong to its
+//! messages can claim anything, so a state is believed as a whole or not at all.
 
 use std::hash::Hasher;
 
@@ -9,7 +9,7 @@ use siphasher::sip::SipHasher24;
 
 use super::CompactState;
 
-/// The check sum of everything a state says.
+/// Returns the check sum over all fields of a state.
 pub(super) fn of(state: &CompactState) -> String {
     let CompactState {
         version,
@@ -36,16 +36,18 @@ pub(super) fn of(state: &CompactState) -> String {
     ));
     let mut hasher = SipHasher24::new_with_key(b"palimpsest seal!");
     hasher.write(text.unwrap_or_default().as_bytes());
-    // states without it have the sum that they had before there was any
+    // A state without it has the check sum of the version that did not know it.
     if let Some(asked) = asked {
         hasher.write(serde_json::to_string(asked).unwrap_or_default().as_bytes());
     }
     format!("{:016x}", hasher.finish())
 }
 
-/// Why a state is not used, if it is not, as a name and a sentence: another version made it, or it is not as it was given out.
+/// Returns the reason for which a state is refused, as a code and a sentence: another version made it, or it was
+/// edited.
 pub(super) fn wrong(state: &CompactState, version: u32) -> Option<(&'static str, &'static str)> {
-    // states of before there were check sums have the same number and no sum: nobody edited those
+    // States of the time before check sums have the same version number and no sum. They count as outdated, not as
+    // edited.
     if state.version < version || state.seal.is_empty() {
         Some((
             "state_earlier_version",
@@ -97,7 +99,7 @@ mod tests {
         out.messages.iter().map(own).collect()
     }
 
-    /// A conversation about a topic, with demands, tools and words that are quoted.
+    /// A conversation about a topic, with demands, tools and quoted words.
     fn list(topic: &str, turns: usize) -> Vec<Value> {
         let mut list = vec![json!({"role": "system", "content": "Be exact."})];
         for n in 0..turns {
@@ -112,7 +114,7 @@ mod tests {
         list
     }
 
-    /// The longer list with its state, and the short list that came back with the same state.
+    /// The longer list with its state, and the short list that was returned with the same state.
     struct Scene {
         list: Vec<Value>,
         short: Vec<Value>,
@@ -123,7 +125,7 @@ mod tests {
     impl Scene {
         fn new() -> Self {
             let grown = |topic: &str| {
-                // two calls, so that there are two layers
+                // Two calls, so that there are two layers.
                 let list = list(topic, 20);
                 let first = compact(&list[..49], None).unwrap();
                 let second = compact(&list, Some(first.state)).unwrap();
@@ -141,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The way to every value inside of a value.
+    /// Lists the paths of all values inside of a value.
     fn ways(value: &Value, here: &str, out: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
@@ -227,7 +229,7 @@ mod tests {
         state
     }
 
-    /// What comes of a state: an error with a code, or a list that fits and is valid. A trap ends the test.
+    /// Uses a state. The result is an error with a code, or a valid list that fits. A trap ends the test.
     fn use_state(list: &[Value], state: CompactState) -> Result<CompactOutput, &'static str> {
         let out = compact(list, Some(state)).map_err(|error| error.code())?;
         assert!(out.report.after.tokens <= out.report.limit);
@@ -262,14 +264,14 @@ mod tests {
                 assert_eq!(got.messages, cold.messages);
             }
         }
-        // somebody who knows how to seal a state cannot bring the program down either
+        // A caller who knows how to seal a state cannot cause a trap either.
         state.seal = of(&state);
         for list in [&scene.list, &scene.short] {
             let _ = use_state(list, state.clone());
         }
     }
 
-    /// I10: the layer that a saved state lost, while the list that came back still stands for it.
+    /// I10: a saved state lost a layer, while the returned list still contains it.
     #[test]
     fn a_layer_that_is_gone_is_no_trap() {
         let scene = Scene::new();
@@ -283,8 +285,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-        /// I10: a state of which any value was removed, emptied, exchanged or taken from another list's state is an error
-        /// with a code or gives a correct result, never a trap.
+        /// I10: a state of which any value was removed, emptied, exchanged or taken from another list's state gives an
+        /// error with a code or a correct result, never a trap.
         #[test]
         fn no_edited_state_is_a_trap(picks in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..EDITS.len()), 4)) {
             thread_local!(static SCENE: Scene = Scene::new());

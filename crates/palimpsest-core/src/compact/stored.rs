@@ -1,6 +1,6 @@
-//! What of a view a state holds: positions in the caller's messages in place of their texts, and of what layers are made
-//! from no more than their next forms have room for. A state goes with every call and is stored by the caller: its size
-//! must be a matter of the window, not of the history.
+//! Reduces a view to the parts that a state stores: positions in the caller's messages in place of their texts, and no
+//! more notes of a layer than its next forms have room for. Every call carries the state and the caller stores it, so
+//! its size must depend on the window, not on the history.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::data::note::Note;
 use crate::data::policy::Fading;
 use crate::data::rendition::{Reduced, ReducedKind};
 
-/// A message's shorter form, as what is taken from the message.
+/// A message's shorter form, stored as pieces of the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Shorter {
     seq: Seq,
@@ -28,18 +28,18 @@ pub(super) struct Shorter {
 /// One part of a shorter form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Piecewise {
-    /// The part of the message that it is the shorter form of.
+    /// The part of the message of which this is the shorter form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of: Option<u32>,
-    /// Its text; nothing if it is that of the message.
+    /// Its text. `None` if it is the text of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<Vec<Piece>>,
-    /// A part that is none of the message's.
+    /// A part that the message does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     own: Option<Part>,
 }
 
-/// A stretch of the message's text, and words of ours after it.
+/// A piece of the message's text, and words of ours after it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Piece {
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -58,7 +58,7 @@ const fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// Takes the shorter forms out of a view.
+/// Removes the shorter forms from a view and returns them.
 pub(super) fn take(view: &mut View, context: &Context) -> Vec<Shorter> {
     let reduced = std::mem::take(&mut view.reduced);
     let entries = context.entries();
@@ -75,7 +75,7 @@ pub(super) fn take(view: &mut View, context: &Context) -> Vec<Shorter> {
     shorter.collect()
 }
 
-/// Puts the shorter forms back into a view, made from the messages of the list; those that cannot be made are left out.
+/// Rebuilds the shorter forms of a view from the messages of the list. Forms that cannot be rebuilt are left out.
 pub(super) fn put(view: &mut View, shorter: &[Shorter], context: &Context) {
     let entries = context.entries();
     for form in shorter {
@@ -96,7 +96,7 @@ pub(super) fn put(view: &mut View, shorter: &[Shorter], context: &Context) {
     }
 }
 
-/// The text of a part that a shorter form may cut.
+/// Returns the text of a part that a shorter form may cut.
 const fn text_of(part: &Part) -> Option<&String> {
     match part {
         Part::Text { text } | Part::ToolResult { text, .. } | Part::File { text, .. } => Some(text),
@@ -121,7 +121,7 @@ fn pieces_of(parts: &[Part], message: &Message) -> Vec<Piecewise> {
     let mut from = 0;
     let mut out = Vec::new();
     for part in parts {
-        // parts of a shorter form stand in the order of those they are made from
+        // Parts of a shorter form are in the order of their originals.
         let found = message
             .parts
             .iter()
@@ -171,13 +171,13 @@ impl Piecewise {
     }
 }
 
-/// The fewest bytes that are looked for in the longer text: a position costs about as much.
+/// The smallest piece that is searched in the longer text, in bytes. A position costs about as much.
 const LEAST: usize = 24;
 
-/// A text as stretches of a longer one and what stands between them.
+/// Writes a text as pieces of a longer one, and the text between them.
 fn pieces(short: &str, long: &str) -> Vec<Piece> {
     let (new, old) = (short.as_bytes(), long.as_bytes());
-    // every stretch of the longer text at multiples of its length, in order, so that it is found by search
+    // All blocks of the longer text at multiples of their length, sorted, so that a binary search finds them.
     let block = LEAST / 2;
     let mut blocks: Vec<(&[u8], usize)> = old
         .chunks_exact(block)
@@ -189,7 +189,7 @@ fn pieces(short: &str, long: &str) -> Vec<Piece> {
     let (mut done, mut at) = (0, 0);
     while let Some(window) = new.get(at..at + block) {
         let first = blocks.partition_point(|(bytes, _)| *bytes < window);
-        // of those that are alike the one that goes on where the last stretch ended
+        // Of equal blocks, the one that continues at the end of the last piece is preferred.
         let alike = blocks[first..]
             .iter()
             .take_while(|(bytes, _)| *bytes == window)
@@ -235,7 +235,7 @@ fn pieces(short: &str, long: &str) -> Vec<Piece> {
     out
 }
 
-/// A stretch cut to whole characters; `None` if it is too short then.
+/// Cuts a piece to whole characters. `None` if it is then too short.
 fn whole(
     short: &str,
     mut start: usize,
@@ -251,12 +251,13 @@ fn whole(
     (bytes >= LEAST).then_some((start, place, bytes))
 }
 
-/// The most facts that the notes of the newest layer keep, and those of an older one: more than its next forms have room
-/// for.
+/// The largest number of facts in the notes of the newest layer, and of an older one. It is more than the next forms
+/// have room for.
 const NEWEST_FACTS: usize = 64;
 const OLDER_FACTS: usize = 32;
 
-/// Leaves of a view what later calls need: of every layer one note, with what a shorter form can hold.
+/// Keeps the parts of a view that later calls need: one note for each layer, with the facts that a shorter form can
+/// hold.
 pub(super) fn slim(view: &mut View, context: &Context) {
     let counter = context.counter().as_ref();
     let shares = context.setup().shares;
@@ -285,7 +286,7 @@ pub(super) fn slim(view: &mut View, context: &Context) {
             && own
                 .iter()
                 .all(|n| n.facts.len() <= most && n.tokens <= room);
-        // a single layer that is rewritten each time has its notes rewritten with it
+        // A single layer that is rewritten each time has its notes rewritten, too.
         let is_single = matches!(context.setup().policy.fading, Fading::Single { .. });
         if !is_small
             && !is_single
@@ -300,7 +301,8 @@ pub(super) fn slim(view: &mut View, context: &Context) {
     order::sort_by_key(&mut view.notes, |n| n.id);
 }
 
-/// Notes as one, within `room` tokens and so many facts: of every note as many, the most important first.
+/// Joins notes within `room` tokens and the given number of facts: equally many from each note, the most important
+/// first.
 fn joined(
     notes: &[Rc<Note>],
     room: u32,
@@ -374,7 +376,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the two texts are, the short one is made again from the long one.
+        /// For any two texts, the short one can be rebuilt from the long one.
         #[test]
         fn every_text_is_made_again(long in "[a-cäß\n]{0,300}", other in "[a-cß…]{0,60}", from in 0usize..300, bytes in 0usize..200) {
             let cut: String = long.chars().skip(from).take(bytes).collect();

@@ -1,4 +1,5 @@
-//! What is not shown of the tools' words, by tool (W5): so that compression-heavy work is visible.
+//! Measures the hidden part of tool calls and results, by tool (W5). It shows how much of a conversation is tool
+//! output.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +10,29 @@ use crate::context::Context;
 use crate::data::message::Part;
 use crate::data::rendition::Rendition;
 
-/// Tool blocks of one tool, or of all.
+/// The tool blocks of one tool, or of all tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolFigures {
-    /// The tool; empty where a result names none and answers no call.
+    /// The tool. Empty if a result names none and answers no call.
     pub tool: String,
-    /// Calls and results that were said.
+    /// The number of calls and results in the conversation.
     pub blocks: u32,
-    /// Of those, the ones that are not shown at all.
+    /// The number of those that are not shown at all.
     pub removed: u32,
-    /// Tokens of all as they were said.
+    /// The tokens of their original form.
     pub said: u32,
-    /// Tokens of what is shown of them.
+    /// The tokens of their shown form.
     pub shown: u32,
 }
 
 impl ToolFigures {
-    /// Tokens that are not shown.
+    /// The tokens that are not shown.
     pub const fn saved(&self) -> u32 {
         self.said.saturating_sub(self.shown)
     }
 
-    /// Share of the tokens that is not shown, 0 to 1.
+    /// The share of the tokens that is not shown, 0 to 1.
     pub fn ratio(&self) -> f32 {
         if self.said == 0 {
             return 0.0;
@@ -58,7 +59,7 @@ pub struct Analytics {
 }
 
 impl Analytics {
-    /// Counts what a context shows of its tools' words. What a layer covers is not shown.
+    /// Counts the shown part of tool calls and results. Content under a layer is not shown.
     pub fn of(context: &Context) -> Self {
         let counter = context.counter.as_ref();
         let mut by_tool: SortedMap<String, ToolFigures> = SortedMap::new();
@@ -110,7 +111,7 @@ impl Analytics {
     }
 }
 
-/// Whether a shown part is that call or result in whatever form.
+/// Returns `true` if a shown part is that call or result in any form.
 fn is_same_block(said: &Part, shown: &Part) -> bool {
     match (said, shown) {
         (Part::ToolCall { id: a, .. }, Part::ToolCall { id: b, .. })

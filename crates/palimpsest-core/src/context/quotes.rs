@@ -1,4 +1,4 @@
-//! Which passages are quoted for a question, and how much room they take.
+//! Chooses the passages that are quoted for a question, and their room.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use crate::context::{Context, Quote, Recalled};
 use crate::data::message::{Message, Seq};
 use palimpsest_text::recall::{Recall, within};
 
-/// Passages looked at, the best first.
+/// The number of best passages that are considered.
 const MOST_HITS: usize = 64;
-/// A passage that answers less well than this share of the best is not quoted: it is chance.
+/// A passage with a lower score than this share of the best is not quoted, because it matches by chance.
 const LEAST: f32 = 0.2;
 
-/// Where a quote comes from: what it takes to quote the same again.
+/// The place of a quote, from which it can be quoted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passage {
     /// The message.
@@ -24,7 +24,7 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// The passage with its words.
+    /// Returns the passage with its words.
     pub fn quote(&self, context: &Context) -> Option<Quote> {
         let entries = context.entries();
         let at = entries
@@ -40,7 +40,7 @@ impl Passage {
     }
 }
 
-/// A quote of these words.
+/// Makes a quote of these words.
 pub(crate) fn quote(seq: Seq, text: &str, context: &Context) -> Quote {
     Quote {
         seq,
@@ -49,9 +49,9 @@ pub(crate) fn quote(seq: Seq, text: &str, context: &Context) -> Quote {
     }
 }
 
-/// The passages of messages that layers cover which answer `message`, in the order of the conversation, as far as `room`
-/// tokens reach with their frame. What stands word for word in the slot already is not quoted again. `index` holds the
-/// words of covered messages.
+/// Returns the passages of covered messages that answer `message`, in the order of the conversation, within `room`
+/// tokens including their frame. Messages that are quoted in the slot already are left out. `index` holds the words of
+/// covered messages.
 pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -> Vec<Passage> {
     let shown: Vec<Seq> = context.view().quotes.iter().map(|q| q.seq).collect();
     let mut hits = index.search(&message.words(), MOST_HITS, |seq| !shown.contains(&seq));
@@ -69,7 +69,7 @@ pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -
     chosen.iter().map(passage).collect()
 }
 
-/// The block of these quotes before the message `before`, if there are any.
+/// Returns the block of these quotes before the message `before`, or `None` without quotes.
 pub fn block(before: Seq, quotes: Vec<Quote>) -> Option<Recalled> {
     let tokens = quotes
         .iter()

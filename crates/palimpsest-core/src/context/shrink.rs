@@ -1,4 +1,5 @@
-//! How layers are cut to a size, and what of them stands: for runs, the passes that fade and force, and the comparison of windows.
+//! Cuts layers to a size and lists the text that stays. Runs, the passes that fade and force, and the comparison of
+//! windows use it.
 
 use std::rc::Rc;
 
@@ -13,14 +14,14 @@ use crate::data::note::Note;
 use crate::data::rendition::Rendition;
 use palimpsest_text::sorted::SortedSet;
 
-/// Facts by the ledger's order of classes, each class in the order of the text.
+/// Returns facts in the ledger's order of classes, each class in the order of the text.
 pub(crate) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
     let mut facts: Vec<&Fact> = facts.iter().collect();
     palimpsest_text::order::sort_by_key(&mut facts, |f| f.class);
     facts.into_iter()
 }
 
-/// Whose words they are: only a user's can be constraints.
+/// The speaker of a role for the search of facts: only a user's text can contain constraints.
 pub(crate) const fn speaker(role: Role) -> retention::Speaker {
     match role {
         Role::User | Role::System => retention::Speaker::User,
@@ -29,7 +30,7 @@ pub(crate) const fn speaker(role: Role) -> retention::Speaker {
     }
 }
 
-/// `text` if it fits, else cut by level.
+/// Returns `text` if it fits, otherwise cut by level.
 pub(crate) fn fit(text: &str, room: u32, level: Level, counter: &dyn TokenCounter) -> String {
     if counter.count(text) <= room {
         return text.to_owned();
@@ -37,7 +38,7 @@ pub(crate) fn fit(text: &str, room: u32, level: Level, counter: &dyn TokenCounte
     extractive::shorten(text, room, level.into(), counter)
 }
 
-/// The most worthy pieces of these notes in `room` tokens; `None` if a model wrote one of them, or not one piece fits.
+/// Returns the best pieces of these notes in `room` tokens. `None` if a model wrote one of them, or if no piece fits.
 pub(crate) fn of_notes(
     view: &View,
     notes: &[u32],
@@ -55,12 +56,12 @@ pub(crate) fn of_notes(
     extractive::fade(&text, &order, room, counter)
 }
 
-/// The line of a layer that has no summary (P8, `truncate`).
+/// The line of a layer without a summary (P8, `truncate`).
 pub(crate) fn left_out(messages: u32, tokens: u32) -> String {
     format!("{messages} earlier messages ({tokens} tokens) were left out.")
 }
 
-/// Whether the layer says no more than that messages were left out.
+/// Returns `true` if the layer only says that messages were left out.
 pub(crate) fn is_wordless(layer: &Layer) -> bool {
     layer.tokens == 0
         || (layer.notes.is_empty()
@@ -68,7 +69,7 @@ pub(crate) fn is_wordless(layer: &Layer) -> bool {
             && layer.summary == left_out(layer.messages, layer.original_tokens))
 }
 
-/// What the user is seen to say word for word beside the quotes: the messages that are shown, and the demands.
+/// The user's words that stand verbatim besides the quotes: the shown messages and the demands.
 pub(crate) fn standing(context: &Context) -> SortedSet<String> {
     let shown = context.shown.iter().map(|&i| &context.entries[i].message);
     let shown = shown.filter(|m| {

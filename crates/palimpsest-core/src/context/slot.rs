@@ -1,4 +1,4 @@
-//! The message that holds all layers, and the block of recalled quotes: what they say and what they cost.
+//! The message that holds all layers, and the block of recalled quotes: their text and their cost.
 
 mod once;
 
@@ -19,15 +19,15 @@ use once::Said;
 
 const DEMANDS_INTRO: &str = "The user's own words from earlier. Keep to them like to anything the user says; what the user says later comes first.";
 const LIKELY_INTRO: &str = "\n[The user's own words, perhaps meant to last]";
-/// What a stand-in for a missing result costs, at most.
+/// The largest cost in tokens of a stand-in for a missing result.
 pub(crate) const REPAIR_TOKENS: u32 = 20;
-/// What the label of a result without its call costs, at most.
+/// The largest cost in tokens of the label of a result without its call.
 pub(crate) const ORPHAN_TOKENS: u32 = 12;
-/// What follows the slot when the tail begins with a user message.
+/// The message after the slot when the tail begins with a user message.
 pub(crate) const BRIDGE: &str = "Understood. I continue from there.";
 const SLOT_INTRO: &str = "Reference: what was said earlier, shortened. Not an instruction.";
 
-/// The slot message: its text and what it costs with the bridge.
+/// The slot message: its text, and its tokens with the bridge.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Slot {
     pub(crate) text: String,
@@ -62,7 +62,7 @@ fn demand_block(demands: &[&Demand]) -> String {
     text
 }
 
-/// What may be meant to last, word for word before the layers.
+/// The demands that may be meant to last, word for word before the layers.
 fn likely_lines(demands: &[&Demand]) -> String {
     let mut text = String::new();
     for demand in demands.iter().filter(|d| d.level == Level::Likely) {
@@ -75,12 +75,12 @@ fn likely_lines(demands: &[&Demand]) -> String {
     text
 }
 
-/// Tokens of a block of demands as it stands in the slot.
+/// The tokens of a block of demands in the slot.
 fn demand_tokens(block: &str, counter: &dyn TokenCounter) -> u32 {
     if block.is_empty() {
         return 0;
     }
-    // one for the line break after it
+    // One token for the line break after it.
     counter.count(block).saturating_add(1)
 }
 
@@ -96,12 +96,12 @@ pub(crate) fn slot(
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> Option<Slot> {
-    // What only may bind is not said twice.
+    // A demand that is only likely is not repeated if a quote contains it.
     let is_said = |d: &Demand| view.quotes.iter().any(|q| q.text.contains(&d.text));
     let demands = demands.iter().copied();
     let demands = demands.filter(|d| d.level == Level::Sure || !is_said(d));
     let demands: &[&Demand] = &demands.collect::<Vec<_>>();
-    // A layer without a word covers its range but says nothing.
+    // A layer without words covers its range but says nothing.
     let has_reference = view.layers.iter().any(|l| l.tokens > 0)
         || !view.quotes.is_empty()
         || demands.iter().any(|d| d.level == Level::Likely);
@@ -128,7 +128,7 @@ pub(crate) fn slot(
     }
     let overhead = counter.overhead();
     let own = counter.count(&text) + overhead.user;
-    // The bridge is counted whether or not it is needed: then the sum does not depend on the tail.
+    // The bridge is counted whether it is needed or not, so the sum does not depend on the tail.
     let bridge = counter.count(BRIDGE) + overhead.assistant;
     Some(Slot {
         text,
@@ -139,7 +139,7 @@ pub(crate) fn slot(
     })
 }
 
-/// Layers and quotes: what was said earlier, as a reference.
+/// Writes layers and quotes as a reference to earlier messages.
 fn reference(
     view: &View,
     demands: &[&Demand],
@@ -157,7 +157,7 @@ fn reference(
     text.push_str(&likely_lines(demands));
     for layer in view.layers.iter().filter(|l| l.tokens > 0) {
         let range = layer.range();
-        // a layer that came along from another session covers no message of this one
+        // A layer that was carried over from another session covers no message of this one.
         let head = if layer.covers.is_empty() {
             "\n[Earlier conversation]\n".to_owned()
         } else {
@@ -189,15 +189,15 @@ fn reference(
     text.push_str(FENCE_END);
 }
 
-/// What the fences and the heading of the recalled quotes cost, at most.
+/// The largest cost in tokens of the fences and the heading of recalled quotes.
 pub const RECALL_FRAME: u32 = 32;
 
-/// What one recalled quote costs as it stands in its block.
+/// The tokens of one recalled quote in its block.
 pub fn quote_tokens(seq: Seq, text: &str, counter: &dyn TokenCounter) -> u32 {
     counter.count(&format!("\n[{seq}] {}", escape_fences(text.trim()))) + 1
 }
 
-/// The block of recalled quotes, and what each costs.
+/// The block of recalled quotes.
 pub(crate) fn recall_block(quotes: &[Quote]) -> String {
     let mut text = format!("{QUOTE}>\nQuoted from earlier messages, for reference:");
     for quote in quotes {

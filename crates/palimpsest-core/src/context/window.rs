@@ -1,8 +1,8 @@
-//! The exact messages for the model: a pure function of messages, view and records (I2).
+//! Assembles the exact messages for the model: a pure function of messages, view and records (I2).
 //!
-//! Order (C6): one system message · one slot message with all layers, oldest first · the tail ·
-//! recalled quotes just before the last user message. Tool calls and results always come in pairs,
-//! never two user messages in a row, never an empty message (I3).
+//! The order (C6) is: one system message, one slot message with all layers (oldest first), the tail, and recalled
+//! quotes just before the last user message. Tool calls and results always come in pairs, and there are never two user
+//! messages in a row or an empty message (I3).
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::data::rendition::{Rendition, verbatim_parts};
 use crate::data::request::RequestMessage;
 use crate::error::CoreError;
 
-/// Where a part of a window comes from. The egress check compares it with the active context (I7).
+/// The origin of a part of a window. The egress check compares it with the active context (I7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The records.
@@ -35,7 +35,7 @@ pub enum Source {
     Repair(Seq),
 }
 
-/// One message of a window. Can only be made by [`Context::window`] (S1).
+/// One message of a window. Only [`Context::window`] can make one (S1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowMessage {
     role: Role,
@@ -45,27 +45,27 @@ pub struct WindowMessage {
 }
 
 impl WindowMessage {
-    /// Who speaks.
+    /// The role of the speaker.
     pub const fn role(&self) -> Role {
         self.role
     }
 
-    /// What is said.
+    /// The content.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Where each part comes from.
+    /// The origin of each part.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// Tokens, template included.
+    /// The tokens, template included.
     pub const fn tokens(&self) -> u32 {
         self.tokens
     }
 
-    /// The message of the history it shows, if it shows exactly one.
+    /// The message of the history, if this shows exactly one.
     pub fn seq(&self) -> Option<Seq> {
         match self.sources.first() {
             Some(Source::Message(seq))
@@ -91,12 +91,12 @@ impl Window {
         &self.messages
     }
 
-    /// Tokens of the whole prompt: messages, tools, template.
+    /// The tokens of the whole prompt: messages, tools, template.
     pub const fn tokens(&self) -> u32 {
         self.tokens
     }
 
-    /// The messages as a request takes them.
+    /// The messages in the form of a request.
     pub fn to_request(&self) -> Vec<RequestMessage> {
         self.messages
             .iter()
@@ -107,7 +107,7 @@ impl Window {
             .collect()
     }
 
-    /// The parts in order, as a list in a dialect is written from them.
+    /// The parts in order, in the form from which a dialect writes a list.
     pub fn said(&self) -> impl Iterator<Item = Said<'_>> {
         self.messages.iter().flat_map(|message| {
             let parts = message.parts.iter().zip(&message.sources);
@@ -124,8 +124,12 @@ impl Window {
         })
     }
 
-    /// The one check before anything leaves for a model (I7): every part must come from what is
-    /// active in this context now.
+    /// The only check before anything leaves for a model (I7): every part must come from content that is active in this
+    /// context now.
+    ///
+    /// # Errors
+    ///
+    /// [`CoreError`] that names the part.
     pub fn check_egress(&self, context: &Context) -> Result<(), CoreError> {
         let active = |seq: &Seq| {
             context
@@ -162,7 +166,7 @@ struct Shown<'a> {
 }
 
 impl Context {
-    /// The exact messages to send (I2). Bounded by what is shown, not by the history.
+    /// Returns the exact messages to send (I2). The cost depends on the shown content, not on the history.
     pub fn window(&self) -> Window {
         assemble(self)
     }
@@ -229,7 +233,7 @@ fn assemble(context: &Context) -> Window {
                 recalled.tokens,
             );
         }
-        // the whole cost of a message is charged to its first part that stands here
+        // The whole cost of a message is charged to its first part at this place.
         let mut cost = message.tokens;
         for step in arrangement.steps(i, message.role, &message.parts) {
             match step {
@@ -273,7 +277,7 @@ fn assemble(context: &Context) -> Window {
 }
 
 fn first_paired(parts: &[Part], message: usize, arrangement: &Arrangement) -> usize {
-    // A message with other parts than results carries its cost there.
+    // A message with other parts than results carries its cost at those.
     let bare = |p: usize| !arrangement.is_elsewhere(message, p);
     if (0..parts.len()).any(bare) {
         usize::MAX
@@ -309,7 +313,8 @@ struct Builder {
 }
 
 impl Builder {
-    /// Adds a part, to the last message if that is of the same role: never two user messages in a row.
+    /// Adds a part. It goes into the last message if that has the same role, so there are never two user messages in a
+    /// row.
     fn push(&mut self, role: Role, part: Part, source: Source, tokens: u32) {
         if let Some(last) = self.messages.last_mut()
             && last.role == role

@@ -1,8 +1,8 @@
-//! What a conversation is for: a goal with its milestones, decisions, artifacts, next steps and
-//! blockers. A record: never summarised, rendered into the system message.
+//! The goal of a conversation, with its milestones, decisions, artifacts, next steps and blockers. It is a record: it
+//! is never summarised, and it is rendered into the system message.
 //!
-//! A [`Goal`] is a value. [`Goal::apply`] gives the next revision and leaves the old one alone;
-//! whoever stores goals keeps the revisions.
+//! A [`Goal`] is a value. [`Goal::apply`] returns the next revision and keeps the old one; the store keeps all
+//! revisions.
 
 mod edit;
 mod render;
@@ -16,33 +16,33 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Goal {
-    /// What is to be reached.
+    /// The description of the goal.
     pub description: String,
-    /// How much it matters.
+    /// Its priority.
     #[serde(default)]
     pub priority: Priority,
-    /// Whether it is being worked on.
+    /// Its status.
     #[serde(default)]
     pub status: GoalStatus,
-    /// When it was set, in milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     #[serde(default)]
     pub created: f64,
-    /// When it was completed, in milliseconds since 1970.
+    /// The time of completion, in milliseconds since 1970.
     #[serde(default)]
     pub completed: Option<f64>,
-    /// Steps on the way, in the order they were added.
+    /// The steps on the way, in the order of addition.
     #[serde(default)]
     pub milestones: Vec<Milestone>,
-    /// What was decided on the way, in the order it was.
+    /// The decisions on the way, in their order.
     #[serde(default)]
     pub decisions: Vec<Decision>,
-    /// Files and other things that were made, the last touched last. One entry per path.
+    /// The files and other things that were made, the last touched last. One entry per path.
     #[serde(default)]
     pub artifacts: Vec<Artifact>,
-    /// What to do next, in order.
+    /// The next steps, in order.
     #[serde(default)]
     pub next_steps: Vec<GoalNote>,
-    /// What is in the way.
+    /// The obstacles.
     #[serde(default)]
     pub blockers: Vec<GoalNote>,
     /// The last number given to an item. Numbers are never reused.
@@ -50,7 +50,7 @@ pub struct Goal {
     pub last_id: u32,
 }
 
-/// How much a goal matters.
+/// The priority of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
@@ -63,7 +63,7 @@ pub enum Priority {
     Low,
 }
 
-/// Whether a goal is being worked on.
+/// The status of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GoalStatus {
@@ -76,21 +76,21 @@ pub enum GoalStatus {
     Completed,
 }
 
-/// A step on the way to a goal.
+/// A step towards a goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Milestone {
     /// Its number in the goal.
     pub id: u32,
-    /// What is to be done.
+    /// Its description.
     pub text: String,
-    /// How far it is.
+    /// Its state.
     pub state: MilestoneState,
-    /// When it was completed, in milliseconds since 1970.
+    /// The time of completion, in milliseconds since 1970.
     #[serde(default)]
     pub completed: Option<f64>,
 }
 
-/// How far a milestone is.
+/// The state of a milestone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MilestoneState {
@@ -103,49 +103,49 @@ pub enum MilestoneState {
     Completed,
 }
 
-/// Something that was decided.
+/// A decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// Its number in the goal.
     pub id: u32,
-    /// What was decided.
+    /// The decision in words.
     pub text: String,
-    /// Why, if it was said.
+    /// The reason, if it is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rationale: String,
-    /// What it is about.
+    /// Its subject.
     #[serde(default)]
     pub kind: DecisionKind,
-    /// The user locked it: it is not to be changed or removed before it is unlocked.
+    /// The user locked it. It cannot be changed or removed before it is unlocked.
     #[serde(default)]
     pub locked: bool,
 }
 
-/// What a decision is about.
+/// The subject of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionKind {
     /// Anything.
     #[default]
     General,
-    /// The architecture: shown as long as locked ones are.
+    /// The architecture. It is shown as long as locked decisions are.
     Architecture,
 }
 
-/// Something that was made, changed or deleted.
+/// A thing that was made, changed or deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Its number in the goal.
     pub id: u32,
-    /// What it is: `file` where nothing else is said.
+    /// Its kind: `file` by default.
     pub kind: String,
-    /// Where it is.
+    /// Its path.
     pub path: String,
-    /// What last happened to it.
+    /// The last action on it.
     pub action: ArtifactAction,
 }
 
-/// What happened to an artifact.
+/// An action on an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArtifactAction {
@@ -162,12 +162,12 @@ pub enum ArtifactAction {
 pub struct GoalNote {
     /// Its number in the goal.
     pub id: u32,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
 impl Goal {
-    /// A new goal, set at `now` (milliseconds since 1970).
+    /// Creates a goal at `now` (milliseconds since 1970).
     pub fn new(
         description: &str,
         now: f64,
@@ -191,7 +191,7 @@ impl Goal {
 }
 
 impl MilestoneState {
-    /// As it is written in a prompt or a marker: `COMPLETED`, `IN PROGRESS`, `PENDING`.
+    /// The form in a prompt or a marker: `COMPLETED`, `IN PROGRESS`, `PENDING`.
     pub const fn marker(self) -> &'static str {
         match self {
             Self::Pending => "PENDING",
@@ -202,7 +202,7 @@ impl MilestoneState {
 }
 
 impl ArtifactAction {
-    /// The word, in lower case.
+    /// The name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Created => "created",

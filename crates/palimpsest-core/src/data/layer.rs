@@ -10,7 +10,7 @@ use crate::data::note::NoteId;
 /// Number of a layer in its session. Never reused.
 pub type LayerId = u32;
 
-/// How much detail a form of a layer has (P4).
+/// The detail in a form of a layer (P4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "u8", try_from = "u8")]
 pub enum Level {
@@ -18,7 +18,7 @@ pub enum Level {
     Compact = 1,
     /// No code, references kept.
     Moderate = 2,
-    /// As first written.
+    /// The first form.
     Detailed = 3,
 }
 
@@ -40,49 +40,50 @@ impl TryFrom<u8> for Level {
     }
 }
 
-/// A summary that stands for a range of messages. Immutable: fading writes a new one that names its
-/// sources (C1, C3).
+/// A summary that covers a range of messages. It is immutable: fading writes a new layer that names its sources (C1,
+/// C3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Layer {
     /// Its number.
     pub id: LayerId,
-    /// Detail.
+    /// The detail of this form.
     pub level: Level,
-    /// What it covers, oldest first. More than one span where a message in between stayed in place.
+    /// The covered messages, oldest first. There is more than one span if a message in between stayed in place.
     pub covers: Vec<Span>,
     /// The summary.
     pub summary: String,
-    /// Facts carried verbatim because the summary missed them, most important class first.
+    /// The facts that the summary missed, verbatim, the most important class first.
     pub ledger: Vec<String>,
-    /// Tokens of summary and ledger as shown in the slot.
+    /// The tokens of summary and ledger in the slot.
     pub tokens: u32,
-    /// Tokens of what it covers, as first shown.
+    /// The tokens of the covered messages as they were first shown.
     pub original_tokens: u32,
-    /// How many messages it covers.
+    /// The number of covered messages.
     pub messages: u32,
-    /// The notes it is made from, oldest first.
+    /// The notes from which it is made, oldest first.
     pub notes: Vec<NoteId>,
-    /// How often its sources were merged: a layer of rank r stands for about 2^r compactions.
+    /// The number of times that its sources were merged. A layer of rank r covers about 2^r compactions.
     pub rank: u32,
-    /// The compaction of the session that wrote it, from 1.
+    /// The compaction of the session that wrote it, counted from 1.
     pub number: u32,
-    /// How often what it covers was made shorter: 1 when first written, one more each time it fades or merges.
+    /// The number of times that the covered text was shortened: 1 for the first form, one more each time it fades or
+    /// merges.
     #[serde(default = "once")]
     pub compressions: u32,
-    /// When its first form was written; milliseconds since 1970.
+    /// The time of its first form in milliseconds since 1970.
     pub created: f64,
-    /// When this form was written.
+    /// The time of this form in milliseconds since 1970.
     pub compressed_at: f64,
-    /// The layers it replaces (fading: one; merging: two).
+    /// The layers that it replaces (fading: one; merging: two).
     pub replaces: Vec<LayerId>,
-    /// Who wrote the summary.
+    /// The author of the summary.
     pub author: Author,
-    /// This form was cut from its notes without a model: one may write it again while nothing else is to do (C4).
+    /// This form was cut from its notes without a model. A model may rewrite it in a quiet moment (C4).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
-    /// Facts found in the new window ÷ facts in the source, 0 to 1 (P9).
+    /// The facts in the new window divided by those in the source, 0 to 1 (P9).
     pub retention: f32,
-    /// Facts that are in no part of the window any more.
+    /// The facts that no part of the window holds any more.
     pub dropped: Vec<String>,
     /// Decisions found in the source.
     #[serde(default)]
@@ -100,7 +101,7 @@ const fn once() -> u32 {
 }
 
 impl Layer {
-    /// A layer of this number that stands for these messages, without a text, a source or a past.
+    /// Creates a layer with this number for these messages, without text, sources or history.
     pub const fn new(id: LayerId, level: Level, covers: Vec<Span>, now: f64) -> Self {
         Self {
             id,
@@ -128,12 +129,12 @@ impl Layer {
         }
     }
 
-    /// Whether the layer stands for this message.
+    /// Returns `true` if the layer covers this message.
     pub fn covers(&self, seq: Seq) -> bool {
         self.covers.iter().any(|s| s.contains(seq))
     }
 
-    /// First and last message it covers.
+    /// The first and the last message that it covers.
     pub fn range(&self) -> Span {
         Span {
             from: self.covers.iter().map(|s| s.from).min().unwrap_or(0),
@@ -141,7 +142,7 @@ impl Layer {
         }
     }
 
-    /// Counts summary and ledger as they stand in the slot.
+    /// Counts summary and ledger in their form in the slot.
     pub(crate) fn recount(&mut self, counter: &dyn TokenCounter) {
         let body = layer_body(&self.summary, &self.ledger);
         self.tokens = if body.is_empty() {
@@ -152,7 +153,7 @@ impl Layer {
     }
 }
 
-/// Tokens of one layer's body as it stands in the slot.
+/// The body of a layer as it stands in the slot.
 pub(crate) fn layer_body(summary: &str, ledger: &[String]) -> String {
     let mut body = summary.trim().to_owned();
     for line in ledger {

@@ -1,16 +1,16 @@
-//! Marks: where the boundary before which tool blocks are not shown is asked for (W1).
+//! Marks: requests for the boundary before which tool blocks are hidden (W1).
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::message::Seq;
 
-/// Why a mark was asked for.
+/// The reason for a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkReason {
     /// Skills were deactivated.
     Deactivated,
-    /// Skills were activated, and the policy marks that too.
+    /// Skills were activated, and the policy marks activations, too.
     Activated,
     /// `compress_to_checkpoint`, or the user.
     Asked,
@@ -25,27 +25,26 @@ pub enum MarkReason {
 pub struct Pending {
     /// The tool whose call becomes the mark, a pattern ([`palimpsest_text::glob`]).
     pub tool: String,
-    /// The last message when it was asked for.
+    /// The last message at the time of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Seq>,
-    /// How often it was asked for since the last build: so many calls the mark goes on.
+    /// The number of requests since the last build. The mark moves on by this many calls.
     pub times: u32,
-    /// Why.
+    /// The reason.
     pub reason: MarkReason,
 }
 
-/// When marks are set (W1, W4). Data of a policy, so per session or project.
+/// The rules by which marks are set (W1, W4). They are data of a policy, so they hold per session or project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Marks {
-    /// Tools whose calls are marks in a list of messages that nobody attended: a pattern.
+    /// A pattern for tools whose calls are marks in a list of messages that no session attended.
     pub tools: String,
-    /// Whether activating skills sets a mark too.
+    /// Activating skills sets a mark, too.
     pub on_activate: bool,
-    /// A mark at the end of the history when so many tokens stand since the last one; 0 for never.
+    /// Sets a mark at the end of the history when this many tokens stand since the last one; 0 for never.
     pub every_tokens: u32,
-    /// A mark where a new task begins: before a user message that shares next to no words with the
-    /// turn before it.
+    /// Sets a mark where a new task begins: before a user message that shares hardly any words with the turn before it.
     pub at_tasks: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Goal markers in a summariser's output: what it proposes to change in the goal.
+//! Reads goal markers in a summariser's output: proposed changes of the goal.
 //!
-//! Between `<<pal:NONCE:goal>>` and `<<pal:NONCE:end>>` a summary may hold lines such as
-//! `[CHECKPOINT] Design the flow - COMPLETED (#12, #14)`. They are proposals: nothing here changes
-//! a goal, and nothing can lock a decision. The same words anywhere else are only text.
+//! Between `<<pal:NONCE:goal>>` and `<<pal:NONCE:end>>` a summary may hold lines such as `[CHECKPOINT] Design the flow
+//! - COMPLETED (#12, #14)`. They are proposals: this module changes no goal, and nothing can lock a decision. The same
+//! words at any other place are only text.
 
 mod line;
 
@@ -12,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use palimpsest_text::fence::nonce;
 
-/// More proposals in one summary are ignored and counted.
+/// Further proposals in one summary are ignored and counted.
 pub const MOST_PROPOSALS: usize = 64;
 
-/// The name of the fence markers stand in.
+/// The name of the fence around markers.
 pub const GOAL_FENCE: &str = "goal";
 
-/// Every marker a summariser is shown, as it is shown. Copied back they are nothing.
+/// The markers that a summariser sees as examples. A copy of them has no effect.
 pub(crate) const EXAMPLES: [&str; 6] = [
     "[CHECKPOINT] the milestone, in the words above - COMPLETED",
     "[CHECKPOINT] the milestone, in the words above - IN PROGRESS",
@@ -28,30 +28,30 @@ pub(crate) const EXAMPLES: [&str; 6] = [
     "[BLOCKER] what is in the way",
 ];
 
-/// What a summariser's output holds.
+/// The content of a summariser's output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Markers {
-    /// What it proposes, in order, each once.
+    /// The proposals, in order, each once.
     pub proposals: Vec<Proposal>,
     /// Lines between the fences that look like a marker and are none. They stay in `text`.
     pub unknown: u32,
     /// Proposals beyond [`MOST_PROPOSALS`].
     pub over_cap: u32,
-    /// Fences that are not this job's, are repeated, or have no end. They are harmless in `text`.
+    /// Fences that belong to another job, are repeated, or have no end. They are harmless in `text`.
     pub forged: u32,
-    /// The output without the fences and the markers that were understood.
+    /// The output without the fences and the understood markers.
     pub text: String,
 }
 
 /// One proposed change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Proposal {
-    /// What is proposed.
+    /// The change.
     #[serde(flatten)]
     pub change: Change,
-    /// The numbers of the messages it is said to come from, ascending. Without any, nothing
-    /// supports it.
+    /// The numbers of the messages that the marker cites as its source, ascending. Without any, nothing supports the
+    /// change.
     pub cites: Vec<u32>,
 }
 
@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for Proposal {
     }
 }
 
-/// What a marker says.
+/// The content of a marker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum Change {
@@ -79,35 +79,35 @@ pub enum Change {
     Milestone {
         /// The milestone.
         text: String,
-        /// How far it is said to be.
+        /// Its state, as the summariser sees it.
         state: MilestoneState,
     },
     /// `[DECISION] …`
     Decision {
-        /// What was decided.
+        /// The decision.
         text: String,
-        /// The summariser wrote LOCKED. Shown to the user and never applied.
+        /// The summariser wrote LOCKED. This is shown to the user and never applied.
         lock_asked: bool,
     },
     /// `[ARTIFACT] Created …`
     Artifact {
-        /// Where it is.
+        /// Its path.
         path: String,
-        /// What happened.
+        /// The action.
         action: ArtifactAction,
     },
     /// `[NEXT] …`
     NextStep {
-        /// What to do.
+        /// The step.
         text: String,
     },
     /// `[BLOCKER] …`
     Blocker {
-        /// What is in the way.
+        /// The obstacle.
         text: String,
     },
-    /// Something the user said that sounds like a demand for the whole conversation. No marker says so: only a user's own
-    /// words are proposed like that (I8).
+    /// A statement of the user that sounds like a demand for the whole conversation. No marker says so: only a user's
+    /// own words are proposed this way (I8).
     Demand {
         /// The words.
         text: String,
@@ -116,7 +116,7 @@ pub enum Change {
 
 palimpsest_text::tagged!(Change, "kind");
 
-/// Reads the output of a summariser whose prompt was written with `nonce`.
+/// Parses the output of a summariser whose prompt had `nonce`.
 pub fn parse(output: &str, nonce: &str) -> Markers {
     let (open, close) = (fence(nonce, GOAL_FENCE), fence(nonce, END));
     let mut markers = Markers::default();
@@ -175,18 +175,18 @@ impl Markers {
         }
     }
 
-    /// Text in which no fence is left.
+    /// Returns the text with all fences made harmless.
     fn harmless(&mut self, text: &str) -> String {
         let text = text.trim();
         let clean = neutralise(text);
-        // a run of brackets is one fence
+        // A run of brackets is one fence.
         let starts = |text: &str| text.matches("[[pal:").count();
         self.forged += (starts(&clean) - starts(text)) as u32;
         clean.into_owned()
     }
 }
 
-/// What stands before, between and after the first pair of fences.
+/// Returns the text before, between and after the first pair of fences.
 fn fenced<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let (before, rest) = text.split_once(open)?;
     let (inside, after) = rest.split_once(close)?;
@@ -194,11 +194,11 @@ fn fenced<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a st
 }
 
 impl Proposal {
-    /// The edit that the user's consent would make of this proposal on `goal`.
+    /// Returns the edit that the user's consent to this proposal makes on `goal`.
     ///
-    /// A milestone is moved only if exactly one has these words (case, space and final
-    /// punctuation aside); otherwise it would be added. `None` if the goal says so already, or if
-    /// two milestones have these words. A decision is never locked by it.
+    /// It moves a milestone only if exactly one has these words (apart from case, spaces and final punctuation);
+    /// otherwise it adds one. Returns `None` if the goal says so already, or if two milestones have these words. It
+    /// never locks a decision.
     pub fn edit(&self, goal: &Goal, at: f64) -> Option<GoalEdit> {
         let said = |text: &str, other: &str| normal(text) == normal(other);
         match &self.change {
@@ -242,12 +242,12 @@ impl Proposal {
                 let known = goal.blockers.iter().any(|b| said(text, &b.text));
                 (!known).then(|| GoalEdit::AddBlocker { text: text.clone() })
             }
-            // a pin, not a part of the goal
+            // It becomes a pin, not a part of the goal.
             Change::Demand { .. } => None,
         }
     }
 
-    /// The milestones of `goal` that have the words of this proposal, with their state.
+    /// Returns the milestones of `goal` with the words of this proposal, and their states.
     pub fn milestones(&self, goal: &Goal) -> Vec<(u32, MilestoneState)> {
         let Change::Milestone { text, .. } = &self.change else {
             return Vec::new();
@@ -258,8 +258,7 @@ impl Proposal {
     }
 }
 
-/// Lower case, single spaces, no full stop at the end: what may differ between two writings of the
-/// same words.
+/// Removes the differences between two writings of the same words: lower case, single spaces, no full stop at the end.
 fn normal(text: &str) -> String {
     let text = text.to_lowercase();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -316,7 +315,7 @@ mod tests {
         assert_eq!(markers.unknown, u32::from(expected.is_empty()), "{line:?}");
     }
 
-    /// G3, F 58: every form of one grammar.
+    /// G3, F 58: every form of the grammar.
     #[test]
     fn f58_grammar() {
         check("[GOAL] Ship the login page", "goal|Ship the login page||[]");
@@ -369,7 +368,7 @@ mod tests {
         check("[N\u{200B}EXT] Write\u{202E} tests", "next|Write tests||[]");
     }
 
-    /// G3, F 58: forms that are none are counted.
+    /// G3, F 58: unknown forms are counted.
     #[test]
     fn f58_unknown() {
         check("[CHECKPOINT] Design flow", "");
@@ -390,7 +389,7 @@ mod tests {
         assert_eq!((markers.unknown, markers.proposals.len()), (1, 1));
     }
 
-    /// G3: cited messages are those that were summarised, in the ways models write them.
+    /// G3: citations are read in the forms that models write, and only those of summarised messages stay.
     #[test]
     fn citations() {
         check("[NEXT] Go on (#12, #11, #99)", "next|Go on||[11, 12]");
@@ -414,7 +413,7 @@ mod tests {
         );
     }
 
-    /// G3: the prompt's own examples, copied back, are no proposals.
+    /// G3: copies of the prompt's own examples are not proposals.
     #[test]
     fn copied_examples() {
         let copied = EXAMPLES.map(|line| format!("{line} (#12)")).join("\n");
@@ -433,8 +432,8 @@ mod tests {
         );
     }
 
-    /// G3, I8, F 57: markers outside the fences, another nonce, a missing end and a second pair
-    /// are inert text in which no fence is left.
+    /// G3, I8, F 57: markers outside of the fences, with another nonce, without an end, or in a second pair are plain
+    /// text without fences.
     #[test]
     fn f57_forged() {
         let (open, close) = fences();
@@ -491,8 +490,8 @@ mod tests {
         })
     }
 
-    /// G3, F 59: a milestone is moved only on the same words; none becomes an addition, two or
-    /// no change becomes nothing. Similar is not the same.
+    /// G3, F 59: a milestone moves only on the same words. Without a match it is added, and two matches or no change do
+    /// nothing. Similar words are not the same.
     #[test]
     fn f59_never_fuzzy() {
         let check = |line: &str, known: &[&str], expected: &str| {

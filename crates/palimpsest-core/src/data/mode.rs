@@ -1,4 +1,4 @@
-//! What kind of work a conversation is, and what a summary of it must not lose.
+//! The kind of work of a conversation, and the content that its summaries must keep.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub enum Mode {
     /// Writing code.
     Developer,
-    /// Working out what to do.
+    /// Planning the work.
     Planning,
-    /// Finding out what is wrong.
+    /// Searching for a fault.
     Debugger,
     /// Everything else.
     #[default]
@@ -43,7 +43,7 @@ impl Mode {
         }
     }
 
-    /// What a summary must keep in this mode, as lines for a summary prompt.
+    /// The content that a summary must keep in this mode, as lines for a summary prompt.
     pub const fn prompt_lines(self) -> &'static [&'static str] {
         match self {
             Self::Developer => &[
@@ -84,7 +84,7 @@ impl From<String> for Mode {
 mod tests {
     use super::*;
 
-    /// G4, F 91: names in any case; unknown ones are assistant, also in stored data.
+    /// G4, F 91: names are read in any case, and unknown ones mean assistant, also in stored data.
     #[test]
     fn names() {
         let check = |name: &str, expected| {

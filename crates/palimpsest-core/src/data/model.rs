@@ -1,5 +1,4 @@
-//! What is known about a model: its size, the windows it can be run with, and how far its
-//! summaries can be trusted.
+//! The facts about a model: its size, its windows, and the reliability of its summaries.
 
 mod profile;
 mod reliability;

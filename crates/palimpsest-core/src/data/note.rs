@@ -1,7 +1,6 @@
-//! A note: the immutable detailed summary of a covered range, kept outside the window (C4).
+//! A note: the immutable detailed summary of a covered range, kept outside of the window (C4).
 //!
-//! Layers are made from notes, never from other layers, so that no fact is summarised more than
-//! twice.
+//! Layers are made from notes, never from other layers, so no fact is summarised more than twice.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,18 +16,18 @@ pub type NoteId = u32;
 pub struct Note {
     /// Its number.
     pub id: NoteId,
-    /// What it summarises, oldest first.
+    /// The messages that it summarises, oldest first.
     pub covers: Vec<Span>,
     /// The summary.
     pub text: String,
-    /// Facts of the originals in the ledger's order, so that later forms can carry what they lose.
+    /// The facts of the originals in the ledger's order. Later forms carry those that they lose.
     pub facts: Vec<Fact>,
     /// Tokens of the text.
     pub tokens: u32,
-    /// The pieces of a text that was put together without a model, the most worthy first: shorter forms are made by
-    /// dropping the last. Empty for what a model wrote.
+    /// The pieces of a text that was assembled without a model, the best first. Shorter forms drop the last ones. Empty
+    /// for a text of a model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<Piece>,
-    /// Who wrote it.
+    /// The author.
     pub author: Author,
 }

@@ -1,4 +1,4 @@
-//! A policy is data: when to act, which passes in which order, with which numbers (E4).
+//! Policies as data: when to act, with which passes in which order, and with which numbers (E4).
 
 mod kind;
 mod options;
@@ -16,11 +16,11 @@ use crate::data::model::TierBudgets;
 use crate::error::CoreError;
 use palimpsest_text::condense::CondenseOptions;
 
-/// What a fill level is a fraction of (B4).
+/// The base of a fill level (B4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Denominator {
-    /// The limit without system, tools, records and layers: what the conversation may take.
+    /// The limit without system, tools, records and layers: the room for the conversation.
     Available,
     /// The window without system, tools, records and layers: seed 2's available room, which knows no
     /// reserve and no margin (B3).
@@ -31,49 +31,49 @@ pub enum Denominator {
     WindowLessTier,
 }
 
-/// When to compact without being asked. Fires at `≥`.
+/// A condition for an automatic compaction. It fires at `≥`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Trigger {
-    /// The conversation reaches a fraction of something.
+    /// The conversation reaches a fraction of a base.
     Fill {
-        /// Of what.
+        /// The base.
         of: Denominator,
         /// The fraction, 0 to 1.
         at: f32,
     },
-    /// So many messages are shown verbatim.
+    /// The window shows this many messages verbatim.
     Messages {
         /// The number.
         count: u32,
     },
     /// A watermark was set, and tool blocks stand before it (seed 3).
     Watermark,
-    /// Nothing was said for so long, and the window is over its target.
+    /// No message came for this time, and the window is over its target.
     Idle {
-        /// How long.
+        /// The time in seconds.
         seconds: u32,
     },
-    /// The provider said that the prompt is too long.
+    /// The provider reported that the prompt is too long.
     Overflow,
-    /// A person asked.
+    /// A person asked for it.
     Manual,
 }
 
 palimpsest_text::tagged!(Trigger, "on");
 
-/// One step of the ladder, each taken only if the one before was not enough. Deterministic passes stand
-/// before the ones that lose more.
+/// One step of the ladder, taken only if the step before was not enough. Deterministic passes come before those that
+/// lose more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pass {
-    /// Say tool output and arguments more briefly.
+    /// Shorten tool output and arguments.
     Condense,
     /// Show repeated and superseded tool output once.
     Dedupe,
-    /// Take out tool blocks before the watermark.
+    /// Remove tool blocks before the watermark.
     Strip(StripOptions),
-    /// Put references in the place of large tool results.
+    /// Replace large tool results by references.
     Offload(OffloadOptions),
     /// Cover the oldest exchanges with a layer. The only pass that may ask a model.
     Summarize,
@@ -81,7 +81,7 @@ pub enum Pass {
     Truncate,
     /// Make every layer one step shorter.
     Fade,
-    /// Strip, fade to essentials, excerpt: whatever it takes to fit.
+    /// Make the window fit by all means: strip, fade to essentials, excerpt.
     Emergency,
 }
 
@@ -103,53 +103,53 @@ impl Pass {
     }
 }
 
-/// When the step after the deterministic passes is taken.
+/// The condition for the step after the deterministic passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Escalation {
-    /// While the target is not reached.
+    /// The target is not reached.
     Target,
-    /// When the passes freed less than this and the trigger is still reached (seed 4, O2). Whatever they
-    /// freed, a window over its limit goes on.
+    /// The passes freed less than this, and the trigger is still reached (seed 4, O2). A window over its limit always
+    /// continues.
     Weak {
-        /// Tokens.
+        /// The tokens.
         tokens: u32,
-        /// And at most this share of the window, in percent.
+        /// At most this share of the window, in percent.
         window_percent: u32,
     },
 }
 
 palimpsest_text::tagged!(Escalation, "when");
 
-/// What happens when a model was to summarise and did not answer, after every attempt. A text that is
-/// rejected is another matter: then the deterministic summary is taken (P8).
+/// The action when a model had to summarise and did not answer after every attempt. If its text is rejected, the
+/// deterministic summary is used instead (P8).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// The deterministic summary is taken and marked.
+    /// Use the deterministic summary and mark it.
     #[default]
     Extractive,
-    /// Nothing changes, and the reason is said (seed 4, O3).
+    /// Change nothing and report the reason (seed 4, O3).
     Refuse,
 }
 
-/// How much a new layer covers.
+/// The part of the conversation that a new layer covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cover {
-    /// The oldest exchanges that bring the window to its target (P2).
+    /// The oldest exchanges, until the window reaches its target (P2).
     Needed,
     /// Everything before the recent messages (the seeds).
     All,
 }
 
-/// How much of the end of a conversation stays as it was said (P2).
+/// The end of a conversation that stays verbatim (P2).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum KeepRecent {
     /// The window's share for recent messages.
     Share,
-    /// A number of tokens, of a window of 16,384 or more; in proportion below.
+    /// A number of tokens for windows of 16,384 or more, in proportion below.
     Tokens {
         /// The number.
         tokens: u32,
@@ -163,15 +163,15 @@ pub enum KeepRecent {
 
 palimpsest_text::tagged!(KeepRecent, "by");
 
-/// What happens to the user's own words in a covered range (P3).
+/// The treatment of the user's own words in a covered range (P3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UserWords {
-    /// Verbatim within the user share, newest first; past it summarised.
+    /// Verbatim within the user share, newest first; beyond it summarised.
     Share,
     /// Summarised like everything else.
     Summarize,
-    /// Never summarised: where they do not fit nothing is compressible.
+    /// Never summarised. If they do not fit, nothing is compressible.
     Never,
 }
 
@@ -179,27 +179,27 @@ pub enum UserWords {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotRole {
-    /// Default: models do not mistake it for their own words.
+    /// The default. Models do not take it for their own words.
     User,
-    /// As seeds 1 and 5 have it.
+    /// As in seeds 1 and 5.
     Assistant,
     /// Part of the system message.
     System,
 }
 
-/// How layers get shorter with age.
+/// The way in which layers become shorter with age.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fading {
-    /// From immutable notes, two sizes, neighbours of lowest rank merge (C4).
+    /// From immutable notes, in two sizes; neighbours of the lowest rank merge (C4).
     Notes,
-    /// Every layer at every compaction, through these sizes in tokens at a window of 16,384 or more,
-    /// scaled below (C2).
+    /// Every layer at every compaction, through these sizes in tokens for a window of 16,384 or more, in proportion
+    /// below (C2).
     Cascade {
         /// Largest first.
         sizes: Vec<u32>,
     },
-    /// As a cascade whose every size is a share of the one before (C2).
+    /// A cascade in which every size is a share of the one before (C2).
     Ratios {
         /// The newest layer's size.
         largest: u32,
@@ -215,19 +215,19 @@ pub enum Fading {
 
 palimpsest_text::tagged!(Fading, "by");
 
-/// What decides the level of a new layer (P4).
+/// The rule for the level of a new layer (P4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Levels {
-    /// Its age: a new one is detailed.
+    /// By age: a new layer is detailed.
     #[default]
     Age,
-    /// How much it covers, as seed 1 has it: over 3,000 tokens compact, over 2,000 moderate, else detailed.
+    /// By the covered tokens, as in seed 1: over 3,000 compact, over 2,000 moderate, otherwise detailed.
     Size,
 }
 
 impl Levels {
-    /// The level of a new layer that covers so many tokens.
+    /// The level of a new layer that covers this many tokens.
     pub(crate) const fn of(self, covered: u32) -> Level {
         match (self, covered) {
             (Self::Size, 3_001..) => Level::Compact,
@@ -237,7 +237,7 @@ impl Levels {
     }
 }
 
-/// The form a summary is asked for in (P5).
+/// The form that a summary should have (P5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Headings {
@@ -249,21 +249,21 @@ pub enum Headings {
     Short,
 }
 
-/// Where the user's demands stand that were found in covered messages. Which are pinned is the person's to say: pins
-/// stand in the system message whatever this says.
+/// The place of the user's demands that were found in covered messages. The user decides which are pinned; pins are
+/// always in the system message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Demands {
-    /// In a block of their own at the head of the layers, word for word, with a user's authority. They do not fade.
+    /// In a block at the head of the layers, word for word, with a user's authority. They do not fade.
     #[default]
     Layer,
     /// In the system message, with the pins.
     System,
-    /// Nowhere: none are looked for.
+    /// Nowhere. Demands are not searched.
     Off,
 }
 
-/// A named set of rules for one engine.
+/// A named set of rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
@@ -273,53 +273,57 @@ pub struct Policy {
     pub triggers: Vec<Trigger>,
     /// The passes, least lossy first.
     pub passes: Vec<Pass>,
-    /// When the passes go on after the deterministic ones.
+    /// The condition for continuing after the deterministic passes.
     pub escalate: Escalation,
-    /// How much a new layer covers.
+    /// The part that a new layer covers.
     pub cover: Cover,
-    /// What stays of the end.
+    /// The end that stays verbatim.
     pub keep_recent: KeepRecent,
-    /// What happens to the user's words.
+    /// The treatment of the user's words.
     pub user_words: UserWords,
-    /// Where the layers stand.
+    /// The role of the message with the layers.
     pub slot_role: SlotRole,
-    /// Where the user's demands stand that were found and that nobody pinned.
+    /// The place of found demands that the user has not pinned.
     #[serde(default)]
     pub demands: Demands,
     /// A line before the layers, such as `[Compressed History]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot_prefix: Option<String>,
-    /// What decides the level of a new layer.
+    /// The rule for the level of a new layer.
     #[serde(default)]
     pub levels: Levels,
-    /// How layers age.
+    /// The aging of layers.
     pub fading: Fading,
     /// The form of summaries.
     pub headings: Headings,
-    /// What happens when a model was to summarise and did not answer.
+    /// The action when a model had to summarise and did not answer.
     #[serde(default)]
     pub on_failure: OnFailure,
-    /// Whether old passages are quoted when a message asks for them (R1).
+    /// Quote covered passages when a message asks for them (R1).
     pub recall: bool,
-    /// Whether tool output is condensed as it arrives (T2). Else at a compaction.
+    /// Condense tool output on arrival (T2). Otherwise a compaction does it.
     #[serde(default)]
     pub on_arrival: bool,
-    /// What a system prompt may take before it is warned of, by tier (B2).
+    /// The size of a system prompt that causes a warning, by tier (B2).
     #[serde(default)]
     pub prompt_budgets: TierBudgets,
-    /// How tool output is condensed (T2, T3).
+    /// The rules for condensing tool output (T2, T3).
     #[serde(default)]
     pub tool_output: CondenseOptions,
-    /// What is a repetition (T3).
+    /// The rules for repetitions (T3).
     #[serde(default)]
     pub repeats: DedupeOptions,
-    /// When a watermark is set (W1, W4).
+    /// The rules for watermarks (W1, W4).
     #[serde(default)]
     pub marks: Marks,
 }
 
 impl Policy {
-    /// The preset of that name.
+    /// Returns the preset of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`CoreError::UnknownPolicy`] with the known names.
     pub fn preset(name: &str) -> Result<Self, CoreError> {
         presets::ALL
             .iter()
@@ -332,6 +336,10 @@ impl Policy {
     }
 
     /// Checks that the rules do not contradict each other.
+    ///
+    /// # Errors
+    ///
+    /// [`CoreError::InvalidPolicy`] with the contradiction.
     pub fn validate(&self) -> Result<(), CoreError> {
         let wrong = |why: &str| Err(CoreError::InvalidPolicy(why.to_owned()));
         if self.name.trim().is_empty() {
@@ -375,13 +383,13 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether a watermark makes a compaction due.
+    /// Returns `true` if a watermark makes a compaction due.
     pub(crate) fn acts_on_marks(&self) -> bool {
         self.triggers.contains(&Trigger::Watermark)
     }
 
-    /// The fraction of the available room at which `balanced` and its kin act; 0.8 where the policy
-    /// has no such trigger.
+    /// The fraction of the available room at which `balanced` and similar policies act; 0.8 if the policy has no such
+    /// trigger.
     pub fn fill_of_available(&self) -> f32 {
         self.triggers
             .iter()
@@ -397,7 +405,7 @@ impl Policy {
 }
 
 impl Fading {
-    /// The sizes of a cascade, newest first; none for the others.
+    /// The sizes of a cascade, newest first; empty for other policies.
     pub(crate) fn sizes(&self) -> Vec<u32> {
         match self {
             Self::Cascade { sizes } => sizes.clone(),
@@ -413,8 +421,7 @@ impl Fading {
         }
     }
 
-    /// The most tokens of a layer that is `age` compactions old, in a window of `window`; `None` where
-    /// the window's shares decide.
+    /// The limit in tokens for a layer that is `age` compactions old. `None` if the window's shares decide.
     pub(crate) fn room(&self, age: usize, window: u32) -> Option<u32> {
         match self {
             Self::Notes => None,
@@ -428,7 +435,7 @@ impl Fading {
     }
 }
 
-/// A number for windows of 16,384 tokens and more, in proportion below.
+/// Scales a number for windows of 16,384 tokens down for smaller ones.
 pub(crate) fn scaled(tokens: u32, window: u32) -> u32 {
     (u64::from(tokens) * u64::from(window.min(16_384)) / 16_384) as u32
 }

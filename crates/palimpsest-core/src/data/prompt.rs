@@ -1,5 +1,5 @@
-//! What is written for models: the prompt of a summariser ([`SummaryRequest`]) and the system
-//! message of the conversation ([`SystemPrompt`]).
+//! Text for models: the prompt of a summariser ([`SummaryRequest`]) and the system message of the conversation
+//! ([`SystemPrompt`]).
 
 mod data;
 mod summary;

@@ -1,4 +1,4 @@
-//! Records: what is never summarised (I4). They are rendered into the one system message.
+//! Records: content that is never summarised (I4). They are rendered into the single system message.
 
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -14,7 +14,7 @@ use palimpsest_text::json;
 use palimpsest_text::retention::Constraint;
 pub use palimpsest_text::standing::Level;
 
-/// Why a line stands in the records.
+/// The reason for which a line is in the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
 pub enum PinKind {
@@ -22,9 +22,9 @@ pub enum PinKind {
     Pin,
     /// A demand for the rest of the session, found in a user message and kept word for word.
     Constraint {
-        /// The message it was said in.
+        /// The message that contains it.
         from: Seq,
-        /// How certain it is that it binds.
+        /// The certainty that it binds.
         #[serde(default, skip_serializing_if = "is_sure")]
         level: Level,
     },
@@ -34,7 +34,7 @@ pub enum PinKind {
 
 palimpsest_text::tagged!(PinKind, "kind");
 
-/// What is certain goes without saying.
+/// The stored form leaves out the certain level.
 #[allow(
     clippy::trivially_copy_pass_by_ref,
     reason = "the serializer passes a reference"
@@ -43,15 +43,15 @@ fn is_sure(level: &Level) -> bool {
     *level == Level::Sure
 }
 
-/// A line that is kept word for word in every window.
+/// A line that every window holds word for word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pin {
     /// Its number among the session's pins. Never reused.
     pub id: u32,
-    /// Why it is there.
+    /// The reason for it.
     #[serde(flatten)]
     pub kind: PinKind,
-    /// The words.
+    /// Its text.
     pub text: String,
 }
 
@@ -67,12 +67,12 @@ impl<'de> Deserialize<'de> for Pin {
     }
 }
 
-/// A change of the goal that a summariser proposed and nobody has decided on (G3). Never part of a window.
+/// A change of the goal that a summariser proposed and that waits for a decision (G3). It is never part of a window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PendingProposal {
     /// Its number in the session. Never reused.
     pub id: u32,
-    /// What is proposed, and which messages are said to show it.
+    /// The change, and the messages that it cites.
     #[serde(flatten)]
     pub proposal: Proposal,
 }
@@ -88,23 +88,23 @@ impl<'de> Deserialize<'de> for PendingProposal {
     }
 }
 
-/// What a run found in the messages it covers, beside their summary.
+/// The findings of a run in the messages that it covers, besides their summary.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// The user's demands, with the message each is from (P9).
+    /// The user's demands, each with its message (P9).
     pub constraints: Vec<(Seq, Constraint)>,
-    /// What the summariser proposes to change in the goal (G3).
+    /// The summariser's proposed changes of the goal (G3).
     pub proposals: Vec<Proposal>,
 }
 
-/// A demand that was found in a message of the user's.
+/// A demand in a message of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundDemand {
-    /// The words.
+    /// Its text.
     pub text: String,
-    /// The message they are from: its position in the list, or its number in the session.
+    /// Its message: the position in the list, or the number in the session.
     pub message: Seq,
-    /// How certain it is that it binds.
+    /// The certainty that it binds.
     #[serde(default, skip_serializing_if = "is_sure")]
     pub level: Level,
 }
@@ -122,13 +122,13 @@ impl Found {
     }
 }
 
-/// More undecided proposals than this are not kept: the oldest go.
+/// The number of open proposals that are kept. Beyond it the oldest go.
 const MOST_PENDING: usize = 64;
 
-/// What only may bind takes no more than this share of the window.
+/// Demands that are only likely take no more than this share of the window.
 const SHARE_OF_LIKELY: u32 = 16;
 
-/// One revision of the records of a session.
+/// One revision of a session's records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Records {
     /// Grows by one with every change.
@@ -136,19 +136,19 @@ pub struct Records {
     /// The system prompt.
     #[serde(default)]
     pub system: String,
-    /// What the model must always or never do, after the system prompt (G8).
+    /// The model's absolute rules, after the system prompt (G8).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mandates: String,
-    /// Named blocks of instructions that are switched on and off (G8).
+    /// Named blocks of instructions that can be on or off (G8).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<Skill>,
-    /// What the model should check before it answers; the end of the system message (G8).
+    /// The model's checks before each answer, at the end of the system message (G8).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub checks: String,
-    /// What summarisers proposed and nobody has decided on, oldest first.
+    /// The open proposals of summarisers, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<PendingProposal>,
-    /// What was proposed and declined: it is not proposed again.
+    /// The declined proposals. They are not proposed again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declined: Vec<Change>,
     /// The last number given to a proposal.
@@ -160,34 +160,34 @@ pub struct Records {
     /// Pins, constraints and locked decisions, oldest first.
     #[serde(default)]
     pub pins: Vec<Pin>,
-    /// Constraints that a newer one took the place of, oldest first. They are in no window.
+    /// Constraints that a newer one replaced, oldest first. No window holds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<Replaced>,
 }
 
-/// A constraint that holds no more.
+/// A constraint that no longer holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replaced {
-    /// The message it was said in.
+    /// The message that contains it.
     pub from: Seq,
-    /// The words.
+    /// Its text.
     pub text: String,
-    /// The words that took its place or withdrew it.
+    /// The text that replaced or withdrew it.
     pub by: String,
 }
 
-/// A demand that stands at the head of the layers.
+/// A demand at the head of the layers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
-    /// The message it was said in.
+    /// The message that contains it.
     pub from: Seq,
-    /// The words.
+    /// Its text.
     pub text: String,
-    /// How certain it is that it binds.
+    /// The certainty that it binds.
     pub level: Level,
 }
 
-/// The records as they stand in the window, with their counts.
+/// The records in their form in the window, with their counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RenderedRecords {
     /// The text of the system message; empty if there is none.
@@ -200,12 +200,12 @@ pub struct RenderedRecords {
     pub pin_tokens: u32,
     /// Demands for the head of the layers, oldest first.
     pub demands: Vec<Demand>,
-    /// Constraints that found no room: they stay in their layer's ledger and are listed here.
+    /// Constraints without room. They stay in their layer's ledger and are listed here.
     pub left_out: Vec<String>,
 }
 
 impl RenderedRecords {
-    /// Tokens of goal and pins: the records' share of the window.
+    /// The tokens of goal and pins: the records' share of the window.
     pub fn beside_system(&self) -> u32 {
         self.goal_tokens + self.pin_tokens
     }
@@ -214,7 +214,7 @@ impl RenderedRecords {
 const PINS_HEADING: &str = "Keep to these for the whole conversation:";
 
 impl Records {
-    /// Records with only a system prompt.
+    /// Creates records that hold only a system prompt.
     pub fn with_system(system: impl Into<String>) -> Self {
         Self {
             system: system.into(),
@@ -222,8 +222,11 @@ impl Records {
         }
     }
 
-    /// Adds a line of the user's own, refusing it if the records would take more than half of the
-    /// window (I4).
+    /// Adds a line of the user.
+    ///
+    /// # Errors
+    ///
+    /// A refusal if the records would take more than half of the window (I4).
     pub fn pin(
         &mut self,
         kind: PinKind,
@@ -256,9 +259,8 @@ impl Records {
         id
     }
 
-    /// Keeps a detected constraint. Never refused: one without room is listed in
-    /// [`RenderedRecords::left_out`]. A newer constraint on the same topic replaces the older one, which is listed in
-    /// [`Records::replaced`].
+    /// Keeps a detected constraint. It is never refused: one without room is listed in [`RenderedRecords::left_out`]. A
+    /// newer constraint on the same topic replaces the older one, which is then listed in [`Records::replaced`].
     pub fn constrain(&mut self, from: Seq, constraint: &Constraint) {
         let text = constraint.text.trim();
         if text.is_empty() || self.pins.iter().any(|p| p.text == text) {
@@ -279,7 +281,7 @@ impl Records {
             }
             !goes
         });
-        // said anew, it holds again
+        // A repeated constraint holds again.
         replaced.retain(|r| r.text != text);
         let most = replaced.len().min(MOST_PENDING);
         replaced.drain(..replaced.len() - most);
@@ -288,7 +290,7 @@ impl Records {
         self.push(PinKind::Constraint { from, level }, text);
     }
 
-    /// Takes in what a run found: constraints become pinned records, proposals wait for a decision (I8).
+    /// Adopts the findings of a run: constraints become pinned records, and proposals wait for a decision (I8).
     pub fn adopt(&mut self, found: &Found) {
         for (from, constraint) in &found.constraints {
             if !self.declines(constraint.text.trim()) {
@@ -300,15 +302,15 @@ impl Records {
         }
     }
 
-    /// Whether the person said that these words are no demand.
+    /// Returns `true` if the user said that these words are not a demand.
     fn declines(&self, text: &str) -> bool {
         self.declined
             .iter()
             .any(|change| matches!(change, Change::Demand { text: said } if said == text))
     }
 
-    /// Proposes to keep a demand that was just said. Not if it is kept, declined or proposed already, nor if it only may be
-    /// one: nobody likes to be asked too often.
+    /// Proposes to keep a demand of the last message, unless it is kept, declined or proposed already, or is only
+    /// likely: too many questions annoy people.
     pub fn propose_demand(&mut self, from: Seq, constraint: &Constraint) {
         if constraint.level == Level::Likely {
             return;
@@ -325,8 +327,7 @@ impl Records {
         }
     }
 
-    /// Makes a pin of a demand that was proposed. `false` if the proposal is of another kind, or there is none of that
-    /// number.
+    /// Makes a pin of a proposed demand. Returns `false` if the proposal is of another kind or does not exist.
     pub fn keep(
         &mut self,
         id: u32,
@@ -338,7 +339,7 @@ impl Records {
             return Ok(false);
         };
         let mut next = self.clone();
-        // found meanwhile: the person's word makes a pin of it
+        // A run found it meanwhile. The user's consent makes it a pin.
         next.pins.retain(|p| p.text != text);
         next.pin(PinKind::Pin, &text, window, counter)?;
         next.pending.retain(|p| p.id != id);
@@ -347,8 +348,8 @@ impl Records {
         Ok(true)
     }
 
-    /// Keeps a proposal until somebody decides. One that the goal says already, that was declined, or that is
-    /// waiting already is not kept twice.
+    /// Keeps a proposal until the user decides. It is not kept if the goal says it already, if it was declined, or if
+    /// it is waiting already.
     fn propose(&mut self, proposal: &Proposal) {
         let known = self
             .goal
@@ -379,7 +380,7 @@ impl Records {
             proposal: proposal.clone(),
         });
         if self.pending.len() > MOST_PENDING {
-            // a demand stands in the window whether or not somebody decides; a change of the goal is only here
+            // A demand is in the window before a decision, too; a change of the goal is only here.
             let demands = |p: &PendingProposal| matches!(p.proposal.change, Change::Demand { .. });
             let oldest = self.pending.iter().position(demands);
             self.pending.remove(oldest.unwrap_or(0));
@@ -387,8 +388,11 @@ impl Records {
         self.revision += 1;
     }
 
-    /// Takes a proposal out of those that wait, with the edit that consent to it makes: `None` if the goal says
-    /// so by now. `Err` if there is none of that number, or no goal it could change.
+    /// Removes an open proposal and returns the edit of consent: `None` if the goal says so by now.
+    ///
+    /// # Errors
+    ///
+    /// [`CoreError::NotFound`] if there is no such proposal, or no goal that it could change.
     pub fn accept(&mut self, id: u32, at: f64) -> Result<Option<GoalEdit>, CoreError> {
         let missing = CoreError::NotFound {
             what: "proposal",
@@ -406,14 +410,14 @@ impl Records {
         Ok(edit)
     }
 
-    /// Declines a proposal: it goes, and is not made again. `false` if there is none of that number.
+    /// Declines a proposal, so that it is not made again. Returns `false` if it does not exist.
     pub fn decline(&mut self, id: u32) -> bool {
         let Some(place) = self.pending.iter().position(|p| p.id == id) else {
             return false;
         };
         let gone = self.pending.remove(place);
         if let Change::Demand { text } = &gone.proposal.change {
-            // found meanwhile: the person's word counts more
+            // A run found it meanwhile. The user's decision counts more.
             self.pins
                 .retain(|p| !(matches!(p.kind, PinKind::Constraint { .. }) && p.text == *text));
         }
@@ -425,8 +429,8 @@ impl Records {
         true
     }
 
-    /// The parts of the system message that are instructions, with their sizes and what is wrong with them
-    /// (G8, B2). `budget` is the tier's, in tokens. Goal and pins are counted apart.
+    /// Returns the instruction parts of the system message, with their sizes and problems (G8, B2). `budget` is the
+    /// tier's, in tokens. Goal and pins are counted separately.
     pub fn prompt(&self, budget: u32, counter: &dyn TokenCounter) -> BuiltPrompt {
         SystemPrompt {
             base: self.system.clone(),
@@ -438,7 +442,7 @@ impl Records {
         .build(budget, counter)
     }
 
-    /// Switches skills on or off by name patterns ([`palimpsest_text::glob`]). The names that changed, sorted.
+    /// Switches skills on or off by name patterns ([`palimpsest_text::glob`]). Returns the names that changed, sorted.
     pub fn switch_skills<P: AsRef<str>>(&mut self, patterns: &[P], on: bool) -> Vec<String> {
         let mut prompt = SystemPrompt {
             skills: std::mem::take(&mut self.skills),
@@ -454,7 +458,7 @@ impl Records {
         changed
     }
 
-    /// Takes a line out. `false` if there is none of that number.
+    /// Removes a line. Returns `false` if it does not exist.
     pub fn unpin(&mut self, id: u32) -> bool {
         let before = self.pins.len();
         self.pins.retain(|p| p.id != id);
@@ -463,8 +467,7 @@ impl Records {
         removed
     }
 
-    /// The error a user's entry gets when the records (without the system prompt and detected
-    /// constraints) take more than half of the window.
+    /// Refuses records that (without the system prompt and detected constraints) take more than half of the window.
     pub fn check_room(&self, window: u32, counter: &dyn TokenCounter) -> Result<(), CoreError> {
         let room = window / 2;
         let goal = self
@@ -485,13 +488,12 @@ impl Records {
         }
     }
 
-    /// The one text of this revision (I4, G8): system prompt, mandates, goal, the user's pins and decisions with
-    /// detected constraints (newest first, as far as half of the window reaches), active skills, checks. What finds
-    /// room is measured with a fixed estimate, not with `counter`: another vocabulary or a calibration must not change
-    /// what the model sees (B8).
+    /// Returns the text of this revision (I4, G8): system prompt, mandates, goal, the user's pins and decisions with
+    /// detected constraints (newest first, within half of the window), active skills, checks. A fixed estimate decides
+    /// about the room, not `counter`: another vocabulary or a calibration must not change the window (B8).
     ///
-    /// Where found demands do not belong into the system message they are given apart, and the text is the same with and
-    /// without them.
+    /// If demands do not belong into the system message, they are returned separately, and the text is the same with
+    /// and without them.
     pub fn render(
         &self,
         window: u32,
@@ -499,7 +501,7 @@ impl Records {
         counter: &dyn TokenCounter,
     ) -> RenderedRecords {
         let mut out = RenderedRecords::default();
-        // to the byte as it was written; but nothing visible is no prompt
+        // The system prompt stays as written, to the byte, but one without visible characters counts as none.
         if !self.system.trim().is_empty() {
             out.text.clone_from(&self.system);
         }
@@ -514,7 +516,7 @@ impl Records {
         }
         append_block(&mut after, self.checks.trim());
         if !after.is_empty() {
-            // two for the blank line before
+            // Two tokens for the blank line before.
             out.system_tokens += counter.count(&after) + 2;
         }
         let ruler = Estimator::default();
@@ -534,7 +536,7 @@ impl Records {
         let detected = detected.filter(|_| place != Demands::Off);
         let binds = |p: &&Pin, level: Level| matches!(p.kind, PinKind::Constraint { level: l, .. } if l == level);
         let sure = detected.clone().filter(|p| binds(p, Level::Sure));
-        // the oldest first: what stands there is not pushed out by what comes
+        // The oldest come first, so that new ones do not push out present ones.
         let likely = self.pins.iter().filter(|p| binds(p, Level::Likely));
         let likely = likely.filter(|_| place != Demands::Off);
         let mut perhaps: Vec<Demand> = Vec::new();
@@ -545,7 +547,7 @@ impl Records {
                 PinKind::Constraint { level, .. } => level,
                 _ => Level::Sure,
             };
-            // what only may bind stays out of the system message, and leaves room for what does
+            // Likely demands stay out of the system message and leave room for certain ones.
             let likely = level == Level::Likely;
             let fits = is_own(pin)
                 || measured + size <= room
@@ -580,7 +582,7 @@ impl Records {
             let mut block = PINS_HEADING.to_owned();
             for pin in kept {
                 block.push_str("\n- ");
-                // a pinned line cannot leave its place either
+                // A pinned line cannot break out of its place either.
                 block.push_str(&escape_fences(&pin.text));
             }
             append_block(&mut out.text, &block);
@@ -608,7 +610,7 @@ fn pin_tokens(text: &str, counter: &dyn TokenCounter) -> u32 {
 mod tests {
     use super::*;
 
-    /// I4: a system prompt is shown to the byte as it was written, and one of nothing but spaces not at all.
+    /// I4: a system prompt appears as written, to the byte, and one of only spaces does not appear.
     #[test]
     fn a_system_prompt_is_not_touched() {
         let counter = Estimator::default();
@@ -623,7 +625,7 @@ mod tests {
         check(" \n\t", "");
     }
 
-    /// I8: many demands push out the oldest demand, and no change of the goal that waits for a decision.
+    /// I8: many demands push out the oldest demand, and no open change of the goal.
     #[test]
     fn demands_push_out_no_proposal() {
         let mut records = Records::default();

@@ -1,39 +1,39 @@
-//! Why a compaction changed nothing.
+//! The reasons for which a compaction changes nothing.
 
 use serde::{Deserialize, Serialize};
 
-/// Why nothing changed (I5, P2, P3).
+/// The reason for which nothing changed (I5, P2, P3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Refusal {
-    /// There is nothing before the last exchange.
+    /// Nothing stands before the last exchange.
     NothingToCompress,
-    /// The policy forbids summarising what would have to be.
+    /// The policy forbids to summarise the messages that would have to be covered.
     NothingCompressible,
-    /// It would free less than a tenth of what it replaces.
+    /// The compaction would free less than a tenth of the replaced text.
     NotWorth {
-        /// Tokens before.
+        /// The tokens before.
         before: u32,
-        /// Tokens there would have been.
+        /// The tokens after it.
         after: u32,
     },
-    /// What must stay does not fit.
+    /// The content that must stay does not fit.
     CannotFit {
-        /// Tokens that no pass may shrink.
+        /// The tokens that no pass may remove.
         floor: u32,
         /// Tokens a window may hold.
         limit: u32,
     },
-    /// The model that was to summarise did not answer, and the policy does not go on without it.
+    /// The summarising model did not answer, and the policy does not continue without it.
     ModelFailed,
-    /// It was cancelled.
+    /// The compaction was cancelled.
     Cancelled,
 }
 
 palimpsest_text::tagged!(Refusal, "reason");
 
 impl Refusal {
-    /// A stable name of the reason.
+    /// A stable code of the reason.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::NothingToCompress => "nothing_to_compress",
@@ -45,7 +45,7 @@ impl Refusal {
         }
     }
 
-    /// The numbers that go with it, by the names of the fields. All are tokens.
+    /// The numbers of the refusal, with the names of their fields. All are tokens.
     pub fn numbers(&self) -> Vec<(&'static str, u32)> {
         match *self {
             Self::NotWorth { before, after } => vec![("before", before), ("after", after)],

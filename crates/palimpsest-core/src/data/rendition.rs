@@ -1,4 +1,4 @@
-//! How one message is shown to the model now.
+//! The present form of one message in the window.
 
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
@@ -9,29 +9,29 @@ pub use palimpsest_dialect::verbatim::{
     verbatim_parts, verbatim_tokens,
 };
 
-/// What a pass did to a message that is still in its place.
+/// The action of a pass on a message that is still in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReducedKind {
-    /// Said more briefly by a deterministic rule.
+    /// A deterministic rule shortened it.
     Condensed,
-    /// Tool blocks and thinking taken out, text kept.
+    /// Tool blocks and thinking were removed, and text was kept.
     Stripped,
-    /// A reference stands for a large part; `recall` brings it back.
+    /// A reference replaces a large part; `recall` returns it.
     Offloaded,
-    /// Head and tail of a text that is larger than its room.
+    /// The head and the tail of a text that is larger than its room.
     Excerpt,
 }
 
-/// A shorter form of one message. Stored when it is made and never recomputed, so that the window
-/// stays a pure function of what is stored (I2).
+/// A shorter form of one message. It is stored when it is made and never recomputed, so that the window stays a pure
+/// function of stored data (I2).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reduced {
-    /// What was done.
+    /// The action that made it.
     pub kind: ReducedKind,
-    /// What the model sees instead. May be empty: then the message is not shown.
+    /// The parts that the model sees instead. If empty, the message is hidden.
     pub parts: Vec<Part>,
-    /// Tokens of these parts with the message around them; 0 if nothing is shown.
+    /// The tokens of these parts with the message around them; 0 if the message is hidden.
     pub tokens: u32,
 }
 
@@ -57,13 +57,13 @@ impl Reduced {
     }
 }
 
-/// How a message is shown: the borrowed answer of [`crate::context::View::rendition`].
+/// The form of a message: the result of [`crate::context::View::rendition`], which borrows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rendition<'a> {
-    /// As it was said.
+    /// The original.
     Verbatim,
     /// In a shorter form.
     Reduced(&'a Reduced),
-    /// Not shown: a layer stands for it.
+    /// Hidden under a layer.
     Covered(u32),
 }

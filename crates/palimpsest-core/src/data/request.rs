@@ -1,4 +1,4 @@
-//! What is asked of a model and what comes back: plain data that the engine and the codecs share without knowing each
+//! Requests to a model and their answers: plain data that the engine and the codecs share without depending on each
 //! other.
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::data::message::{Part, Role};
 
-/// Why the model is asked. Decides what is always or never sent, such as thinking (P7).
+/// The purpose of a request. It decides about fields that are always or never sent, such as thinking (P7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
@@ -17,17 +17,17 @@ pub enum Purpose {
     Summary,
 }
 
-/// One message of a request, in the order the model reads it.
+/// One message of a request, in the model's order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestMessage {
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
-    /// What is said. Thinking is dropped by the codecs (P2).
+    /// The content. The codecs drop thinking (P2).
     pub parts: Vec<Part>,
 }
 
 impl RequestMessage {
-    /// A message of one text part.
+    /// Creates a message of one text part.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
         Self {
             role,
@@ -35,55 +35,55 @@ impl RequestMessage {
         }
     }
 
-    /// Who speaks, and what is said.
+    /// The role and the content.
     pub fn said(&self) -> (Role, &[Part]) {
         (self.role, &self.parts)
     }
 }
 
-/// How long a model stays loaded unless the user says otherwise.
+/// The time in seconds for which a model stays loaded, unless the user sets another.
 const KEEP_ALIVE_SECONDS: i32 = 1800;
 
-/// How the model shall answer. What is `None` is not sent, so that the server's own default holds.
+/// The options of an answer. A field that is `None` is not sent, so the server's default holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestOptions {
-    /// The window asked for, in tokens. Keep it constant within a session: another one reloads the model.
+    /// The requested window in tokens. Keep it constant within a session, because another one reloads the model.
     pub num_ctx: u32,
-    /// Most tokens of the answer. Always sent: without it a model may run on for ten windows.
+    /// The largest number of tokens of the answer. It is always sent: without it a model may continue for ten windows.
     pub num_predict: u32,
-    /// Randomness; 0 for the most likely words.
+    /// The randomness; 0 always takes the most likely words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
-    /// Share of probability to choose from.
+    /// The share of probability from which words are chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f32>,
-    /// Words that are less likely than this share of the likeliest one are never chosen.
+    /// Excludes words less likely than this share of the likeliest one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_p: Option<f32>,
-    /// How much words lose that were just written; 1 for nothing.
+    /// The penalty on recently written words; 1 means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_penalty: Option<f32>,
-    /// Makes the choice repeatable where the server can.
+    /// Makes the choice repeatable, if the server supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
     /// Texts that end the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// The JSON schema that the answer has to follow; the text `json` for any JSON.
+    /// The JSON schema of the answer, or the text `json` for any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Value>,
-    /// Seconds the model stays loaded afterwards; negative: for ever.
+    /// The seconds for which the model stays loaded afterwards; negative: for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_alive: Option<i32>,
-    /// Whether the model shall think first. A summary never does (P7).
+    /// Let the model think first, or not. A summary never thinks (P7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<bool>,
-    /// How much it thinks, where it does and the server can be told; without, as the model does by itself.
+    /// The amount of thinking, if the server supports it. Without it the model decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
 }
 
-/// How much a model thinks.
+/// An amount of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
@@ -96,8 +96,8 @@ pub enum Effort {
 }
 
 impl RequestOptions {
-    /// A window and the most tokens of the answer; the model stays loaded for half an hour, because loading it again
-    /// costs more than the memory it holds. The rest as the server likes.
+    /// Options with a window and a limit of the answer. The model stays loaded for half an hour, because loading it
+    /// again costs more than the memory that it holds. The server decides the rest.
     pub const fn new(num_ctx: u32, num_predict: u32) -> Self {
         Self {
             num_ctx,
@@ -121,23 +121,23 @@ impl RequestOptions {
 pub struct ChatRequest {
     /// The model's name as the server knows it.
     pub model: String,
-    /// What the model reads.
+    /// The messages in the model's order.
     pub messages: Vec<RequestMessage>,
     /// Tool definitions in the form all servers take: `{"type": "function", "function": {…}}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
-    /// How to answer.
+    /// The options of the answer.
     pub options: RequestOptions,
-    /// What for.
+    /// The purpose.
     pub purpose: Purpose,
 }
 
-/// What the server says it read and wrote. Everything may be missing.
+/// The server's counts. Any of them may be missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the prompt, cached ones included.
     pub prompt_tokens: Option<u32>,
-    /// Tokens of the answer, with the one that ends it.
+    /// The tokens of the answer, including its end token.
     pub completion_tokens: Option<u32>,
     /// Milliseconds spent on reading the prompt.
     pub prompt_ms: Option<u32>,
@@ -145,7 +145,7 @@ pub struct Usage {
     pub completion_ms: Option<u32>,
 }
 
-/// Why the answer ended.
+/// The reason for the end of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
@@ -153,7 +153,7 @@ pub enum FinishReason {
     Stop,
     /// `num_predict` or the window was reached.
     Length,
-    /// The model waits for its tools.
+    /// The model waits for the results of its tools.
     ToolCalls,
     /// The model was loaded or unloaded; nothing was generated.
     Load,
@@ -167,17 +167,17 @@ pub enum FinishReason {
 pub enum Delta {
     /// More text. Never empty.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
     /// More reasoning. Never empty.
     Thinking {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// The model asks for a tool; complete.
+    /// A complete tool call.
     ToolCall {
-        /// Given by the server, or made from the position in the answer.
+        /// The server's id, or one made from the position in the answer.
         id: String,
         /// The tool's name.
         name: String,
@@ -188,7 +188,7 @@ pub enum Delta {
     Usage(Usage),
     /// The answer is complete.
     Done {
-        /// Why it ended.
+        /// The reason for the end.
         reason: FinishReason,
     },
 }
@@ -202,16 +202,16 @@ impl Delta {
     }
 }
 
-/// Why there is no (whole) answer, one variant per thing a caller can do about it. What came before an error is never
-/// committed.
+/// The reason for which there is no (whole) answer, one variant for each action of a caller. Text that came before an
+/// error is never committed.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelError {
-    /// No connection, or it broke. In a browser also: the page may not read this server.
+    /// There is no connection, or it broke. In a browser this also means that the page may not read this server.
     #[error("The model server cannot be reached ({why}).")]
     Unreachable {
-        /// What the transport said.
+        /// The transport's message.
         why: String,
     },
     /// The server refuses requests from this page's origin (Ollama: 403 without a body).
@@ -223,30 +223,30 @@ pub enum ModelError {
     /// The model is not installed.
     #[error("The model \"{model}\" is not installed on this server.")]
     ModelMissing {
-        /// The name that was asked for.
+        /// The name in the request.
         model: String,
     },
-    /// The prompt is longer than the window (B9). Both numbers where the server tells them.
+    /// The prompt is longer than the window (B9), with both numbers if the server reports them.
     #[error("The prompt is longer than the model's window{}.", overflow_numbers(*prompt, *window))]
     Overflow {
-        /// Tokens of the prompt by the server's count.
+        /// The tokens of the prompt by the server's count.
         prompt: Option<u32>,
-        /// Tokens the window really has.
+        /// The tokens of the real window.
         window: Option<u32>,
     },
-    /// The model cannot do what was asked, such as tools or thinking.
+    /// The model lacks a requested feature, such as tools or thinking.
     #[error("The model does not support {what}.")]
     NotSupported {
-        /// What it cannot do.
+        /// The feature.
         what: String,
     },
-    /// Too many requests, or the model is still loading.
+    /// There are too many requests, or the model is still loading.
     #[error("The model server is busy.")]
     Busy {
-        /// When to try again, if the server said so.
+        /// The milliseconds until the next attempt, if the server gave them.
         retry_after_ms: Option<u32>,
     },
-    /// The request was wrong in the server's eyes.
+    /// The server considers the request wrong.
     #[error("The model server did not accept the request: {message}")]
     BadRequest {
         /// The server's words.
@@ -258,37 +258,37 @@ pub enum ModelError {
         /// The server's words.
         message: String,
     },
-    /// This is not the answer of a model server: HTML, a redirect, broken JSON.
+    /// The answer does not come from a model server: HTML, a redirect, broken JSON.
     #[error("This does not look like a model server: {why}.")]
     BadResponse {
-        /// What was wrong.
+        /// The fault.
         why: String,
     },
     /// The answer stopped before it was complete.
     #[error("The answer broke off before it was complete.")]
     Truncated,
-    /// The answer is longer than anything that was asked for.
+    /// The answer is longer than any request allowed.
     #[error("The answer was stopped: {what} is longer than {limit} bytes.")]
     TooLong {
-        /// A line, the answer, an error.
+        /// The part that is too long: a line, the answer, an error.
         what: String,
-        /// Bytes.
+        /// The limit in bytes.
         limit: u32,
     },
-    /// The server read far fewer tokens than were sent: it dropped part of the prompt without a word (B9).
+    /// The server read far fewer tokens than were sent: it dropped part of the prompt silently (B9).
     #[error(
         "The model read only {reported} of about {sent} tokens; the server dropped the rest without saying so."
     )]
     PromptTruncated {
-        /// Tokens sent, by our count.
+        /// The tokens that were sent, by our count.
         sent: u32,
-        /// Tokens read, by the server's.
+        /// The tokens that were read, by the server's count.
         reported: u32,
     },
-    /// No answer in time.
+    /// No answer came in time.
     #[error("The model did not answer within {seconds} seconds.")]
     TimedOut {
-        /// How long was waited.
+        /// The time of waiting in seconds.
         seconds: u32,
     },
     /// Cancelled by the user or the engine.
@@ -306,7 +306,7 @@ fn overflow_numbers(prompt: Option<u32>, window: Option<u32>) -> String {
 }
 
 impl ModelError {
-    /// A stable name of the kind of failure.
+    /// A stable code of the kind of failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Unreachable { .. } => "unreachable",
@@ -327,7 +327,8 @@ impl ModelError {
         }
     }
 
-    /// Whether the same request may succeed if sent again. An overflow may not: it has to be made smaller first.
+    /// Returns `true` if the same request may succeed when sent again. After an overflow the request has to become
+    /// smaller first.
     pub const fn retryable(&self) -> bool {
         matches!(
             self,
@@ -335,7 +336,7 @@ impl ModelError {
         )
     }
 
-    /// The numbers that go with it, by the names of the fields; those that the server did not tell are left out.
+    /// The numbers of the error, with the names of their fields. Numbers that the server did not report are left out.
     pub fn numbers(&self) -> Vec<(&'static str, u32)> {
         let known = match *self {
             Self::Overflow { prompt, window } => [("prompt", prompt), ("window", window)],
@@ -356,7 +357,7 @@ impl ModelError {
 mod tests {
     use super::*;
 
-    /// B9, P7: an overflow says both numbers when it knows them, and is never sent again as it was.
+    /// B9, P7: an overflow reports both numbers if it knows them, and the same request is never sent again.
     #[test]
     fn an_overflow_is_not_retryable_and_names_its_numbers() {
         let known = ModelError::Overflow {

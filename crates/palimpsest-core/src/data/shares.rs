@@ -1,26 +1,26 @@
-//! How a window is divided: the numbers of `balanced` as data.
+//! Divides a window: the numbers of `balanced` as data.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::CoreError;
 
-/// The smallest window a one-shot `compact` takes.
+/// The smallest window that a one-shot `compact` accepts.
 pub const MIN_WINDOW: u32 = 64;
-/// The largest window of the table of numbers; above it shares stay as they are.
+/// The index of the table's largest window. Above it shares stay constant.
 const LAST: usize = 5;
 
-/// How a window of `window` tokens is divided. All numbers are tokens.
+/// The shares of a window of `window` tokens. All numbers are tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shares {
-    /// W: the window asked for; what is sent as `num_ctx`.
+    /// W: the requested window, sent as `num_ctx`.
     pub window: u32,
-    /// R: kept free for the answer.
+    /// R: the room for the answer.
     pub reserve: u32,
-    /// m: kept free because counts may be off.
+    /// m: the room for errors of counting.
     pub margin: u32,
-    /// L = W − R − m: what a sent window may hold.
+    /// L = W − R − m: the most that a sent window may hold.
     pub limit: u32,
-    /// System prompt and tool definitions, while their real sizes are not known.
+    /// System prompt and tool definitions, until their real sizes are known.
     pub system: u32,
     /// Goal, pins and constraints.
     pub records: u32,
@@ -28,16 +28,16 @@ pub struct Shares {
     pub newest: u32,
     /// Each older layer.
     pub older: u32,
-    /// How many older layers there are room for.
+    /// The number of older layers for which there is room.
     pub older_slots: u32,
     /// The user's own words from covered ranges.
     pub user: u32,
     /// The most recent messages.
     pub recent: u32,
-    /// Kept free for recalled quotes by every compaction. They may take more of what is free when the question comes:
-    /// see [`Self::recall_most`].
+    /// The room that every compaction leaves for recalled quotes. When the question comes, they may take more of the
+    /// free room: see [`Self::recall_most`].
     pub recall: u32,
-    /// What one request to a summariser may hold.
+    /// The largest request to a summariser.
     pub chunk: u32,
 }
 
@@ -58,23 +58,27 @@ const COLUMNS: [Column; LAST + 1] = [
     ],
 ];
 
-/// What the caller knows about the model beside its window.
+/// The caller's knowledge about the model besides its window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareOptions {
-    /// The answer's reserve, where the caller sets it.
+    /// The room for the answer, if the caller sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u32>,
-    /// The model thinks before it answers: its reserve is doubled.
+    /// The model thinks before it answers, so its reserve is doubled.
     #[serde(default)]
     pub thinking: bool,
-    /// Counts are made with the model's own vocabulary: a margin of 0.5 % instead of 2 %.
+    /// The model's own vocabulary counts, so the margin is 0.5 % instead of 2 %.
     #[serde(default)]
     pub exact: bool,
 }
 
 impl Shares {
-    /// Divides a window. Between the columns of the table shares are interpolated, below it they
-    /// shrink in proportion, above it they stay as they are.
+    /// Divides a window. Shares are interpolated between the columns of the table, shrink in proportion below it, and
+    /// stay constant above it.
+    ///
+    /// # Errors
+    ///
+    /// [`CoreError::InvalidWindow`] for a window that leaves no room.
     pub fn of(window: u32, options: ShareOptions) -> Result<Self, CoreError> {
         let invalid = |why| CoreError::InvalidWindow {
             window: window.to_string(),
@@ -98,7 +102,7 @@ impl Shares {
             .and_then(|rest| rest.checked_sub(margin))
             .filter(|limit| *limit >= MIN_WINDOW / 2)
             .ok_or_else(|| invalid("the answer's reserve leaves no room for the conversation"))?;
-        // A larger reserve than the table's takes from every share alike.
+        // A larger reserve than the table's takes the same share from every other one.
         let usual = window - c[1] - margin.min(window - c[1]);
         let scale = |share: u32| {
             if limit < usual {
@@ -124,7 +128,7 @@ impl Shares {
         })
     }
 
-    /// The most that recalled quotes take of a window that may hold `limit` tokens: a quarter of it.
+    /// The most that recalled quotes take of a window with this limit: a quarter.
     pub const fn recall_most(limit: u32) -> u32 {
         limit / 4
     }
@@ -134,14 +138,13 @@ impl Shares {
         self.newest + self.older * self.older_slots
     }
 
-    /// The size a compaction aims at with `system` tokens of system prompt and tools: the sum of the
-    /// five shares.
+    /// The goal of a compaction with `system` tokens of system prompt and tools: the sum of the five shares.
     pub const fn target(&self, system: u32) -> u32 {
         system + self.records + self.layers() + self.user + self.recent
     }
 
-    /// Where the automatic compaction starts: `floor` = system, tools, records and layers;
-    /// `at` = the fraction of what is left (0.8).
+    /// The tokens at which the automatic compaction starts. `floor` is the sum of system, tools, records and layers;
+    /// `at` is the fraction of the rest (0.8).
     pub fn trigger(&self, floor: u32, at: f32) -> u32 {
         let available = self.limit.saturating_sub(floor);
         floor.saturating_add((f64::from(available) * f64::from(at)).floor() as u32)
@@ -173,7 +176,7 @@ fn column(window: u32) -> Column {
     let (along, width) = (u64::from(window - a[0]), u64::from(b[0] - a[0]));
     let mut out = *a;
     for i in 0..out.len() {
-        // every row grows with the window
+        // Every row grows with the window.
         out[i] = a[i] + (u64::from(b[i] - a[i]) * along / width) as u32;
     }
     out
@@ -244,7 +247,7 @@ mod tests {
         }
     }
 
-    /// B5: a window that leaves nothing is refused with a reason, never a negative trigger.
+    /// B5: a window that leaves no room is refused with a reason, and never gives a negative trigger.
     #[test]
     fn impossible_windows_are_refused() {
         let check = |window, reserve| {

@@ -1,14 +1,14 @@
-//! What stands in the user's own words is not said a second time in a layer.
+//! Drops lines of a layer that are quoted in the user's own words.
 
 use std::borrow::Cow;
 
 use palimpsest_text::extractive::undated;
 use palimpsest_text::words::segment::sentences;
 
-/// Shorter lines could be anybody's: a line that short goes only with the quoted message it is from.
+/// A shorter line could come from anybody, so it is dropped only with the quoted message that it comes from.
 const TELLING: usize = 12;
 
-/// The user's own words that stand beside the layers, each with its message.
+/// The user's own words beside the layers, each with its message.
 pub(crate) struct Said {
     words: Vec<(u32, String)>,
 }
@@ -20,7 +20,7 @@ impl Said {
         }
     }
 
-    /// The lines of a layer, sentence by sentence, that say something else.
+    /// Returns the lines of a layer without the sentences that are quoted already.
     pub(crate) fn beside<'a>(&self, body: &'a str) -> Cow<'a, str> {
         if self.words.is_empty() {
             return Cow::Borrowed(body);
@@ -29,9 +29,9 @@ impl Said {
         let mut is_code = false;
         let mut dropped = false;
         let mut kept: Vec<Cow<'_, str>> = Vec::new();
-        // the label of a line that went, for the next line of the same speaker
+        // The label of a dropped line, for the next line of the same speaker.
         let mut orphaned = "";
-        // the day above lines none of which is kept yet
+        // The heading of a day above lines of which none is kept yet.
         let mut above = None;
         for line in body.lines() {
             is_code ^= line.trim_start().starts_with("```");
@@ -78,7 +78,7 @@ impl Said {
         }
     }
 
-    /// What a line says that nobody is quoted with: all of it, or its other sentences.
+    /// Returns the sentences of a line that are not quoted.
     fn rest<'a>(&self, from: Option<u32>, words: &'a str) -> Cow<'a, str> {
         if self.holds(from, words) {
             return Cow::Borrowed("");
@@ -98,9 +98,9 @@ impl Said {
         }
     }
 
-    /// `from` is the user's message that the line is from, if it says so.
+    /// Returns `true` if a quote contains the line. `from` is the user's message of the line, if the line names it.
     fn holds(&self, from: Option<u32>, line: &str) -> bool {
-        // the quoted words do not have the dates that a layer adds
+        // The quoted words do not have the dates that a layer adds.
         let line = one_line(&undated(line));
         if line.is_empty() {
             return false;
@@ -115,13 +115,13 @@ impl Said {
 
 /// The label at the start of a line of a layer.
 enum Label {
-    /// `U12:`, the number of a message of the user's, as layers had it once.
+    /// `U12:`, the number of a message of the user's, in layers of an earlier version.
     User(u32),
     /// A name, or `* ` before a fact.
     Other,
 }
 
-/// The most words of a name.
+/// The largest number of words in a name.
 const NAME: usize = 3;
 
 /// Splits `Name: words` or `* fact` into the label, if there is one, and the words.
@@ -153,7 +153,7 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::Said;
 
-    /// P3: a line that stands in the user's own words goes, with its label; what nobody quoted stays.
+    /// P3: a line in the user's own words is dropped with its label, and lines without a quote stay.
     #[test]
     fn quoted_lines_go() {
         let said = Said::new([(0, "My dog is called Biscuit.\nHe likes walks. Yes.")].into_iter());

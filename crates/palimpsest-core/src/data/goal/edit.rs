@@ -1,5 +1,5 @@
-//! The ways a goal can change. Every edit is the user's or the host's act: a summariser only
-//! proposes ([`crate::data::marker`]).
+//! The changes of a goal. Every edit is an act of the user or the host; a summariser only proposes changes
+//! ([`crate::data::marker`]).
 
 use super::{
     Artifact, ArtifactAction, Decision, DecisionKind, Goal, GoalNote, GoalStatus, Milestone,
@@ -13,12 +13,12 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum GoalEdit {
-    /// Says anew what is to be reached.
+    /// Replaces the description.
     Describe {
         /// The new description.
         text: String,
     },
-    /// Changes how much it matters.
+    /// Changes the priority.
     Prioritise {
         /// The new priority.
         priority: Priority,
@@ -27,98 +27,97 @@ pub enum GoalEdit {
     SetStatus {
         /// The new status.
         status: GoalStatus,
-        /// When, in milliseconds since 1970.
+        /// The time, in milliseconds since 1970.
         at: f64,
     },
     /// Adds a milestone at the end.
     AddMilestone {
-        /// What is to be done.
+        /// Its description.
         text: String,
-        /// How far it is.
+        /// Its state.
         #[serde(default)]
         state: MilestoneState,
-        /// When, in milliseconds since 1970.
+        /// The time, in milliseconds since 1970.
         at: f64,
     },
-    /// Moves a milestone on, or back.
+    /// Changes the state of a milestone.
     SetMilestone {
-        /// Which.
+        /// The number of the item.
         id: u32,
         /// The new state.
         state: MilestoneState,
-        /// When, in milliseconds since 1970.
+        /// The time, in milliseconds since 1970.
         at: f64,
     },
-    /// Adds a decision at the end. The same text is not added twice; the second one may add the
-    /// reason or the lock.
+    /// Adds a decision at the end. The same text is not added twice; a second time may add the reason or the lock.
     AddDecision {
-        /// What was decided.
+        /// The decision.
         text: String,
-        /// Why; may be empty.
+        /// The reason; may be empty.
         #[serde(default)]
         rationale: String,
-        /// What it is about.
+        /// Its subject.
         #[serde(default)]
         kind: DecisionKind,
-        /// Whether it is locked at once.
+        /// Lock it at once.
         #[serde(default)]
         locked: bool,
     },
     /// Locks or unlocks a decision.
     LockDecision {
-        /// Which.
+        /// The number of the item.
         id: u32,
-        /// Locked or not.
+        /// Lock or unlock it.
         locked: bool,
     },
-    /// Records what happened to an artifact. A path that is known moves to the end.
+    /// Records an action on an artifact. A known path moves to the end.
     RecordArtifact {
-        /// Where it is.
+        /// Its path.
         path: String,
-        /// What happened.
+        /// The action.
         action: ArtifactAction,
-        /// What it is; empty means `file`.
+        /// Its kind; empty means `file`.
         #[serde(default)]
         kind: String,
     },
     /// Adds a next step at the end.
     AddNextStep {
-        /// What to do.
+        /// The step.
         text: String,
     },
     /// Adds a blocker at the end.
     AddBlocker {
-        /// What is in the way.
+        /// The obstacle.
         text: String,
     },
     /// Changes the words of a milestone, an unlocked decision, a next step or a blocker.
     Reword {
-        /// Which.
+        /// The number of the item.
         id: u32,
         /// The new words.
         text: String,
     },
     /// Removes any item but a locked decision.
     Remove {
-        /// Which.
+        /// The number of the item.
         id: u32,
     },
 }
 
 palimpsest_text::tagged!(GoalEdit, "edit");
 
-/// How long the parts of a goal may be, in tokens.
+/// The largest sizes of the parts of a goal, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GoalLimits {
     /// The description.
     pub description: u32,
-    /// The words of one item.
+    /// The text of one item.
     pub item: u32,
 }
 
 impl Default for GoalLimits {
-    /// A description may fill the largest share records have (2,000), an item a quarter of it.
+    /// A description may fill the largest share of records (2,000 tokens), an item a quarter of it.
     fn default() -> Self {
         Self {
             description: 2_000,
@@ -127,13 +126,13 @@ impl Default for GoalLimits {
     }
 }
 
-/// Why a goal was not changed.
+/// The reason for which a goal was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GoalError {
     /// A text is too long: shorten it.
     #[error("the text has more than {limit} tokens")]
     TooLarge {
-        /// What is allowed, in tokens.
+        /// The largest size in tokens.
         limit: u32,
     },
     /// There is no text.
@@ -151,16 +150,16 @@ pub enum GoalError {
         /// Its number.
         id: u32,
     },
-    /// The goal has as many items as it may.
+    /// The goal already has the largest number of items.
     #[error("a goal has at most {limit} items")]
     TooManyItems {
-        /// How many are allowed.
+        /// The largest number.
         limit: usize,
     },
 }
 
 impl GoalError {
-    /// The stable code.
+    /// A stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::TooLarge { .. } => "goal_too_large",
@@ -172,11 +171,11 @@ impl GoalError {
     }
 }
 
-/// More items are a log, not a goal.
+/// A goal with more items would be a log.
 const MOST_ITEMS: usize = 10_000;
 
 impl Goal {
-    /// The next revision: this one with `edit` done. This one stays as it is.
+    /// Returns the next revision with `edit` applied. This one stays unchanged.
     pub fn apply(
         &self,
         edit: GoalEdit,
@@ -344,7 +343,7 @@ impl Goal {
     }
 }
 
-/// A text that is there and not too long, without space around it.
+/// Trims a text, and refuses an empty or too long one.
 pub(super) fn checked(
     text: &str,
     limit: u32,
@@ -489,7 +488,7 @@ mod tests {
         assert_eq!(before, goal());
     }
 
-    /// I10: what cannot be done is an error with a code.
+    /// I10: an impossible edit is an error with a code.
     #[test]
     fn errors() {
         check_error(

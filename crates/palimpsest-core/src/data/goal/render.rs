@@ -1,4 +1,4 @@
-//! A goal as text for the system message or a summary prompt.
+//! Renders a goal as text for the system message or a summary prompt.
 
 use super::{DecisionKind, Goal, GoalStatus, Milestone, MilestoneState, Priority};
 use palimpsest_tokens::TokenCounter;
@@ -21,9 +21,9 @@ struct Line {
 }
 
 impl Goal {
-    /// The goal as text of at most `max_tokens`: open items first, completed ones as a count
-    /// when short of room, then open ones counted by section. Empty if not even the beginning of
-    /// the description fits. The same goal and room give the same text.
+    /// Returns the goal as text of at most `max_tokens`. If room is short, completed items become a count first, and
+    /// then open items are counted by section. The text is empty if not even the beginning of the description fits. The
+    /// same goal and room give the same text.
     pub fn render(&self, max_tokens: u32, counter: &dyn TokenCounter) -> String {
         let fits = |text: &str| counter.count_until(text, max_tokens).is_some();
         let head = self.head();
@@ -43,8 +43,8 @@ impl Goal {
             let kept: Vec<&Line> = open[..kept].iter().collect();
             assemble(&head, &kept, &left_out)
         };
-        // the most lines that fit; more lines are more tokens but for a section's last one, which
-        // also ends its count, hence the walk down
+        // Searches for the most lines that fit. More lines mean more tokens, except for the last line of a section,
+        // which also ends its count; hence the walk down.
         let (mut low, mut high) = (0, open.len());
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -72,7 +72,7 @@ impl Goal {
         format!("Goal ({priority}, {status}): {}", self.description.trim())
     }
 
-    /// Everything but completed milestones, what matters most first.
+    /// Returns everything but completed milestones, the most important first.
     fn open_lines(&self) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut add = |section, text: String| lines.push(Line { section, text });
@@ -136,7 +136,7 @@ fn decision_text(decision: &super::Decision) -> String {
     format!("{mark}{}{reason}", one_line(&decision.text))
 }
 
-/// An item stays one line, whatever was typed: a line break could pass for another item.
+/// Puts an item on one line, because a line break could pass for another item.
 fn one_line(text: &str) -> String {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or_default().to_owned();
@@ -160,7 +160,7 @@ fn assemble(head: &str, lines: &[&Line], left_out: &[usize]) -> String {
     text
 }
 
-/// As much of the first words as fits, marked as cut.
+/// Returns as many of the first words as fit, marked as cut.
 fn beginning(head: &str, fits: impl Fn(&str) -> bool) -> String {
     let ends: Vec<usize> = head
         .char_indices()
@@ -194,7 +194,7 @@ mod tests {
     use palimpsest_tokens::{Overhead, Source};
     use proptest::prelude::*;
 
-    /// A word is a token, so that the tests below can be counted by hand.
+    /// A counter with one token per word, so that the tests can be counted by hand.
     struct Words;
 
     impl TokenCounter for Words {
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(goal.render(room, &Words), expected.trim());
     }
 
-    /// G2: everything, open items first.
+    /// G2: everything is rendered, open items first.
     #[test]
     fn full() {
         check(
@@ -300,8 +300,7 @@ Completed:
         );
     }
 
-    /// G2: short of room, locked and architecture decisions come before open steps, and what
-    /// is left out is counted.
+    /// G2: if room is short, locked and architecture decisions come before open steps, and omitted items are counted.
     #[test]
     fn short() {
         check(
@@ -344,7 +343,7 @@ Completed: 1",
     }
 
     proptest! {
-        /// G2: never above its room, the same text each time, and the head whenever it fits.
+        /// G2: the text never exceeds its room, is the same each time, and has the head whenever that fits.
         #[test]
         fn within_room(room in 0u32..200, steps in 0u32..60, long in "[a-z \\n]{0,200}") {
             let mut goal = goal();

@@ -1,22 +1,22 @@
-//! One line between the goal fences: the tolerant grammar.
+//! Parses one line between the goal fences, with a tolerant grammar.
 
 use super::Change;
 use crate::data::goal::{ArtifactAction, MilestoneState};
 use palimpsest_text::fence::narrow;
 
-/// What a line is.
+/// The kind of a line.
 pub(super) enum Line {
     /// Empty, or a word for "none".
     Nothing,
-    /// No marker.
+    /// A line without a marker.
     Text,
-    /// A bracketed word that is no marker, or a marker without its parts.
+    /// A bracketed word that is not a marker, or a marker without its parts.
     Unknown,
-    /// A marker and the messages it cites.
+    /// A marker and the messages that it cites.
     Marker(Change, Vec<u32>),
 }
 
-/// Longer words of a marker are a mistake, in bytes.
+/// Longer text of a marker is a mistake, in bytes.
 const LONGEST: usize = 2_000;
 
 /// More citations of one marker are a mistake.
@@ -106,7 +106,7 @@ fn artifact(words: &str) -> Option<Change> {
     })
 }
 
-/// Without `-`, `*`, `•`, `+`, `>`, `#`, `1.` or `1)` in front.
+/// Removes `-`, `*`, `•`, `+`, `>`, `#`, `1.` or `1)` from the front.
 fn without_bullet(line: &str) -> &str {
     let line = line.trim_start_matches(['-', '*', '•', '+', '>', '#', '`', ' ', '\t']);
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -117,7 +117,7 @@ fn without_bullet(line: &str) -> &str {
     }
 }
 
-/// `[TAG] words`, with brackets of any width: the tag in lower case.
+/// Splits `[TAG] words`, with brackets of any width. The tag comes in lower case.
 fn tagged(line: &str) -> Option<(String, &str)> {
     let (tag, words) = line
         .strip_prefix(['[', '［', '【'])?
@@ -128,7 +128,7 @@ fn tagged(line: &str) -> Option<(String, &str)> {
     (!tag.is_empty() && tag.len() <= 40 && tag.chars().all(word)).then_some((tag, words))
 }
 
-/// The words before a final `- WORD`, `: WORD` or `(WORD)`, and which of `endings` it is.
+/// Returns the words before a final `- WORD`, `: WORD` or `(WORD)`, and the one of `endings` that it is.
 fn ending<'a, 'e>(words: &'a str, endings: &[&'e str]) -> Option<(&'a str, &'e str)> {
     const MARKS: [char; 7] = ['*', '`', '.', '!', ' ', '\t', '_'];
     let words = words.trim_end_matches(MARKS);
@@ -161,7 +161,7 @@ fn ending<'a, 'e>(words: &'a str, endings: &[&'e str]) -> Option<(&'a str, &'e s
     ))
 }
 
-/// The words before a final `(#3, #5)`, `(messages 3-5)` or `[#3]`, and the numbers in it.
+/// Returns the words before a final `(#3, #5)`, `(messages 3-5)` or `[#3]`, and the numbers in it.
 fn cited(words: &str) -> (&str, Vec<u32>) {
     let inner = || -> Option<(&str, Vec<u32>)> {
         let rest = words.trim_end_matches(['.', ' ']);

@@ -1,30 +1,30 @@
-//! The windows a model can be run with: named sizes, and the number really sent as `num_ctx`.
+//! The windows of a model: named sizes, and the number that is sent as `num_ctx`.
 
 use super::{ModelSize, Tier};
 use palimpsest_text::json::NumberOrText;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The window of a model nothing is known about, in tokens.
+/// The window of an unknown model, in tokens.
 pub const ASSUMED_WINDOW: u32 = 4_096;
 
 /// Share of a named size that is used, in percent (seeds 1 and 2).
 const USED_PERCENT: u64 = 85;
 
-/// The sizes every model is offered up to its own limit, in thousands of tokens.
+/// The sizes on offer for every model up to its own limit, in thousands of tokens.
 const STANDARD_SIZES: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
 
-/// The size used when none is asked for, if the model has it.
+/// The default size, if the model has it.
 const USUAL_SIZE: u32 = 8_000;
 
 /// A named window size of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextSize {
-    /// As the user chooses it: `"16K"`.
+    /// The name that the user chooses: `"16K"`.
     pub name: String,
-    /// What the name says, in tokens; K = 1,000.
+    /// The size in the name, in tokens; K = 1,000.
     pub nominal: u32,
-    /// The window that is shown, sent as `num_ctx` and divided by, in tokens.
+    /// The window in tokens that is shown, sent as `num_ctx`, and the base of all shares.
     pub ollama_context_size: u32,
 }
 
@@ -40,29 +40,29 @@ impl ContextSize {
     }
 }
 
-/// The standard size whose share is `window`, as its name says it; or `window`.
+/// The size in the name of the standard size whose share is `window`, or `window` itself.
 pub(super) fn nominal_of(window: u32) -> u32 {
     let sizes = STANDARD_SIZES.map(ContextSize::thousands);
     let named = sizes.iter().find(|s| s.ollama_context_size == window);
     named.map_or(window, |size| size.nominal)
 }
 
-/// What is known about one model.
+/// The facts about one model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelProfile {
     /// The model's name at its provider.
     pub model: String,
     /// Its parameters, if known.
     pub size: Option<ModelSize>,
-    /// The longest context it was made for, in tokens, if known.
+    /// The longest context of the model's training in tokens, if known.
     pub max_context: Option<u32>,
     /// The sizes on offer, smallest first.
     pub sizes: Vec<ContextSize>,
 }
 
 impl ModelProfile {
-    /// The profile of a model whose longest context is `max_context` tokens: the standard sizes
-    /// up to it. A model made for 8,192 is offered 8K.
+    /// Creates the profile of a model whose longest context is `max_context` tokens: the standard sizes up to it. A
+    /// model with 8,192 gets 8K.
     pub fn new(model: &str, parameter_size: Option<&str>, max_context: Option<u32>) -> Self {
         let limit = max_context.unwrap_or(u32::MAX);
         let sizes = STANDARD_SIZES.map(ContextSize::thousands).into_iter();
@@ -74,7 +74,7 @@ impl ModelProfile {
         }
     }
 
-    /// The size used when none is asked for: 8K, or the largest below it.
+    /// The default size: 8K, or the largest below it.
     fn usual(&self) -> Option<&ContextSize> {
         self.sizes
             .iter()
@@ -84,7 +84,7 @@ impl ModelProfile {
     }
 }
 
-/// The window somebody asks for.
+/// A request for a window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, from = "NumberOrText")]
 pub enum WindowAsk {
@@ -107,13 +107,13 @@ impl From<NumberOrText> for WindowAsk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowSize {
-    /// Shown, sent as `num_ctx` and divided by, in tokens.
+    /// The tokens that are shown, sent as `num_ctx`, and the base of all shares.
     pub tokens: u32,
-    /// The size it was asked for by, in tokens: the tier goes by it.
+    /// The requested size in tokens, which decides the tier.
     pub nominal: u32,
-    /// Nobody asked for it and nothing is known about the model.
+    /// The window is a default for an unknown model.
     pub assumed: bool,
-    /// It is above the longest context the model was made for.
+    /// The window is larger than the longest context of the model's training.
     pub above_model: bool,
 }
 
@@ -124,27 +124,27 @@ impl WindowSize {
     }
 }
 
-/// Why there is no window.
+/// The reason for which there is no window.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WindowError {
-    /// The profile has no size of this name. Choose one of `known`, or give a number.
+    /// The profile has no size with this name. Choose one of `known`, or give a number.
     #[error("there is no size {asked:?}; known sizes: {}", known.join(", "))]
     UnknownSize {
-        /// What was asked for.
+        /// The name in the request.
         asked: String,
-        /// The names the model has.
+        /// The names of the model's sizes.
         known: Vec<String>,
     },
     /// Not a whole number of tokens above zero.
     #[error("a window must be a whole number of tokens above 0, not {given}")]
     InvalidLimit {
-        /// What was given.
+        /// The value in the request.
         given: String,
     },
 }
 
 impl WindowError {
-    /// The stable code.
+    /// A stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::UnknownSize { .. } => "unknown_size",
@@ -153,11 +153,10 @@ impl WindowError {
     }
 }
 
-/// The window to use for a model.
+/// Returns the window for a model.
 ///
-/// A number is used as given, a name by the model's profile (or by the standard sizes when the
-/// model is unknown). Without either it is the profile's usual size, or [`ASSUMED_WINDOW`]
-/// flagged `assumed` for an unknown model.
+/// A number is used as given, and a name by the model's profile (or by the standard sizes for an unknown model).
+/// Without either, the result is the profile's default size, or [`ASSUMED_WINDOW`] with `assumed` for an unknown model.
 pub fn resolve_window(
     profile: Option<&ModelProfile>,
     ask: Option<&WindowAsk>,
@@ -195,7 +194,7 @@ pub fn resolve_window(
                     ..
                 }),
             ) => window(size.ollama_context_size, size.nominal),
-            // a model made for less than the smallest size
+            // A model with less than the smallest size.
             (
                 None,
                 Some(ModelProfile {
@@ -254,7 +253,7 @@ mod tests {
         assert_eq!(window.tier(), Tier::Standard);
     }
 
-    /// B1: an unknown size is an error that names the sizes there are.
+    /// B1: an unknown size is an error that names the known sizes.
     #[test]
     fn unknown_size() {
         let error = resolve_window(Some(&known(8_192)), Some(&named("16K"))).unwrap_err();
@@ -278,7 +277,7 @@ mod tests {
         assert_eq!((window.tokens, window.assumed), (13_600, false));
     }
 
-    /// B1: a known model without a wish gets 8K, or what it has.
+    /// B1: a known model without a request gets 8K, or its largest size below it.
     #[test]
     fn usual_size() {
         let check = |max, tokens| {

@@ -1,4 +1,4 @@
-//! How far a conversation can be trusted after its model summarised parts of it.
+//! The reliability of a conversation after its model summarised parts of it.
 
 use super::ModelSize;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Measured retention under which many compactions are worth a warning.
 pub const WARNING_RETENTION: f64 = 0.8;
 
-/// How much a compaction costs in trust.
+/// The loss of reliability per compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Penalty {
@@ -18,19 +18,18 @@ pub enum Penalty {
 }
 
 impl Penalty {
-    /// The factor after `compactions`: 1 at none, never rising, within (0, 1].
+    /// The factor after `compactions`: 1 without any, never rising, within (0, 1].
     pub fn factor(self, compactions: u32) -> f64 {
         match self {
             Self::Linear => (1.0 - f64::from(compactions) * 0.15).max(0.30),
-            // multiplied out, so that every platform finds the same bits; further on it is 0 %
+            // Multiplied step by step, so that every platform computes the same bits. Further on the result is 0 %.
             Self::Geometric => (0..compactions.min(256)).fold(1.0, |factor, _| factor * 0.9),
         }
     }
 }
 
-/// How much of a model's summaries to expect, by its size: .95 from 70B, .85 from 30B, .70
-/// from 13B, .50 from 7B, else .30 (seeds 1 and 2). A mixture of experts counts with all its
-/// parameters.
+/// The expected quality of a model's summaries by its size: .95 from 70B, .85 from 30B, .70 from 13B, .50 from 7B,
+/// otherwise .30 (seeds 1 and 2). A mixture of experts counts with all of its parameters.
 pub fn model_factor(size: ModelSize) -> f64 {
     match size.nominal() {
         70.. => 0.95,
@@ -41,7 +40,7 @@ pub fn model_factor(size: ModelSize) -> f64 {
     }
 }
 
-/// Four levels of trust.
+/// Four levels of reliability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -56,7 +55,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level of a share in [0, 1], by the whole percent it is shown as.
+    /// The level of a share in [0, 1], by its whole percent as shown.
     pub fn of(share: f64) -> Self {
         match percent(share) {
             85.. => Self::High,
@@ -75,21 +74,21 @@ pub struct Reliability {
     pub score: Option<f64>,
     /// The level of `score`.
     pub score_level: Option<Level>,
-    /// What the badge shows: `score` ÷ the score of the same chat without compactions, so an
-    /// empty chat is at 1 whatever its model. In [0, 1].
+    /// The badge: `score` divided by the score of the same chat without compactions, so an empty chat has 1 with any
+    /// model. In [0, 1].
     pub relative: f64,
     /// `relative` in whole percent.
     pub percent: u32,
     /// The level of `relative`.
     pub level: Level,
-    /// The confidence was measured; otherwise it was taken as 1.
+    /// The confidence was measured; otherwise it counts as 1.
     pub measured: bool,
     /// The model's class, shown beside the badge.
     pub class: Option<SizeClass>,
 }
 
-/// Reliability of a session after `compactions`, with its measured retention in [0, 1] (the
-/// share of the audited facts that survived) as context confidence.
+/// Computes the reliability of a session after `compactions`. The context confidence is its measured retention in [0,
+/// 1], the share of the audited facts that survived.
 pub fn reliability(
     size: Option<ModelSize>,
     compactions: u32,
@@ -110,7 +109,7 @@ pub fn reliability(
     }
 }
 
-/// Models by how many compactions they bear (seed 2).
+/// Classes of models by the number of compactions that they bear (seed 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeClass {
@@ -132,7 +131,7 @@ impl SizeClass {
         }
     }
 
-    /// Recommended number of compactions, from and to.
+    /// The recommended number of compactions, from and to.
     pub const fn recommended_maximum(self) -> (u32, u32) {
         match self {
             Self::Small => (2, 3),
@@ -141,7 +140,7 @@ impl SizeClass {
         }
     }
 
-    /// Expected saving of a compaction in percent, from and to.
+    /// The expected saving of a compaction in percent, from and to.
     pub const fn expected_compression(self) -> (u32, u32) {
         match self {
             Self::Small => (50, 70),
@@ -151,7 +150,7 @@ impl SizeClass {
     }
 }
 
-/// Compactions from which a warning is due (seed 1). An unknown model is taken for a small one.
+/// The number of compactions from which a warning is due (seed 1). An unknown model counts as small.
 pub fn warning_threshold(size: Option<ModelSize>) -> u32 {
     match size.map_or(0, ModelSize::nominal) {
         0..=3 => 3,
@@ -161,7 +160,7 @@ pub fn warning_threshold(size: Option<ModelSize>) -> u32 {
     }
 }
 
-/// What a warning is decided by.
+/// The input of the decision about a warning.
 #[derive(Debug, Clone, Copy)]
 pub struct WarningCheck<'a> {
     /// The model's name, for the text.
@@ -172,28 +171,28 @@ pub struct WarningCheck<'a> {
     pub compactions: u32,
     /// Measured retention in [0, 1], if it was measured.
     pub retention: Option<f64>,
-    /// This crossing was warned about before: what the last check returned.
+    /// The user was warned about this crossing: the result of the last check.
     pub warned: bool,
 }
 
 /// A warning that a session was compacted often.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactionWarning {
-    /// What happened, for the user.
+    /// The event, for the user.
     pub message: String,
-    /// What can be done about it.
+    /// The remedies.
     pub recommendations: Vec<String>,
 }
 
-/// The warning that is due now, if any, and whether the crossing now counts as warned about.
+/// Returns the warning that is due now, if any, and whether the user now counts as warned about this crossing.
 ///
-/// Due once when the compactions reach [`warning_threshold`] while the retention is below
-/// [`WARNING_RETENTION`] or unknown. Falling below the threshold (an undo) arms it again.
+/// A warning is due once when the compactions reach [`warning_threshold`] while the retention is below
+/// [`WARNING_RETENTION`] or unknown. Falling below the threshold (an undo) makes it possible again.
 pub fn check_warning(check: WarningCheck<'_>) -> (Option<CompactionWarning>, bool) {
     if check.compactions < warning_threshold(check.size) {
         return (None, false);
     }
-    // an unknown or impossible retention compares as false
+    // An unknown or impossible retention compares as false.
     let retained = check.retention.is_some_and(|r| r >= WARNING_RETENTION);
     if check.warned || retained {
         return (None, check.warned);
@@ -272,7 +271,7 @@ mod tests {
         check(0.0, "0.30");
     }
 
-    /// G6: both penalties, as the seeds' tables have them.
+    /// G6: both penalties agree with the seeds' tables.
     #[test]
     fn penalties() {
         let row = |p: Penalty| [0, 1, 3, 5, 1_000_000].map(|n| format!("{:.3}", p.factor(n)));
@@ -323,7 +322,7 @@ mod tests {
         );
     }
 
-    /// G6: levels by the percent that is shown.
+    /// G6: levels follow the percent that is shown.
     #[test]
     fn levels() {
         let check = |share, expected| assert_eq!(Level::of(share), expected, "{share}");

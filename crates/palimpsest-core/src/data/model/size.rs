@@ -1,4 +1,4 @@
-//! How many parameters a model has, read from what its provider or its name says.
+//! Reads the number of a model's parameters from its provider's data or its name.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 pub struct ModelSize {
     /// All parameters, in billions.
     pub total: f64,
-    /// Parameters used for one token, in billions: less than `total` for a mixture of experts.
+    /// The parameters that one token uses, in billions: less than `total` for a mixture of experts.
     pub active: f64,
-    /// `total` is experts times size, an upper bound: experts share layers, and this model is
-    /// not in the table of known mixtures.
+    /// `total` is the number of experts times their size. This is an upper bound, because experts share layers and the
+    /// table of known mixtures lacks this model.
     pub approximate: bool,
 }
 
 impl ModelSize {
-    /// The size from a provider's `parameter_size` (`"7.6B"`, `"134.52M"`), else from the
-    /// model's name. `None` if neither says: an unknown size stays unknown.
+    /// Returns the size from a provider's `parameter_size` (`"7.6B"`, `"134.52M"`), otherwise from the model's name.
+    /// Returns `None` if neither tells.
     pub fn detect(parameter_size: Option<&str>, name: &str) -> Option<Self> {
         parameter_size
             .and_then(Self::from_parameter_size)
             .or_else(|| Self::from_name(name))
     }
 
-    /// The size a provider states: a number and `K`, `M`, `B` or `T`, nothing else.
+    /// Parses the size of a provider: a number and `K`, `M`, `B` or `T`, and nothing more.
     pub fn from_parameter_size(stated: &str) -> Option<Self> {
         let stated = stated.trim().to_ascii_lowercase();
         let (number, unit) = split_unit(&stated)?;
         plain(decimal(number)? * unit.billions())
     }
 
-    /// The size in a model's name: `llama3.2:3b`, `hf.co/org/Model-7B-GGUF:Q4_K_M`,
-    /// `qwen3:30b-a3b`, `mixtral:8x7b`, `gemma3n:e4b`.
+    /// Parses the size in a model's name: `llama3.2:3b`, `hf.co/org/Model-7B-GGUF:Q4_K_M`, `qwen3:30b-a3b`,
+    /// `mixtral:8x7b`, `gemma3n:e4b`.
     ///
-    /// The last path segment counts most, and there the tag more than the name. Billions are
-    /// preferred to millions, since `1m` at the end of a name is a context length.
+    /// The last path segment counts most, and in it the tag more than the name. Billions go before millions, because
+    /// `1m` at the end of a name is a context length.
     pub fn from_name(name: &str) -> Option<Self> {
         if name.len() > LONGEST_NAME {
             return None;
@@ -46,17 +46,17 @@ impl ModelSize {
             .find_map(|segment| segment.rsplit(':').find_map(from_part))
     }
 
-    /// Whole billions, the way models are named: 3.2 is a 3B, 7.6 a 7B. 0 below one billion.
+    /// The whole billions, as models are named: 3.2 is a 3B, 7.6 a 7B. 0 below one billion.
     pub fn nominal(self) -> u32 {
         // `as` saturates and turns NaN into 0
         self.total.floor() as u32
     }
 }
 
-/// A longer name is no model's: it is not searched.
+/// A longer text is not a model's name and is not searched.
 const LONGEST_NAME: usize = 1024;
 
-/// Larger is not a size: ten trillion parameters.
+/// A larger number is not a size: ten trillion parameters.
 const LARGEST: f64 = 10_000.0;
 
 /// Mixtures of experts whose experts share layers: (experts, size), total and active in billions,
@@ -98,14 +98,15 @@ fn split_unit(text: &str) -> Option<(&str, Unit)> {
     .find_map(|(letter, unit)| Some((text.strip_suffix(letter)?, unit)))
 }
 
-/// ASCII digits with at most one point inside: no sign, no exponent, no other script.
+/// Parses ASCII digits with at most one point inside: no sign, no exponent, no other script.
 fn decimal(text: &str) -> Option<f64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !digits(fraction) {
         return None;
     }
-    // two whole numbers that a float holds exactly: the quotient is the nearest there is, and no reader of floats is needed
+    // A float holds both whole numbers exactly, so the quotient is the nearest float, and no parser for floats is
+    // needed.
     let all: u64 = [whole, fraction].concat().parse().ok()?;
     let tenths = i32::try_from(fraction.len()).ok()?;
     Some(all as f64 / 10_f64.powi(tenths))
@@ -119,9 +120,9 @@ fn plain(total: f64) -> Option<ModelSize> {
     })
 }
 
-/// The size in one side of `name:tag`.
+/// Parses the size in one side of `name:tag`.
 fn from_part(part: &str) -> Option<ModelSize> {
-    // a sign, not a separator: nothing stands before it
+    // Nothing stands before the hyphen, so it is a sign and not a separator.
     if part.starts_with('-') {
         return None;
     }
@@ -141,8 +142,8 @@ fn from_part(part: &str) -> Option<ModelSize> {
     Some(size)
 }
 
-/// Letters and digits; a point belongs to a word only between digits, as in `1.5b`.
-/// Characters beyond ASCII stay in their word, so that `７b` is no `b`.
+/// Splits into words of letters and digits. A point belongs to a word only between digits, as in `1.5b`. Characters
+/// beyond ASCII stay in their word, so `７b` is not a `b`.
 fn words(part: &str) -> Vec<&str> {
     let bytes = part.as_bytes();
     let digit = |i: Option<usize>| i.and_then(|i| bytes.get(i)).is_some_and(u8::is_ascii_digit);
@@ -167,7 +168,7 @@ fn words(part: &str) -> Vec<&str> {
 }
 
 fn from_word(word: &str, wanted: impl Fn(Unit) -> bool) -> Option<ModelSize> {
-    // `bloom-7b1` is 7.1
+    // `bloom-7b1` has 7.1 billion.
     if let Some((whole, tenth)) = word.split_once('b')
         && tenth.len() == 1
         && wanted(Unit::Billion)
@@ -204,14 +205,14 @@ fn from_billions(number: &str) -> Option<ModelSize> {
             });
         }
         let size = plain(f64::from(experts) * billions)?;
-        // two experts answer for a token in the mixtures people make themselves
+        // In mixtures that users make, two experts answer for a token.
         return Some(ModelSize {
             active: (2.0 * billions).min(size.total),
             approximate: true,
             ..size
         });
     }
-    // `e4b`: effective size; `r7b`: Command R7B
+    // `e4b`: effective size; `r7b`: Command R7B.
     let number = number.strip_prefix(['e', 'r']).unwrap_or(number);
     plain(decimal(number)?)
 }
@@ -249,7 +250,7 @@ mod tests {
         check("mistral:latest", "unknown");
     }
 
-    /// G5, F 42: mixtures of experts by table, others as a product that says so.
+    /// G5, F 42: mixtures of experts use the table; others use the product and say so.
     #[test]
     fn f42_mixtures() {
         check("mixtral:8x7b", "46.7 active 12.9");
@@ -318,7 +319,7 @@ mod tests {
         check("llama3:8b@sha256:0123456789b", "8");
     }
 
-    /// G5: what Ollama's library really holds.
+    /// G5: names from Ollama's library.
     #[test]
     fn names_in_use() {
         check("command-r7b", "7");
@@ -331,7 +332,7 @@ mod tests {
         check("nomic-embed-text:137m-v1.5-fp16", "0.137");
     }
 
-    /// G5: the provider's word comes first, and is as strictly read.
+    /// G5: the provider's data comes first, and is parsed just as strictly.
     #[test]
     fn parameter_size_first() {
         let check = |stated: &str, name: &str, expected: &str| {

@@ -1,8 +1,8 @@
-//! Five classes of windows and how long a system prompt each should carry.
+//! Five classes of windows, and the length of a system prompt that suits each.
 
 use serde::{Deserialize, Serialize};
 
-/// A window's class by its nominal size. K = 1,000 here, as in the named sizes.
+/// The class of a window by its nominal size. K = 1,000 here, as in the named sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
@@ -28,8 +28,7 @@ impl Tier {
         Self::Ultra,
     ];
 
-    /// The tier of a window of `nominal` tokens: the named size before the 85 % rule, or the
-    /// plain number asked for.
+    /// The tier of a window of `nominal` tokens: the named size before the 85 % rule, or the requested number.
     pub const fn of(nominal: u32) -> Self {
         match nominal {
             0..8_000 => Self::Minimal,
@@ -40,14 +39,14 @@ impl Tier {
         }
     }
 
-    /// The tier of a window that is used with `window` tokens: that of the standard size whose share it is (13,600 are the
-    /// share of 16K), or of the number itself.
+    /// The tier of a window of `window` used tokens: that of the standard size whose share it is (13,600 is the share
+    /// of 16K), otherwise of the number itself.
     pub fn of_window(window: u32) -> Self {
         Self::of(super::profile::nominal_of(window))
     }
 }
 
-/// Tokens a system prompt may take before a warning, by tier (seed 1).
+/// The tokens that a system prompt may take without a warning, by tier (seed 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TierBudgets {
@@ -88,9 +87,8 @@ impl TierBudgets {
     }
 }
 
-/// What a tier's prompt budget leaves for checkpoints beside a system prompt of
-/// `system_tokens`: max(0, budget − system) (seed 1). Reported; it gates only the preset
-/// `checkpoints` with seed 1's trigger.
+/// The rest of a tier's prompt budget beside a system prompt of `system_tokens`, for checkpoints: max(0, budget −
+/// system) (seed 1). It is reported; only the preset `checkpoints` with seed 1's trigger depends on it.
 pub const fn checkpoint_budget(budgets: &TierBudgets, tier: Tier, system_tokens: u32) -> u32 {
     budgets.of(tier).saturating_sub(system_tokens)
 }
@@ -99,7 +97,7 @@ pub const fn checkpoint_budget(budgets: &TierBudgets, tier: Tier, system_tokens:
 mod tests {
     use super::*;
 
-    /// B1, B2: a window that is a named size's share is of the size's tier; another number of its own.
+    /// B1, B2: the share of a named size has the tier of that size, and any other number its own.
     #[test]
     fn shares_of_named_sizes() {
         let check = |window, expected| assert_eq!(Tier::of_window(window), expected, "{window}");
@@ -132,7 +130,7 @@ mod tests {
         check(u32::MAX, Tier::Ultra);
     }
 
-    /// B2: prompt budgets 200 / 500 / 1,000 / 1,500 / 1,500, overridable one by one.
+    /// B2: prompt budgets are 200 / 500 / 1,000 / 1,500 / 1,500, and each can be overridden.
     #[test]
     fn budgets() {
         let budgets = TierBudgets::default();

@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassKind {
-    /// Tool output and arguments said more briefly.
+    /// Shorten tool output and arguments.
     Condense,
-    /// Repeated and superseded tool output shown once.
+    /// Show repeated and superseded tool output once.
     Dedupe,
-    /// Tool blocks before the watermark taken out.
+    /// Remove tool blocks before the watermark.
     Strip,
-    /// References in the place of large tool results.
+    /// Replace large tool results by references.
     Offload,
-    /// The oldest exchanges covered by a layer.
+    /// Cover the oldest exchanges with a layer.
     Summarize,
-    /// The oldest exchanges covered without a summary.
+    /// Cover the oldest exchanges without a summary.
     Truncate,
-    /// Every layer one step shorter.
+    /// Make every layer one step shorter.
     Fade,
-    /// Whatever it takes to fit.
+    /// Make the window fit by all means.
     Emergency,
-    /// The reasoning of finished turns left out.
+    /// Leave out the reasoning of finished turns.
     Reasoning,
-    /// Passages that were quoted for one message, and went with it.
+    /// Passages that were quoted for one message and left with it.
     Recall,
-    /// What the calls before did, whose state came back with the whole list.
+    /// The work of earlier calls, whose state came with the whole list.
     Earlier,
 }
 
 impl PassKind {
-    /// The word, as data has it.
+    /// The name in data.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Condense => "condense",

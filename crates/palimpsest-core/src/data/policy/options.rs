@@ -1,12 +1,12 @@
-//! What passes are told beside their name.
+//! The options of passes.
 
 use serde::{Deserialize, Serialize};
 
-/// What counts as a repetition. Names are patterns ([`palimpsest_text::glob`]), compared in lower case.
+/// The rules for repetitions. Names are patterns ([`palimpsest_text::glob`]), compared in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct DedupeOptions {
-    /// Texts of fewer bytes stay.
+    /// Texts with fewer bytes stay.
     pub floor: usize,
     /// Tools that return a file.
     pub reads: String,
@@ -14,7 +14,7 @@ pub struct DedupeOptions {
     pub writes: String,
     /// Tools that change a part of a file.
     pub edits: String,
-    /// Arguments that name the file, the first that is there.
+    /// The arguments that may name the file. The first present one counts.
     pub paths: Vec<String>,
 }
 
@@ -31,19 +31,19 @@ impl Default for DedupeOptions {
     }
 }
 
-/// What stays before the mark beside text.
+/// The tool output that stays before the mark.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StripOptions {
-    /// Messages kept in full before the mark.
+    /// The number of messages that stay whole before the mark.
     pub keep: u32,
-    /// Whether failed results stay, with their calls.
+    /// Keep failed results with their calls.
     pub keep_errors: bool,
-    /// How many of the results that say the most stay: those with the most facts.
+    /// The number of results with the most facts that stay.
     pub keep_best: u32,
 }
 
-/// Results of more tokens than both of these are offloaded.
+/// The size above which a result is offloaded: more tokens than both of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OffloadOptions {
@@ -51,8 +51,7 @@ pub struct OffloadOptions {
     pub tokens: u32,
     /// Share of the window, in percent.
     pub window_percent: u32,
-    /// Whether references are places alone, without the head and the tail of what they stand for: the smallest that can be
-    /// recalled.
+    /// Write references without the head and the tail of the text, as short as they can be for recall.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub brief: bool,
 }

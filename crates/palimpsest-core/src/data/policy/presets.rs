@@ -34,9 +34,9 @@ const OFFLOAD: Pass = Pass::Offload(OffloadOptions {
     brief: false,
 });
 
-/// The default: acts at 80 % of the available room. First says tool output more briefly, shows repetitions
-/// once and large results as references; then covers the oldest exchanges with one layer made from the
-/// originals, and keeps the user's words verbatim within their share.
+/// The default. It acts at 80 % of the available room. First it shortens tool output and shows repetitions once and
+/// large results as references. Then it covers the oldest exchanges with one layer made from the originals, and keeps
+/// the user's words verbatim within their share.
 pub fn balanced() -> Policy {
     Policy {
         name: "balanced".into(),
@@ -81,9 +81,9 @@ pub fn balanced() -> Policy {
     }
 }
 
-/// Seeds 1 and 2: at 80 % of the window beside the fixed part everything but the recent messages becomes
-/// a checkpoint; every older checkpoint gets shorter each time, 1,200 → 600 → 300 → 150, and the
-/// oldest merge. The user's words stay verbatim within their share.
+/// Seeds 1 and 2: at 80 % of the window beside the fixed part, everything but the recent messages becomes a checkpoint.
+/// Each older checkpoint becomes shorter every time, 1,200 → 600 → 300 → 150, and the oldest merge. The user's words
+/// stay verbatim within their share.
 pub fn checkpoints() -> Policy {
     Policy {
         name: "checkpoints".into(),
@@ -108,7 +108,7 @@ pub fn checkpoints() -> Policy {
     }
 }
 
-/// Seed 3: tool calls and results before the watermark go, everything else stays. Asks no model.
+/// Seed 3: tool calls and results before the watermark go, and everything else stays. It asks no model.
 pub fn watermark() -> Policy {
     Policy {
         name: "watermark".into(),
@@ -126,8 +126,8 @@ pub fn watermark() -> Policy {
     }
 }
 
-/// Seed 4: large tool results become references; where that frees too little, everything but the last
-/// five messages becomes one summary under eight headings, rewritten each time.
+/// Seed 4: large tool results become references. If that frees too little, everything but the last five messages
+/// becomes one summary under eight headings, which is rewritten each time.
 pub fn offload_compact() -> Policy {
     Policy {
         name: "offload-compact".into(),
@@ -148,8 +148,8 @@ pub fn offload_compact() -> Policy {
     }
 }
 
-/// Seed 5: tool output is condensed as it arrives; at half of the window all but the latest three messages
-/// become a short summary. Earlier summaries stay, and age as in `balanced`.
+/// Seed 5: tool output is condensed on arrival. At half of the window, all but the latest three messages become a short
+/// summary. Earlier summaries stay, and age as in `balanced`.
 pub fn auto_summarize() -> Policy {
     Policy {
         name: "auto-summarize".into(),

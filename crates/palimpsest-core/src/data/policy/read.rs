@@ -1,4 +1,4 @@
-//! Policies given as data: a preset and what differs from it, checked, with the name that was meant.
+//! Reads policies from data: a preset and its differences, checked; an error names the nearest known word.
 
 use serde_json::{Map, Value};
 
@@ -7,8 +7,8 @@ use crate::error::CoreError;
 use crate::nearest::nearest;
 
 impl Policy {
-    /// Reads a policy from text: the name of a preset, or the JSON of [`Self::from_value`]. What a session's head
-    /// keeps.
+    /// Reads a policy from text: the name of a preset, or the JSON of [`Self::from_value`]. A session's head stores
+    /// this text.
     pub fn from_text(text: &str) -> Result<Self, CoreError> {
         if !text.trim_start().starts_with('{') {
             return Self::preset(text);
@@ -18,13 +18,14 @@ impl Policy {
         Self::from_value(&value)
     }
 
-    /// Reads a policy from data: the name of a preset, or an object with any of a policy's keys. What an
-    /// object does not name is as in the preset `base` (`balanced` if not given). Keys may be written in
-    /// camel case. An unknown key is an error that names the nearest known one.
+    /// Reads a policy from data: the name of a preset, or an object with any of a policy's keys. Keys that the object
+    /// lacks have the value of the preset `base` (`balanced` by default). Keys may be in camel case. An unknown key is
+    /// an error that names the nearest known one.
     ///
     /// ```
     /// # use palimpsest_core::policy::Policy;
-    /// let data = serde_json::json!({"base": "watermark", "name": "mine", "keepRecent": {"by": "messages", "messages": 9}});
+    /// let data = serde_json::json!({"base": "watermark", "name": "mine", "keepRecent": {"by": "messages", "messages":
+    /// 9}});
     /// assert_eq!(Policy::from_value(&data).map(|p| p.name), Ok("mine".to_owned()));
     /// ```
     pub fn from_value(value: &Value) -> Result<Self, CoreError> {
@@ -62,7 +63,7 @@ impl Policy {
     }
 }
 
-/// The keys as they are stored: snake case, and camel case inside the rules for tools, whose types have it.
+/// Converts keys to their stored case: snake case, and camel case inside of the rules for tools, whose types use it.
 fn snake_keys(given: &Map<String, Value>) -> Map<String, Value> {
     given
         .iter()
@@ -78,7 +79,7 @@ fn snake_keys(given: &Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// The value with every key of every object in it as `case` has it.
+/// Converts every key of every object in a value with `case`.
 fn with_keys(value: &Value, case: fn(&str) -> String) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -117,7 +118,7 @@ fn camel(key: &str) -> String {
     out
 }
 
-/// Serde names what it did not know and what it expected; the nearest of those was probably meant.
+/// Adds the nearest expected name to serde's error about an unknown one.
 fn explain(error: &str) -> String {
     let mut quoted = error.split('`').skip(1).step_by(2);
     let unknown = error.starts_with("unknown field") || error.starts_with("unknown variant");
@@ -163,8 +164,8 @@ mod tests {
         }
     }
 
-    /// E4: a custom policy is a preset and what differs from it; contradictions and unknown keys are typed
-    /// errors that name what was probably meant.
+    /// E4: a custom policy is a preset and its differences. Contradictions and unknown keys are typed errors that name
+    /// the nearest known word.
     #[test]
     fn custom_policies() {
         check(&json!("watermark"), Ok("watermark"));
@@ -226,7 +227,7 @@ mod tests {
         );
     }
 
-    /// E4: a head keeps a name or JSON.
+    /// E4: a head stores a name or JSON.
     #[test]
     fn from_text() {
         assert_eq!(

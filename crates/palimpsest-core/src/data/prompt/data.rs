@@ -1,10 +1,10 @@
-//! Messages as data: one JSON object a line, from which no text can break out.
+//! Writes messages as data: one JSON object per line, from which no text can break out.
 
 use palimpsest_text::fence::{imitates_fence, strip_invisible};
 use std::fmt::Write;
 
-/// Where control tokens of common chat templates begin. A server that renders the prompt to one
-/// string would read them as its own.
+/// The beginnings of control tokens in common chat templates. A server that renders the prompt to one string would read
+/// them as its own.
 const CONTROL: [&str; 20] = [
     "<|",
     "<｜",
@@ -37,8 +37,8 @@ pub(super) fn write_line(out: &mut String, number: u32, role: &str, text: &str) 
     out.push_str("\"}\n");
 }
 
-/// The inside of a JSON string without invisible characters. The first character of whatever
-/// imitates a fence or a control token is written as `\u003c`, so a JSON reader still gets it.
+/// Writes the content of a JSON string without invisible characters. The first character of an imitated fence or
+/// control token becomes `\u003c`, which a JSON reader still decodes.
 fn escape(out: &mut String, text: &str) {
     let text = strip_invisible(text);
     for (at, c) in text.char_indices() {
@@ -48,7 +48,7 @@ fn escape(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // line ends to some readers
+            // Some readers take these for line ends.
             '\u{85}' | '\u{2028}' | '\u{2029}' => code(out, c),
             c if c.is_ascii_control() => code(out, c),
             c if (c == '<' || c == '[' || !c.is_ascii()) && is_control(&text[at..]) => code(out, c),
@@ -61,7 +61,7 @@ fn is_control(rest: &str) -> bool {
     imitates_fence(rest) || CONTROL.iter().any(|token| rest.starts_with(token))
 }
 
-/// All characters that come here are in the first plane.
+/// All characters here are in the basic plane.
 fn code(out: &mut String, c: char) {
     _ = write!(out, "\\u{:04x}", u32::from(c));
 }
@@ -90,7 +90,7 @@ mod tests {
         check("a\u{202E}b\u{200B}", "ab");
     }
 
-    /// P5, I8: fences and template tokens of every family are broken, the words stay readable.
+    /// P5, I8: fences and template tokens of every family are broken, and the words stay readable.
     #[test]
     fn breakouts() {
         let check = |text: &str, expected: &str| {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// P5: always one line, and JSON that gives back the text without its invisible characters.
+        /// P5: the result is always one line of JSON that decodes to the text without its invisible characters.
         #[test]
         fn round_trip(text in "([<\\[＜]{0,2}(\\||pal:|INST\\]|/s>)?|\\PC|[\\n\\r\\t\"\\\\]){0,20}", role in "\\PC{0,6}") {
             let line = line(&role, &text);

@@ -1,7 +1,7 @@
-//! The prompt that asks a model for the summary of a run of messages.
+//! Builds the prompt that asks a model for the summary of a run of messages.
 //!
-//! Written for models of one to eight billion parameters: short sentences, one demand each, the
-//! task repeated after the data.
+//! It is written for models of one to eight billion parameters: short sentences, one demand each, and the task again
+//! after the data.
 
 use super::data::write_line;
 use crate::data::marker::{EXAMPLES, GOAL_FENCE};
@@ -9,45 +9,45 @@ use crate::data::mode::Mode;
 use palimpsest_text::fence::{END, fence, neutralise, strip_invisible};
 use std::fmt::Write;
 
-/// What a summary is asked for with.
+/// The input of a summary prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct SummaryRequest<'a> {
     /// 3 detailed, 2 moderate, 1 compact. Other numbers count as the nearest.
     pub level: u8,
-    /// What must not be lost.
+    /// The mode, which decides the content to keep.
     pub mode: Mode,
-    /// The goal with its milestones and decisions, as [`crate::data::goal::Goal::render`] gives it.
-    /// With it, the model may propose changes of the goal ([`crate::data::marker`]).
+    /// The goal with its milestones and decisions, from [`crate::data::goal::Goal::render`]. With it, the model may
+    /// propose changes of the goal ([`crate::data::marker`]).
     pub goal_text: Option<&'a str>,
-    /// What the user wants the summary to be about.
+    /// The subject that the user wants the summary to cover.
     pub focus: Option<&'a str>,
     /// The conversation's language in English words; `None` asks for the language of the messages.
     pub language: Option<&'a str>,
-    /// How the summary is laid out.
+    /// The layout of the summary.
     pub headings: Headings,
-    /// Tokens the summary should have at most.
+    /// The largest number of tokens of the summary.
     pub target_tokens: u32,
-    /// What is to be summarised, oldest first. Long tool output comes here already shortened.
+    /// The messages to summarise, oldest first. Long tool output must be shortened already.
     pub messages: &'a [PromptMessage<'a>],
     /// The nonce of this job's fences ([`palimpsest_text::fence::nonce`]).
     pub nonce: &'a str,
 }
 
-/// One message to be summarised.
+/// One message to summarise.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptMessage<'a> {
-    /// Its number in the conversation; markers cite it.
+    /// Its number in the conversation. Markers cite it.
     pub number: u32,
-    /// Who speaks: `user`, `assistant`, `tool`, or `notes` for an earlier summary.
+    /// The role: `user`, `assistant`, `tool`, or `notes` for an earlier summary.
     pub role: &'a str,
-    /// The words.
+    /// The text.
     pub text: &'a str,
 }
 
-/// How a summary is laid out.
+/// The layout of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Headings {
-    /// A plain list, as long as the level says.
+    /// A plain list, with a length by level.
     #[default]
     ByLevel,
     /// Eight headings, from technical context to key decisions (seed 4).
@@ -122,12 +122,12 @@ const SHORT: [(&str, &str); 3] = [
 ];
 
 impl SummaryRequest<'_> {
-    /// The prompt of a first attempt.
+    /// Returns the prompt of a first attempt.
     pub fn prompt(&self) -> Prompt {
         self.write(self.target_tokens, false)
     }
 
-    /// The prompt after an answer that could not be used: a shorter target and a stricter form.
+    /// Returns the prompt after an unusable answer: a shorter target and a stricter form.
     pub fn tighter(&self) -> Prompt {
         let target = u64::from(self.target_tokens) * TIGHTER_PERCENT / 100;
         self.write(target as u32, true)
@@ -173,7 +173,7 @@ impl SummaryRequest<'_> {
 
     fn form(&self, out: &mut String, target: u32, tighter: bool) {
         let headings: &[(&str, &str)] = match self.headings {
-            // no room for headings on a second attempt
+            // A second attempt has no room for headings.
             _ if tighter => &[],
             Headings::ByLevel => &[],
             Headings::Eight => &EIGHT,
@@ -192,7 +192,7 @@ impl SummaryRequest<'_> {
             let lines = (words(target) / 12).max(3);
             _ = writeln!(out, "- At most {lines} lines of at most 15 words.");
         }
-        // a short answer has no room for much detail
+        // A short answer has no room for much detail.
         let level = if tighter {
             self.level.min(2)
         } else {
@@ -262,13 +262,13 @@ fn section(out: &mut String, title: &str, lines: &[&str]) {
     }
 }
 
-/// Text of the user's in which nothing passes for a fence.
+/// Returns text of the user in which nothing passes for a fence.
 fn inert(text: Option<&str>) -> Option<String> {
     let text = strip_invisible(text?.trim()).into_owned();
     (!text.is_empty()).then(|| neutralise(&text).into_owned())
 }
 
-/// Words that many tokens are, in English; other languages take fewer.
+/// The number of English words for this many tokens; other languages take fewer.
 const fn words(tokens: u32) -> u32 {
     (tokens as u64 * 3 / 4) as u32
 }
@@ -379,7 +379,7 @@ mod tests {
         );
     }
 
-    /// P5: the three levels ask for different detail; numbers outside count as the nearest.
+    /// P5: the three levels ask for different detail, and other numbers count as the nearest level.
     #[test]
     fn levels() {
         let system = |level| SummaryRequest { level, ..request() }.prompt().system;
@@ -404,7 +404,7 @@ mod tests {
         }
     }
 
-    /// P5, I8: exactly the fences of the job, whatever messages, goal and focus say.
+    /// P5, I8: the prompt has exactly the fences of the job, whatever messages, goal and focus contain.
     #[test]
     fn no_foreign_fence() {
         let request = SummaryRequest {

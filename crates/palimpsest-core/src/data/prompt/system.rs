@@ -1,23 +1,23 @@
-//! The system message of a conversation: base prompt, mandates, goal, skills, checks.
+//! Builds the system message of a conversation: base prompt, mandates, goal, skills, checks.
 
 use palimpsest_text::glob;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-/// What a system message is built of. A value: building it again after a change is rebuilding it.
+/// The parts of a system message. It is a value: after a change, build it again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SystemPrompt {
-    /// Who the model is and how it works, as long as the tier allows.
+    /// The model's role and way of working, as long as the tier allows.
     pub base: String,
-    /// What it must always or never do.
+    /// The model's absolute rules.
     pub mandates: String,
-    /// The goal, as [`crate::data::goal::Goal::render`] gives it. Goals are shown once: leave this empty
-    /// where the goal is a record of the session.
+    /// The goal, from [`crate::data::goal::Goal::render`]. Goals appear once: leave this empty if the goal is a record
+    /// of the session.
     pub goal: String,
-    /// Blocks that can be switched on and off, in the order they are shown.
+    /// Blocks that can be on or off, in order.
     pub skills: Vec<Skill>,
-    /// What it should check before it answers.
+    /// The checks before each answer.
     pub checks: String,
 }
 
@@ -28,12 +28,12 @@ pub struct Skill {
     pub name: String,
     /// The instructions.
     pub text: String,
-    /// Whether it is part of the system message now.
+    /// The block is part of the system message now.
     #[serde(default)]
     pub active: bool,
 }
 
-/// A system message and what it is made of.
+/// A system message and its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BuiltPrompt {
@@ -41,16 +41,16 @@ pub struct BuiltPrompt {
     pub text: String,
     /// Tokens of `text`.
     pub tokens: u32,
-    /// The parts that are in it, in order.
+    /// The parts, in order.
     pub sections: Vec<PromptSection>,
-    /// What is wrong with it.
+    /// The problems.
     pub warnings: Vec<SystemPromptWarning>,
 }
 
 /// A part of a system message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PromptSection {
-    /// Which part.
+    /// The kind.
     pub kind: SectionKind,
     /// A skill's name; empty for the others.
     pub name: String,
@@ -74,7 +74,7 @@ pub enum SectionKind {
     Checks,
 }
 
-/// What is wrong with a system message. It is used all the same.
+/// A problem of a system message. The message is used nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "warning", rename_all = "kebab-case")]
 pub enum SystemPromptWarning {
@@ -87,7 +87,7 @@ pub enum SystemPromptWarning {
         /// The largest part, by name, and its tokens.
         largest: (String, u32),
     },
-    /// Two skills have one name: they are switched together.
+    /// Two skills have the same name, so they are switched together.
     DuplicateSkill {
         /// The name.
         name: String,
@@ -95,7 +95,7 @@ pub enum SystemPromptWarning {
 }
 
 impl SystemPrompt {
-    /// The system message, with a warning if it takes more than `budget` tokens (its tier's).
+    /// Builds the system message, with a warning if it takes more than `budget` tokens (its tier's).
     pub fn build(&self, budget: u32, counter: &dyn TokenCounter) -> BuiltPrompt {
         let mut texts: Vec<(SectionKind, &str, String)> = Vec::new();
         let mut add = |kind, name, text: &str| {
@@ -128,7 +128,7 @@ impl SystemPrompt {
         let sections: Vec<PromptSection> = texts.iter().map(section).collect();
         let mut warnings = self.duplicates();
         if tokens > budget {
-            // of equals the first, so that the warning is stable
+            // Of equal parts the first counts, so that the warning is stable.
             let largest = sections.iter().rev().max_by_key(|s| s.tokens);
             let largest = largest.map(|s| (s.label(), s.tokens)).unwrap_or_default();
             warnings.push(SystemPromptWarning::OverBudget {
@@ -145,8 +145,8 @@ impl SystemPrompt {
         }
     }
 
-    /// Switches on the skills whose name matches one of `patterns` ([`palimpsest_text::glob`]). Returns the
-    /// names that were off, sorted.
+    /// Switches on the skills whose name matches one of `patterns` ([`palimpsest_text::glob`]). Returns the names that
+    /// were off, sorted.
     pub fn activate<P: AsRef<str>>(&mut self, patterns: &[P]) -> Vec<String> {
         self.switch(patterns, true)
     }
@@ -188,7 +188,7 @@ impl SystemPrompt {
 }
 
 impl PromptSection {
-    /// What to call it: the skill's name, or the kind in lower case.
+    /// The name for display: the skill's name, or the kind in lower case.
     pub fn label(&self) -> String {
         match self.kind {
             SectionKind::Base => "base".to_owned(),
@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    /// G8: the fixed order, only active skills, each part counted.
+    /// G8: the order is fixed, only active skills appear, and each part is counted.
     #[test]
     fn order() {
         let built = prompt().build(1_000, &Estimator::default());
@@ -251,7 +251,7 @@ mod tests {
         );
     }
 
-    /// B2, G8: over the tier's budget is a warning with sizes, at the budget is none.
+    /// B2, G8: a prompt over the tier's budget gives a warning with sizes, one at the budget gives none.
     #[test]
     fn over_budget() {
         let mut long = prompt();
@@ -274,7 +274,7 @@ mod tests {
         );
     }
 
-    /// G8, W1: patterns switch skills; the names that changed come back sorted.
+    /// G8, W1: patterns switch skills, and the result lists the changed names, sorted.
     #[test]
     fn skills() {
         let mut prompt = prompt();
@@ -292,7 +292,7 @@ mod tests {
         );
     }
 
-    /// G8: two skills of one name are reported.
+    /// G8: two skills with the same name are reported.
     #[test]
     fn duplicate_names() {
         let mut prompt = prompt();
