@@ -1,21 +1,22 @@
 //! Decides what a model sees of a long conversation.
 //!
-//! The crate is synchronous and pure: it has no clock, no storage, no network and no randomness. Everything that it needs comes in
-//! as a value, so the same input always gives the same window. Its strata, from the bottom, each using only what stands above it
-//! in this list:
+//! The crate is synchronous and pure: it has no clock, no storage, no network and no randomness. Everything that it needs
+//! is an argument, so the same input always gives the same window. Its strata, from the bottom up. Each uses only those
+//! above it in this list:
 //!
-//! 1. [`error`], [`nearest`]: what every other module may use.
-//! 2. `data`: what there is. Layers, notes, records, goals, policies, the shares of a window.
-//! 3. [`context`]: what is shown of it, and how large that is. A [`context::Context`] holds the messages and the view over them;
-//!    [`window`] makes from it the exact messages for a model.
-//! 4. [`pass`]: what makes a context smaller without a model: repeats, long tool output, old layers.
-//! 5. [`watermark`], [`budget`], [`view_edit`], [`loss`]: where tool blocks end, when to act, what may change in a view, what left.
-//! 6. [`run`]: one compaction, as a value that is stepped until it has a proposal or a reason against one.
-//! 7. [`compact`], [`replay`] and [`forgotten`]: the whole of it for a list, several policies beside each other, and what a window
-//!    that anybody made forgot of a list.
+//! 1. [`error`], [`nearest`]: tools for every other module.
+//! 2. `data`: the data. Layers, notes, records, goals, policies, the shares of a window.
+//! 3. [`context`]: the shown content and its size. A [`context::Context`] holds the messages and the view over them;
+//!    [`window`] makes the exact messages for a model from it.
+//! 4. [`pass`]: makes a context smaller without a model: repeats, long tool output, old layers.
+//! 5. [`watermark`], [`budget`], [`view_edit`], [`loss`]: the boundary of tool blocks, the moment to act, the changes of a
+//!    view, and the content that left it.
+//! 6. [`run`]: one compaction, as a value that the caller steps until it has a proposal or a reason against one.
+//! 7. [`compact`], [`replay`] and [`forgotten`]: a compaction of a list, several policies side by side, and the content
+//!    that a window of any program forgot of a list.
 //!
-//! Messages and lists of them in the shapes of other programs are those of `palimpsest-dialect`, here as [`dialect`],
-//! [`message`] and [`tool`]. Text itself is read by `palimpsest-text`, and tokens are counted by `palimpsest-tokens`.
+//! `palimpsest-dialect` defines messages and the shapes of message lists, here as [`dialect`], [`message`] and [`tool`].
+//! `palimpsest-text` reads text, and `palimpsest-tokens` counts tokens.
 //!
 //! ```
 //! use std::rc::Rc;

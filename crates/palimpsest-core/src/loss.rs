@@ -1,10 +1,10 @@
-//! What left the window between two states: the one definition behind the figures of every report.
+//! Measures the content that left the window between two states: the single definition behind the figures of every
+//! report.
 //!
-//! Compared is what stands in the two windows: messages in the form they are shown in, with the reasoning that is sent
-//! with them, layers, quotes, demands, records. What stands in both as it was is not looked at. The facts of all the
-//! rest are looked for in everything that stands in the new window. A fact that is not found there is *recallable* if
-//! its message still stands in its place, in a shorter form that says so (a reference, a condensed text, an excerpt);
-//! else it is *dropped*.
+//! It compares the content of the two windows: messages in their shown form, with the reasoning that is sent with them,
+//! layers, quotes, demands, records. Content that both hold unchanged is skipped. The facts of all other content are
+//! searched in the whole new window. A fact that is missing there is *recallable* if its message still stands in its
+//! place in a shorter form that says so (a reference, a condensed text, an excerpt). Otherwise it is *dropped*.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -17,28 +17,28 @@ use crate::data::rendition::{ReducedKind, Rendition, escape_fences};
 use crate::pass::{PassKind, Shed, parts_now};
 use palimpsest_text::retention::{Audit, Checked, Collector, Facts, Known, Speaker};
 
-/// The most dropped facts that a report names. How many there were stands beside them.
+/// The number of dropped facts that a report names. The report also gives their total number.
 pub const MOST_NAMED: usize = 64;
 
-/// What left a window.
+/// The content that left a window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loss {
-    /// What became of the facts.
+    /// The fate of the facts.
     pub facts: Facts,
     /// Dropped facts, the most important class first; at most [`MOST_NAMED`].
     pub dropped: Vec<String>,
-    /// Whether something left without a trace: facts were dropped, or words are gone, and neither a shorter form of them
-    /// nor a layer with text stands in their place.
+    /// Some content left without a trace: facts were dropped or words are gone, and neither a shorter form of them nor
+    /// a layer with text is in their place.
     pub lossy: bool,
-    /// The user's messages that stood word for word, of which neither the words nor an excerpt stand now.
+    /// The user's messages that were verbatim before and have neither their words nor an excerpt in the window now.
     pub summarised: Vec<Seq>,
-    /// The user's messages that stood word for word, in whose place an excerpt stands now.
+    /// The user's messages that were verbatim before and are an excerpt now.
     pub shortened: Vec<Seq>,
 }
 
-/// Compares `after` with the window it was made from. Layers that are another text in `after` get the retention that
-/// they have there; `newest` was measured when it was written. Each fact is also told of the pass that took it. `known` is what
-/// was read of the messages already.
+/// Compares `after` with the window from which it was made. Sets the retention of layers that have another text in
+/// `after`; `newest` was measured when it was written. Adds each fact to the pass that took it. `known` holds earlier
+/// readings of the messages.
 pub fn settle(
     before: &Context,
     after: &mut Context,
@@ -68,7 +68,7 @@ pub fn settle(
         return loss;
     }
     let window = words(after);
-    // first what a mark leads back to: a fact that stood there, too, is not dropped
+    // Text to which a mark leads comes first: a fact in it is not dropped.
     palimpsest_text::order::sort_by_key(&mut gone.texts, |text| !text.recallable);
     let mut facts = Collector::default();
     let mut marked = 0;
@@ -106,8 +106,8 @@ pub fn settle(
     loss
 }
 
-/// Which of these passes took what one like `by` takes: one of its kind, else the one of last resort, else what earlier
-/// calls did.
+/// The one of these passes that took content like `by` does: a pass of its kind, otherwise the emergency, otherwise the
+/// earlier calls.
 fn taker(passes: &[Shed], by: PassKind) -> Option<usize> {
     let place = |kind| passes.iter().position(|shed| shed.pass == kind);
     let covers = [PassKind::Summarize, PassKind::Truncate];
@@ -143,7 +143,7 @@ fn tell(
     }
 }
 
-/// Messages and layers that `after` shows in another form than `before`, or not at all.
+/// The number of messages and layers that `after` shows in another form than `before`, or not at all.
 pub fn changed(before: &Context, after: &Context) -> u32 {
     let messages = before.shown.iter().filter(|&&i| {
         let seq = before.entries[i].message.seq;
@@ -153,7 +153,7 @@ pub fn changed(before: &Context, after: &Context) -> u32 {
     (messages.count() + layers.count()) as u32
 }
 
-/// Whether both views show the message in the same form.
+/// Returns `true` if both views show the message in the same form.
 pub(crate) fn alike(before: &Context, after: &Context, seq: Seq) -> bool {
     match (before.view.rendition(seq), after.view.rendition(seq)) {
         (Rendition::Verbatim, Rendition::Verbatim) => true,
@@ -162,11 +162,11 @@ pub(crate) fn alike(before: &Context, after: &Context, seq: Seq) -> bool {
     }
 }
 
-/// What stood in the old window and does not stand in the new one.
+/// The content of the old window that the new one lacks.
 #[derive(Default)]
 struct Gone<'a> {
     texts: Vec<Text<'a>>,
-    /// Something went, and nothing stands in its place.
+    /// Some content left, and nothing is in its place.
     traceless: bool,
 }
 
@@ -174,7 +174,7 @@ struct Text<'a> {
     speaker: Speaker,
     words: Cow<'a, str>,
     recallable: bool,
-    /// The pass that does what was done with it.
+    /// The pass that makes such a change.
     by: PassKind,
 }
 
@@ -210,7 +210,7 @@ fn messages<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
             now.contains(part) || quote.is_some_and(|q| q.text == part.words().trim())
         };
         for part in was.iter().filter(|part| !stays(part)) {
-            // a shorter form of a tool block has its id; other parts keep their order
+            // A shorter form of a tool block has its id; other parts keep their order.
             let stands = now.iter().any(|n| is_form_of(n, part));
             gone.traceless |= !stands && !told;
             let speaker = match part {
@@ -245,7 +245,7 @@ fn reasoning<'a>(message: &'a Message, gone: &mut Gone<'a>) {
     }
 }
 
-/// Whether `now` stands in the place of `was`.
+/// Returns `true` if `now` is in the place of `was`.
 fn is_form_of(now: &Part, was: &Part) -> bool {
     match (now, was) {
         (Part::ToolCall { id: a, .. }, Part::ToolCall { id: b, .. })
@@ -256,13 +256,13 @@ fn is_form_of(now: &Part, was: &Part) -> bool {
     }
 }
 
-/// The layer that stands for a message.
+/// The layer that covers a message.
 fn covering(context: &Context, seq: Seq) -> Option<&Layer> {
     let mut layers = context.view.layers.iter();
     layers.find(|l| l.covers(seq)).map(Rc::as_ref)
 }
 
-/// Whether the other window holds no layer of this text.
+/// Returns `true` if the other window has no layer with this text.
 fn is_other(layer: &Rc<Layer>, context: &Context) -> bool {
     !context
         .view
@@ -271,7 +271,7 @@ fn is_other(layer: &Rc<Layer>, context: &Context) -> bool {
         .any(|l| Rc::ptr_eq(l, layer) || (l.summary == layer.summary && l.ledger == layer.ledger))
 }
 
-/// Lines of layers that are another text now.
+/// Compares the lines of layers whose text has changed.
 fn layers<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     let others = || before.view.layers.iter().filter(|l| is_other(l, after));
     if others().next().is_none() {
@@ -305,7 +305,7 @@ fn layers<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
         }
         let left: Vec<&str> = lines(layer)
             .filter(|line| !line.is_empty() && now.binary_search(line).is_err())
-            // a line that only says what a quote says does not stand in the window
+            // A line that only repeats a quote is not in the window.
             .filter(|line| stood.contains(escape_fences(line).as_ref()))
             .map(said)
             .collect();
@@ -315,7 +315,7 @@ fn layers<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     }
 }
 
-/// A line of a summary without the role that says whose words it holds.
+/// Removes the role label from a line of a summary.
 fn said(line: &str) -> &str {
     let line = line.trim_start_matches("* ");
     ["User: ", "Assistant: ", "Tool: "]
@@ -324,7 +324,7 @@ fn said(line: &str) -> &str {
         .unwrap_or(line)
 }
 
-/// Quotes, demands, recalled passages and lines of the records.
+/// Compares quotes, demands, recalled passages and lines of the records.
 fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     for quote in &before.view.quotes {
         let stands = after.view.quotes.iter().any(|q| q == quote);
@@ -354,8 +354,8 @@ fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     }
 }
 
-/// The user's messages that stood word for word and do not now: those that stand nowhere as they were said, and those of
-/// which an excerpt stands in their place.
+/// The user's messages that were verbatim before and are not now: those without their words anywhere, and those with an
+/// excerpt in their place.
 fn reworded(before: &Context, after: &Context) -> (Vec<Seq>, Vec<Seq>) {
     let shown = before.shown.iter().map(|&i| &before.entries[i].message);
     let shown = shown.filter(|m| {
@@ -377,7 +377,7 @@ fn reworded(before: &Context, after: &Context) -> (Vec<Seq>, Vec<Seq>) {
     for quote in &after.view.quotes {
         said.insert(quote.text.trim().to_owned());
     }
-    // a layer may say a message whole
+    // A layer may contain a whole message.
     let slot = after.slot.as_ref().map_or("", |slot| slot.text.as_str());
     for (seq, text) in stood.iter().filter(|(_, text)| !said.contains(text)) {
         if slot.contains(text.as_str()) {
@@ -393,7 +393,7 @@ fn reworded(before: &Context, after: &Context) -> (Vec<Seq>, Vec<Seq>) {
     (gone, cut)
 }
 
-/// Looks the facts of a layer's notes up in the window.
+/// Searches the facts of a layer's notes in the window.
 fn measure(context: &mut Context, at: usize, window: &str) {
     let layer = &context.view.layers[at];
     let notes = layer.notes.iter().filter_map(|id| context.view.note(*id));
@@ -435,7 +435,7 @@ fn words(context: &Context) -> String {
     out
 }
 
-/// How the marks begin that passes leave: what stands in them was never said.
+/// The beginnings of the marks that passes leave. Their text was never part of the conversation.
 const MARKS: [&str; 7] = [
     "[condensed ",
     "[offloaded: message ",
@@ -446,7 +446,7 @@ const MARKS: [&str; 7] = [
     "[… ",
 ];
 
-/// How the mark ends that stands for a value of a call's arguments; it begins with a number.
+/// The end of the mark for a value of a call's arguments; the mark begins with a number.
 const NOT_SHOWN: &str = " bytes not shown";
 
 /// The text without the marks of passes.

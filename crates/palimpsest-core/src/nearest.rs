@@ -1,8 +1,8 @@
-//! The name that was probably meant.
+//! Finds the name that a user probably meant.
 
-/// The candidate nearest to `name` by edits (insert, delete, replace, swap of neighbours), if it is near
-/// enough to be a slip: at most a third of the letters, and two in short names. Case does not count. The
-/// first of several equally near ones.
+/// Returns the candidate nearest to `name` by edits (insert, delete, replace, swap of neighbours), if it is near enough
+/// for a typing error: at most a third of the letters, and two in short names. Case does not count. Of several equally
+/// near ones the first wins.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = (name.chars().take(LONGEST).count() / 3).max(2);
     candidates
@@ -16,13 +16,13 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// Longer names are compared by their beginning.
 const LONGEST: usize = 64;
 
-/// How many edits (insert, delete, replace, swap of neighbours) lead from one name to another. Case does not count.
+/// The number of edits (insert, delete, replace, swap of neighbours) between two names. Case does not count.
 pub fn edits(a: &str, b: &str) -> usize {
     let letters = |name: &str| -> Vec<char> { name.to_lowercase().chars().take(LONGEST).collect() };
     distance(&letters(a), &letters(b))
 }
 
-/// Optimal string alignment distance.
+/// Computes the optimal string alignment distance.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut two_ago = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();
@@ -44,7 +44,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
 mod tests {
     use super::*;
 
-    /// E3: a slip finds its name, something else finds none.
+    /// E3: a typing error finds its name, and any other word finds none.
     #[test]
     fn slips() {
         let known = ["triggers", "passes", "keep_recent", "fading"];

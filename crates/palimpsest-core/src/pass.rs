@@ -1,9 +1,9 @@
-//! Passes: what makes a window smaller, cheapest and least lossy first. A pass edits renditions and
-//! layers of a context; it never touches messages, a store or a model.
+//! Passes make a window smaller, the cheapest and least lossy first. A pass edits renditions and layers of a context;
+//! it never touches messages, a store or a model.
 //!
-//! The deterministic ones (condense, dedupe, strip, offload) are pure functions from a context to
-//! [`Edits`]: shorter forms of single messages. A tool result keeps its place beside its call (I3), an
-//! edit without gain is not made, and nothing from `end` on is touched: the newest messages, the floor (B10).
+//! The deterministic ones (condense, dedupe, strip, offload) are pure functions from a context to [`Edits`], shorter
+//! forms of single messages. A tool result keeps its place beside its call (I3). An edit without gain is not made, and
+//! nothing from `end` on changes: the newest messages, the floor (B10).
 
 pub mod condense;
 pub mod dedupe;
@@ -26,22 +26,22 @@ use crate::data::policy::{KeepRecent, scaled};
 use crate::data::rendition::{Reduced, Rendition, verbatim_parts};
 use palimpsest_text::retention::Facts;
 
-/// What one pass did.
+/// The result of one pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shed {
-    /// Which.
+    /// The pass.
     pub pass: PassKind,
-    /// Messages it changed; `fade` and `emergency` count layers, too.
+    /// The number of messages that it changed; `fade` and `emergency` count layers, too.
     pub messages: u32,
-    /// Tokens the window lost by it. Those of all passes together are what the window lost.
+    /// The tokens that it removed from the window. The sum over all passes is the total loss of the window.
     pub tokens: u32,
-    /// What became of the facts of what it took or shortened.
+    /// The fate of the facts in removed or shortened text.
     #[serde(default, skip_serializing_if = "Facts::is_empty")]
     pub facts: Facts,
 }
 
 impl Shed {
-    /// What a pass took; its facts are told when the window after all of them is there.
+    /// Creates the result of a pass. Its facts are added when the final window is known.
     pub fn new(pass: PassKind, messages: u32, tokens: u32) -> Self {
         Self {
             pass,
@@ -52,17 +52,17 @@ impl Shed {
     }
 }
 
-/// Something that was done beside summarising, as a sentence and by a stable name.
+/// A further action besides summarising, as a sentence with a stable code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adjustment {
-    /// The name.
+    /// The code.
     pub code: &'static str,
     /// The sentence.
     pub text: String,
 }
 
 impl Adjustment {
-    /// A sentence with its name.
+    /// Creates an adjustment from its code and sentence.
     pub fn new(code: &'static str, text: impl Into<String>) -> Self {
         Self {
             code,
@@ -70,7 +70,7 @@ impl Adjustment {
         }
     }
 
-    /// Sentences and names, as reports hold them.
+    /// Splits adjustments into sentences and codes, as reports hold them.
     pub fn split(list: Vec<Self>) -> (Vec<String>, Vec<String>) {
         let codes = list.iter().map(|a| a.code.to_owned()).collect();
         (list.into_iter().map(|a| a.text).collect(), codes)
@@ -80,10 +80,11 @@ impl Adjustment {
 /// Shorter forms by index of the entry.
 pub type Edits = SortedMap<usize, Reduced>;
 
-/// An edit is made if the new form has at most this share of the tokens of the old one, in percent (I5).
+/// An edit is made if the new form has at most this share of the old form's tokens, in percent (I5).
 const WORTH: u64 = 90;
 
-/// Of these edits the oldest, as many as bring the window to `aim` and not far below it: what stands behind them stays as it was read.
+/// Returns the oldest of these edits, enough to bring the window to `aim` and not far below. Messages after them stay
+/// as the provider has read them.
 pub(crate) fn oldest_of(context: &Context, edits: Edits, aim: u32) -> Edits {
     let mut tokens = context.tokens();
     let mut some = Edits::new();
@@ -93,7 +94,7 @@ pub(crate) fn oldest_of(context: &Context, edits: Edits, aim: u32) -> Edits {
         }
         let old = context.shown_tokens(index);
         let then = tokens.saturating_sub(old.saturating_sub(reduced.tokens));
-        // one that takes far more than has to go stays for what covers whole messages
+        // An edit that takes far more than necessary is left to the passes that cover whole messages.
         if is_worth(old, &reduced) && then >= aim - aim / 8 {
             tokens = then;
             some.insert(index, reduced);
@@ -106,8 +107,7 @@ fn is_worth(old: u32, reduced: &Reduced) -> bool {
     u64::from(reduced.tokens) * 100 <= u64::from(old) * WORTH
 }
 
-/// Shows the messages in their new forms. Edits that gain less than a tenth are left out; `None` if none is
-/// left.
+/// Applies the edits, except those that gain less than a tenth. `None` if none is left.
 pub fn apply(context: &mut Context, pass: PassKind, edits: Edits) -> Option<Applied> {
     let mut view = context.view.clone();
     let (mut messages, mut replaced) = (0, 0u32);
@@ -132,17 +132,17 @@ pub fn apply(context: &mut Context, pass: PassKind, edits: Edits) -> Option<Appl
     })
 }
 
-/// Edits that were made.
+/// The edits that were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Applied {
     /// For the report.
     pub shed: Shed,
-    /// Tokens of the changed messages as they were shown before.
+    /// The tokens of the changed messages before the change.
     pub replaced: u32,
 }
 
-/// Index of the first entry of the recent messages, which the passes leave alone: by the policy's rule,
-/// and never after the floor. The last user message may stand long before: passes change tool blocks only.
+/// The index of the first recent message, which the passes leave alone: by the policy's rule, and never after the
+/// floor. The last user message may stand long before it, because passes only change tool blocks.
 pub fn recent_from(context: &Context) -> usize {
     let end = context.entries.len();
     let floor = context.last_exchange().unwrap_or(end);
@@ -170,7 +170,7 @@ pub fn recent_from(context: &Context) -> usize {
     recent.min(floor)
 }
 
-/// The parts of an entry as they are shown now; `None` if a layer stands for it.
+/// The parts of an entry in its present form; `None` if a layer covers it.
 pub(crate) fn parts_now(context: &Context, index: usize) -> Option<Cow<'_, [Part]>> {
     let message = &context.entries[index].message;
     match context.view.rendition(message.seq) {
@@ -180,7 +180,7 @@ pub(crate) fn parts_now(context: &Context, index: usize) -> Option<Cow<'_, [Part
     }
 }
 
-/// Whether the entry holds a tool block as it is shown now. Looks, does not copy.
+/// Returns `true` if the entry's present form has a tool block. It copies nothing.
 pub(crate) fn has_tools(context: &Context, index: usize) -> bool {
     let message = &context.entries[index].message;
     let parts = match context.view.reduced.get(&message.seq) {
@@ -192,7 +192,7 @@ pub(crate) fn has_tools(context: &Context, index: usize) -> bool {
         .any(|p| matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }))
 }
 
-/// Walks the shown tool calls and says for every result which call it answers: the nearest preceding one of
+/// Walks over the shown tool calls and finds for every result the call that it answers: the nearest preceding one with
 /// its id that has no result yet.
 #[derive(Debug, Default)]
 pub(crate) struct OpenCalls<'a> {
@@ -213,7 +213,7 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> OpenCalls<'a> {
-    /// Takes note of a call.
+    /// Adds the calls of an entry.
     pub(crate) fn see(&mut self, context: &'a Context, entry: usize) {
         let message = &context.entries[entry].message;
         if message.role != Role::Assistant {
@@ -236,7 +236,7 @@ impl<'a> OpenCalls<'a> {
         }
     }
 
-    /// The call that a result answers.
+    /// Returns the call that a result answers.
     pub(crate) fn answer(&mut self, id: &str) -> Option<Call<'a>> {
         self.open.get_mut(id)?.pop()
     }

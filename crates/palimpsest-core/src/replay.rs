@@ -1,8 +1,8 @@
-//! The same conversation under several policies, side by side (E4): how many tokens the window held over
-//! time, how often and how a policy made it smaller, how often a model was asked, what is still there.
+//! Replays the same conversation under several policies, side by side (E4): the tokens of the window over time, the
+//! number and kind of compactions, the calls of a model, and the facts that are still there.
 //!
-//! A pure function: messages in, figures out. Whoever supplies the summaries decides whether a model is
-//! asked; without one every summary is the deterministic one.
+//! It is a pure function from messages to figures. The supplier of summaries decides if a model is asked; without one
+//! every summary is the deterministic one.
 
 use std::rc::Rc;
 
@@ -25,25 +25,25 @@ use crate::watermark::{self, MarkReason};
 use palimpsest_dialect::{self as dialect, Dialect};
 use palimpsest_text::retention::{Audit, FactClass, Speaker};
 
-/// How to replay.
+/// The options of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayOptions {
     /// The model's window in tokens.
     pub window: u32,
-    /// What is known about the model beside it.
+    /// The other facts about the model.
     pub share: ShareOptions,
     /// The system prompt.
     pub system: String,
     /// Tokens of the tool definitions.
     pub tools: u32,
-    /// What the conversation is about.
+    /// The kind of work.
     pub mode: Mode,
-    /// Name of the summariser that answers the jobs; `None` for the deterministic one.
+    /// The name of the summariser that answers the jobs; `None` for the deterministic one.
     pub model: Option<String>,
 }
 
 impl ReplayOptions {
-    /// A window of that size, everything else as by default.
+    /// Creates options with a window of that size and defaults for the rest.
     pub fn new(window: u32) -> Self {
         Self {
             window,
@@ -56,58 +56,58 @@ impl ReplayOptions {
     }
 }
 
-/// Every policy's figures.
+/// The figures of all policies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayReport {
-    /// How many messages were said.
+    /// The number of messages.
     pub messages: u32,
-    /// Tokens of all of them, shown as they were said.
+    /// The tokens of all messages in verbatim form.
     pub said: u32,
-    /// In the order in which the policies were given.
+    /// The figures, in the order of the given policies.
     pub policies: Vec<PolicyReplay>,
 }
 
-/// What the window held when a message had been said.
+/// The window after one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     /// The message.
     pub message: Seq,
-    /// Tokens of the window with it, before anything was done.
+    /// The tokens of the window with the message, before any action.
     pub before: u32,
-    /// Tokens after; the same if nothing was.
+    /// The tokens after the actions; the same number without any.
     pub after: u32,
 }
 
-/// One policy's figures.
+/// The figures of one policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyReplay {
     /// The policy.
     pub policy: String,
-    /// The window over time, a point a message.
+    /// The window over time, one point per message.
     pub tokens: Vec<Point>,
-    /// The most that was ever sent.
+    /// The largest prompt.
     pub peak: u32,
-    /// What the window holds at the end.
+    /// The tokens of the window at the end.
     pub last: u32,
-    /// Tokens sent in all: a request for every message of the model.
+    /// The tokens of all requests, one for every message of the model.
     pub sent: u64,
     /// Compactions.
     pub compactions: u32,
-    /// Compactions that were due and changed nothing.
+    /// The number of compactions that were due and changed nothing.
     pub refused: u32,
-    /// How often the emergency had to help.
+    /// The number of emergencies.
     pub emergencies: u32,
-    /// Summaries asked of a model, repeated attempts included.
+    /// The number of summaries requested of a model, repeated attempts included.
     pub model_calls: u32,
-    /// Tokens a model had to read again because the beginning of the window had changed.
+    /// The tokens that a model had to read again because the beginning of the window had changed.
     pub reread: u64,
-    /// What each pass shed over the whole conversation, in the order of the ladder; `on_arrival` beside it.
+    /// The savings of each pass over the whole conversation, in the order of the ladder. `on_arrival` comes separately.
     pub passes: Vec<Shed>,
-    /// Tokens saved by condensing results as they arrived.
+    /// The tokens saved by condensing results on arrival.
     pub on_arrival: u32,
-    /// What the last window still holds of the facts that were said, by class.
+    /// The facts of the conversation that the last window still holds, by class.
     pub retention: Vec<ClassRetention>,
 }
 
@@ -116,17 +116,17 @@ pub struct PolicyReplay {
 pub struct ClassRetention {
     /// The class.
     pub class: FactClass,
-    /// Different ones that were said.
+    /// The number of different facts in the conversation.
     pub said: u32,
-    /// Of those, the ones the last window holds.
+    /// The number of them that the last window holds.
     pub shown: u32,
-    /// Of those, the ones it does not hold, but in messages whose place it does: a reference, or a shorter
-    /// form, by which they can be recalled.
+    /// The number of them that it does not hold, but whose message is there as a reference or in a shorter form, so
+    /// that they can be recalled.
     pub recallable: u32,
 }
 
-/// Replays `messages` under every policy. `summarize` answers the jobs of a model; it is not called when
-/// `options.model` is `None`.
+/// Replays `messages` under every policy. `summarize` answers the jobs of a model; it is not called if `options.model`
+/// is `None`.
 pub fn replay(
     messages: &[Message],
     policies: &[Policy],
@@ -144,7 +144,7 @@ pub fn replay(
     Ok(report)
 }
 
-/// What is replayed: messages, and the facts in them. Looked through once for all policies.
+/// The messages of a replay and their facts, read once for all policies.
 pub struct Said {
     messages: Vec<Rc<Message>>,
     counter: Rc<dyn TokenCounter>,
@@ -165,7 +165,7 @@ impl Said {
         }
     }
 
-    /// The report before any policy was played.
+    /// Returns the report before any policy was replayed.
     pub fn report(&self) -> ReplayReport {
         let sizes = self
             .messages
@@ -179,7 +179,7 @@ impl Said {
     }
 }
 
-/// The replay under one policy, some messages at a time: for a host that must not stand still meanwhile.
+/// The replay under one policy, in steps of some messages, for a host that must not block meanwhile.
 pub struct PolicyRun<'a> {
     said: &'a Said,
     player: Player<'a>,
@@ -187,7 +187,11 @@ pub struct PolicyRun<'a> {
 }
 
 impl<'a> PolicyRun<'a> {
-    /// Nothing is said yet. Refused where the policy or the window cannot be used.
+    /// Starts before the first message.
+    ///
+    /// # Errors
+    ///
+    /// [`CoreError`] if the policy or the window is not usable.
     pub fn new(
         said: &'a Said,
         policy: Policy,
@@ -204,7 +208,7 @@ impl<'a> PolicyRun<'a> {
         })
     }
 
-    /// Says the next messages, at most `count`. Whether some are left.
+    /// Adds at most `count` further messages. Returns `true` if some are left.
     pub fn advance(&mut self, count: usize) -> bool {
         let end = self.at.saturating_add(count).min(self.said.messages.len());
         for message in &self.said.messages[self.at..end] {
@@ -214,7 +218,7 @@ impl<'a> PolicyRun<'a> {
         end < self.said.messages.len()
     }
 
-    /// The figures as of what was said.
+    /// Returns the figures of the messages so far.
     pub fn finish(self) -> PolicyReplay {
         let (mut played, context) = (self.player.played, self.player.context);
         played.last = context.tokens();
@@ -223,15 +227,13 @@ impl<'a> PolicyRun<'a> {
     }
 }
 
-/// Answers a model's jobs with the deterministic summary: every call that a model would get is counted, and none is
-/// made.
+/// Answers a model's job with the deterministic summary: counts the call without making it.
 pub fn counted(job: &SummaryJob, counter: &dyn TokenCounter) -> SuppliedSummary {
     SuppliedSummary::Text(job.extractive(counter))
 }
 
-/// As [`replay`], over a list in a caller's dialect (the one it looks like if none is given), with the deterministic
-/// summariser; with a model named, the calls it would get are counted ([`counted`]). System messages at its beginning
-/// are the system prompt.
+/// Replays a list in a caller's dialect (detected if none is given), with the deterministic summariser. If a model is
+/// named, its calls are counted ([`counted`]). System messages at the beginning are the system prompt.
 pub fn replay_list(
     values: &[Value],
     dialect: Option<Dialect>,
@@ -252,7 +254,7 @@ pub fn replay_list(
     replay(&messages, policies, &options, counter, &mut nobody)
 }
 
-/// Refused runs in a row after which nothing is tried before the window is full (I9).
+/// The number of refused runs in a row after which nothing is tried before the window is full (I9).
 const STRIKES: u32 = 2;
 
 struct Player<'a> {
@@ -295,7 +297,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// What a session does: before the model speaks the window must fit; after it spoke the policy is asked.
+    /// Acts like a session: before the model speaks the window must fit, and afterwards the policy is asked.
     fn say(&mut self, message: &Rc<Message>) {
         if message.role == Role::Assistant {
             self.fit();
@@ -317,7 +319,7 @@ impl<'a> Player<'a> {
         });
     }
 
-    /// A tool's result is condensed as it comes in, where the policy says so.
+    /// Condenses a tool's result on arrival, if the policy says so.
     fn arrive(&mut self, message: &Message) {
         let policy = Rc::clone(&self.context.setup().policy);
         if !policy.on_arrival
@@ -337,7 +339,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// A call of a marking tool asks for a mark, as the tool itself does in a session.
+    /// Asks for a mark on a call of a marking tool, as the tool itself does in a session.
     fn mark(&mut self, message: &Message) {
         let policy = Rc::clone(&self.context.setup().policy);
         if watermark::marks(message, &policy.marks.tools) {
@@ -422,7 +424,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// A replay has no clock and no secret: nothing it makes leaves it.
+/// A replay has no clock and no secret, because nothing that it makes leaves it.
 const SEED: Seed = Seed {
     now: 0.0,
     secret: [0; 16],
@@ -436,7 +438,7 @@ const fn speaker(role: Role) -> Speaker {
     }
 }
 
-/// What the window holds of the facts, and what the places it shows can bring back.
+/// Counts the facts that the window holds, and those that its references can return.
 fn retention(context: &Context, facts: &Audit) -> Vec<ClassRetention> {
     let mut window = String::new();
     for message in context.window().messages() {

@@ -1,7 +1,7 @@
-//! Changes of a view as values: planned on one view, made on the one that is there when they are stored.
+//! Changes of a view as values. They are planned on one view and applied to the view at the time of storing.
 //!
-//! A compaction takes as long as a model writes. What a person or a tool changes meanwhile (a mark, an anchor, an
-//! offloaded result that comes back) must outlive it, so a plan does not hold a whole view but what it changes of one.
+//! A compaction takes as long as a model writes. A change that a person or a tool makes meanwhile (a mark, an anchor,
+//! an offloaded result that returns) must survive it, so a plan holds only the changes and not a whole view.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::data::note::{Note, NoteId};
 use crate::data::rendition::{Reduced, ReducedKind};
 use crate::watermark;
 
-/// What was planned does not fit the view any more. Nothing is changed; plan again.
+/// The plan no longer fits the view. Nothing is changed; plan again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the window was changed meanwhile; plan the change again")]
 pub struct Stale;
@@ -23,79 +23,79 @@ pub struct Stale;
 /// One change of a view.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ViewEdit {
-    /// The layers are others. Stale where the layers are not those that it was planned on.
+    /// Replaces the layers. Stale if the layers are not those of the plan.
     Slot(Box<Slot>),
-    /// One layer is taken off, with its quotes and the notes that only it is made from. Stale where it is not there.
+    /// Removes one layer, with its quotes and with the notes that only it uses. Stale if it does not exist.
     Uncover(LayerId),
-    /// A message is shown in another form.
+    /// Shows a message in another form.
     Show {
         /// The message.
         seq: Seq,
-        /// Its form when that was planned; `None` for as it was said.
+        /// Its form at the time of the plan; `None` for verbatim.
         from: Option<Rc<Reduced>>,
-        /// Its form now.
+        /// Its new form.
         to: Option<Rc<Reduced>>,
-        /// Whether it was kept whole before the watermark when that was planned.
+        /// It stayed whole before the watermark at the time of the plan.
         anchored: bool,
     },
-    /// Other quotes from covered messages stand before the last user message.
+    /// Replaces the quotes from covered messages before the last user message.
     Recall {
-        /// Those that were there when that was planned.
+        /// The quotes at the time of the plan.
         from: Option<Recalled>,
-        /// Those that are there now.
+        /// The new quotes.
         to: Option<Recalled>,
     },
-    /// The watermark moves, or what waits for one has found it.
+    /// Moves the watermark, or settles a pending one.
     Settle {
-        /// The marks when that was planned.
+        /// The marks at the time of the plan.
         from: Marked,
-        /// The marks now.
+        /// The new marks.
         to: Marked,
     },
-    /// A mark is asked for on the next call of a tool ([`watermark::ask`]).
+    /// Asks for a mark on the next call of a tool ([`watermark::ask`]).
     Ask {
         /// The tool.
         tool: String,
-        /// Why.
+        /// The reason.
         reason: MarkReason,
         /// The last message.
         tip: Option<Seq>,
     },
-    /// The end of the history is the watermark ([`watermark::mark_end`]).
+    /// Sets the watermark at the end of the history ([`watermark::mark_end`]).
     MarkEnd {
         /// The last message.
         tip: Option<Seq>,
     },
-    /// A message stays whole before the watermark.
+    /// Keeps a message whole before the watermark.
     Anchor(Seq),
-    /// A message need not stay whole before the watermark any longer.
+    /// No longer keeps a message whole before the watermark.
     Release(Seq),
-    /// So many compactions there have been.
+    /// Sets the number of compactions.
     Count(u32),
-    /// No automatic run until the user acts.
+    /// Pauses automatic runs until the user acts.
     Pause,
-    /// Automatic runs again.
+    /// Resumes automatic runs.
     Resume,
 }
 
-/// The layers of a view and what belongs to them.
+/// The layers of a view with their notes and quotes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slot {
-    /// The layers that it was planned on.
+    /// The layers at the time of the plan.
     pub from: Vec<LayerId>,
     /// The layers, oldest first.
     pub layers: Vec<Rc<Layer>>,
-    /// The notes that they are made from, oldest first.
+    /// The notes from which they are made, oldest first.
     pub notes: Vec<Rc<Note>>,
     /// The user's words beside them, oldest first.
     pub quotes: Vec<Quote>,
-    /// The next layer's number, at least.
+    /// The next layer's number, or a larger one.
     pub next_layer: LayerId,
-    /// The next note's number, at least.
+    /// The next note's number, or a larger one.
     pub next_note: NoteId,
 }
 
-/// The watermark, and what waits to become one.
+/// The watermark and the pending mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked {
     /// The first message after the boundary.
@@ -114,8 +114,8 @@ impl Marked {
 }
 
 impl View {
-    /// What has to change of this view to make `after` of it. Numbers and causes of revisions are left out: who stores a
-    /// revision gives them.
+    /// Returns the edits that turn this view into `after`. The number and cause of a revision are left out, because the
+    /// store of a revision assigns them.
     pub fn edits_to(&self, after: &Self) -> Vec<ViewEdit> {
         let mut edits = Vec::new();
         if !ids(&self.layers).eq(ids(&after.layers))
@@ -169,7 +169,11 @@ impl View {
         edits
     }
 
-    /// Makes one change. What was changed since it was planned stays, or the change is stale.
+    /// Applies one change. Other changes since the plan stay, or the edit is stale.
+    ///
+    /// # Errors
+    ///
+    /// [`Stale`], and the view is unchanged.
     pub fn apply(&mut self, edit: &ViewEdit) -> Result<(), Stale> {
         match edit {
             ViewEdit::Slot(slot) => return self.fill(slot),
@@ -181,7 +185,7 @@ impl View {
                 anchored,
             } => return self.show(*seq, from.as_ref(), to.as_ref(), *anchored),
             ViewEdit::Recall { from, to } => {
-                // quotes for a later message are another matter
+                // Quotes for a later message are unaffected.
                 let before = |r: &Option<Recalled>| r.as_ref().map(|r| r.before);
                 if self.recalled.is_none() || before(&self.recalled) == before(from) {
                     self.recalled.clone_from(to);
@@ -203,7 +207,7 @@ impl View {
         if !ids(&self.layers).eq(slot.from.iter().copied()) {
             return Err(Stale);
         }
-        // a layer that stays keeps the count that it has by now
+        // A layer that stays keeps its present count.
         let known = |layer: &Rc<Layer>| {
             let stays = self.layers.iter().find(|l| l.id == layer.id);
             Rc::clone(stays.unwrap_or(layer))
@@ -236,7 +240,7 @@ impl View {
         anchored: bool,
     ) -> Result<(), Stale> {
         let untouched = same_form(self.reduced.get(&seq), from);
-        // a call and its result go together: one half of such a change alone would leave the other behind
+        // A call and its result change together: half of such a change would leave the other alone.
         let strips = to.is_some_and(|r| r.kind == ReducedKind::Stripped);
         if strips && (!untouched || self.anchors.contains(&seq) != anchored) {
             return Err(Stale);
@@ -250,7 +254,8 @@ impl View {
         Ok(())
     }
 
-    /// The boundary only goes forward where others moved it too; what was asked for meanwhile still waits.
+    /// Moves the boundary. If it moved meanwhile, it only goes forward. A mark that was requested meanwhile still
+    /// waits.
     fn settle(&mut self, from: &Marked, to: &Marked) {
         self.watermark = if self.watermark == from.watermark {
             to.watermark
@@ -283,7 +288,7 @@ fn numbers(notes: &[Rc<Note>]) -> impl Iterator<Item = NoteId> {
     notes.iter().map(|n| n.id)
 }
 
-/// Whether a message is shown alike: counts may differ, since another counter may have counted since.
+/// Returns `true` if both forms look the same. Counts may differ, because another counter may have counted since.
 fn same_form(a: Option<&Rc<Reduced>>, b: Option<&Rc<Reduced>>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => Rc::ptr_eq(a, b) || (a.kind == b.kind && a.parts == b.parts),
@@ -311,7 +316,7 @@ mod tests {
         Ok(view)
     }
 
-    /// I6: what a plan changes, made on the view it was planned on, is what was planned.
+    /// I6: the edits of a plan, applied to its own view, give the planned view.
     #[test]
     fn edits_lead_from_one_view_to_the_other() {
         let mut before = View::default();
@@ -330,7 +335,7 @@ mod tests {
         assert_eq!(before.edits_to(&before), []);
     }
 
-    /// W1, W4, O1: marks, anchors and results that came back since a plan was made outlive it.
+    /// W1, W4, O1: marks, anchors and returned results since the plan survive it.
     #[test]
     fn what_was_changed_since_stays() {
         let mut base = View::default();
@@ -349,7 +354,7 @@ mod tests {
         assert_eq!(view.watermark, Some(4));
     }
 
-    /// W2: of two calls that a mark was to go on by, the plan found one; the one asked for since still waits.
+    /// W2: a mark waits for two calls, and the plan found one of them. The mark that was requested since still waits.
     #[test]
     fn a_mark_asked_for_again_still_waits() {
         let mut base = View::default();
@@ -364,7 +369,7 @@ mod tests {
         assert_eq!(view.pending.map(|p| p.times), Some(1));
     }
 
-    /// W4, I3: a plan that strips a message which has to stay whole by now is made again.
+    /// W4, I3: a plan that strips a message is stale if the message has to stay whole now.
     #[test]
     fn stripping_what_was_anchored_since_is_stale() {
         let base = View::default();

@@ -1,8 +1,7 @@
-//! The watermark: a boundary before which tool blocks are not shown (seed 3; W1, W2, W4).
+//! The watermark: a boundary before which tool blocks are hidden (seed 3; W1, W2, W4).
 //!
-//! A mark is first *pending*: somebody asked for it. On the next build it settles, on a tool call or on
-//! the end of the history, and becomes the boundary. All functions are pure; the state lies in
-//! [`View::watermark`] and [`View::pending`].
+//! A request first makes a *pending* mark. On the next build it settles on a tool call or on the end of the history and
+//! becomes the boundary. All functions are pure; the state is in [`View::watermark`] and [`View::pending`].
 
 use std::collections::BTreeSet;
 
@@ -12,27 +11,27 @@ use crate::data::message::{Message, Part, Role, Seq};
 use crate::pass::strip::{self, StripOptions, Stripped};
 use palimpsest_text::glob;
 
-/// What came of the marks at a build.
+/// The result of settling marks at a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// There was nothing to settle, or it still waits.
+    /// Nothing had to settle, or the mark still waits.
     Same,
-    /// The boundary is now here.
+    /// The boundary has moved.
     Moved {
-        /// The first message that is after it.
+        /// The first message after it.
         to: Seq,
-        /// Why.
+        /// The reason.
         reason: MarkReason,
     },
-    /// The call never came: the mark is dropped and the old boundary stays. To be warned about.
+    /// The call never came, so the mark is dropped and the old boundary stays. The caller should warn.
     Dropped {
-        /// The tool it waited for.
+        /// The tool whose call it waited for.
         tool: String,
     },
 }
 
-/// Asks for a mark on the next call of `tool`. Always sets one, whether or not anything was deactivated; a
-/// second request before the next build lets the mark go on by one more call.
+/// Asks for a mark on the next call of `tool`. It always sets one, even if nothing was deactivated. A second request
+/// before the next build makes the mark wait for one more call.
 pub fn ask(view: &mut View, tool: &str, reason: MarkReason, tip: Option<Seq>) {
     let times = view
         .pending
@@ -48,7 +47,7 @@ pub fn ask(view: &mut View, tool: &str, reason: MarkReason, tip: Option<Seq>) {
     });
 }
 
-/// A mark that belongs to no tool call: the present end of the history is the boundary.
+/// Sets the boundary at the present end of the history, without a tool call.
 pub fn mark_end(view: &mut View, tip: Option<Seq>) {
     view.pending = None;
     if let Some(tip) = tip {
@@ -56,9 +55,9 @@ pub fn mark_end(view: &mut View, tip: Option<Seq>) {
     }
 }
 
-/// Settles the pending mark (W2): the first call of its tool **after** the watermark becomes the watermark;
-/// asked for twice, the second one. What waited to the end of the next turn is dropped. Then the marks that
-/// the policy sets by itself.
+/// Settles the pending mark (W2): the first call of its tool **after** the watermark becomes the watermark, or the
+/// second one after two requests. A mark that waited until the end of the next turn is dropped. Then the policy's
+/// automatic marks are set.
 pub fn settle(context: &Context, view: &mut View) -> Settled {
     if let Some(pending) = view.pending.clone() {
         let mut after = view.watermark;
@@ -66,7 +65,7 @@ pub fn settle(context: &Context, view: &mut View) -> Settled {
         while left > 0
             && let Some(at) = call_after(context, &pending.tool, after)
         {
-            // the message that holds the watermark is not looked at again
+            // The search continues after the message with the watermark.
             after = Some(at);
             left -= 1;
         }
@@ -97,8 +96,7 @@ pub fn settle(context: &Context, view: &mut View) -> Settled {
     }
 }
 
-/// In a list of messages that nobody attended: the last call of one of the marking tools, if it is after the
-/// watermark.
+/// Returns the last call of a marking tool after the watermark, for a list of messages that no session attended.
 pub fn last_call(context: &Context, pattern: &str) -> Option<Seq> {
     let found = context
         .entries
@@ -115,7 +113,7 @@ fn call_after(context: &Context, pattern: &str, watermark: Option<Seq>) -> Optio
     let from = watermark.map_or(0, |w| {
         context.entries.partition_point(|e| e.message.seq <= w)
     });
-    // a mark at the end of history is the number of the message to come: that one is after it
+    // A mark at the end of the history has the number of the next message, so that message is after it.
     let from = match watermark {
         Some(w) if is_end_mark(context, w) => {
             context.entries.partition_point(|e| e.message.seq < w)
@@ -129,7 +127,7 @@ fn call_after(context: &Context, pattern: &str, watermark: Option<Seq>) -> Optio
         .map(|m| m.seq)
 }
 
-/// Whether no tool call stands at the mark: it was set at the end of the history.
+/// Returns `true` if the mark was set at the end of the history and not at a tool call.
 fn is_end_mark(context: &Context, mark: Seq) -> bool {
     match context
         .entries
@@ -140,7 +138,7 @@ fn is_end_mark(context: &Context, mark: Seq) -> bool {
     }
 }
 
-/// Whether the message calls one of the tools.
+/// Returns `true` if the message calls one of the tools.
 pub fn marks(message: &Message, pattern: &str) -> bool {
     message.role == Role::Assistant
         && message
@@ -160,8 +158,8 @@ fn turns_since(context: &Context, since: Option<Seq>) -> usize {
         .count()
 }
 
-/// Index of the first entry at or after the boundary. `None` if there is no watermark, or if it is not on
-/// this path: then nothing is stripped (W3).
+/// The index of the first entry at or after the boundary. `None` without a watermark, or if it is not on this path:
+/// then nothing is stripped (W3).
 pub fn boundary(context: &Context) -> Option<usize> {
     let mark = context.view.watermark?;
     let at = context.entries.partition_point(|e| e.message.seq < mark);
@@ -175,13 +173,13 @@ pub fn boundary(context: &Context) -> Option<usize> {
     (here || just_before).then_some(at)
 }
 
-/// Whether there is a watermark that is not on this path: to be warned about.
+/// Returns `true` if the watermark is not on this path. The caller should warn.
 pub fn is_lost(context: &Context) -> bool {
     context.view.watermark.is_some() && boundary(context).is_none()
 }
 
-/// The messages before the watermark without their tool blocks (W3). The newest exchange and the last user
-/// message stay, whatever the mark says (B10).
+/// Returns the messages before the watermark without their tool blocks (W3). The newest exchange and the last user
+/// message stay in any case (B10).
 pub fn strip(context: &Context, options: &StripOptions) -> Stripped {
     let Some(mark) = boundary(context) else {
         return Stripped::default();
@@ -190,7 +188,7 @@ pub fn strip(context: &Context, options: &StripOptions) -> Stripped {
     strip::edits(context, mark.min(floor), options, &context.view.anchors)
 }
 
-/// Keeps a message whole, whatever the mark says (W4); or no longer.
+/// Keeps a message whole before any mark (W4), or stops keeping it.
 pub fn anchor(view: &mut View, message: Seq, keep: bool) {
     if keep {
         view.anchors.insert(message);
@@ -199,7 +197,7 @@ pub fn anchor(view: &mut View, message: Seq, keep: bool) {
     }
 }
 
-/// A mark that the policy sets by itself (W4): by length, or where a task begins.
+/// The policy's automatic mark (W4): by length, or where a task begins.
 fn automatic(context: &Context, view: &View) -> Option<(Seq, MarkReason)> {
     let marks = &context.setup.policy.marks;
     let from = view.watermark.map_or(0, |w| {
@@ -240,7 +238,7 @@ fn task_boundary(context: &Context, from: usize) -> Option<Seq> {
         .map(|w| context.entries[w[1]].message.seq)
 }
 
-/// A message of fewer words begins nothing: "go on", "yes, do that".
+/// A message with fewer words does not begin a task: "go on", "yes, do that".
 const FEWEST_WORDS: usize = 5;
 
 /// Words of four letters and more, in lower case.

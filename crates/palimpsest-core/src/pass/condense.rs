@@ -1,5 +1,4 @@
-//! Tool output and tool-call arguments said more briefly (T2, T3). What is shortened and how is data:
-//! [`CondenseOptions`].
+//! Shortens tool output and tool-call arguments (T2, T3). The rules are data: [`CondenseOptions`].
 
 use crate::context::{Context, Lookup};
 use crate::data::message::{Part, Role};
@@ -8,8 +7,8 @@ use palimpsest_text::condense::{self, CondenseOptions, ToolText};
 
 use super::{Edits, OpenCalls};
 
-/// Shorter forms of the messages before entry `end`. Only of what is shown as it was said: nothing is
-/// condensed twice.
+/// Returns shorter forms of the messages before entry `end`. It only takes verbatim messages, so nothing is condensed
+/// twice.
 pub fn edits(context: &Context, end: usize, options: &CondenseOptions) -> Edits {
     let mut calls = OpenCalls::default();
     let mut edits = Edits::new();
@@ -22,11 +21,11 @@ pub fn edits(context: &Context, end: usize, options: &CondenseOptions) -> Edits 
     edits
 }
 
-/// The shorter form of the last entry alone, as it arrives (T2); `None` if it stays as it is.
+/// Returns the shorter form of the last entry on its arrival (T2); `None` if it stays.
 pub fn on_arrival(context: &Context, options: &CondenseOptions) -> Option<Reduced> {
     let last = context.entries.len().checked_sub(1)?;
     let mut calls = OpenCalls::default();
-    // a result answers one of the calls of its own turn
+    // A result answers a call of its own turn.
     let turn = context.last_user().map_or(0, |u| u.min(last));
     for index in turn..last {
         calls.see(context, index);
@@ -38,7 +37,7 @@ pub fn on_arrival(context: &Context, options: &CondenseOptions) -> Option<Reduce
     (reduced.tokens < context.shown_tokens(last)).then_some(reduced)
 }
 
-/// The condensed text, with the message's number in the line that says what it is, where a tool finds the whole one by it.
+/// Adds the message's number to the first line of the condensed text, if a tool can find the whole text by it.
 fn with_place(text: &str, context: &Context, index: usize) -> String {
     match text.split_once(']') {
         Some((mark, body)) if context.setup.lookup == Lookup::Tool => {

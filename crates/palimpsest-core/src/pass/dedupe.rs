@@ -1,6 +1,6 @@
-//! Repeated and superseded tool output shown once, where it is newest (T3): the same output again, a file
-//! read again, a file written after it was read, and what was written into a file that was written or
-//! read again. Failed results are never touched.
+//! Shows repeated and superseded tool output once, in its newest place (T3): output that came again, a file that was
+//! read again or written after a read, and written content of a file that was written or read again. Failed results
+//! never change.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -16,7 +16,7 @@ use palimpsest_text::glob;
 
 use super::{Call, Edits, OpenCalls};
 
-/// What a tool does with a file.
+/// The action of a tool on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Read,
@@ -28,23 +28,23 @@ enum Act {
 struct Use<'a> {
     act: Act,
     path: String,
-    /// The arguments beside the path: a range, for a read.
+    /// The arguments besides the path: a range, for a read.
     rest: String,
     call: Call<'a>,
     result: (usize, usize),
     result_bytes: usize,
 }
 
-/// Where each text was seen last, by its hash and length: entry, part, text.
+/// The newest place of each text, by its hash and length: entry, part, text.
 type Newest<'a> = BTreeMap<(u64, usize), Vec<(usize, usize, &'a str)>>;
 
-/// Shorter forms of messages before entry `end` whose tool output stands again, or newer, further down.
+/// Returns shorter forms of messages before entry `end` whose tool output appears again, or in a newer form, later.
 pub fn edits(context: &Context, end: usize, options: &DedupeOptions) -> Edits {
     let mut calls = OpenCalls::default();
     let mut uses: Vec<Use<'_>> = Vec::new();
-    // the newest place of each text, walking from the oldest
+    // The newest place of each text, on a walk from the oldest.
     let mut texts: Newest<'_> = BTreeMap::new();
-    // what to show instead, by entry and part
+    // The replacements, by entry and part.
     let mut notes: BTreeMap<(usize, usize), Note> = BTreeMap::new();
     for &index in &context.shown {
         calls.see(context, index);
@@ -77,7 +77,7 @@ pub fn edits(context: &Context, end: usize, options: &DedupeOptions) -> Edits {
     forms(context, end, &notes, options)
 }
 
-/// What stands in the place of a text.
+/// The replacement of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Note {
     /// The same output came again.
@@ -90,7 +90,7 @@ enum Note {
 
 impl Note {
     fn text(&self, lookup: Lookup) -> String {
-        // a number says nothing to who has no use for it
+        // A message number is of no use to a reader who cannot look it up.
         let at = |seq: &Seq| match lookup {
             Lookup::Nowhere => "later".to_owned(),
             Lookup::Session | Lookup::Tool => format!("in message {seq}"),
@@ -160,15 +160,15 @@ fn file_use<'a>(
     })
 }
 
-/// A read goes when the same range, or the whole file, is read or the file written later; a write or edit goes
-/// when the whole file is written or read later.
+/// Finds superseded uses. A read goes if the same range or the whole file is read later, or the file is written later.
+/// A write or edit goes if the whole file is written or read later.
 fn superseded(
     context: &Context,
     uses: &[Use<'_>],
     options: &DedupeOptions,
     notes: &mut BTreeMap<(usize, usize), Note>,
 ) {
-    // walking from the newest: what came later, by path
+    // The later uses by path, on a walk from the newest.
     let mut written: BTreeMap<&str, Seq> = BTreeMap::new();
     let mut whole: BTreeMap<&str, Seq> = BTreeMap::new();
     let mut ranges: BTreeMap<(&str, &str), Seq> = BTreeMap::new();
@@ -225,7 +225,7 @@ fn forms(
             break;
         }
         let message = &context.entries[index].message;
-        // a form of other parts than the message has cannot be matched part by part
+        // If a form has other parts than the message, they cannot be matched one by one.
         let Some(now) = super::parts_now(context, index) else {
             continue;
         };
@@ -241,7 +241,7 @@ fn forms(
         }
         let mut changed = false;
         let parts = now.iter().zip(numbers).map(|(part, number)| {
-            // what is not shown is not copied either
+            // Hidden parts are not copied either.
             let short = notes.get(&(index, number)).and_then(|note| {
                 let text = note.text(context.setup.lookup);
                 shorter(part, &text, message.role, options)
@@ -257,7 +257,7 @@ fn forms(
     edits
 }
 
-/// The part with a note in place of what stands again or newer elsewhere; `None` if it stays.
+/// The part with a note in place of its text; `None` if it stays.
 fn shorter(part: &Part, note: &str, role: Role, options: &DedupeOptions) -> Option<Part> {
     match part {
         Part::ToolResult {
@@ -281,8 +281,8 @@ fn shorter(part: &Part, note: &str, role: Role, options: &DedupeOptions) -> Opti
     }
 }
 
-/// The arguments with every long text replaced by the note; still a JSON object with the same keys. `None`
-/// if nothing in it is long.
+/// The arguments with the note in place of every long text, still a JSON object with the same keys. `None` if no text
+/// is long.
 fn outdated(arguments: &str, note: &str, floor: usize) -> Option<String> {
     let mut object: Map<String, Value> = palimpsest_text::json::read(arguments).ok()?;
     let mut changed = false;

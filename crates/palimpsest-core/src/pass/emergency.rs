@@ -1,5 +1,5 @@
-//! Whatever it takes to fit (E1): strip, fade to essentials, excerpt, cover.
-//! Deterministic, no model, each step only if the one before was not enough.
+//! Makes the window fit by all means (E1): strip, fade to essentials, excerpt, cover. It is deterministic and asks no
+//! model. Each step is taken only if the one before was not enough.
 
 use std::rc::Rc;
 
@@ -14,10 +14,10 @@ use palimpsest_text::extractive;
 
 use super::Adjustment;
 
-/// One measure: context, limit in tokens, the time.
+/// One measure. Its arguments are the context, the limit in tokens, and the time.
 type Measure = fn(&mut Context, u32, f64);
 
-/// Shrinks the context until its window holds at most `limit` tokens. Says what it did.
+/// Shrinks the context until its window has at most `limit` tokens. Returns the measures that it took.
 pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustment>, Refusal> {
     let steps: [(&str, &str, Measure); 7] = [
         (
@@ -63,7 +63,7 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustm
         }
     }
     if context.tokens() > limit {
-        // every measure was taken: what is left is what must stay
+        // Every measure was taken, so the rest is the content that must stay.
         return Err(Refusal::CannotFit {
             floor: context.tokens(),
             limit,
@@ -72,7 +72,7 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustm
     Ok(done)
 }
 
-/// Index of the first entry that must stay: the last exchange. The last user message stays, too, wherever it stands.
+/// The index of the first entry that must stay: the last exchange. The last user message also stays, at any place.
 fn first_kept(context: &Context) -> usize {
     let last = context.entries.len();
     context
@@ -81,7 +81,7 @@ fn first_kept(context: &Context) -> usize {
         .unwrap_or(last)
 }
 
-/// What is left of a tool's output, or of a call's arguments, when old ones have to make room.
+/// The tokens that stay of old tool output, or of a call's arguments, when they have to make room.
 const STRIPPED: u32 = 24;
 
 /// Cuts tool output and arguments to their beginnings and ends, the oldest first, until the window fits.
@@ -120,7 +120,7 @@ fn strip(context: &mut Context, limit: u32, _: f64) {
     context.set_view(view);
 }
 
-/// The parts of a message as they are shown.
+/// The parts of a message in its present form.
 fn parts_now(context: &Context, index: usize) -> Vec<Part> {
     let message = &context.entries[index].message;
     match context.view.rendition(message.seq) {
@@ -134,7 +134,7 @@ fn fade(context: &mut Context, _: u32, now: f64) {
     super::fade::to_essentials(context, room, now);
 }
 
-/// Shortens the largest messages one after the other. Not the last user message: that is the floor.
+/// Shortens the largest messages one after the other, but not the last user message, which is the floor.
 fn excerpt(context: &mut Context, limit: u32, _: f64) {
     let room = (limit / 12).max(24);
     let end = first_kept(context);
@@ -162,7 +162,7 @@ fn excerpt(context: &mut Context, limit: u32, _: f64) {
     context.set_view(view);
 }
 
-/// A message as head and tail within about `room` tokens. `None` if it is not on the path.
+/// Returns a message as head and tail within about `room` tokens. `None` if it is not on the path.
 pub fn excerpt_of(context: &Context, seq: Seq, room: u32) -> Option<Reduced> {
     let index = context
         .entries
@@ -171,7 +171,7 @@ pub fn excerpt_of(context: &Context, seq: Seq, room: u32) -> Option<Reduced> {
     Some(shorter(context, index, room))
 }
 
-/// The message with every long text cut to head and tail, within about `room` tokens.
+/// Returns the message with every long text cut to head and tail, within about `room` tokens.
 fn shorter(context: &Context, index: usize, room: u32) -> Reduced {
     let counter = context.counter.as_ref();
     let message = &context.entries[index].message;
@@ -233,11 +233,11 @@ fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCou
     }
 }
 
-/// A value of a call's arguments that is longer, in bytes, is only named.
+/// A longer value of a call's arguments, in bytes, is only named.
 const LONG_VALUE: usize = 48;
 
-/// Arguments with their short values, and in place of the others how long they were: nothing that could be copied into the
-/// next call. The sizes alone where even that has no room.
+/// Returns the arguments with their short values, and with sizes in place of the others, so that a model cannot copy a
+/// shortened value into its next call. If even that has no room, only the sizes stay.
 fn shorter_arguments(
     arguments: &str,
     room: u32,
@@ -263,12 +263,12 @@ fn shorter_arguments(
     serde_json::json!({ "arguments": gone(arguments.len()) }).to_string()
 }
 
-/// What a layer keeps where nearly nothing fits.
+/// The tokens that a layer keeps if hardly anything fits.
 const LINE: u32 = 12;
-/// The least room in which a summary is tried.
+/// The least room for which a summary is tried.
 const LEAST_SUMMARY: u32 = 2 * LINE;
 
-/// What the frame of the layers takes with the least summary.
+/// The tokens of the layers' frame with the smallest summary.
 const LEAST_SLOT: u32 = 112;
 
 fn to_a_line(context: &mut Context, _: u32, now: f64) {
@@ -278,7 +278,7 @@ fn to_a_line(context: &mut Context, _: u32, now: f64) {
     super::fade::to_essentials(context, LINE, now);
 }
 
-/// What the summariser without a model makes of these messages within `room` tokens.
+/// The deterministic summary of these messages within `room` tokens.
 fn summary_of(context: &Context, covered: &[usize], room: u32) -> String {
     let words: Vec<(Seq, Role, String)> = covered
         .iter()
@@ -300,7 +300,7 @@ fn summary_of(context: &Context, covered: &[usize], room: u32) -> String {
     extractive::summarize(&passages, &options, context.counter.as_ref()).text
 }
 
-/// Gives the newest layer the largest summary that the window still has room for; none if not even a line fits.
+/// Gives the newest layer the largest summary for which the window has room; none if not even a line fits.
 fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
     let bare = context.view.clone();
     let mut room = limit
@@ -327,7 +327,7 @@ fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
     }
 }
 
-/// Covers the oldest messages until the window fits, with as much of a summary as there is room for then.
+/// Covers the oldest messages until the window fits, with the largest summary for which there is then room.
 fn cover(context: &mut Context, limit: u32, now: f64) {
     let end = first_kept(context);
     let pairing = Pairing::of(
@@ -337,12 +337,12 @@ fn cover(context: &mut Context, limit: u32, now: f64) {
             .map(|&i| context.entries[i].message.as_ref()),
     );
     let safe = pairing.safe_cuts(context.shown.len());
-    // at least a few words in their frame: nothing leaves without a line
+    // At least a few words in their frame, so that no message leaves without a line.
     let words = (limit / 4).min(LEAST_SLOT);
     let roomy = context.setup.shares.older.min(limit / 16).max(words);
     let mut over = i64::from(context.tokens()) - i64::from(limit.saturating_sub(roomy));
     let mut cut = 0;
-    // a question goes with the reply to it
+    // A question leaves together with its reply.
     let parts_a_turn = |p: usize| {
         let asked = p.checked_sub(1).map(|before| context.shown[before]);
         asked.is_some_and(|i| {
@@ -416,7 +416,7 @@ fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
     let members: Vec<usize> = (from..context.entries.len())
         .filter(|&i| context.entries[i].message.role != Role::User)
         .collect();
-    // reasoning of a running loop cannot be cut: it is signed
+    // The reasoning of a running loop cannot be cut, because it is signed.
     let text = |i: usize| context.shown_tokens(i) - context.reasoning_of(i);
     let total: u32 = members
         .iter()

@@ -1,4 +1,4 @@
-//! Layers made shorter where they stand (C3). Deterministic; a form that got no shorter is discarded.
+//! Shortens layers in their place (C3). It is deterministic, and discards a form that did not become shorter.
 
 use std::rc::Rc;
 
@@ -6,8 +6,8 @@ use crate::context::Context;
 use crate::context::shrink::{fit, of_notes};
 use crate::data::layer::{Layer, LayerId, Level};
 
-/// Every layer but `newest` one step shorter: at most half of what it is, as its level says (snippets →
-/// references → essentials).
+/// Makes every layer but `newest` one step shorter: at most half of its size, by its level (snippets → references →
+/// essentials).
 pub fn step(context: &mut Context, newest: Option<LayerId>, now: f64) {
     let halves: Vec<(u32, Level)> = context
         .view
@@ -29,7 +29,7 @@ pub fn step(context: &mut Context, newest: Option<LayerId>, now: f64) {
     shorten(context, now, |i| halves[i]);
 }
 
-/// Every layer to essentials within `room` tokens.
+/// Cuts every layer to essentials within `room` tokens.
 pub fn to_essentials(context: &mut Context, room: u32, now: f64) {
     shorten(context, now, |_| (room, Level::Compact));
 }
@@ -65,5 +65,5 @@ fn shorten(context: &mut Context, now: f64, to: impl Fn(usize) -> (u32, Level)) 
     context.set_view(view);
 }
 
-/// Below this a layer says nothing any more; it is not made shorter.
+/// A smaller layer says nothing any more, so layers are not cut below this.
 const SMALLEST: u32 = 12;

@@ -1,5 +1,5 @@
-//! Large tool results shown as references (O1). The text stays in the history: `recall` brings it back,
-//! for the user and, as a tool, for the model.
+//! Shows large tool results as references (O1). The text stays in the history: `recall` returns it, for the user and,
+//! as a tool, for the model.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -13,15 +13,15 @@ use super::Edits;
 
 pub use crate::data::policy::OffloadOptions;
 
-/// Where an offloaded text is: message and part of this session, and what it is recognised by.
+/// The place of an offloaded text: message and part of this session, with the content's hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
     /// The message that holds it.
     pub message: Seq,
     /// The part of the message, from 0.
     pub part: u32,
-    /// Name of the content: the first 16 bytes of its SHA-256, in hexadecimal. A blob has the same. What was read
-    /// back from a window has its first 12 digits.
+    /// The name of the content: the first 16 bytes of its SHA-256, in hexadecimal. A blob has the same name. A
+    /// reference that was read back from a window has the first 12 digits.
     pub hash: String,
     /// Bytes of the text.
     pub bytes: u32,
@@ -31,20 +31,21 @@ pub struct Reference {
     pub tail: String,
 }
 
-/// Bytes of the beginning and of the end that a reference shows at most: an eighth and a sixteenth of the text.
+/// The largest number of bytes of the beginning and of the end that a reference shows: also at most an eighth and a
+/// sixteenth of the text.
 const HEAD: usize = 240;
 const TAIL: usize = 120;
-/// Digits of the hash that a reference shows: enough to tell whether it is still that text.
+/// The number of digits of the hash that a reference shows, enough to detect another text.
 const SHOWN_HASH: usize = 12;
-/// How every reference with head and tail begins.
+/// The beginning of a reference with head and tail.
 const MARK: &str = "[offloaded: message ";
-/// How the brief ones begin.
+/// The beginning of a brief reference.
 const SHORT_MARK: &str = "[recall message ";
-/// How the results of seed 4's own program begin that lie in a file of theirs.
+/// The beginning of a result of seed 4's program that is stored in its own file.
 const FOREIGN: &str = "Tool result is at: ";
 
 impl Reference {
-    /// The reference to a part's text.
+    /// Creates the reference to a part's text.
     pub fn new(message: Seq, part: u32, text: &str) -> Self {
         Self {
             message,
@@ -60,7 +61,7 @@ impl Reference {
         }
     }
 
-    /// What the model sees in place of the text.
+    /// The text that the model sees instead.
     pub fn text(&self) -> String {
         self.long_text("; recall it")
     }
@@ -82,7 +83,7 @@ impl Reference {
         )
     }
 
-    /// What the model sees where references are brief: the place, nothing else. The message there never changes.
+    /// The brief text that the model sees instead: only the place. The message there never changes.
     fn short_text(&self, mark: &str) -> String {
         match self.part {
             0 => format!("{mark}{}]", self.message),
@@ -90,8 +91,8 @@ impl Reference {
         }
     }
 
-    /// What stands in place of the text: the place alone where references are `brief`, and that it can be recalled where
-    /// that is so.
+    /// The text in place of the original: only the place if references are `brief`, and a note on recalling if that is
+    /// possible.
     fn shown(&self, brief: bool, lookup: Lookup) -> String {
         match (brief, lookup) {
             (true, Lookup::Nowhere) => self.short_text(MARK),
@@ -101,7 +102,7 @@ impl Reference {
         }
     }
 
-    /// As [`Self::parse`], wherever in a text the reference begins: with or without its bracket.
+    /// Finds and parses a reference anywhere in a text, with or without its bracket.
     pub fn find(text: &str) -> Option<Self> {
         [MARK, SHORT_MARK].iter().find_map(|mark| {
             let at = text.find(mark.trim_start_matches('['))?;
@@ -124,8 +125,8 @@ impl Reference {
         })
     }
 
-    /// Reads message, part, bytes and the first digits of the hash from a shown reference. Head and tail are not
-    /// read back, and of a brief one only message and part.
+    /// Parses message, part, bytes and the first digits of the hash from a shown reference. Head and tail are not
+    /// parsed, and a brief one only has message and part.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_long(text).or_else(|| Self::parse_short(text))
     }
@@ -147,31 +148,31 @@ impl Reference {
     }
 }
 
-/// A name for a content: the first 16 bytes of its SHA-256, in hexadecimal.
+/// The name of a content: the first 16 bytes of its SHA-256, in hexadecimal.
 pub fn content_hash(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let digest = Sha256::digest(bytes);
     digest[..16].iter().fold(String::new(), |mut text, byte| {
-        // writing to a string cannot fail
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
-/// The path in a result that lies in a file of another program ("Tool result is at: path"). Such a result
-/// is a reference already.
+/// The path in a result that is stored in a file of another program ("Tool result is at: path"). Such a result is a
+/// reference already.
 pub fn foreign_path(text: &str) -> Option<&str> {
     let path = text.trim().strip_prefix(FOREIGN)?.trim();
     (!path.is_empty() && !path.contains('\n')).then_some(path)
 }
 
-/// What stands for a content that cannot be read (O3).
+/// The text in place of a content that is not readable (O3).
 pub fn unavailable(reference: &str) -> String {
     format!("[Content unavailable: {reference}]")
 }
 
-/// Forms of the messages before entry `end` in which large results are references. Failed results stay:
-/// errors are read whole.
+/// Returns forms of the messages before entry `end` with references in place of large results. Failed results stay,
+/// because errors are read whole.
 pub fn edits(context: &Context, end: usize, options: OffloadOptions) -> Edits {
     let floor = options.floor(context.setup.shares.window);
     let counter = context.counter.as_ref();
@@ -237,14 +238,14 @@ pub fn references(context: &Context) -> Vec<Reference> {
         if !read.hash.is_empty() {
             return Some(read);
         }
-        // a brief one is only a place: what it stands for is there
+        // A brief reference is only a place, so the text there is the right one.
         let said = message.parts.get(read.part as usize)?;
         Some(Reference::new(read.message, read.part, said.words()))
     });
     references.collect()
 }
 
-/// The text that a reference stands for. `None` if the message is not on this path, or holds another text.
+/// The text of a reference. `None` if the message is not on this path, or holds another text.
 pub fn resolve<'a>(context: &'a Context, reference: &Reference) -> Option<&'a str> {
     let at = context
         .entries
@@ -253,10 +254,10 @@ pub fn resolve<'a>(context: &'a Context, reference: &Reference) -> Option<&'a st
     text_of(&context.entries[at].message, reference)
 }
 
-/// The text of a message's part that a reference stands for.
+/// The text of the message's part that the reference names.
 pub fn text_of<'a>(message: &'a Message, reference: &Reference) -> Option<&'a str> {
     let text = message.parts.get(reference.part as usize)?.words();
-    // a brief one names the place alone
+    // A brief reference names only the place.
     if reference.hash.is_empty() {
         return Some(text);
     }
@@ -264,7 +265,7 @@ pub fn text_of<'a>(message: &'a Message, reference: &Reference) -> Option<&'a st
     (known && content_hash(text.as_bytes()).starts_with(&reference.hash)).then_some(text)
 }
 
-/// The view in which an offloaded message is shown as it was said again. `None` if it is not offloaded.
+/// The view with an offloaded message verbatim again. `None` if it is not offloaded.
 pub fn restore(view: &View, message: Seq) -> Option<View> {
     let reduced = view.reduced.get(&message)?;
     if reduced.kind != ReducedKind::Offloaded {

@@ -1,5 +1,4 @@
-//! Tool calls and results before a boundary are taken out; text stays (W3). What may stay beside the
-//! text is an option (W4).
+//! Removes tool calls and results before a boundary and keeps text (W3). Options let some of them stay (W4).
 
 use palimpsest_text::sorted::SortedSet;
 
@@ -12,16 +11,16 @@ use super::{Call, Edits, OpenCalls};
 
 pub use crate::data::policy::StripOptions;
 
-/// The forms without tool blocks, and how many blocks that takes out.
+/// The forms without tool blocks, and the number of removed blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stripped {
-    /// The new forms. A message of nothing but tool blocks is not shown any more.
+    /// The new forms. A message of only tool blocks is hidden.
     pub edits: Edits,
-    /// Tool calls and results taken out.
+    /// The number of removed tool calls and results.
     pub blocks: u32,
 }
 
-/// One result with its call, or one of them alone.
+/// A result with its call, or one of them alone.
 struct Pair<'a> {
     call: Option<Call<'a>>,
     /// Entry and part.
@@ -30,8 +29,8 @@ struct Pair<'a> {
     text: &'a str,
 }
 
-/// Takes out the tool blocks of the entries before `end`. A call and its result stay or go together: where
-/// one of them stands at or after `end`, or in a message that is kept, both stay (I3).
+/// Removes the tool blocks of the entries before `end`. A call and its result stay or go together: if one of them is at
+/// or after `end`, or in a kept message, both stay (I3).
 pub fn edits(
     context: &Context,
     end: usize,
@@ -55,7 +54,7 @@ pub fn edits(
     let free = |entry: usize| entry < end && !anchors.contains(&context.entries[entry].message.seq);
     let pairs = pairs(context, end);
     let best = best(&pairs, options.keep_best as usize);
-    // the blocks that go, by entry and part
+    // The blocks to remove, by entry and part.
     let mut gone: Vec<(usize, usize)> = Vec::with_capacity(pairs.len() * 2);
     for (n, pair) in pairs.iter().enumerate() {
         let stays = (options.keep_errors && pair.error)
@@ -73,7 +72,7 @@ pub fn edits(
     let mut next = 0;
     for &index in &context.shown[..kept_from] {
         let message = &context.entries[index].message;
-        // both are in order
+        // Both lists are in order.
         while next < gone.len() && gone[next].0 < index {
             next += 1;
         }
@@ -82,7 +81,7 @@ pub fn edits(
         if here.is_empty() || !super::has_tools(context, index) {
             continue;
         }
-        // by id, since what is shown now may lack parts already; an id that is also kept stays
+        // Matched by id, because the present form may lack parts already. An id that another block keeps stays.
         let (mut going, mut staying) = (SortedSet::new(), SortedSet::new());
         for (p, part) in message.parts.iter().enumerate() {
             if let Some(id) = block_id(part) {
@@ -102,7 +101,7 @@ pub fn edits(
             blocks += u32::from(goes);
             !goes && !part.is_empty()
         };
-        // texts that go are not copied first
+        // Texts that go are not copied first.
         let parts: Vec<Part> = match context.view.reduced.get(&message.seq) {
             Some(now) => now.parts.iter().filter(&mut stays).cloned().collect(),
             None => message
@@ -121,7 +120,7 @@ pub fn edits(
     stripped
 }
 
-/// The id that a tool block carries.
+/// The id of a tool block.
 fn block_id(part: &Part) -> Option<&str> {
     match part {
         Part::ToolCall { id, .. } => Some(id),
@@ -130,8 +129,8 @@ fn block_id(part: &Part) -> Option<&str> {
     }
 }
 
-/// Every call and result of which at least one stands before `end`. A result that comes later is looked for:
-/// it keeps its call.
+/// Returns every call and result of which at least one is before `end`. The search includes later results, because such
+/// a result keeps its call.
 fn pairs(context: &Context, end: usize) -> Vec<Pair<'_>> {
     let mut calls = OpenCalls::default();
     let mut pairs = Vec::new();
@@ -170,7 +169,7 @@ fn pairs(context: &Context, end: usize) -> Vec<Pair<'_>> {
             );
         }
     }
-    // calls that never got a result
+    // Calls that never got a result.
     for (entry, part) in open {
         if let Part::ToolCall {
             name, arguments, ..
@@ -192,7 +191,7 @@ fn pairs(context: &Context, end: usize) -> Vec<Pair<'_>> {
     pairs
 }
 
-/// The pairs whose results hold the most facts, at least one each.
+/// Returns the pairs whose results have the most facts, at least one each.
 fn best(pairs: &[Pair<'_>], most: usize) -> SortedSet<usize> {
     if most == 0 {
         return SortedSet::new();

@@ -24,8 +24,7 @@ impl Policy {
     ///
     /// ```
     /// # use palimpsest_core::policy::Policy;
-    /// let data = serde_json::json!({"base": "watermark", "name": "mine", "keepRecent": {"by": "messages", "messages":
-    /// 9}});
+    /// let data = serde_json::json!({"base": "watermark", "name": "mine", "keepRecent": {"by": "messages", "messages": 9}});
     /// assert_eq!(Policy::from_value(&data).map(|p| p.name), Ok("mine".to_owned()));
     /// ```
     pub fn from_value(value: &Value) -> Result<Self, CoreError> {
