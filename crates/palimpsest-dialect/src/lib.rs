@@ -22,6 +22,7 @@ mod anthropic;
 mod count;
 mod error;
 pub mod exports;
+pub mod imports;
 mod lists;
 pub mod message;
 mod ollama;
