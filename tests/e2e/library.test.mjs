@@ -428,3 +428,31 @@ test("exports of other chat apps are imported", SLOW, async () => {
   await until(page, (n) => document.querySelectorAll(".rows tbody tr").length === n + 1, count);
   await world.end();
 });
+
+/** S7: sessions of coding agents and chats of local programs are read by what is in them; what was not understood is said. */
+test("every format of other programs is imported", SLOW, async () => {
+  const world = await begin();
+  const { page } = world;
+  await ready(page);
+  const check = async (name, title, expected) => {
+    await importFile(page, path.join(import.meta.dirname, "../fixtures/imports", name));
+    await until(page, () => location.hash !== "#library");
+    await until(page, (t) => document.querySelector("#h-chat").textContent === t, title);
+    await until(page, (words) => document.querySelector(".thread").textContent.includes(words), expected);
+  };
+  await check("chatgpt.json", "Harbour walk", "1.4 km, along the quay.");
+  await check("claude.json", "Bread", "Spelt, it is milder.");
+  await check("open-webui.json", "Ferry", "At 06:40.");
+  await check("librechat.json", "Tent", "The blue one, 1.9 kg.");
+  await check("lobehub.json", "Garden", "Not today: frost.");
+  await check("jan.jsonl", "jan", "Yes, it is on.");
+  await check("lm-studio.json", "Knots", "round the tree");
+  await check("claude-code.jsonl", "Empty functions", "Both are empty.");
+  await check("codex.jsonl", "codex", "Two.");
+  await check("pi.jsonl", "Files", "One file.");
+  await check("opencode.json", "Port in use", "nginx does.");
+  await check("gemini-cli.json", "Counting lines", "Twelve.");
+  await check("sillytavern.jsonl", "Captain", "To Svalbard.");
+  await until(page, () => /Not understood and left out: no JSON \(1 times, first at 6\)/.test(document.body.textContent));
+  await world.end();
+});

@@ -166,6 +166,46 @@ test("import reads what other programs export", async () => {
   assert.equal(out, "# T\n\n## user\n\nWhere?\n\n## assistant\n\nGate 4.\n");
 });
 
+/** S7: the command and the package read what other programs write, with every branch, and say what was left out. */
+test("import reads every format, with branches and a report", async () => {
+  const fixtures = new URL("../fixtures/imports/", import.meta.url);
+  const expected = {
+    "chatgpt.json": ["chatgpt", 5, 1], "claude.json": ["claude", 5, 1], "open-webui.json": ["open-webui", 3, 1], "librechat.json": ["librechat", 4, 1],
+    "lobehub.json": ["lobehub", 4, 0], "jan.jsonl": ["jan", 5, 0], "lm-studio.json": ["lm-studio", 6, 1], "sillytavern.jsonl": ["sillytavern", 4, 3],
+    "claude-code.jsonl": ["claude-code", 7, 1], "codex.jsonl": ["codex", 6, 0], "pi.jsonl": ["pi", 6, 1], "opencode.json": ["opencode", 6, 0],
+    "gemini-cli.json": ["gemini-cli", 4, 0], "gemini-cli.jsonl": ["gemini-cli", 3, 0],
+  };
+  assert.deepEqual(Object.keys(expected).sort(), fs.readdirSync(fixtures).filter((name) => name !== "README.md").sort());
+  for (const [name, [format, messages, branches]] of Object.entries(expected)) {
+    fs.copyFileSync(new URL(name, fixtures), path.join(folder, name));
+    const { out, err } = await palimpsest(["import", name, "--json"]);
+    const { conversations: [first], report } = JSON.parse(out || "null") ?? assert.fail(`${name}: ${err}`);
+    assert.deepEqual([first.format, first.messages.length, first.branches.length, report.formats], [format, messages, branches, [format]], name);
+  }
+  const { out, err } = await palimpsest(["import", "sillytavern.jsonl"]);
+  assert.deepEqual(JSON.parse(out).map(({ role }) => role), ["assistant", "user", "assistant", "user"]);
+  assert.match(err, /sillytavern\.jsonl: not understood and left out: 1 × no JSON \(first: 6\)\./);
+});
+
+/** S7: a file is read in pieces, from wherever it comes, and the module keeps only the record that is not complete. */
+test("a large file is read while it arrives", async () => {
+  const script = `
+    import { importConversations, init } from "palimpsest";
+    await init();
+    const line = (n) => JSON.stringify({ role: n % 2 ? "assistant" : "user", content: "x".repeat(1000) + n }) + "\\n";
+    async function* lines() { for (let n = 0; n < 30000; n += 1) yield line(n); }
+    const streamed = await importConversations(lines());
+    const blob = await importConversations(new Blob([line(0), line(1)]));
+    const text = await importConversations(line(0) + line(1));
+    const refused = await importConversations(new Uint8Array([123, 125])).catch(({ code, message }) => ({ code, message }));
+    console.log(JSON.stringify([streamed.conversations[0].messages.length, blob.conversations[0].messages, text.conversations[0].messages, refused]));`;
+  const [streamed, blob, text, refused] = run(folder, script);
+  assert.equal(streamed, 30000);
+  assert.deepEqual(blob, text);
+  assert.equal(refused.code, "bad_input");
+  assert.match(refused.message, /it is an empty object\. Understood are ChatGPT, /);
+});
+
 test("what goes wrong is one sentence and a number", async () => {
   const check = async (args, code, expected, input) => {
     const got = await palimpsest(args, input);

@@ -89,17 +89,29 @@ async function openFile(file) {
   const run = state.run;
   tell(`Reading ${file.name} …`);
   try {
-    const { conversations, ms } = await ask("read", { text: await file.text() });
+    const { conversations, skipped, ms } = await ask("read", { file });
     if (run !== state.run) return;
     const many = conversations.length > 1;
     $("which").hidden = !many;
     $("conversation").replaceChildren(...conversations.map(({ title, messages }, n) => element("option", { value: n }, `${title || `Conversation ${n + 1}`} (${plural(messages, "message")})`)));
-    const notes = conversations.flatMap(({ notes: own = [] }) => own);
-    tell([`${file.name}: ${plural(conversations.length, "conversation")}, read in ${number(Math.round(ms))} ms.`, ...notes].join("\n"));
+    tell([`${file.name}: ${plural(conversations.length, "conversation")}, read in ${number(Math.round(ms))} ms.`, ...notes(skipped, conversations)].join("\n"));
     await choose(0);
   } catch (error) {
     if (run === state.run) tell(`${file.name}: ${error.message}`, true);
   }
+}
+
+/** What of a file is not in the picture. */
+function notes(skipped, conversations) {
+  const silent = skipped.filter(({ reason }) => ["not_said", "hidden", "empty"].includes(reason));
+  const lost = skipped.filter((one) => !silent.includes(one));
+  const all = (list) => list.reduce((sum, { count }) => sum + count, 0);
+  const branches = conversations.reduce((sum, one) => sum + one.branches, 0);
+  return [
+    lost.length > 0 && `Not understood and left out: ${lost.map(({ what, count, first }) => `${what} (${number(count)}, first at ${number(first)})`).join(", ")}.`,
+    silent.length > 0 && `${plural(all(silent), "record")} of the other program ${all(silent) === 1 ? "says" : "say"} nothing to a model.`,
+    branches > 0 && `${number(branches)} other ${branches === 1 ? "branch is" : "branches are"} not shown: this is the one that was shown last.`,
+  ].filter(Boolean);
 }
 
 function mark(sample) {

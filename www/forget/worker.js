@@ -1,6 +1,6 @@
 // Everything that takes longer than a frame: reading a transcript, running the rules, measuring.
 
-import { countTokens, compact, forgotten, load, open, readConversations } from "./core.js";
+import { countTokens, compact, forgotten, load, importConversations, open } from "./core.js";
 import { Conversation } from "./run.js";
 import { sampleOf } from "./samples.js";
 
@@ -20,11 +20,12 @@ function toPage({ messages, report, ...cell }) {
 }
 
 const acts = {
-  async read({ text }) {
+  async read({ file }) {
     await ready;
     const started = performance.now();
-    found = readConversations(text);
-    return { ms: performance.now() - started, conversations: found.map(({ title, messages, notes }) => ({ title, messages: messages.length, notes })) };
+    const { conversations, report } = await importConversations(file);
+    found = conversations;
+    return { ms: performance.now() - started, skipped: report.skipped, conversations: found.map(({ title, messages, branches }) => ({ title, messages: messages.length, branches: branches.length })) };
   },
   async sample({ text }) {
     await ready;

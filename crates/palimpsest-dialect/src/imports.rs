@@ -164,7 +164,9 @@ fn take(sink: &mut Sink, value: &Value, depth: u32) {
         Value::Array(list) if depth > 0 && !list.is_empty() => {
             // a list in a list is a conversation, or several
             sink.end();
-            list.iter().for_each(|one| take(sink, one, depth - 1));
+            for one in list {
+                take(sink, one, depth - 1);
+            }
             return sink.end();
         }
         Value::Object(fields) => fields,

@@ -14,14 +14,13 @@
 //! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs` | one dialect each: reader and writer |
 //! | `lists.rs` | detect, parse, render: the one place that knows which dialect is which file |
 //! | `tail.rs`, `count.rs`, `validate.rs` | the unfinished end of a list, its size as a prompt, the public linter |
-//! | `exports.rs` | conversations in the files of other programs |
+//! | `imports.rs`, `imports/` | conversations in the files of other programs, a file for each format |
 #![forbid(unsafe_code)]
 
 mod ai_sdk;
 mod anthropic;
 mod count;
 mod error;
-pub mod exports;
 pub mod imports;
 mod lists;
 pub mod message;

@@ -1,5 +1,7 @@
 //! Files of other programs, each as it is written by the program that its format is named after.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::fmt::Write as _;
 use std::fs;
 
@@ -517,7 +519,7 @@ fn trees_are_walked_once() {
 #[test]
 fn a_long_chat_with_swipes() {
     let mut importer = Importer::default();
-    let mut imported = Imported::default();
+    let mut file = Imported::default();
     importer.push(b"{\"user_name\":\"A\",\"character_name\":\"B\",\"chat_metadata\":{}}\n");
     for n in 0..27_000 {
         let line = format!(
@@ -525,9 +527,9 @@ fn a_long_chat_with_swipes() {
             n % 2 == 0
         );
         importer.push(line.as_bytes());
-        imported.take(importer.take());
+        file.take(importer.take());
     }
-    let read = imported.finish(importer).unwrap();
+    let read = file.finish(importer).unwrap();
     let conversation = &read.conversations[0];
     assert_eq!(
         (conversation.shown().len(), conversation.branches().len()),

@@ -17,6 +17,7 @@ mod fault;
 mod glance;
 pub mod head;
 mod host;
+pub mod imports;
 mod memory;
 pub mod ports;
 pub mod profile;

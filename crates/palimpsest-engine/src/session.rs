@@ -4,6 +4,7 @@
 //! store has confirmed the write. Messages that arrive while a compaction runs do not disturb it.
 
 mod append;
+mod aside;
 mod compact;
 mod count;
 mod exact;
@@ -51,6 +52,7 @@ pub use crate::snapshot::{Purpose, Snapshot};
 use crate::stored::Stored;
 
 pub use append::NewMessage;
+pub use aside::{Aside, Follows};
 pub use compact::{CompactOptions, Compacted, NextJob, PendingJob, Speed};
 pub use history::{HistoryItem, LookBack};
 pub(crate) use open::OpenSessions;

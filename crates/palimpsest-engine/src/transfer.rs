@@ -138,6 +138,16 @@ impl Transfer {
         }
     }
 
+    /// Whether a file that begins so is our own JSON Lines or Markdown, of which nothing may be left out.
+    pub fn is_ours(beginning: &[u8]) -> bool {
+        let end = beginning.iter().position(|b| *b == b'\n');
+        let Ok(line) = std::str::from_utf8(&beginning[..end.unwrap_or(beginning.len())]) else {
+            return false;
+        };
+        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        markdown::is_ours(line) || (end.is_some() && json_lines::is_ours(line))
+    }
+
     /// Reads a file of any of the formats.
     pub fn read(text: &str) -> Result<Self, TransferError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);

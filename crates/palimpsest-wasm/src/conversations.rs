@@ -1,4 +1,8 @@
-use palimpsest_core::dialect::exports;
+use std::cell::RefCell;
+
+use palimpsest_core::dialect::imports::{
+    Branch, Conversation, Event, ImportError, Importer, Report,
+};
 use serde::Serialize;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
@@ -7,41 +11,126 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::boundary;
 use crate::error::Failure;
 
+/// Reads the conversations of a file that another program wrote, while its bytes arrive.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct ConversationReader(RefCell<Reading>);
+
+#[derive(Default)]
+struct Reading {
+    importer: Option<Importer>,
+    /// How the messages of the open conversation follow each other. The messages themselves are on the other side.
+    open: Conversation,
+}
+
+/// What was read, in order: messages, and what is known of a conversation at its end.
 #[derive(Serialize)]
-struct Conversation<'v> {
-    title: &'v str,
-    messages: &'v [Value],
+#[serde(untagged)]
+enum Piece {
+    Message((u8, Value)),
+    End((u8, End)),
 }
 
-/// The conversations of a file, as JSON text: a list of `{ title, messages }`. Text that holds none is `bad_input`.
-#[wasm_bindgen(js_name = readConversations)]
-pub fn read_conversations(file: &str) -> Result<String, JsValue> {
-    Ok(read(file)?)
+#[derive(Serialize)]
+struct End {
+    title: String,
+    format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// The messages of the branch that was shown last, by number.
+    shown: Vec<u32>,
+    branches: Vec<Way>,
 }
 
-fn read(file: &str) -> Result<String, Failure> {
-    if file.trim().is_empty() {
-        return Err(Failure::new("bad_input", "The file is empty."));
+#[derive(Serialize)]
+struct Way {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<u32>,
+    after: u32,
+    messages: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct Rest {
+    pieces: Vec<Piece>,
+    report: Report,
+}
+
+#[wasm_bindgen]
+impl ConversationReader {
+    /// One that has read nothing.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        let reading = Reading {
+            importer: Some(Importer::default()),
+            ..Reading::default()
+        };
+        Self(RefCell::new(reading))
     }
-    let value = exports::parse(file).map_err(|error| {
-        Failure::new(
-            "bad_input",
-            format!("The file is not JSON that can be read: {error}."),
-        )
-    })?;
-    let found = exports::conversations(&value);
-    if found.is_empty() {
-        return Err(Failure::new(
-            "bad_input",
-            "The file holds no messages: expected a list of { role, content }, or { \"messages\": [ … ] }.",
-        ));
+
+    /// Takes the next bytes of the file. Gives what is complete by now, as JSON text.
+    pub fn push(&self, bytes: &[u8]) -> Result<String, JsValue> {
+        let mut reading = self.0.borrow_mut();
+        let importer = reading.importer.as_mut().ok_or_else(over)?;
+        importer.push(bytes);
+        let events = importer.take();
+        Ok(boundary::text(&reading.pieces(events))?)
     }
-    let found: Vec<_> = found
-        .iter()
-        .map(|one| Conversation {
-            title: one.title().unwrap_or_default(),
-            messages: &one.messages,
-        })
-        .collect();
-    boundary::text(&found)
+
+    /// Ends the file. Gives the rest and the report, as JSON text. Once.
+    pub fn finish(&self) -> Result<String, JsValue> {
+        let mut reading = self.0.borrow_mut();
+        let importer = reading.importer.take().ok_or_else(over)?;
+        let (events, report) = importer.finish().map_err(refused)?;
+        let pieces = reading.pieces(events);
+        Ok(boundary::text(&Rest { pieces, report })?)
+    }
+}
+
+fn refused(error: ImportError) -> Failure {
+    Failure::new("bad_input", error.to_string())
+}
+
+fn over() -> Failure {
+    Failure::new("bad_input", "The file was read to its end.")
+}
+
+impl Reading {
+    fn pieces(&mut self, events: Vec<Event>) -> Vec<Piece> {
+        let mut pieces = Vec::with_capacity(events.len());
+        for event in events {
+            match event {
+                Event::Begin => self.open = Conversation::default(),
+                Event::Message { parent, message } => {
+                    self.open.parents.push(parent);
+                    pieces.push(Piece::Message((0, message)));
+                }
+                Event::End(head) => {
+                    self.open.head = head;
+                    if !self.open.parents.is_empty() {
+                        pieces.push(Piece::End((1, end(&self.open))));
+                    }
+                    self.open = Conversation::default();
+                }
+                // settings and profiles are the app's own
+                Event::Beside(_) => {}
+            }
+        }
+        pieces
+    }
+}
+
+fn end(conversation: &Conversation) -> End {
+    let way = |branch: Branch| Way {
+        of: branch.of,
+        after: branch.after,
+        messages: branch.messages,
+    };
+    End {
+        title: conversation.head.title.clone(),
+        format: conversation.head.format,
+        id: conversation.head.id.clone(),
+        shown: conversation.shown(),
+        branches: conversation.branches().into_iter().map(way).collect(),
+    }
 }

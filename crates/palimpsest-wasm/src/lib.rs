@@ -12,7 +12,7 @@
 //! | `replay.rs` | `replay` |
 //! | `validate.rs` | `validate` |
 //! | `forgotten.rs` | `forgotten` |
-//! | `conversations.rs` | `readConversations` |
+//! | `conversations.rs` | `ConversationReader` |
 //! | `count.rs` | the class `Counter` behind `countTokens` |
 //! | `own_counter.rs` | counters that call a function of the caller's |
 //! | `calibrator.rs` | the class `Calibrator` behind `calibrate` |

@@ -14,7 +14,7 @@ const source = path.join(root, "www/forget");
 const npm = path.join(root, "crates/palimpsest-wasm/npm/src");
 
 /** The functions for lists, each from its own module: the package's entries would bring sessions along. */
-const core = Object.entries({ compact: "compact", tokenizer: "countTokens", forgotten: "forgotten", conversations: "readConversations", runtime: "load, open" })
+const core = Object.entries({ compact: "compact", tokenizer: "countTokens", forgotten: "forgotten", conversations: "importConversations", runtime: "load, open" })
   .map(([name, names]) => `export { ${names} } from ${JSON.stringify(path.join(npm, `${name}.ts`))};`)
   .join("\n");
 

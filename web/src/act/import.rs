@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use palimpsest_core::dialect::imports::{Reason, Skipped};
+use palimpsest_core::message::Seq;
 use palimpsest_engine::error::EngineError;
+use palimpsest_engine::imports::{FileReader, Imported, Meeting, meet};
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::{
     Accept, Config, Engine, NewSession, Rejected, Restored, SessionInfo, Transfer, TransferError,
@@ -14,10 +17,13 @@ use super::{
     Back, Progress, change, contents, go, list, open_now, take_profiles, toast, usual_model,
     with_engine,
 };
-use crate::import::{self, Imported, Meeting, meet};
+use crate::import::{self, Beside};
 use crate::settings::{Settings, address_of};
 use crate::state::{Dialog, Screen};
 use crate::text::{T, bytes, fill, number, t};
+
+/// Bytes of a file that are read at once.
+const PIECE: f64 = 1_048_576.0;
 
 /// Reads a conversation from a file. The same file again opens the session it made.
 pub(super) fn import(file: File, take_system: bool) {
@@ -32,12 +38,13 @@ pub(super) fn import(file: File, take_system: bool) {
                         0 => fill(T::ImportNothing, &[&name]),
                         n => fill(T::ImportDone, &[&name, &number(n)]),
                     };
-                    [done, left_out(&read.rejected)].concat()
+                    [done, left_out(&read.rejected), skipped(&read.skipped)].concat()
                 } else {
                     fill(T::ImportSettings, &[&name, &number(read.profiles)])
                 };
                 back.state.say(text.clone());
-                toast(&back, text, None, !read.rejected.is_empty());
+                let is_whole = read.rejected.is_empty() && !read.skipped.iter().any(is_lost);
+                toast(&back, text, None, !is_whole);
                 if let Some(settings) = read.settings {
                     take_settings(&back, settings);
                 }
@@ -81,6 +88,46 @@ struct Read {
     settings: Option<Settings>,
     /// Lines that are no text.
     rejected: Vec<Rejected>,
+    /// What was left out of another program's file.
+    skipped: Vec<Skipped>,
+}
+
+/// Whether something that may have been said was left out.
+const fn is_lost(skipped: &Skipped) -> bool {
+    !matches!(
+        skipped.reason,
+        Reason::NotSaid | Reason::Hidden | Reason::Empty
+    )
+}
+
+/// A sentence on what was left out of another program's file: what was not understood by its name and number, at most eight
+/// kinds, and how much says nothing to a model.
+fn skipped(skipped: &[Skipped]) -> String {
+    let kinds: Vec<_> = skipped
+        .iter()
+        .filter(|one| is_lost(one))
+        .map(|one| {
+            fill(
+                T::ImportKind,
+                &[&one.what, &number(one.count), &one.first.to_string()],
+            )
+        })
+        .collect();
+    let silent: u32 = skipped
+        .iter()
+        .filter(|one| !is_lost(one))
+        .map(|one| one.count)
+        .sum();
+    let mut said = String::new();
+    if !kinds.is_empty() {
+        let more = if kinds.len() > 8 { ", …" } else { "" };
+        let kinds = kinds[..kinds.len().min(8)].join(", ");
+        said = format!(" {}", fill(T::ImportUnknown, &[&kinds, more]));
+    }
+    if silent > 0 {
+        said = format!("{said} {}", fill(T::ImportNotSaid, &[&number(silent)]));
+    }
+    said
 }
 
 /// A sentence on the lines that are no text, with the place of each; at most eight of them.
@@ -108,27 +155,38 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
             &[&bytes(file.size()), &bytes(f64::from(import::LARGEST))],
         ));
     }
-    let bytes = contents(file).await?;
-    let Ok(text) = std::str::from_utf8(&bytes) else {
-        let (transfer, rejected) = Transfer::read_bytes(&bytes).map_err(|e| e.to_string())?;
-        let read = take_transfer(back, transfer, take_system).await?;
-        return Ok(Read { rejected, ..read });
-    };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim().is_empty() {
+    if file.size() == 0.0 {
         return Err(t(T::ImportEmpty).to_owned());
+    }
+    let beginning = piece(file, 0.0).await?;
+    if Transfer::is_ours(&beginning) {
+        let taken = take_own(back, file, take_system).await;
+        return taken.map_err(|why| why.unwrap_or_else(|| TransferError::Unknown.to_string()));
+    }
+    let mut reader = FileReader::default();
+    reader.push(&beginning);
+    let mut at = beginning.len() as f64;
+    while at < file.size() {
+        let piece = piece(file, at).await?;
+        if piece.is_empty() {
+            break;
+        }
+        reader.push(&piece);
+        at += piece.len() as f64;
     }
     let mut count = 0;
     let mut first = None;
-    let (conversations, beside) = match import::read_whole(text, &file.name()) {
+    let read = match reader.finish(&file.name()) {
         Ok(read) => read,
-        // the package's own formats
-        Err(why) => match Transfer::read(text) {
-            Ok(transfer) => return take_transfer(back, transfer, take_system).await,
-            Err(TransferError::Unknown) => return Err(why.to_string()),
-            Err(error) => return Err(error.to_string()),
+        // a session as the package writes it
+        Err(why) => match take_own(back, file, take_system).await {
+            Err(None) => return Err(why.to_string()),
+            taken => return taken.map_err(Option::unwrap_or_default),
         },
     };
+    let skipped = read.report.skipped;
+    let beside = read.beside.as_ref().map(Beside::of).unwrap_or_default();
+    let conversations = read.conversations;
     let profiles = take_profiles(back, beside.profiles)
         .await
         .map_err(|e| e.to_string())?;
@@ -155,11 +213,30 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
         messages: count,
         profiles,
         settings: beside.settings,
+        skipped,
         ..Read::default()
     })
 }
 
-/// Makes a session of a file of the package: JSON Lines, session JSON or Markdown.
+/// Bytes of a file from this place on: no more than are read at once.
+async fn piece(file: &File, from: f64) -> Result<Vec<u8>, String> {
+    let to = (from + PIECE).min(file.size());
+    let slice = file.slice_with_f64_and_f64(from, to);
+    let slice = slice.map_err(|e| format!("{e:?}"))?;
+    contents(&slice).await
+}
+
+/// Makes a session of a file of the package: JSON Lines, session JSON or Markdown. The error is empty for a file that is none.
+async fn take_own(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read, Option<String>> {
+    let bytes = contents(file).await.map_err(Some)?;
+    let (transfer, rejected) = Transfer::read_bytes(&bytes).map_err(|error| match error {
+        TransferError::Unknown => None,
+        error => Some(error.to_string()),
+    })?;
+    let read = take_transfer(back, transfer, take_system).await;
+    read.map(|read| Read { rejected, ..read }).map_err(Some)
+}
+
 async fn take_transfer(
     back: &Rc<Back>,
     transfer: Transfer,
@@ -275,7 +352,11 @@ async fn make(back: &Rc<Back>, id: &str, imported: Imported) -> Result<(), Engin
     for pin in imported.pins {
         let _ = session.pin(pin.kind, &pin.text).await;
     }
-    if let Err(error) = session.append_all(imported.messages).await {
+    let said = async {
+        let path: Vec<Seq> = session.append_all(imported.messages).await?;
+        session.append_aside(&path, imported.asides).await
+    };
+    if let Err(error) = said.await {
         // An empty session would only stand in the way of another attempt.
         let _ = back.engine.purge(id).await;
         return Err(error);

@@ -11,7 +11,7 @@ use crate::state::{AppState, Lens, Screen, Toast, Undo};
 use crate::text::{T, fill, number, t};
 
 /// The bytes of a file. Read as text, what is not UTF-8 would be replaced in silence.
-pub(super) async fn contents(file: &web_sys::File) -> Result<Vec<u8>, String> {
+pub(super) async fn contents(file: &web_sys::Blob) -> Result<Vec<u8>, String> {
     let buffer = wasm_bindgen_futures::JsFuture::from(file.array_buffer()).await;
     let buffer = buffer.map_err(|e| format!("{e:?}"))?;
     Ok(js_sys::Uint8Array::new(&buffer).to_vec())

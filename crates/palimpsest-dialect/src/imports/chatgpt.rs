@@ -28,7 +28,7 @@ pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {
     let mut call = String::new();
     tree::walk(
         sink,
-        nodes.collect(),
+        &nodes.collect::<Vec<_>>(),
         string(fields, "current_node"),
         &mut |sink, node| {
             message(sink, node, &mut call);
@@ -38,7 +38,7 @@ pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {
 
 fn message(sink: &mut Sink, node: &Node<'_>, last_call: &mut String) {
     let after = node.after();
-    let none = Map::new();
+    let nobody = Map::new();
     let message = node.value.get("message").and_then(Value::as_object);
     let content = message
         .and_then(|m| m.get("content"))
@@ -49,7 +49,7 @@ fn message(sink: &mut Sink, node: &Node<'_>, last_call: &mut String) {
     let author = message
         .get("author")
         .and_then(Value::as_object)
-        .unwrap_or(&none);
+        .unwrap_or(&nobody);
     let name = string(author, "role").unwrap_or_default();
     let Some(role) = Turn::role_of(name) else {
         sink.skip(Reason::Unknown, name);
@@ -91,13 +91,14 @@ fn words(sink: &mut Sink, content: &Map<String, Value>) -> String {
     {
         match part {
             Value::String(text) => words.push(text),
-            part => match part.get("text").and_then(Value::as_str) {
-                Some(text) => words.push(text),
-                None => {
+            part => {
+                let Some(text) = part.get("text").and_then(Value::as_str) else {
                     let kind = part.get("content_type").and_then(Value::as_str);
                     sink.skip(Reason::Unknown, kind.unwrap_or("a part without a type"));
-                }
-            },
+                    continue;
+                };
+                words.push(text);
+            }
         }
     }
     for thought in content

@@ -26,7 +26,7 @@ pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {
         value,
     });
     let shown = string(fields, "current_leaf_message_uuid");
-    tree::walk(sink, nodes.collect(), shown, &mut message);
+    tree::walk(sink, &nodes.collect::<Vec<_>>(), shown, &mut message);
 }
 
 /// A list of messages as nodes. A message without a parent of its own follows the one before it.

@@ -55,7 +55,7 @@ pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {
         .iter()
         .filter_map(|node| Some((node.value.get("createdAt")?.as_str()?, node.id)));
     let newest = newest.max().map(|(_, id)| id);
-    tree::walk(sink, nodes, newest, &mut message);
+    tree::walk(sink, &nodes, newest, &mut message);
 }
 
 fn message(sink: &mut Sink, node: &Node<'_>) {

@@ -93,14 +93,13 @@ pub(super) fn kind_of(value: &Value) -> String {
     let Some(fields) = value.as_object() else {
         return crate::reader::kind(value).to_owned();
     };
-    match string(fields, "type").or_else(|| string(fields, "object")) {
-        Some(kind) => kind.to_owned(),
-        None => {
-            let keys: Vec<&str> = fields.keys().take(4).map(String::as_str).collect();
-            match keys.is_empty() {
-                true => "an empty object".to_owned(),
-                false => format!("an object with {}", keys.join(", ")),
-            }
-        }
+    if let Some(kind) = string(fields, "type").or_else(|| string(fields, "object")) {
+        return kind.to_owned();
+    }
+    let keys: Vec<&str> = fields.keys().take(4).map(String::as_str).collect();
+    if keys.is_empty() {
+        "an empty object".to_owned()
+    } else {
+        format!("an object with {}", keys.join(", "))
     }
 }

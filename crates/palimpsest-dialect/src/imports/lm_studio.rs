@@ -23,6 +23,7 @@ pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {
     sink.begin(NAME);
     sink.name(fields, &["name"], &[]);
     let begun = time(fields.get("createdAt"));
+    sink.head().id = fields.get("createdAt").map(Value::to_string);
     let config = fields
         .get("perChatPredictionConfig")
         .and_then(|c| c.get("fields")?.as_array());

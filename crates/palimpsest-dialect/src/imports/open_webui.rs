@@ -47,7 +47,7 @@ pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {
     });
     tree::walk(
         sink,
-        nodes.collect(),
+        &nodes.collect::<Vec<_>>(),
         string(history, "currentId"),
         &mut message,
     );

@@ -80,7 +80,7 @@ fn message(sink: &mut Sink, fields: &Map<String, Value>) {
                 }
             }
             "file" if text("/mime").starts_with("image/") => {
-                sink.turn.image(text("/mime"), text("/url"))
+                sink.turn.image(text("/mime"), text("/url"));
             }
             "file" => sink.skip(Reason::Unknown, text("/mime")),
             "subtask" => sink.turn.text(text("/prompt")),

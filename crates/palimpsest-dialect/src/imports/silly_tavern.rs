@@ -19,6 +19,9 @@ pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {
     let Some(text) = string(fields, "mes") else {
         sink.begin(NAME);
         sink.name(fields, &["character_name"], &[]);
+        // the file goes on under the same date
+        let id = string(fields, "character_name").zip(string(fields, "create_date"));
+        sink.head().id = id.map(|(name, date)| format!("{name} {date}"));
         return;
     };
     sink.go_on(NAME);

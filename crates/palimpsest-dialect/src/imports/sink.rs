@@ -135,7 +135,7 @@ impl Sink {
         let id = first(fields, ids).filter(|id| !id.is_empty());
         let head = self.head();
         if !title.is_empty() {
-            head.title = title.to_owned();
+            title.clone_into(&mut head.title);
         }
         if let Some(id) = id {
             head.id = Some(id.to_owned());
@@ -224,7 +224,7 @@ impl Sink {
     pub(super) fn content(&mut self, content: Option<&Value>) {
         let (report, record) = (&mut self.report, self.record);
         self.turn.content(content, &mut |kind| {
-            report.skip(Reason::Unknown, kind, record)
+            report.skip(Reason::Unknown, kind, record);
         });
     }
 

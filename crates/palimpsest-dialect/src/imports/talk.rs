@@ -140,8 +140,8 @@ impl Imported {
 /// Reads the text of a file.
 pub fn read(text: &str) -> Result<Imported, ImportError> {
     let mut importer = Importer::default();
-    let mut imported = Imported::default();
+    let mut file = Imported::default();
     importer.push(text.as_bytes());
-    imported.take(importer.take());
-    imported.finish(importer)
+    file.take(importer.take());
+    file.finish(importer)
 }

@@ -25,14 +25,14 @@ impl<'v> Node<'v> {
 /// or of the last node of the file. A circle of parents is opened at the end of the branch that was shown.
 pub(super) fn walk<'v>(
     sink: &mut Sink,
-    nodes: Vec<Node<'v>>,
+    nodes: &[Node<'v>],
     shown: Option<&str>,
     read: &mut dyn FnMut(&mut Sink, &Node<'v>),
 ) {
     let by_id: BTreeMap<&str, &Node<'v>> = nodes.iter().map(|node| (node.id, node)).collect();
     let mut children: BTreeMap<&str, Vec<&Node<'v>>> = BTreeMap::new();
     let mut roots = Vec::new();
-    for node in &nodes {
+    for node in nodes {
         match node.parent.filter(|parent| by_id.contains_key(parent)) {
             Some(parent) => children.entry(parent).or_default().push(node),
             None => roots.push(node),
@@ -47,7 +47,7 @@ pub(super) fn walk<'v>(
     for node in shown
         .iter()
         .filter_map(|id| by_id.get(id).copied())
-        .chain(&nodes)
+        .chain(nodes)
     {
         if seen.contains(node.id) {
             continue;
@@ -60,7 +60,7 @@ pub(super) fn walk<'v>(
             root = parent;
         }
         visit(vec![root], &children, &mut seen, &mut |node| {
-            read(sink, node)
+            read(sink, node);
         });
     }
     if let Some(shown) = shown {

@@ -22,7 +22,7 @@ export {
   type SummaryJob,
 } from "./compact.js";
 export { Calibration, type ObserveOptions, type ProviderUsage } from "./calibration.js";
-export { readConversations, type FoundConversation } from "./conversations.js";
+export { importConversations, readConversations, type FileSource, type FoundBranch, type FoundConversation, type FoundMessage, type ImportedFile, type ImportReport } from "./conversations.js";
 export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";
 export {
   forgotten,

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // The command line of palimpsest. Results go to standard output, everything for people to standard error.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { Tokenizer, compact, compactWith, countTokens, forgotten, init, readConversations, receipt, replay, validate, version } from "palimpsest";
+import { Tokenizer, compact, compactWith, countTokens, forgotten, importConversations, init, receipt, replay, validate, version } from "palimpsest";
 import { markdown } from "./markdown.js";
 import { bar, gone, replayed, report } from "./show.js";
 import { ollama } from "./ollama.js";
@@ -29,7 +29,10 @@ const USAGE = `palimpsest <command> <file>         a file of messages, or - for 
                --against FILE  a window that somebody else made of it, instead of ours
                --at-most N     ends with 1 if more facts are lost
                --json          the receipt: kept, lost, why, digests; see palimpsest/receipt.schema.json
-  import     a file of ChatGPT, Claude, Open WebUI or JSON Lines as a list of OpenAI messages; --conversation N of several
+  import     a file of another program as a list of OpenAI messages; --conversation N of several
+               read are: Claude Code, Codex, pi, opencode, Gemini CLI, ChatGPT, Claude, Open WebUI, LibreChat, LobeHub, Jan,
+               LM Studio, SillyTavern, and lists of messages in JSON or JSON Lines
+               --json  every conversation with its branches, and a report of what was read and what was left out
   export     as Markdown to read
   version    of this package
 
@@ -81,18 +84,23 @@ function read(file) {
   }
 }
 
-/** Every conversation of a file, whatever program made it. */
-function conversationsOf(file) {
+/** Everything in a file, whatever program made it. A file is read while it arrives. */
+async function imported(file) {
   try {
-    return readConversations(read(file));
+    return await importConversations(file === "-" ? read(file) : createReadStream(file));
   } catch (error) {
+    if (error.code === "ENOENT") throw new Error(`There is no file ${file}.`);
     throw error.code === "bad_input" ? new Error(error.message.replace(/^The file/, file)) : error;
   }
 }
 
-/** The messages of a file. */
-function messagesOf(values, file) {
-  const found = conversationsOf(file);
+/** The messages of a file. What was not understood in it is said. */
+async function messagesOf(values, file) {
+  const { conversations: found, report: { skipped } } = await imported(file);
+  const lost = skipped.filter(({ reason }) => !["not_said", "hidden", "empty"].includes(reason));
+  if (lost.length > 0) {
+    note(`${file}: not understood and left out: ${lost.map(({ what, count, first }) => `${count} × ${what} (first: ${first})`).join(", ")}.`);
+  }
   const n = values.conversation === undefined ? 1 : number(values.conversation, "conversation");
   if (values.conversation === undefined && found.length > 1) {
     note(`${file} holds ${found.length} conversations; this is the first. --conversation N takes another.`);
@@ -122,7 +130,7 @@ function put(values, text) {
 }
 
 async function shorten(values, file) {
-  const { messages } = messagesOf(values, file);
+  const { messages } = await messagesOf(values, file);
   const options = { window: optional(values, "window") ?? 8192 };
   for (const [option, field] of [["reserve", "reserve"], ["max-tokens", "maxTokens"]]) {
     if (values[option] !== undefined) options[field] = number(values[option], option);
@@ -161,8 +169,8 @@ async function byModel(messages, options, values) {
 
 const tokenizer = (file) => Tokenizer.fromOllamaShow(readFileSync(file));
 
-function inspect(values, file) {
-  const { messages, title } = messagesOf(values, file);
+async function inspect(values, file) {
+  const { messages, title } = await messagesOf(values, file);
   const window = optional(values, "window") ?? 8192;
   const { dialect, problems } = validate(messages);
   const roles = {};
@@ -180,13 +188,13 @@ function inspect(values, file) {
 
 async function count(values, file) {
   const counter = values.tokenizer ? await tokenizer(values.tokenizer) : undefined;
-  const found = countTokens(values.text ? read(file) : messagesOf(values, file).messages, counter);
+  const found = countTokens(values.text ? read(file) : (await messagesOf(values, file)).messages, counter);
   put(values, values.json ? toJson(found) : `${found.tokens}\n`);
   if (!values.json && found.source === "estimated") note(`estimated; at most ${found.tokens + found.bound} in 95 of 100 cases`);
 }
 
 async function play(values, file) {
-  const { messages } = messagesOf(values, file);
+  const { messages } = await messagesOf(values, file);
   const options = { window: optional(values, "window") ?? 8192, model: values.model ?? "any" };
   if (values.reserve !== undefined) options.reserve = number(values.reserve, "reserve");
   if (values.tokenizer) options.tokenizer = await tokenizer(values.tokenizer);
@@ -203,13 +211,13 @@ async function play(values, file) {
 }
 
 async function forget(values, file) {
-  const { messages } = messagesOf(values, file);
+  const { messages } = await messagesOf(values, file);
   const window = optional(values, "window") ?? 8192;
   const known = values.tokenizer ? { tokenizer: await tokenizer(values.tokenizer) } : {};
   let made;
   if (values.against !== undefined) {
     if (values.policy) throw new Usage("--policy makes a window, --against names one that is there: one of them.");
-    made = { messages: messagesOf({}, values.against).messages, by: values.against };
+    made = { messages: (await messagesOf({}, values.against)).messages, by: values.against };
   } else {
     const policy = values.policy ?? "balanced";
     made = { ...compact(messages, { window, policy, ...known }), by: policy };
@@ -223,13 +231,14 @@ async function forget(values, file) {
   put(values, values.json ? toJson(found) : `${gone(found, by, process.stdout).join("\n")}\n`);
 }
 
-function take(values, file) {
+async function take(values, file) {
+  if (values.json) return put(values, toJson(await imported(file)));
   // servers refuse fields that they do not know
-  put(values, toJson(messagesOf(values, file).messages.map(({ timestamp, ...message }) => message)));
+  put(values, toJson((await messagesOf(values, file)).messages.map(({ timestamp, ...message }) => message)));
 }
 
-function print(values, file) {
-  put(values, markdown(messagesOf(values, file)));
+async function print(values, file) {
+  put(values, markdown(await messagesOf(values, file)));
 }
 
 try {
