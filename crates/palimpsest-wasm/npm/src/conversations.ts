@@ -181,12 +181,13 @@ async function* pieces(file: FileSource): AsyncGenerator<Uint8Array> {
     return;
   }
   const encoder = new TextEncoder();
-  if (typeof file === "object" && file !== null && Symbol.asyncIterator in file) {
-    for await (const piece of file as AsyncIterable<Uint8Array | string>) yield typeof piece === "string" ? encoder.encode(piece) : piece;
+  const other = file as unknown;
+  if (typeof other === "object" && other !== null && Symbol.asyncIterator in other) {
+    for await (const piece of other as AsyncIterable<Uint8Array | string>) yield typeof piece === "string" ? encoder.encode(piece) : piece;
     return;
   }
-  if (typeof file === "object" && file !== null && "getReader" in file) {
-    const reader = (file as ReadableStream<Uint8Array>).getReader();
+  if (typeof other === "object" && other !== null && "getReader" in other) {
+    const reader = (other as ReadableStream<Uint8Array>).getReader();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
