@@ -710,7 +710,7 @@ test("a session from a file", async () => {
 /** I10: a fault that ends the module is told to everybody who waits, and to everybody who calls after. */
 test("a module that has crashed keeps nobody waiting", async () => {
   const got = await runAsync(folder, `
-    const { instance } = await import(new URL("./runtime.js", import.meta.resolve("palimpsest")));
+    const { instance } = await import(new URL("./instance.js", import.meta.resolve("palimpsest")));
     let hears;
     const module = instance(async () => {}, { onPanic: (f) => { hears = f; }, act: () => new Promise(() => {}) }, "init()");
     await module.load(async () => new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])));
@@ -725,12 +725,28 @@ test("a module that has crashed keeps nobody waiting", async () => {
   assert.deepEqual(got, [false, true, [told, told], ["engine_crashed", "palimpsest has crashed and cannot go on. Load the page or worker again."]]);
 });
 
+/** I10: a trap in a function that a promise or an event calls is heard by everybody who waits. */
+test("a trap in what calls the module back ends the waiting", async () => {
+  const got = await runAsync(folder, `
+    const { init } = await import("palimpsest");
+    const at = (name) => import(new URL(name, import.meta.resolve("palimpsest")));
+    const [{ guarded }, { module }] = [await at("./parts.js"), await at("./runtime.js")];
+    await init();
+    const name = "a__convert__closures";
+    const trap = new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0, 7, name.length + 4, 1, name.length, ...new TextEncoder().encode(name), 0, 0, 10, 5, 1, 3, 0, 0, 11]));
+    const waits = module.wait(new Promise(() => {})).catch((e) => e.code);
+    const thrown = (() => { try { guarded(new WebAssembly.Instance(trap).exports)[name](); } catch (e) { return e.constructor.name; } })();
+    console.log(JSON.stringify([thrown, await waits, module.crashed]));
+  `);
+  assert.deepEqual(got, ["RuntimeError", "engine_crashed", true]);
+});
+
 /** The inline entry fetches nothing for sessions either; the slim one says what it needs; all share one module. */
 test("sessions of the inline and the slim entry", async () => {
   const got = await runAsync(folder, `
     globalThis.fetch = () => { throw new Error("fetched"); };
     const slim = await import("palimpsest/slim");
-    const failed = await slim.openSession({ model: "m" }).catch((e) => [e.code, /initSession/.test(e.message)]);
+    const failed = await slim.openSession({ model: "m" }).catch((e) => [e.code, /init\\(palimpsest, { session/.test(e.message)]);
     const inline = await import("palimpsest/inline");
     const session = await inline.openSession({ model: "m" });
     await session.append("Hello");

@@ -1,6 +1,6 @@
 //! The app inside somebody else's page: what the package's `./ui` mounts.
 //!
-//! The package's TypeScript (`crates/palimpsest-wasm/npm/src/ui.ts`) makes a shadow root with the styles and the icons, and
+//! The package's TypeScript (`crates/palimpsest-npm/npm/src/ui.ts`) makes a shadow root with the styles and the icons, and
 //! gives us an element in it and a [`EmbedHost`]. From then on that element is the page for everything here: `page` looks
 //! for nothing outside of it, nothing is written into `localStorage`, and the address is the host's.
 

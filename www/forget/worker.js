@@ -5,7 +5,7 @@ import { Conversation } from "./run.js";
 import { sampleOf } from "./samples.js";
 
 const core = { countTokens, compact, forgotten };
-const ready = load(() => open(new URL("core.wasm", self.location)));
+const ready = load(undefined, () => open(new URL("core.wasm", self.location)));
 
 let found = [];
 let conversation;

@@ -39,7 +39,7 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
     let folder = dist.join("app");
     let work = dist.join("app.new");
     fresh_folder(&work)?;
-    module::build(machine, "palimpsest-web", quality, Later::Apart, &work)?;
+    module::build(machine, "palimpsest-web", quality, Later::Fetched, &work)?;
     for types in ["palimpsest_web.d.ts", "palimpsest_web_bg.wasm.d.ts"] {
         // Only programs that import the app would read them.
         let _ = fs::remove_file(work.join(types));

@@ -11,10 +11,10 @@ import { build } from "../../../tests/node_modules/vite/dist/node/index.js";
 const target = path.resolve(process.argv[2]);
 const root = path.resolve(import.meta.dirname, "../../..");
 const source = path.join(root, "www/forget");
-const npm = path.join(root, "crates/palimpsest-wasm/npm/src");
+const npm = path.join(root, "crates/palimpsest-npm/npm/src");
 
 /** The functions for lists, each from its own module: the package's entries would bring sessions along. */
-const core = Object.entries({ compact: "compact", tokenizer: "countTokens", forgotten: "forgotten", conversations: "importConversations", runtime: "load, open" })
+const core = Object.entries({ compact: "compact", tokenizer: "countTokens", forgotten: "forgotten", conversations: "importConversations", runtime: "load", source: "open" })
   .map(([name, names]) => `export { ${names} } from ${JSON.stringify(path.join(npm, `${name}.ts`))};`)
   .join("\n");
 
@@ -22,7 +22,11 @@ const core = Object.entries({ compact: "compact", tokenizer: "countTokens", forg
 const entry = {
   name: "core",
   enforce: "pre",
-  resolveId: (id) => (id === "./core.js" ? "\0core" : undefined),
+  resolveId(id) {
+    if (id === "./core.js") return "\0core";
+    // the script that loads the module's parts is no TypeScript, but the file that it imports is
+    return id === "../parts.js" ? path.join(npm, "parts.ts") : undefined;
+  },
   load: (id) => (id === "\0core" ? core : undefined),
 };
 
@@ -58,7 +62,7 @@ for (const [name, file] of [["trip", "trip"], ["coding", "coding"], ["support", 
   const talks = JSON.parse(read(`tests/fixtures/survival/${file}.json`));
   put(`samples/${name}.json`, JSON.stringify(talks.map(({ id, kind, system, messages, facts, rules, updates }) => ({ id, kind, system, messages, facts, rules, updates }))));
 }
-fs.copyFileSync(path.join(npm, "wasm/palimpsest_wasm_bg.wasm"), path.join(target, "core.wasm"));
+fs.copyFileSync(path.join(npm, "wasm/palimpsest_npm_bg.wasm"), path.join(target, "core.wasm"));
 
 // without a network: what stands in one build is kept under its own name
 const files = fs.readdirSync(target, { recursive: true }).map(String).map((name) => name.replaceAll("\\", "/")).filter((name) => fs.statSync(path.join(target, name)).isFile()).sort();

@@ -11,10 +11,10 @@ use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
 
 /// The package whose module the page works with.
-const PACKAGE: &str = "palimpsest-wasm";
+const PACKAGE: &str = "palimpsest-npm";
 
 /// Where the package's TypeScript looks for its module.
-const BOUND: &str = "crates/palimpsest-wasm/npm/src/wasm";
+const BOUND: &str = "crates/palimpsest-npm/npm/src/wasm";
 
 /// The page's folder.
 pub(crate) fn folder(dist: &Path) -> PathBuf {
@@ -24,7 +24,7 @@ pub(crate) fn folder(dist: &Path) -> PathBuf {
 /// Builds the package's module for lists, and the page with it.
 pub(crate) fn build(machine: &Machine, quality: Quality) -> Result<()> {
     let bound = machine.places.root.join(BOUND);
-    module::build(machine, PACKAGE, quality, Later::Nothing, &bound)?;
+    module::build(machine, PACKAGE, quality, Later::Brought, &bound)?;
     bundle(machine, quality)
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn bundle(machine: &Machine, quality: Quality) -> Result<()> {
     let watch = Stopwatch::start();
     let root = &machine.places.root;
     ensure!(
-        root.join(BOUND).join("palimpsest_wasm_bg.wasm").is_file(),
+        root.join(BOUND).join("palimpsest_npm_bg.wasm").is_file(),
         "the page needs the package's module: run `cargo xtask build` or `cargo xtask pack`"
     );
     let folder = folder(&machine.places.dist());

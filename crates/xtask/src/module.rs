@@ -30,15 +30,22 @@ impl Quality {
     }
 }
 
-/// Whether what a module names to be loaded later becomes modules of their own.
+/// What becomes of what a module names to be loaded later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Later {
-    /// It names nothing.
-    Nothing,
-    /// It does: in the folder [`PARTS`] beside it.
-    Apart,
+    /// It becomes modules of its own in the folder [`PARTS`], which the script beside the module fetches. Their names say
+    /// what is in them: a page that was loaded before a new version finds none of the new parts in place of its own.
+    Fetched,
+    /// The same, with names that stay, and the script asks `../parts.js` for each.
+    Brought,
     /// All stays in one module.
     Together,
+}
+
+impl Later {
+    fn is_apart(self) -> bool {
+        self != Self::Together
+    }
 }
 
 /// The folder of what is loaded later.
@@ -63,10 +70,8 @@ pub(crate) fn build(
     if quality == Quality::Release {
         with_small_std(machine, package, &mut cargo);
     }
-    if later != Later::Nothing {
-        // which function leads to which, for `wasm-split`
-        cargo.args(["--", "-Clink-arg=--emit-relocs"]);
-    }
+    // which function leads to which, for `wasm-split`
+    cargo.args(["--", "-Clink-arg=--emit-relocs"]);
     process::show(&mut cargo)?;
     let compiled = machine
         .places
@@ -81,8 +86,7 @@ pub(crate) fn build(
     fs::create_dir_all(folder)?;
     let parts = folder.join(PARTS);
     let main = match later {
-        Later::Nothing => compiled,
-        Later::Apart => {
+        Later::Fetched | Later::Brought => {
             crate::setup::fresh_folder(&parts)?;
             process::quiet(
                 machine
@@ -112,37 +116,32 @@ pub(crate) fn build(
         .arg(folder)
         // who loads the module says where it is; a second address would make bundlers emit it twice
         .arg("--omit-default-module-path");
-    if later == Later::Apart {
+    if later.is_apart() {
         // what the parts share with it
         bindgen.arg("--keep-lld-exports");
     }
     process::quiet(bindgen.arg(&main))?;
-    if later != Later::Nothing {
-        fs::remove_file(&main)?;
-    }
+    fs::remove_file(&main)?;
     if quality == Quality::Release {
         let module = folder.join(format!("{name}_bg.wasm"));
-        match later {
-            Later::Nothing => optimise(machine, &name, &OPTIMISING, &module)?,
+        if later.is_apart() {
             // again and again until nothing gets smaller: this one everybody waits for
-            Later::Apart => optimise(
-                machine,
-                &format!("{name}-page"),
-                &[&OPTIMISING[..], &["--converge"]].concat(),
-                &module,
-            )?,
-            Later::Together => optimise(machine, &format!("{name}-whole"), &OPTIMISING, &module)?,
+            let told = [&OPTIMISING[..], &["--converge"]].concat();
+            optimise(machine, &format!("{name}-page"), &told, &module)?;
+        } else {
+            optimise(machine, &format!("{name}-whole"), &OPTIMISING, &module)?;
         }
     }
-    if later == Later::Apart {
-        name_parts(machine, &name, quality, folder)?;
+    match later {
+        Later::Fetched => fetched(machine, &name, quality, folder),
+        Later::Brought => brought(machine, &name, quality, folder),
+        Later::Together => Ok(()),
     }
-    Ok(())
 }
 
-/// The package whose module tells nobody why it panics: the caller gets a `RuntimeError` either way. The other modules have
-/// a hook that does tell.
-const SAYS_NOT_WHY: &str = "palimpsest-wasm";
+/// The package whose module tells nobody why it panics: its JavaScript hears of the trap (`npm/src/parts.ts`). The app's has a
+/// hook that does tell.
+const SAYS_NOT_WHY: &str = "palimpsest-npm";
 
 /// The standard library comes compiled for speed. A release compiles it once more, for size, and leaves out the places
 /// in the source that panics name: 20 KB less of each of the package's modules. Where nobody hears what a panic says, it
@@ -167,12 +166,20 @@ fn with_small_std(machine: &Machine, package: &str, cargo: &mut Command) {
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags);
 }
 
-/// Shrinks the parts and gives them names that say what is in them: a page that was loaded before a new version finds none
-/// of the new parts in place of its own. The script that loads them comes to stand beside the module.
-fn name_parts(machine: &Machine, name: &str, quality: Quality, folder: &Path) -> Result<()> {
-    let parts = folder.join(PARTS);
-    let mut script = fs::read_to_string(parts.join(LOADER))?;
-    for file in fs::read_dir(&parts)? {
+/// Shrinks the parts: their names as `wasm-split` gave them, and the script that loads them.
+fn shrunk(
+    machine: &Machine,
+    name: &str,
+    quality: Quality,
+    parts: &Path,
+) -> Result<(Vec<String>, String)> {
+    let script = fs::read_to_string(parts.join(LOADER))?;
+    ensure!(
+        script.contains(STREAMED),
+        "{LOADER} does not load by {STREAMED}"
+    );
+    let mut names = Vec::new();
+    for file in fs::read_dir(parts)? {
         let file = file?.path();
         let Some(part) = file
             .file_name()
@@ -180,22 +187,108 @@ fn name_parts(machine: &Machine, name: &str, quality: Quality, folder: &Path) ->
         else {
             continue;
         };
+        ensure!(
+            script.contains(&format!("\"./{part}.wasm\"")),
+            "{LOADER} does not load {part}"
+        );
         if quality == Quality::Release {
             optimise(machine, &format!("{name}-{part}"), &OPTIMISING, &file)?;
         }
+        names.push(part.to_owned());
+    }
+    names.sort_unstable();
+    Ok((names, script))
+}
+
+/// Gives the parts names that say what is in them. The script that fetches them comes to stand beside the module.
+fn fetched(machine: &Machine, name: &str, quality: Quality, folder: &Path) -> Result<()> {
+    let parts = folder.join(PARTS);
+    let (files, mut script) = shrunk(machine, name, quality, &parts)?;
+    for part in files {
+        let file = parts.join(format!("{part}.wasm"));
         let named = format!("{part}.{}.wasm", digest(&fs::read(&file)?));
-        let before = format!("\"./{part}.wasm\"");
-        ensure!(script.contains(&before), "{LOADER} does not load {part}");
-        script = script.replace(&before, &format!("\"./{PARTS}/{named}\""));
+        script = script.replace(
+            &format!("\"./{part}.wasm\""),
+            &format!("\"./{PARTS}/{named}\""),
+        );
         fs::rename(&file, parts.join(named))?;
     }
-    ensure!(
-        script.contains(STREAMED),
-        "{LOADER} does not load by {STREAMED}"
-    );
     let script = script.replace(STREAMED, "instantiate(src, imports)") + ANY_SERVER;
     fs::remove_file(parts.join(LOADER))?;
     fs::write(folder.join(LOADER), script)?;
+    Ok(())
+}
+
+/// Gives the parts names for people. The script beside the module asks `../parts.js` for each, and lets JavaScript load one
+/// as well as Rust: only JavaScript hears why one does not come.
+fn brought(machine: &Machine, name: &str, quality: Quality, folder: &Path) -> Result<()> {
+    let parts = folder.join(PARTS);
+    let (files, mut script) = shrunk(machine, name, quality, &parts)?;
+    for part in files {
+        let shared = || {
+            let (before, _) = script.split_once(&format!("const __{part} "))?;
+            let users = before.rsplit_once("/* ")?.1.split_once(" */")?.0;
+            Some(users.replace(", ", "-"))
+        };
+        let named = part
+            .strip_prefix("split_")
+            .map(str::to_owned)
+            .or_else(shared)
+            .with_context(|| format!("{LOADER} does not say what {part} is for"))?;
+        let fetch = format!("fetch(new URL(\"./{part}.wasm\", import.meta.url))");
+        ensure!(script.contains(&fetch), "{LOADER} does not fetch {part}");
+        script = script.replace(&fetch, &format!("bring(\"{named}\")"));
+        fs::rename(
+            parts.join(format!("{part}.wasm")),
+            parts.join(format!("{named}.wasm")),
+        )?;
+    }
+    let wrap = "function wrapAsyncCb(callee) {\n";
+    ensure!(script.contains(wrap), "{LOADER} has no {wrap}");
+    let loaded: Vec<String> = script
+        .split("export const __wasm_split_load_")
+        .skip(1)
+        .enumerate()
+        .filter_map(|(n, rest)| Some(format!("{}: loads[{n}]", rest.split_once(" =")?.0)))
+        .collect();
+    let script = format!(
+        "import {{ bring, instantiate }} from \"../parts.js\";\nconst loads = [];\n{}\nexport const parts = {{ {} }};\n",
+        script
+            .replace(wrap, &format!("{wrap}    loads.push(callee);\n"))
+            .replace(STREAMED, "instantiate(src, imports)"),
+        loaded.join(", ")
+    );
+    let types: Vec<String> = loaded
+        .iter()
+        .filter_map(|one| Some(format!("{}(): Promise<unknown>", one.split_once(':')?.0)))
+        .collect();
+    fs::remove_file(parts.join(LOADER))?;
+    fs::write(folder.join(LOADER), script)?;
+    guard(&folder.join(format!("{name}.js")))?;
+    fs::write(
+        folder.join("later.d.ts"),
+        format!(
+            "/** Loads a part of the module, once. */\nexport declare const parts: {{ {} }};\n",
+            types.join("; ")
+        ),
+    )?;
+    Ok(())
+}
+
+/// Has `../parts.js` look at what calls the module back, so that somebody hears when it traps there.
+fn guard(script: &Path) -> Result<()> {
+    let text = fs::read_to_string(script)?;
+    let start = "wasm = instance.exports;";
+    ensure!(
+        text.contains(start) && text.contains("convert__closures"),
+        "{} has no {start}, or no closures",
+        script.display()
+    );
+    let guarded = text.replace(start, "wasm = guarded(instance.exports);");
+    fs::write(
+        script,
+        format!("import {{ guarded }} from \"../parts.js\";\n{guarded}"),
+    )?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! `cargo xtask pack`: the npm package, unpacked in `dist/npm` and as a tarball in `dist/`.
 //!
-//! `crates/palimpsest-wasm/npm/` holds `package.json`, `tsconfig.json` (with `rootDir` `src`) and the TypeScript
+//! `crates/palimpsest-npm/npm/` holds `package.json`, `tsconfig.json` (with `rootDir` `src`) and the TypeScript
 //! entries in `src/`. What wasm-bindgen makes goes to `src/wasm/`, which is ignored by git, so that the entries
 //! import it by a path that is right before and after compilation:
 //!
@@ -8,51 +8,44 @@
 //! |---|---|
 //! | `package.json` | the same, with the workspace's version |
 //! | `dist/*.js`, `dist/*.d.ts` | `src/*.ts`, by tsc |
-//! | `dist/wasm/palimpsest_wasm.js`, `.d.ts`, `palimpsest_wasm_bg.wasm` | the crate, by wasm-bindgen |
-//! | `dist/wasm/palimpsest_session.js`, … | the same of `palimpsest-session`: loaded when a session is opened |
+//! | `dist/wasm/palimpsest_npm.js`, `.d.ts`, `palimpsest_npm_bg.wasm` | the crate, by wasm-bindgen |
+//! | `dist/wasm/parts/*.wasm`, `later.js` | what of it is loaded later, and what loads that |
+//! | `dist/wasm/inlined.js`, `inlined/*.js` | the same files in base64, for hosts that can fetch nothing |
 //! | `dist/ui/palimpsest_web.js`, … | the same of the chat app, for `mount`; in `src/ui/` before |
 //! | `dist/ui/palimpsest.css`, `sprite.js` | the app's styles and icons, for an element in another page |
-//! | `dist/wasm/inline.js`, `inline-session.js` | the modules' bytes in base64, for hosts that can fetch nothing |
 //! | `README.md`, `LICENSE-MIT`, `LICENSE-APACHE` | `npm/README.md` or the root's; the root's |
 //! | anything in `npm/files/` | copied as it is |
 
 mod embedded;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::build_app::copy_tree;
+use crate::build_app::{copy_tree, files};
 use crate::forget;
 use crate::module::{self, Later, Quality};
 use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
 
-/// The package's modules, and what their bytes in base64 are called.
-const MODULES: [(&str, &str); 2] = [
-    ("palimpsest-wasm", "inline"),
-    ("palimpsest-session", "inline-session"),
-];
-
 /// Builds the package and returns the tarball's path.
 pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
     let watch = Stopwatch::start();
     let root = &machine.places.root;
-    let source = root.join("crates/palimpsest-wasm/npm");
+    let source = root.join("crates/palimpsest-npm/npm");
     for needed in ["package.json", "tsconfig.json", "src"] {
         ensure!(
             source.join(needed).exists(),
-            "the package cannot be built yet: crates/palimpsest-wasm/npm/{needed} is missing"
+            "the package cannot be built yet: crates/palimpsest-npm/npm/{needed} is missing"
         );
     }
     let bound = source.join("src/wasm");
     fresh_folder(&bound)?;
-    for (package, inline) in MODULES {
-        module::build(machine, package, quality, Later::Nothing, &bound)?;
-        write_inline(machine, &bound, package, inline)?;
-    }
+    module::build(machine, "palimpsest-npm", quality, Later::Brought, &bound)?;
+    write_inlined(machine, &bound)?;
     // the page that shows what is forgotten is made of the same module
     forget::bundle(machine, quality)?;
     let app = source.join("src/ui");
@@ -129,19 +122,43 @@ fn write_looks(web: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A module as text, for pages and webviews that may not fetch.
-fn write_inline(machine: &Machine, bound: &Path, package: &str, inline: &str) -> Result<()> {
-    let script = "import { readFileSync, writeFileSync } from 'node:fs';\
-        const [folder, name, inline] = process.argv.slice(1);\
-        const bytes = readFileSync(`${folder}/${name}_bg.wasm`).toString('base64');\
-        writeFileSync(`${folder}/${inline}.js`, `export default \"${bytes}\";\\n`);\
-        writeFileSync(`${folder}/${inline}.d.ts`, '/** The wasm module in base64. */\\ndeclare const base64: string;\\nexport default base64;\\n');";
+/// Writes the files of the module as text, for pages and webviews that may not fetch. `src/places.ts` has their addresses.
+fn write_inlined(machine: &Machine, bound: &Path) -> Result<()> {
+    let files: Vec<String> = files(bound)?
+        .into_iter()
+        .filter_map(|file| Some(file.strip_suffix(".wasm")?.to_owned()))
+        .collect();
+    let known = fs::read_to_string(bound.with_file_name("places.ts"))?;
+    let mut inlined = String::from("export const inlined = {\n");
+    for file in &files {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        ensure!(
+            known.contains(&format!("\"./wasm/{file}.wasm\"")),
+            "npm/src/places.ts does not know {file}.wasm"
+        );
+        writeln!(
+            inlined,
+            "  \"{name}\": async () => (await import(\"./inlined/{name}.js\")).default,"
+        )?;
+    }
+    fs::write(bound.join("inlined.js"), inlined + "};\n")?;
+    fs::write(
+        bound.join("inlined.d.ts"),
+        "/** Each file of the module in base64. */\nexport declare const inlined: Record<string, () => Promise<string>>;\n",
+    )?;
+    let script = "import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';\
+        const [folder, ...files] = process.argv.slice(1);\
+        mkdirSync(`${folder}/inlined`);\
+        for (const file of files) {\
+            const bytes = readFileSync(`${folder}/${file}.wasm`).toString('base64');\
+            writeFileSync(`${folder}/inlined/${file.split('/').pop()}.js`, `export default \"${bytes}\";\\n`);\
+        }";
     process::quiet(
         machine
             .node()
             .args(["--input-type=module", "--eval", script])
             .arg(bound)
-            .args([&package.replace('-', "_"), inline]),
+            .args(&files),
     )
 }
 

@@ -83,10 +83,9 @@ struct Step {
 }
 
 /// Crates that only make sense in a JavaScript host: linted and tested for wasm.
-const FOR_JAVASCRIPT: [(&str, &str); 4] = [
+const FOR_JAVASCRIPT: [(&str, &str); 3] = [
     ("palimpsest-browser", "crates/palimpsest-browser"),
-    ("palimpsest-wasm", "crates/palimpsest-wasm"),
-    ("palimpsest-session", "crates/palimpsest-session"),
+    ("palimpsest-npm", "crates/palimpsest-npm"),
     ("palimpsest-web", "web"),
 ];
 

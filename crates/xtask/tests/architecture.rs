@@ -11,10 +11,9 @@ use serde_json::Value;
 use tree::{contents, root, tracked};
 
 /// Who may use whom directly; what the used one may use is granted too. Nothing else is.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     ("palimpsest-web", &["palimpsest-browser"]),
-    ("palimpsest-wasm", &["palimpsest-browser"]),
-    ("palimpsest-session", &["palimpsest-browser"]),
+    ("palimpsest-npm", &["palimpsest-browser"]),
     (
         "palimpsest-browser",
         &["palimpsest-engine", "palimpsest-ollama"],
@@ -31,12 +30,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
 const TOOLS: [&str; 2] = ["xtask", "wasm-bindgen-bins"];
 
 /// The crates that may have wasm-bindgen among their dependencies.
-const IN_JAVASCRIPT: [&str; 4] = [
-    "palimpsest-browser",
-    "palimpsest-session",
-    "palimpsest-wasm",
-    "palimpsest-web",
-];
+const IN_JAVASCRIPT: [&str; 3] = ["palimpsest-browser", "palimpsest-npm", "palimpsest-web"];
 
 /// What `cargo metadata` says, resolved for wasm.
 static METADATA: LazyLock<Value> = LazyLock::new(|| {

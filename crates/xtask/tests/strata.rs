@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates in which no two modules need each other.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 8] = [
     "palimpsest-text",
     "palimpsest-tokens",
     "palimpsest-dialect",
@@ -18,8 +18,7 @@ const CRATES: [&str; 9] = [
     "palimpsest-engine",
     "palimpsest-ollama",
     "palimpsest-browser",
-    "palimpsest-session",
-    "palimpsest-wasm",
+    "palimpsest-npm",
 ];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;

@@ -1,0 +1,79 @@
+// Where wasm modules come from, and what is wrong with them.
+
+import { PalimpsestError } from "./errors.js";
+
+/**
+ * Where the wasm module comes from: its address, the answer of a request for it, its bytes, or the compiled module.
+ */
+export type WasmSource = URL | string | Request | Response | BufferSource | WebAssembly.Module;
+
+/** What can be started. @internal */
+export type Code = BufferSource | WebAssembly.Module;
+
+/** What to do where the address of the package's files is wrong. @internal */
+export const PLACES =
+  'In Vite, set optimizeDeps: { exclude: ["palimpsest"] }, or import wasmUrl from "palimpsest/palimpsest.wasm?url" and call ' +
+  'init(wasmUrl). Where nothing can be fetched, import from "palimpsest/inline".';
+
+/** Refuses what is not a wasm module, with the reason it usually is not. @internal */
+export function look(source: BufferSource, cure: string): void {
+  const bytes = ArrayBuffer.isView(source)
+    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+    : new Uint8Array(source);
+  if (bytes[0] === 0 && bytes[1] === 0x61 && bytes[2] === 0x73 && bytes[3] === 0x6d) return;
+  const html = /^\s*</.test(new TextDecoder().decode(bytes.subarray(0, 64)));
+  throw new PalimpsestError(
+    "load_failed",
+    html
+      ? `The server answered with an HTML page instead of the wasm module: its address is wrong. ${cure}`
+      : `These ${bytes.length} bytes are not a wasm module.`,
+    { retryable: true },
+  );
+}
+
+/** Why a module could not be started, with the cure. @internal */
+export function failed(cause: unknown): PalimpsestError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const policy = /Content Security Policy|unsafe-eval|disallowed by embedder/i.test(why);
+  const cure = policy ? " The page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'." : "";
+  return new PalimpsestError("load_failed", `The wasm module could not be started: ${why}.${cure}`, { cause, retryable: true });
+}
+
+/** The bytes or the module behind what a caller named: compiled while it arrives, where the server says that it is wasm. @internal */
+export async function open(source: WasmSource): Promise<Code> {
+  if (source instanceof WebAssembly.Module || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
+    return source;
+  }
+  let response: Response;
+  if (source instanceof Response) {
+    response = source;
+  } else {
+    try {
+      response = await fetch(source);
+    } catch (cause) {
+      throw new PalimpsestError("load_failed", `The wasm module could not be fetched from ${address(source)}.`, {
+        cause,
+        retryable: true,
+      });
+    }
+  }
+  if (!response.ok) {
+    const from = response.url || "the server";
+    throw new PalimpsestError("load_failed", `The wasm module is not there: ${from} answered ${response.status}.`, {
+      retryable: true,
+    });
+  }
+  // the browser keeps what it compiled so beside the file, and need not do it again
+  if (response.headers.get("content-type") === "application/wasm" && typeof WebAssembly.compileStreaming === "function") {
+    try {
+      return await WebAssembly.compileStreaming(response);
+    } catch (cause) {
+      throw failed(cause);
+    }
+  }
+  return response.arrayBuffer();
+}
+
+function address(source: URL | string | Request): string {
+  return source instanceof URL ? source.href : typeof source === "string" ? source : source.url;
+}

@@ -1,0 +1,37 @@
+//! The npm package: what crosses between JavaScript and the engine.
+//!
+//! Each export translates and calls: no decision is made here. `npm/src` wraps these exports in the public,
+//! documented TypeScript, checks that the module is there, and gives errors their class.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `lists/` | the functions for lists: `compact`, `recall`, `resolvePolicy`, `replay`, `validate`, `forgotten`, `ConversationReader`, counting, calibrating |
+//! | `session.rs` | the classes `Session`, `Library`, `Server`, `Answer` |
+//! | `tokenizer.rs` | the class `TokenizerLoader` |
+//! | `opening.rs` | the exports that make those: each loads its part |
+//! | `parts.rs`, `parts/` | what is loaded later: `session`, `tokenizer` |
+//! | `class.rs` | how a class of the main module has its code in a part |
+//! | `stop.rs` | the class `Stop`: how a signal reaches what runs |
+//! | `host.rs` | what the TypeScript offers: a client, tools, storage, who listens |
+//! | `border.rs` | how messages, options and reports cross |
+//! | `codes.rs`, `failure.rs` | the table of codes, and how an error becomes a JavaScript `Error` |
+
+#![allow(
+    clippy::needless_pass_by_value,
+    unreachable_pub,
+    reason = "wasm-bindgen takes owned values across the border and exports what is `pub` in private modules"
+)]
+
+mod border;
+mod class;
+mod codes;
+mod failure;
+mod host;
+mod lists;
+mod opening;
+mod parts;
+mod session;
+mod stop;
+mod tokenizer;
+
+pub use codes::CODES;

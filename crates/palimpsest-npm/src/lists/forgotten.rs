@@ -1,0 +1,46 @@
+use palimpsest_core::dialect::Dialect;
+use palimpsest_core::forgotten::{self, Known, Labels};
+use serde::Deserialize;
+use serde_json::Value;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::border;
+use crate::lists::count::Counter;
+use crate::failure::Failure;
+
+/// The options of `forgotten`, as a caller writes them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Options {
+    dialect: Option<String>,
+    labels: Option<Labels>,
+    before: Vec<Vec<Value>>,
+}
+
+/// What `window` forgot of `history`: JSON text of a report.
+#[wasm_bindgen]
+pub fn forgotten(
+    history: &str,
+    window: &str,
+    options: &str,
+    counter: &Counter,
+) -> Result<String, Failure> {
+    let options = border::options(options)?;
+    run(history, window, options, counter)
+}
+
+fn run(
+    history: &str,
+    window: &str,
+    options: Options,
+    counter: &Counter,
+) -> Result<String, Failure> {
+    let known = Known {
+        dialect: options.dialect.as_deref().map(Dialect::named).transpose()?,
+        labels: options.labels,
+        before: &options.before,
+    };
+    let (history, window) = (border::messages(history)?, border::messages(window)?);
+    let found = forgotten::forgotten(&history, &window, &known, counter.0.as_ref())?;
+    border::text(&found)
+}

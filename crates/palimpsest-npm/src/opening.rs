@@ -1,0 +1,37 @@
+//! The exports that need a part: each has it loaded, and calls into it.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::failure::Failure;
+use crate::host::Host;
+use crate::parts;
+use crate::session::{Library, Server, Session};
+use crate::tokenizer::TokenizerLoader;
+
+/// Opens a session: JSON text of options, and what the host offers.
+#[wasm_bindgen]
+pub async fn open(given: String, host: Host) -> Result<Session, Failure> {
+    (parts::session().await?.open)(given, host).await
+}
+
+/// Opens a library: JSON text of options, and what the host offers.
+#[wasm_bindgen]
+pub async fn library(given: String, host: Host) -> Result<Library, Failure> {
+    (parts::session().await?.library)(given, host).await
+}
+
+/// The server of an address, as JSON text of `{ protocol, url, key? }`.
+#[wasm_bindgen]
+pub async fn server(address: String) -> Result<Server, Failure> {
+    (parts::session().await?.server)(&address)
+}
+
+/// Begins to read a vocabulary: from a snapshot, or from bytes that are pushed. `origin` says who described it: nothing for
+/// Ollama, else `listed` or `wholeWords` (a `tokenizer.json`), or `ranks` (tiktoken).
+#[wasm_bindgen(js_name = tokenizerLoader)]
+pub async fn tokenizer_loader(
+    snapshot: Option<Vec<u8>>,
+    origin: Option<String>,
+) -> Result<TokenizerLoader, Failure> {
+    (parts::tokenizer().await?)(snapshot, origin.as_deref())
+}

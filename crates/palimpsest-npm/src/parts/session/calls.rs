@@ -1,0 +1,533 @@
+//! What the class `Session` does: each function translates and calls the engine's of the same name.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_util::lock::Mutex;
+use js_sys::{Function, Promise};
+use palimpsest_browser::outline::{Info, Item};
+use palimpsest_core::dialect;
+use palimpsest_core::goal::{Goal, GoalEdit};
+use palimpsest_core::mode::Mode;
+use palimpsest_core::prompt::Skill;
+use palimpsest_core::record::PinKind;
+use palimpsest_core::request::RequestMessage;
+use palimpsest_engine::Engine;
+use palimpsest_engine::ports::LanguageModel;
+use palimpsest_engine::session::{CompactOptions, Compacted, IfOver, PromptParts};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::send::What;
+use super::server::Address;
+use super::told::{dialect, format_named, losses, messages};
+use super::vocabulary;
+use crate::border::{options, promise, text};
+use crate::failure::Failure;
+use crate::host::Host;
+use crate::session::Conversing;
+use crate::stop::Stop;
+
+/// An open session and what it was opened with.
+pub(crate) struct Open {
+    pub(crate) host: Rc<Host>,
+    pub(crate) model: Option<Rc<dyn LanguageModel>>,
+    pub(crate) engine: Engine,
+    /// The server that is asked, if it is one of ours.
+    server: Option<Address>,
+    /// The model whose window the server was asked for last.
+    window_asked: Mutex<Option<String>>,
+    /// The session, and the number of our listener on it. Another one after a rollover.
+    session: RefCell<(palimpsest_engine::Session, u32)>,
+}
+
+impl Open {
+    pub(crate) fn new(
+        host: Rc<Host>,
+        engine: Engine,
+        session: palimpsest_engine::Session,
+        model: Option<Rc<dyn LanguageModel>>,
+        server: Option<Address>,
+    ) -> Self {
+        let listener = listen(&session, &host);
+        Self {
+            host,
+            model,
+            engine,
+            server,
+            window_asked: Mutex::new(None),
+            session: RefCell::new((session, listener)),
+        }
+    }
+
+    pub(crate) fn session(&self) -> palimpsest_engine::Session {
+        self.session.borrow().0.clone()
+    }
+
+    pub(crate) fn model_name(&self) -> String {
+        self.session().head().model
+    }
+
+    /// Goes by the window that the server really has, where that is the smaller one. The server is asked once for each
+    /// model; where it cannot be asked now, the next call tries again, and nobody is held up by an error.
+    pub(crate) async fn heed_server(&self) {
+        let Some(server) = &self.server else { return };
+        let mut asked = self.window_asked.lock().await;
+        let model = self.model_name();
+        if asked.as_ref() == Some(&model) {
+            return;
+        }
+        let Ok(listed) = server.window_of(&model).await else {
+            return;
+        };
+        *asked = Some(model);
+        let session = self.session();
+        // a smaller one was learned from a refusal, which knows better than a list
+        let smaller = listed.filter(|window| *window < session.head().effective_window());
+        if smaller.is_some() {
+            // only one who may write can note it; a reader goes by what is noted
+            let _ = session.serve_window(smaller).await;
+        }
+    }
+
+    /// The conversation goes on in another session (E1).
+    pub(crate) async fn go_on_in(&self, id: &str) -> Result<palimpsest_engine::Session, Failure> {
+        let next = self.engine.open(id, false).await?;
+        let listener = listen(&next, &self.host);
+        let (old, number) = self.session.replace((next.clone(), listener));
+        old.off(number);
+        Ok(next)
+    }
+}
+
+fn listen(session: &palimpsest_engine::Session, host: &Rc<Host>) -> u32 {
+    let host = Rc::clone(host);
+    session.on(move |event| {
+        if let Ok(text) = text(event) {
+            host.emit(&text);
+        }
+    })
+}
+
+/// The session that JavaScript has.
+pub(crate) struct Live(pub(crate) Rc<Open>);
+
+impl Live {
+    fn now(&self) -> palimpsest_engine::Session {
+        self.0.session()
+    }
+
+    fn compacting(&self, given: Compacting, stop: &Stop) -> Promise {
+        let (open, session, signal) = (Rc::clone(&self.0), self.now(), stop.signal());
+        let model = self.0.model.clone().filter(|_| !given.extractive);
+        promise(async move {
+            open.heed_server().await;
+            let options = CompactOptions {
+                model,
+                focus: given.focus,
+                most_seconds: given.most_seconds,
+                manual: true,
+                ..CompactOptions::default()
+            };
+            let done = session.compact(options, signal).await?;
+            text(&Done::from(done))
+        })
+    }
+
+    /// Does something that gives nothing back.
+    fn done<F>(&self, act: impl FnOnce(palimpsest_engine::Session) -> F) -> Promise
+    where
+        F: Future<Output = Result<(), palimpsest_engine::EngineError>> + 'static,
+    {
+        let work = act(self.now());
+        promise(async move {
+            work.await?;
+            Ok(String::new())
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Compacting {
+    focus: Option<String>,
+    /// A model is only asked if it takes no longer, in seconds.
+    most_seconds: Option<u32>,
+    /// Without the model, though there is one.
+    #[serde(default)]
+    extractive: bool,
+}
+
+/// What is to change of the system message's parts.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Parts {
+    base: Option<String>,
+    mandates: Option<String>,
+    skills: Option<Vec<Skill>>,
+    checks: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Done {
+    revision: u32,
+    report: palimpsest_core::run::RunReport,
+}
+
+impl From<Compacted> for Done {
+    fn from(done: Compacted) -> Self {
+        Self {
+            revision: done.revision,
+            report: done.report,
+        }
+    }
+}
+
+impl Conversing for Live {
+    fn id(&self) -> String {
+        self.now().id().to_owned()
+    }
+
+    fn info(&self) -> Result<String, Failure> {
+        text(&Info::of(&self.now()))
+    }
+
+    fn append(&self, given: String, named: Option<String>) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let (system, said) = messages(&given, named.as_deref())?;
+            if !system.is_empty() && system != session.records().system {
+                session.set_system(&system).await?;
+            }
+            let seqs = if said.is_empty() {
+                Vec::new()
+            } else {
+                session.append_all(said).await?
+            };
+            text(&seqs)
+        })
+    }
+
+    fn window(&self, named: Option<String>) -> Result<String, Failure> {
+        let window = self.now().window();
+        let dialect = dialect(named.as_deref(), &[])?;
+        let messages = dialect::to_values(
+            window.to_request().iter().map(RequestMessage::said),
+            dialect,
+        );
+        Ok(json!({"messages": messages, "tokens": window.tokens()}).to_string())
+    }
+
+    fn budget(&self) -> Result<String, Failure> {
+        text(&self.now().budget())
+    }
+
+    fn layers(&self) -> Result<String, Failure> {
+        text(&self.now().layers())
+    }
+
+    fn history(&self, before: Option<u32>, limit: u32) -> Result<String, Failure> {
+        let items = self.now().history(before, limit as usize);
+        let items: Vec<Item<'_>> = items.iter().map(Item::of).collect();
+        text(&items)
+    }
+
+    fn compact(&self, given: &str, stop: &Stop) -> Result<Promise, Failure> {
+        let given: Compacting = options(given)?;
+        Ok(self.compacting(given, stop))
+    }
+
+    fn tend(&self, stop: &Stop) -> Promise {
+        let (session, signal) = (self.now(), stop.signal());
+        let options = CompactOptions {
+            model: self.0.model.clone(),
+            ..CompactOptions::default()
+        };
+        promise(async move {
+            let done = session.tend(options, signal).await?;
+            text(&done.map(Done::from))
+        })
+    }
+
+    fn skip_wait(&self) {
+        self.now().skip_wait();
+    }
+
+    fn preview(&self, focus: Option<String>) -> Result<String, Failure> {
+        let preview = self.now().preview(focus).map_err(Failure::from)?;
+        text(&preview)
+    }
+
+    fn undo(&self, show: bool) -> Promise {
+        self.done(move |session| async move { session.undo_with(if_over(show)).await })
+    }
+
+    fn lift(&self, layer: u32, show: bool) -> Promise {
+        self.done(move |session| async move { session.lift_with(layer, if_over(show)).await })
+    }
+
+    fn records(&self) -> Result<String, Failure> {
+        text(&self.now().records())
+    }
+
+    fn set_system(&self, system: String) -> Promise {
+        self.done(move |session| async move {
+            let parts = PromptParts {
+                base: Some(system),
+                ..PromptParts::default()
+            };
+            session.set_prompt(parts).await
+        })
+    }
+
+    fn describe_goal(&self, description: String) -> Promise {
+        self.done(move |session| async move { session.begin_goal(&description).await })
+    }
+
+    fn set_goal(&self, goal: Option<String>) -> Result<Promise, Failure> {
+        let goal: Option<Goal> = goal.as_deref().map(options).transpose()?;
+        Ok(self.done(move |session| async move { session.set_goal(goal).await }))
+    }
+
+    fn edit_goal(&self, edit: &str) -> Result<Promise, Failure> {
+        let edit: GoalEdit = options(edit)?;
+        Ok(self.done(move |session| async move { session.edit_goal(edit).await }))
+    }
+
+    fn decide(&self, proposal: u32, accept: bool) -> Promise {
+        self.done(move |session| async move {
+            if accept {
+                session.accept_proposal(proposal).await.map(drop)
+            } else {
+                session.decline_proposal(proposal).await
+            }
+        })
+    }
+
+    fn pin(&self, line: String, decision: bool) -> Promise {
+        let session = self.now();
+        let kind = if decision {
+            PinKind::Decision
+        } else {
+            PinKind::Pin
+        };
+        promise(async move { text(&session.pin(kind, &line).await?) })
+    }
+
+    fn unpin(&self, id: u32) -> Promise {
+        self.done(move |session| async move { session.unpin(id).await })
+    }
+
+    fn snapshots(&self) -> Result<String, Failure> {
+        text(&self.now().snapshots())
+    }
+
+    fn snapshot(&self, name: String) -> Promise {
+        let session = self.now();
+        promise(async move { text(&session.snapshot(&name).await?) })
+    }
+
+    fn restore(&self, n: u32) -> Promise {
+        self.done(move |session| async move { session.restore(n).await })
+    }
+
+    fn pin_snapshot(&self, n: u32, pinned: bool) -> Promise {
+        self.done(move |session| async move { session.pin_snapshot(n, pinned).await })
+    }
+
+    fn delete_snapshot(&self, n: u32) -> Promise {
+        self.done(move |session| async move { session.delete_snapshot(n).await })
+    }
+
+    fn search(&self, query: &str, limit: u32) -> Result<String, Failure> {
+        text(&super::search::search(&self.now(), query, limit as usize))
+    }
+
+    fn losses(&self) -> Result<String, Failure> {
+        text(&losses(&self.now().losses()))
+    }
+
+    fn export(&self, format: &str) -> Result<Promise, Failure> {
+        let format = format_named(format)?;
+        let session = self.now();
+        Ok(promise(async move { Ok(session.export(format).await?) }))
+    }
+
+    fn next_job(&self, manual: bool) -> Option<String> {
+        let job = self.now().next_job(manual).job()?;
+        let job = json!({"id": job.id, "system": job.system, "prompt": job.prompt, "targetTokens": job.target_tokens});
+        Some(job.to_string())
+    }
+
+    fn finish_jobs(&self) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let done = session.finish_jobs().await?;
+            text(&done.map(Done::from))
+        })
+    }
+
+    fn complete_job(&self, id: u32, written: Option<String>) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let done = session.complete_job(id, written).await?;
+            text(&done.map(Done::from))
+        })
+    }
+
+    fn set_model(&self, model: String, window: u32, policy: String, thinking: bool) -> Promise {
+        self.done(move |session| async move {
+            session.set_model(&model, window, &policy, thinking).await
+        })
+    }
+
+    fn rename(&self, title: String) -> Promise {
+        self.done(move |session| async move { session.rename(&title).await })
+    }
+
+    fn reliability(&self) -> Result<String, Failure> {
+        text(&self.now().reliability())
+    }
+
+    fn log(&self) -> Promise {
+        let session = self.now();
+        promise(async move { text(&session.log().await?) })
+    }
+
+    fn analytics(&self) -> Result<String, Failure> {
+        text(&self.now().analytics())
+    }
+
+    fn set_mode(&self, mode: &str) -> Result<Promise, Failure> {
+        let mode: Mode = options(&json!(mode).to_string())?;
+        Ok(self.done(move |session| async move { session.set_mode(mode).await }))
+    }
+
+    fn prompt(&self) -> String {
+        let session = self.now();
+        let records = session.records();
+        let built = session.prompt();
+        json!({
+            "base": records.system, "mandates": records.mandates, "checks": records.checks, "skills": records.skills,
+            "built": built,
+        })
+        .to_string()
+    }
+
+    fn set_prompt(&self, given: &str) -> Result<Promise, Failure> {
+        let given: Parts = options(given)?;
+        let parts = PromptParts {
+            base: given.base,
+            mandates: given.mandates,
+            skills: given.skills,
+            checks: given.checks,
+        };
+        Ok(self.done(move |session| async move { session.set_prompt(parts).await }))
+    }
+
+    fn switch_skills(&self, patterns: Vec<String>, on: bool) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let names = if on {
+                session.activate_skills(&patterns).await?
+            } else {
+                session.deactivate_skills(&patterns).await?
+            };
+            text(&names)
+        })
+    }
+
+    fn references(&self) -> Result<String, Failure> {
+        text(&self.now().references())
+    }
+
+    fn offloaded(&self, message: u32) -> Result<String, Failure> {
+        let session = self.now();
+        let texts: Result<Vec<String>, _> = session
+            .references()
+            .iter()
+            .filter(|reference| reference.message == message)
+            .map(|reference| session.offloaded_text(reference))
+            .collect();
+        text(&texts.map_err(Failure::from)?)
+    }
+
+    fn bring_back(&self, message: u32) -> Promise {
+        self.done(move |session| async move { session.bring_back(message).await })
+    }
+
+    fn recalled(&self) -> Result<String, Failure> {
+        text(&self.now().recalled())
+    }
+
+    fn forget_recalled(&self, message: Option<u32>) -> Promise {
+        self.done(move |session| async move { session.forget_recalled(message).await })
+    }
+
+    fn mark(&self) -> Promise {
+        self.done(move |session| async move { session.mark_end().await })
+    }
+
+    fn anchor(&self, message: u32, keep: bool) -> Promise {
+        self.done(move |session| async move { session.anchor(message, keep).await })
+    }
+
+    fn siblings(&self, message: u32) -> Result<String, Failure> {
+        text(&self.now().siblings(message))
+    }
+
+    fn switch_to(&self, message: u32) -> Promise {
+        self.done(move |session| async move { session.switch_to(message).await })
+    }
+
+    fn rewind_before(&self, message: u32) -> Promise {
+        self.done(move |session| async move { session.rewind_before(message).await })
+    }
+
+    fn rest(&self, stop: &Stop) -> Promise {
+        let (session, signal) = (self.now(), stop.signal());
+        let options = CompactOptions {
+            model: self.0.model.clone(),
+            ..CompactOptions::default()
+        };
+        promise(async move { text(&session.rest(options, signal).await?) })
+    }
+
+    fn close(&self) {
+        let session = self.now();
+        session.off(self.0.session.borrow().1);
+        session.stop();
+        session.cancel_compaction();
+    }
+
+    fn send(
+        &self,
+        given: &str,
+        named: Option<String>,
+        how: &str,
+        stop: &Stop,
+        on: Function,
+    ) -> Result<Promise, Failure> {
+        self.says(given, named.as_deref(), how, stop, on)
+    }
+
+    fn reply(&self, how: &str, stop: &Stop, on: Function) -> Result<Promise, Failure> {
+        self.ask(What::Waits, how, stop, on)
+    }
+
+    fn continue_reply(&self, how: &str, stop: &Stop, on: Function) -> Result<Promise, Failure> {
+        self.ask(What::BrokeOff, how, stop, on)
+    }
+
+    fn set_vocabulary(&self, bytes: Option<Vec<u8>>) -> Promise {
+        vocabulary::set(&self.0, bytes)
+    }
+
+    fn ask_vocabulary(&self, address: &str) -> Result<Promise, Failure> {
+        vocabulary::ask(&self.0, address)
+    }
+}
+
+const fn if_over(show: bool) -> IfOver {
+    if show { IfOver::Show } else { IfOver::Refuse }
+}
