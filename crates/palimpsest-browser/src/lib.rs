@@ -22,6 +22,8 @@ mod ids;
 mod indexed_db;
 mod local_store;
 mod lock;
+#[cfg(target_arch = "wasm32")]
+mod memory;
 mod model;
 pub mod outline;
 mod presence;

@@ -12,7 +12,10 @@ macro_rules! codes {
         pub const CODES: &[(&str, bool)] = &[$(($code, again!($again)),)*];
 
         /// The union in TypeScript.
-        #[cfg(any(test, target_arch = "wasm32"))]
+        #[cfg_attr(
+            not(test),
+            allow(dead_code, reason = "wasm-bindgen copies the text while it compiles")
+        )]
         const UNION: &str = concat!(
             "/** Every code an error of palimpsest can have. Branch on it. */\nexport type ErrorCode =",
             $("\n  | \"", $code, "\"",)*

@@ -21,9 +21,6 @@ const SLICE = 256 * 1024;
 /** Milliseconds of work before others may run. */
 const PATIENCE = 12;
 
-/** The optimised module ends while it reads a vocabulary that another program describes; a quick build does not. Until that is mended it is refused. */
-const READS_DESCRIPTIONS: boolean = false;
-
 /**
  * Counts tokens: with a model's own vocabulary, with a function of yours, or by estimate.
  *
@@ -68,7 +65,7 @@ export class Tokenizer {
   }
 
   /**
-   * Refuses with `not_supported` in this version. Will load the vocabulary of a `tokenizer.json`, as models on Hugging Face have it: byte-level BPE whose words are cut as by
+   * Loads the vocabulary of a `tokenizer.json`, as models on Hugging Face have it: byte-level BPE whose words are cut as by
    * Llama 3, Qwen, GPT-4o and gpt-oss, Mistral's Tekken, GPT-2, StarCoder and SmolLM, or DeepSeek V3, and BPE with `▁` for a
    * space (Llama 2, Gemma). What it does to a text before (NFC) is left out: a text that is not in NFC is counted as it stands.
    *
@@ -91,7 +88,7 @@ export class Tokenizer {
   }
 
   /**
-   * Refuses with `not_supported` in this version. Will load tiktoken's ranks: the text of a `.tiktoken` file with the `pattern` that goes with it, or the ranks of js-tiktoken.
+   * Loads tiktoken's ranks: the text of a `.tiktoken` file with the `pattern` that goes with it, or the ranks of js-tiktoken.
    *
    * @throws {@link PalimpsestError} `tokenizer_unknown` if words are cut in a way that is not implemented;
    * `tokenizer_malformed`, `tokenizer_too_large`, `invalid_options`; what `signal` was aborted with.
@@ -113,9 +110,6 @@ export class Tokenizer {
   }
 
   static async #described({ origin, json }: Description, signal: AbortSignal | undefined): Promise<Tokenizer> {
-    if (!READS_DESCRIPTIONS) {
-      throw new PalimpsestError("not_supported", "This version cannot read such a vocabulary yet. Give a function (text) => number as the tokenizer.");
-    }
     const loader = await begin("Tokenizer", { origin });
     return new Tokenizer(await read(loader, new TextEncoder().encode(json), signal));
   }

@@ -10,8 +10,8 @@ use palimpsest_tokens::{
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border;
-use crate::lists::count::Counter;
 use crate::failure::Failure;
+use crate::lists::count::Counter;
 
 /// What was learned about one model's counts.
 #[wasm_bindgen]

@@ -5,8 +5,8 @@ use serde_json::Value;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border;
-use crate::lists::count::Counter;
 use crate::failure::Failure;
+use crate::lists::count::Counter;
 
 /// The options of `forgotten`, as a caller writes them.
 #[derive(Debug, Default, Deserialize)]
