@@ -84,7 +84,8 @@ impl Counting {
     /// Starts to weigh a prompt for a model.
     pub(crate) fn weigher(&mut self, model: &str) -> Weigher {
         let vocabulary = self.vocabulary(model);
-        self.calibration(model).weigher(vocabulary)
+        self.calibration(model)
+            .weigher(vocabulary.map(|vocabulary| vocabulary as _))
     }
 
     /// Learns from the server's count. The caller stores the returned operation.

@@ -9,12 +9,13 @@
 //!
 //! The last reported count is the anchor: only the part of a prompt that was added since is estimated.
 
+use std::fmt;
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Count, CountRole, Estimator, Family, Overhead, Source, TokenCounter as _, Trust, Vocabulary,
+    Count, CountRole, Estimator, Family, Overhead, Source, TokenCounter, Trust, Vocabulary,
     estimator::{Scales, UNIT},
     features::GROUPS,
 };
@@ -38,13 +39,28 @@ pub struct Weight {
 
 /// Weighs a prompt text by text, so that the caller can let other work run in between. [`Calibration::weigher`] makes
 /// one.
-#[derive(Debug)]
 pub struct Weigher {
     estimator: Estimator,
-    vocabulary: Option<Rc<Vocabulary>>,
+    /// As a trait object, so that code which only estimates does not bring a vocabulary's code along.
+    vocabulary: Option<Rc<dyn TokenCounter>>,
     weight: Weight,
     /// Neighbouring messages of one role, joined so far.
     run: Option<(CountRole, String)>,
+}
+
+impl fmt::Debug for Weigher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Weigher")
+            .field("weight", &self.weight)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tokens of a message's text, without what the template adds to the message.
+fn body(vocabulary: &dyn TokenCounter, role: CountRole, text: &str) -> u32 {
+    vocabulary
+        .count_message(role, text)
+        .saturating_sub(vocabulary.overhead().of(role))
 }
 
 impl Weigher {
@@ -55,10 +71,10 @@ impl Weigher {
         for (sum, tokens) in weight.groups.iter_mut().zip(self.estimator.groups(text)) {
             *sum += tokens;
         }
-        let Some(vocabulary) = &self.vocabulary else {
+        let Some(vocabulary) = self.vocabulary.as_deref() else {
             return;
         };
-        let tokens = vocabulary.count_body(text);
+        let tokens = body(vocabulary, role, text);
         weight.exact = weight.exact.map(|n| n.saturating_add(tokens));
         match &mut self.run {
             Some((last, joined)) if *last == role && role != CountRole::Tool => {
@@ -68,7 +84,7 @@ impl Weigher {
             _ => {
                 if let Some((role, text)) = self.run.replace((role, text.to_owned())) {
                     weight.joined.0[role as usize] += 1;
-                    weight.joined.1 += vocabulary.count_body(&text);
+                    weight.joined.1 += body(vocabulary, role, &text);
                 }
             }
         }
@@ -91,9 +107,10 @@ impl Weigher {
 
     /// Returns the weight of everything that was added.
     pub fn finish(mut self) -> Weight {
-        if let (Some(vocabulary), Some((role, text))) = (&self.vocabulary, self.run.take()) {
+        let run = self.run.take();
+        if let (Some(vocabulary), Some((role, text))) = (self.vocabulary.as_deref(), run) {
             self.weight.joined.0[role as usize] += 1;
-            self.weight.joined.1 += vocabulary.count_body(&text);
+            self.weight.joined.1 += body(vocabulary, role, &text);
         }
         self.weight
     }
@@ -254,7 +271,7 @@ impl Calibration {
     }
 
     /// Returns a weigher for one prompt. It always estimates the texts, and with a vocabulary it also counts them.
-    pub fn weigher(&self, vocabulary: Option<Rc<Vocabulary>>) -> Weigher {
+    pub fn weigher(&self, vocabulary: Option<Rc<dyn TokenCounter>>) -> Weigher {
         Weigher {
             estimator: Estimator::new(self.family),
             weight: Weight {
@@ -272,7 +289,8 @@ impl Calibration {
         vocabulary: Option<&Rc<Vocabulary>>,
         messages: impl IntoIterator<Item = (CountRole, &'a str)>,
     ) -> Weight {
-        let mut weigher = self.weigher(vocabulary.cloned());
+        let vocabulary = vocabulary.cloned().map(|vocabulary| vocabulary as _);
+        let mut weigher = self.weigher(vocabulary);
         for (role, text) in messages {
             weigher.message(role, text);
         }

@@ -536,7 +536,7 @@ fn what_only_the_template_knows_proves_nothing(by: Counted) {
     let vocabulary = vocabulary(by, |s| s);
     let mut calibration = Calibration::new(Family::Starcoder);
     for turn in 0..5 {
-        let mut weigher = calibration.weigher(Some(Rc::clone(&vocabulary)));
+        let mut weigher = calibration.weigher(Some(Rc::clone(&vocabulary) as _));
         weigher.message(CountRole::User, "What is the weather in Paris?");
         for _ in 0..=turn {
             weigher.message(CountRole::Assistant, "");
