@@ -196,6 +196,7 @@ for (const name of ["chrome", "firefox"]) {
 /** What the guide's blocks print, by something that only one of them has in it. Those that need another program are run elsewhere. */
 const GUIDE = [
   ["const fitting = compact(history", /^2 false$/],
+  ["const stored = JSON.stringify", /^true earlier$/],
   ["({ messages, state } = compact", /^3$/],
   ['store: "indexeddb", // or', /\n\d+ \d+$/],
   ["session.prompt.set(", /^nothing to compress\n0 100 0\n\[0,1\]$/],
@@ -205,6 +206,7 @@ const GUIDE = [
   ["const calibration = new", /^5\nlearned 14$/],
   ["/my/backend", /^Heard: Hello$/],
   ["completeJob", /^$/],
+  ["async function next(", /^120 true true$/],
   ["onToolCall", /^Take one: rain in Oslo\.$/],
   ["session.continueReply()", /^Hello there\.$/],
   ["declare const mine: StorageAdapter", /^0$/],

@@ -14,6 +14,7 @@
 //! | `dist/ui/palimpsest_web.js`, … | the same of the chat app, for `mount`; in `src/ui/` before |
 //! | `dist/ui/palimpsest.css`, `sprite.js` | the app's styles and icons, for an element in another page |
 //! | `README.md`, `LICENSE-MIT`, `LICENSE-APACHE` | `npm/README.md` or the root's; the root's |
+//! | `guide.md` | `docs/guide.md` |
 //! | anything in `npm/files/` | copied as it is |
 
 mod embedded;
@@ -75,6 +76,7 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
     };
     for (from, name) in [
         (readme, "README.md"),
+        (root.join("docs/guide.md"), "guide.md"),
         (root.join("LICENSE-MIT"), "LICENSE-MIT"),
         (root.join("LICENSE-APACHE"), "LICENSE-APACHE"),
     ] {
