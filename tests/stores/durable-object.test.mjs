@@ -9,6 +9,9 @@ import { pathToFileURL } from "node:url";
 import { build } from "vite";
 import { copy, install, remove } from "../packaging/consumer.mjs";
 
+/** The files of the package's module that sessions need. */
+const MODULES = ["palimpsest", "session", "shared"];
+
 let folder;
 let server;
 before(async () => {
@@ -16,10 +19,11 @@ before(async () => {
   copy("www/stores/durable-object.mjs", path.join(folder, "durable-object.mjs"));
   fs.writeFileSync(path.join(folder, "worker.mjs"), `
     import { DurableObject } from "cloudflare:workers";
-    import { openSession } from "palimpsest";
-    import { initSession } from "palimpsest";
+    import { init, openSession } from "palimpsest";
     import { storageContract } from "palimpsest/testing";
-    import module from "./session.wasm";
+    import palimpsest from "./palimpsest.wasm";
+    import session from "./session.wasm";
+    import shared from "./shared.wasm";
     import { PalimpsestStore, durableObjectStorage, remoteStorage } from "./durable-object.mjs";
     export { PalimpsestStore };
 
@@ -42,7 +46,7 @@ before(async () => {
         let n = 0;
         if (pathname === "/inside") return Response.json(await env.INSIDE.getByName("x").contract());
         if (pathname === "/remote") return Response.json(await storageContract(() => remoteStorage(env.SESSIONS.getByName("contract " + n++)), { claims: "supersede" }));
-        await initSession(module);
+        await init(palimpsest, { session, shared });
         const store = remoteStorage(env.SESSIONS.getByName("japan"));
         const open = (takeOver) => openSession({ id: "japan", model: "any", window: 2048, store, takeOver });
         if (pathname === "/write") {
@@ -64,12 +68,12 @@ before(async () => {
       },
     };
   `);
-  fs.copyFileSync(path.join(folder, "node_modules/palimpsest/dist/wasm/palimpsest_session_bg.wasm"), path.join(folder, "session.wasm"));
+  for (const name of MODULES) fs.copyFileSync(createRequire(path.join(folder, "package.json")).resolve(`palimpsest/${name}.wasm`), path.join(folder, `${name}.wasm`));
   // as wrangler does it: one script, with modules of wasm beside it
   await build({
     root: folder, logLevel: "error",
     resolve: { conditions: ["workerd", "worker", "browser"] },
-    build: { outDir: "built", target: "es2022", minify: false, rollupOptions: { input: path.join(folder, "worker.mjs"), preserveEntrySignatures: "strict", external: ["cloudflare:workers", "./session.wasm"], output: { entryFileNames: "worker.mjs", format: "es", codeSplitting: false } } },
+    build: { outDir: "built", target: "es2022", minify: false, rollupOptions: { input: path.join(folder, "worker.mjs"), preserveEntrySignatures: "strict", external: ["cloudflare:workers", /^\.\/\w+\.wasm$/], output: { entryFileNames: "worker.mjs", format: "es", codeSplitting: false } } },
   });
   await start();
 });
@@ -84,7 +88,7 @@ async function start() {
   server = new Miniflare({
     modules: [
       { type: "ESModule", path: "worker.mjs", contents: fs.readFileSync(path.join(folder, "built/worker.mjs"), "utf8") },
-      { type: "CompiledWasm", path: "session.wasm", contents: fs.readFileSync(path.join(folder, "session.wasm")) },
+      ...MODULES.map((name) => ({ type: "CompiledWasm", path: `${name}.wasm`, contents: fs.readFileSync(path.join(folder, `${name}.wasm`)) })),
     ],
     compatibilityDate: "2026-06-01",
     durableObjects: { SESSIONS: { className: "PalimpsestStore", useSQLite: true }, INSIDE: { className: "Inside", useSQLite: true } },
