@@ -51,6 +51,9 @@ pub struct Recall {
 /// Four bytes each: 16 MB.
 const MOST_POSTINGS: usize = 4_000_000;
 
+/// The most postings that one question looks at. A word that stands in nearly every chunk of a long history tells little of any.
+const MOST_SCORED: usize = 16_384;
+
 /// A chunk is closed when the next sentence would take it past this many tokens (estimated) …
 const LONG: u32 = 120;
 /// … or when it has this many and a paragraph ends.
@@ -107,7 +110,7 @@ impl Recall {
     }
 
     /// Chunks that answer `query`, the best first, at most `most`; only of messages that `allowed` lets through
-    /// (those that are covered now). Ties go to the newer.
+    /// (those that are covered now). Ties go to the newer. Of words that are common in a long history only the newest places count.
     pub fn search(&self, query: &str, most: usize, allowed: impl Fn(u32) -> bool) -> Vec<Recalled> {
         if self.chunks.is_empty() {
             return Vec::new();
@@ -134,22 +137,28 @@ impl Recall {
         }
         let n = self.chunks.len() as f32;
         let mean = (self.length as f32 / n).max(1.0);
+        let terms = asked.iter().filter_map(|(key, weight)| {
+            let id = *self.ids.get(key)? as usize;
+            Some((*weight, self.terms[id].1.as_slice()))
+        });
+        let terms: Vec<(f32, &[u32])> = terms.collect();
         let mut scores = vec![0f32; self.chunks.len()];
-        for (key, weight) in asked {
-            let Some(&id) = self.ids.get(&key) else {
-                continue;
-            };
-            let postings = &self.terms[id as usize].1;
+        let mut touched: Vec<usize> = Vec::new();
+        for ((weight, postings), looked_at) in terms.iter().zip(newest_of(&terms)) {
             let df = postings.len() as f32;
             let idf = log2(1.0 + (n - df + 0.5) / (df + 0.5));
-            for &p in postings {
+            for &p in &postings[postings.len() - looked_at..] {
                 let (chunk, tf) = ((p >> 8) as usize, (p & 0xFF) as f32);
+                if scores[chunk] <= 0.0 {
+                    touched.push(chunk);
+                }
                 let norm = K1 * (1.0 - B + B * self.chunks[chunk].length as f32 / mean);
                 scores[chunk] += weight * idf * tf * (K1 + 1.0) / (tf + norm);
             }
         }
         let mut found: Vec<Recalled> = Vec::new();
-        for (i, chunk) in self.chunks.iter().enumerate() {
+        for i in self.reached(touched) {
+            let chunk = &self.chunks[i];
             let score = scores[i]
                 + NEIGHBOUR * self.beside(i, 1, &scores)
                 + FURTHER * self.beside(i, 2, &scores);
@@ -175,6 +184,19 @@ impl Recall {
         crate::order::sort_by(&mut found, order);
         found.truncate(most);
         found
+    }
+
+    /// The chunks that may have a score: those in which a term stands, and two on each side of them. In order.
+    fn reached(&self, touched: Vec<usize>) -> Vec<usize> {
+        let all = self.chunks.len();
+        if touched.len() > all / 8 {
+            return (0..all).collect();
+        }
+        let near = |at: usize| at.saturating_sub(2)..(at + 3).min(all);
+        let mut reached: Vec<usize> = touched.into_iter().flat_map(near).collect();
+        reached.sort_unstable();
+        reached.dedup();
+        reached
     }
 
     /// The better of the two chunks `step` before and after `i`, if they belong to the same message or one close by.
@@ -248,6 +270,20 @@ impl Recall {
             .collect();
         self.postings = self.terms.iter().map(|t| t.1.len()).sum();
     }
+}
+
+/// How many of the newest postings of each term are looked at: all of the rarest terms, and of the others as far as
+/// [`MOST_SCORED`] reaches, so that the cost of a question has a bound.
+fn newest_of(terms: &[(f32, &[u32])]) -> Vec<usize> {
+    let mut rarest: Vec<usize> = (0..terms.len()).collect();
+    crate::order::sort_by_key(&mut rarest, |at| terms[*at].1.len());
+    let mut left = MOST_SCORED;
+    let mut newest = vec![0; terms.len()];
+    for at in rarest {
+        newest[at] = terms[at].1.len().min(left);
+        left -= newest[at];
+    }
+    newest
 }
 
 /// Takes hits from the best down while their tokens fit; a hit that does not fit is passed over. `cost` counts a hit as
@@ -342,4 +378,41 @@ fn log2(x: f32) -> f32 {
     let exponent = (bits >> 23).saturating_sub(127);
     let mantissa = f32::from_bits(bits & 0x007F_FFFF | 0x3F80_0000);
     exponent as f32 + (mantissa - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R1: what a question costs has a bound, and a word that is rare in a long history is found however old its place is.
+    #[test]
+    fn common_words_count_in_the_newest_places_only() {
+        let mut recall = Recall::default();
+        for seq in 0..30_000 {
+            let name = if seq == 40 { "heron" } else { "ferry" };
+            recall.add(seq, &format!("The {name} goes to the island today."));
+        }
+        let found = recall.search("When does the heron go to the island?", 3, |_| true);
+        assert_eq!(found[0].seq, 40);
+        let found = recall.search("Where does the ferry go?", 3, |_| true);
+        assert!(found.len() == 3 && found[0].seq > 29_000, "{found:?}");
+        let (few, many) = (vec![0; 10], vec![0; 30_000]);
+        let terms = [(1.0, many.as_slice()), (1.0, few.as_slice())];
+        assert_eq!(newest_of(&terms), [MOST_SCORED - 10, 10]);
+    }
+
+    /// Looking only at what is near a term finds what looking at everything finds.
+    #[test]
+    fn what_is_near_is_all_there_is() {
+        let mut recall = Recall::default();
+        for seq in 0..400 {
+            let name = if seq % 90 == 7 { "heron" } else { "ferry" };
+            recall.add(seq, &format!("The {name} goes to the island on day {seq}."));
+        }
+        let found = recall.search("heron", usize::MAX, |_| true);
+        let mut seqs: Vec<u32> = found.iter().map(|f| f.seq).collect();
+        seqs.sort_unstable();
+        let near = (0..400).filter(|seq| (5..=9).contains(&(seq % 90)));
+        assert_eq!(seqs, near.collect::<Vec<u32>>());
+    }
 }
