@@ -3,23 +3,17 @@
 //! The caller keeps the whole list. What is left out is still there, under its index; the state given
 //! back with the longer list keeps earlier layers byte-identical.
 
-use std::hash::Hasher;
 use std::rc::Rc;
 
-use palimpsest_tokens::{Count, Source, TokenCounter};
-use serde::{Deserialize, Serialize};
+use palimpsest_tokens::{Count, TokenCounter};
 use serde_json::Value;
-use siphasher::sip::SipHasher24;
 
 use crate::context::window;
-use crate::context::{Context, Recalled, Seed, Setup, View};
-use crate::data::goal::Goal;
+use crate::context::{Context, Recalled, Seed};
 use crate::data::layer::Span;
-use crate::data::message::{Message, Origin, Part, Role, Seq};
-use crate::data::mode::Mode;
-use crate::data::policy::{Demands, Policy};
+use crate::data::message::{Origin, Role, Seq};
+use crate::data::policy::Demands;
 use crate::data::record::{FoundDemand, Pin, PinKind, Records};
-use crate::data::shares::ShareOptions;
 use crate::data::tool::definitions_tokens;
 use crate::error::CoreError;
 use crate::loss::{self, Loss};
@@ -27,160 +21,30 @@ use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::run::{JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary};
 use crate::watermark;
 use palimpsest_dialect::{self as dialect, Dialect, Parsed, Rendered, Shows};
-use palimpsest_text::retention::{Facts, Known};
+use palimpsest_text::retention::Known;
 
 mod headroom;
+mod live;
+mod options;
 mod quoting;
 mod recall;
+mod report;
 mod resolve;
 mod seal;
+mod state;
 mod stored;
 mod tail;
 
 pub use headroom::{Cache, PRICE_CACHED, PRICE_WRITTEN};
-use quoting::{Asked, Earlier};
+pub use live::{Fitted, Live, Saved};
+pub use options::CompactOptions;
+use quoting::{Covered, Earlier};
 pub use recall::{RECALL_TOOL, Unfound, Wanted, recall};
+pub use report::CompactReport;
 pub use resolve::Resolved;
+pub use state::CompactState;
+use state::{Fingerprint, Handed, STATE_VERSION, fingerprint};
 use tail::Tail;
-
-/// How to compact a list.
-#[derive(Debug, Clone)]
-pub struct CompactOptions {
-    /// The model's window in tokens.
-    pub window: u32,
-    /// Tokens kept free for the answer; by default what [`crate::shares::Shares`] keeps free in such a window.
-    pub reserve: Option<u32>,
-    /// The most tokens the result may hold; by default the window without reserve and margin.
-    pub max_tokens: Option<u32>,
-    /// The rules.
-    pub policy: Policy,
-    /// Tool definitions that go with the request.
-    pub tools: Vec<Value>,
-    /// The goal.
-    pub goal: Option<Goal>,
-    /// Lines to keep word for word.
-    pub pins: Vec<String>,
-    /// The list's shape, where the caller knows it.
-    pub dialect: Option<Dialect>,
-    /// The model thinks before it answers.
-    pub thinking: bool,
-    /// What the conversation is about.
-    pub mode: Mode,
-    /// What the summary should dwell on.
-    pub focus: Option<String>,
-    /// Name of the summariser that will answer the jobs; `None` for the deterministic one.
-    pub model: Option<String>,
-    /// What is kept of a prompt between requests: how far below its limit a compaction goes.
-    pub cache: Cache,
-}
-
-impl CompactOptions {
-    /// `balanced` in a window of that size.
-    pub fn new(window: u32) -> Self {
-        Self {
-            window,
-            reserve: None,
-            max_tokens: None,
-            policy: Policy::default(),
-            tools: Vec::new(),
-            goal: None,
-            pins: Vec::new(),
-            dialect: None,
-            thinking: false,
-            mode: Mode::default(),
-            focus: None,
-            model: None,
-            cache: Cache::default(),
-        }
-    }
-}
-
-/// What to give back with the longer list. Opaque.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CompactState {
-    version: u32,
-    /// Messages it was made from.
-    messages: u32,
-    /// Hash of those messages.
-    hash: String,
-    view: View,
-    /// The view's shorter forms, as positions in the messages.
-    #[serde(default)]
-    shorter: Vec<stored::Shorter>,
-    pins: Vec<Pin>,
-    /// The reasoning of messages before this one is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reasoning_from: Option<Seq>,
-    /// The list that came back, where layers stand in it: given back instead of the whole list, it is recognised.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    output: Option<Handed>,
-    /// What is quoted before the user's last message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    asked: Option<Asked>,
-    /// Check sum of all this: a state that was edited is not used.
-    #[serde(default)]
-    seal: String,
-}
-
-/// A list that was handed to the caller.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Handed {
-    /// Hash of its messages and of its system prompt.
-    hash: String,
-    /// The system prompt of the list it was made from, without the records that are rendered with it.
-    system: String,
-    /// Which message each of its messages shows.
-    shows: Vec<Shows>,
-}
-
-/// What a call did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CompactReport {
-    /// Whether the list came back changed.
-    pub changed: bool,
-    /// Tokens of the list as it was given, tools included.
-    pub before: Count,
-    /// Tokens of the list that came back, tools included.
-    pub after: Count,
-    /// The most it may hold.
-    pub limit: u32,
-    /// Layers in the result.
-    pub layers: u32,
-    /// Messages that are not shown any more, as ranges of positions.
-    pub covered: Vec<Span>,
-    /// Positions of the user's messages that stand word for word in the slot.
-    pub quoted: Vec<Seq>,
-    /// Positions of the user's messages of which an excerpt stands in the slot, or since this call in their own place.
-    pub shortened: Vec<Seq>,
-    /// The user's demands that were found in covered messages, with the positions of those messages. They stand where the
-    /// policy says.
-    pub demands: Vec<FoundDemand>,
-    /// Positions of the user's messages that stood word for word before this call, of which neither the words nor an
-    /// excerpt stand now.
-    pub summarised: Vec<Seq>,
-    /// Positions of the covered messages of which passages are quoted before the user's last message. A message may be
-    /// there more than once.
-    pub recalled: Vec<Seq>,
-    /// Tokens that those quotes added; 0 if they stood in the given list already.
-    pub recalled_tokens: u32,
-    /// What each pass took, in the order in which they ran. The tokens of all together are `before` less `after`, with
-    /// `recalledTokens` on top.
-    pub passes: Vec<Shed>,
-    /// What became of the facts of what this call took out or shortened. With a state: since the call that gave it.
-    pub facts: Facts,
-    /// Facts found in the result ÷ facts of what this call took out or shortened; 1 if it took nothing.
-    pub retention: f32,
-    /// Whether something left without a trace in the result: see [`Loss::lossy`].
-    pub lossy: bool,
-    /// Facts that nothing in the result leads back to, the most important class first; at most [`loss::MOST_NAMED`].
-    /// `facts` says how many there were.
-    pub dropped: Vec<String>,
-    /// What was done beside summarising.
-    pub adjustments: Vec<String>,
-    /// A stable name for each of the adjustments, in their order.
-    pub codes: Vec<String>,
-}
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,6 +88,35 @@ pub struct Compaction {
     earlier: Earlier,
     /// The list's unfinished end, which stays as it is. `values` is what stands before it.
     tail: Tail,
+    /// Hash of the messages that were read.
+    hash: String,
+    /// The index over what layers cover, where one is kept between calls.
+    covered: Option<Covered>,
+    /// Who keeps the state until the next call.
+    keeper: Keeper,
+}
+
+/// Who keeps a state until the next call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeper {
+    /// The caller, outside of the program: it is sealed.
+    Caller,
+    /// A [`Live`] conversation.
+    Live,
+}
+
+/// A list as a call finds it: read, and seen as the call before left it.
+struct Given {
+    values: Vec<Value>,
+    parsed: Parsed,
+    tail: Tail,
+    context: Context,
+    limit: u32,
+    before: Count,
+    hash: String,
+    adjustments: Vec<Adjustment>,
+    is_handed: bool,
+    earlier: Earlier,
 }
 
 impl Compaction {
@@ -251,26 +144,10 @@ impl Compaction {
         let handed = state.as_ref().and_then(|s| s.recognise(&mut parsed));
         let tools =
             definitions_tokens(&options.tools, counter.as_ref()).saturating_add(tail.tokens);
-        let share = ShareOptions {
-            reserve: options.reserve,
-            thinking: options.thinking,
-            exact: counter.source() == Source::Exact,
-        };
-        let mut setup = Setup::new(options.window, share, options.policy.clone(), tools)?;
-        // a list has no session behind it: what is not shown is found by a tool, or not at all
-        setup.lookup = recall::lookup(&options.tools);
-        let limit = options
-            .max_tokens
-            .unwrap_or(setup.shares.limit)
-            .min(options.window);
-
+        let setup = options.setup(tools, counter.as_ref())?;
+        let limit = options.limit(&setup);
         let system = handed.map_or_else(|| parsed.system_text(), |h| h.system.clone());
-        let mut records = Records::with_system(system);
-        records.goal.clone_from(&options.goal);
-        records.check_room(options.window, counter.as_ref())?;
-        for pin in &options.pins {
-            records.pin(PinKind::Pin, pin, options.window, counter.as_ref())?;
-        }
+        let mut records = options.records(system, counter.as_ref())?;
         let mut context = Context::new(setup, records.clone(), Rc::clone(counter));
         let mut hash = Fingerprint::default();
         let mut prefix = None;
@@ -292,11 +169,7 @@ impl Compaction {
             if is_handed || prefix.or(whole).as_deref() == Some(&state.hash) {
                 let quoted = quoted.filter(|_| is_handed).unwrap_or_default();
                 earlier = Earlier::of(&state, quoting::given(&state, quoted, &context));
-                for pin in state.pins {
-                    if !records.pins.iter().any(|p| p.text == pin.text) {
-                        records.pins.push(pin);
-                    }
-                }
+                adopt(&mut records, state.pins);
                 if !is_handed {
                     stored::put(&mut state.view, &state.shorter, &context);
                 }
@@ -307,12 +180,41 @@ impl Compaction {
                     before = quoting::count_with(&mut context, earlier.given());
                 }
             } else {
-                adjustments.push(Adjustment::new(
-                    "state_of_other_list",
-                    "the state belongs to another list and was not used",
-                ));
+                adjustments.push(of_other_list());
             }
         }
+        Ok(Self::begin(
+            Given {
+                values,
+                parsed,
+                tail,
+                context,
+                limit,
+                before,
+                hash: hash.text(),
+                adjustments,
+                is_handed,
+                earlier,
+            },
+            options,
+            seed,
+        ))
+    }
+
+    /// Decides whether anything has to be done.
+    fn begin(given: Given, options: &CompactOptions, seed: Seed) -> Self {
+        let Given {
+            values,
+            parsed,
+            tail,
+            mut context,
+            limit,
+            before,
+            hash,
+            mut adjustments,
+            is_handed,
+            earlier,
+        } = given;
         let plain = options.pins.is_empty() && options.goal.is_none();
         let found = context.clone();
         let mut passes = Vec::new();
@@ -346,7 +248,7 @@ impl Compaction {
             };
             Run::new(&context, run_options, seed).since(found.clone(), passes.clone())
         });
-        Ok(Self {
+        Self {
             values,
             parsed,
             context,
@@ -361,7 +263,10 @@ impl Compaction {
             is_handed,
             earlier,
             tail,
-        })
+            hash,
+            covered: None,
+            keeper: Keeper::Caller,
+        }
     }
 
     /// Goes on until a summary is needed or the result is there.
@@ -433,6 +338,10 @@ impl Compaction {
 
     /// Does it all with the deterministic summariser.
     pub fn finish_without_model(mut self) -> Result<CompactOutput, CoreError> {
+        self.complete()
+    }
+
+    fn complete(&mut self) -> Result<CompactOutput, CoreError> {
         loop {
             match self.step()? {
                 CompactStep::Done(output) => return Ok(*output),
@@ -477,14 +386,12 @@ impl Compaction {
         let was = self.context.count().tokens;
         let mut asked = self.quote();
         let context = &self.context;
-        let messages = self.parsed.messages.iter().enumerate();
-        let silent = messages.filter(|(n, from)| from.reasons() && !context.sends_reasoning(*n));
+        // of what is covered nothing is written at all
+        let shown = context.shown.iter().copied();
+        let shown = shown.filter_map(|n| Some((n, self.parsed.messages.get(n)?)));
+        let silent = shown.filter(|(n, from)| from.reasons() && !context.sends_reasoning(*n));
         self.parsed.silent = silent.map(|(_, from)| from.message.seq).collect();
         let (mut messages, mut untouched) = self.render();
-        let mut hash = Fingerprint::default();
-        for from in &self.parsed.messages {
-            hash.add(&from.message);
-        }
         let has_layers = !self.context.view().layers.is_empty();
         let mut output = has_layers.then(|| self.handed(&messages)).flatten();
         if output.is_none() && self.context.view().recalled.is_some() {
@@ -555,7 +462,7 @@ impl Compaction {
         let mut state = CompactState {
             version: STATE_VERSION,
             messages: self.parsed.messages.len() as u32,
-            hash: hash.text(),
+            hash: self.hash.clone(),
             view,
             shorter,
             pins: pins
@@ -567,7 +474,9 @@ impl Compaction {
             asked,
             seal: String::new(),
         };
-        state.seal = seal::of(&state);
+        if self.keeper == Keeper::Caller {
+            state.seal = seal::of(&state);
+        }
         CompactStep::Done(Box::new(CompactOutput {
             messages,
             report,
@@ -712,39 +621,21 @@ impl Compaction {
     }
 }
 
-impl CompactState {
-    /// Whether a list begins with the one that was handed out with this state. Then it becomes the longer one that it
-    /// stands for: what the layers cover is not there any more, and not needed, since they stand for it.
-    fn recognise(&self, parsed: &mut Parsed) -> Option<&Handed> {
-        let handed = self.output.as_ref()?;
-        let count = handed.shows.len();
-        // a state comes from outside: what it says of itself must not cost more than a list could
-        if self.messages > MOST_HANDED
-            || parsed.messages.len() < count
-            || fingerprint(parsed, count) != handed.hash
-        {
-            return None;
-        }
-        parsed.of_compacted(self.messages, &handed.shows, |seq| {
-            let quote = self.view.quotes.iter().find(|q| q.seq == seq);
-            let role = quote.map_or(Role::Assistant, |_| Role::User);
-            Message {
-                parts: quote.map(|q| Part::text(&q.text)).into_iter().collect(),
-                ..Message::text(seq, role, "")
-            }
-        });
-        Some(handed)
-    }
+/// Says that a state is not that of the list.
+fn of_other_list() -> Adjustment {
+    Adjustment::new(
+        "state_of_other_list",
+        "the state belongs to another list and was not used",
+    )
 }
 
-/// Of the first messages of a list, and its system prompt.
-fn fingerprint(parsed: &Parsed, count: usize) -> String {
-    let mut hash = Fingerprint::default();
-    hash.add(&Message::text(0, Role::System, parsed.system_text()));
-    for from in &parsed.messages[..count] {
-        hash.add(&from.message);
+/// Adds the demands that earlier calls found.
+fn adopt(records: &mut Records, found: Vec<Pin>) {
+    for pin in found {
+        if !records.pins.iter().any(|p| p.text == pin.text) {
+            records.pins.push(pin);
+        }
     }
-    hash.text()
 }
 
 /// Notes what a pass freed since the window held `was` tokens, if that is anything.
@@ -786,33 +677,4 @@ fn mark(context: &mut Context) -> bool {
     view.watermark = Some(at);
     context.set_view(view);
     context.due(&crate::budget::Occasion::default()) == Some(crate::budget::Due::Watermark)
-}
-
-/// The longest list, in messages, whose compacted form is recognised.
-const MOST_HANDED: u32 = 1_000_000;
-
-/// Version of [`CompactState`].
-const STATE_VERSION: u32 = 2;
-
-/// Recognises the beginning of a list.
-struct Fingerprint(SipHasher24);
-
-impl Default for Fingerprint {
-    fn default() -> Self {
-        Self(SipHasher24::new_with_key(b"palimpsest state"))
-    }
-}
-
-impl Fingerprint {
-    fn add(&mut self, message: &Message) {
-        // parts are plain data: this cannot fail
-        let parts = serde_json::to_string(&message.parts).unwrap_or_default();
-        self.0.write_u8(message.role as u8);
-        self.0.write_u64(parts.len() as u64);
-        self.0.write(parts.as_bytes());
-    }
-
-    fn text(&self) -> String {
-        format!("{:016x}", self.0.finish())
-    }
 }

@@ -1,6 +1,7 @@
 //! The active context: the messages of one path, and the view that says how each is shown.
 
 pub mod analytics;
+mod base;
 pub mod quotes;
 pub(crate) mod shrink;
 pub(crate) mod slot;
@@ -189,6 +190,8 @@ pub struct Context {
     reasoning_from: usize,
     /// Whether tools were called since the user spoke last.
     in_loop: bool,
+    /// Whether tools were ever called.
+    has_called: bool,
     /// Tokens of all the user said on the path, shown or not, as stored.
     said_by_user: u64,
     /// The epoch of the counter when it last counted what the window bounds.
@@ -228,6 +231,7 @@ impl Context {
             reasoning: Rc::default(),
             reasoning_from: 0,
             in_loop: false,
+            has_called: false,
             said_by_user: 0,
             epoch,
             stale: 0,
@@ -306,6 +310,7 @@ impl Context {
             let is_tool = |p: &Part| matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. });
             self.in_loop |= entry.message.parts.iter().any(is_tool);
         }
+        self.has_called |= entry.message.calls().next().is_some();
         Rc::make_mut(&mut self.entries).push(entry);
         self.show(index);
     }
@@ -435,7 +440,7 @@ impl Context {
     }
 
     /// What layers cover, oldest first: it is passed over, so that the cost of a view is that of what it shows.
-    fn covered(&self) -> Vec<Span> {
+    pub(crate) fn covered(&self) -> Vec<Span> {
         let layers = self.view.layers.iter();
         let mut spans: Vec<Span> = layers.flat_map(|l| l.covers.iter().copied()).collect();
         palimpsest_text::order::sort_by_key(&mut spans, |s| s.from);
@@ -677,8 +682,7 @@ impl Context {
 
     /// Whether tools are offered, or were called.
     pub(crate) fn has_tools(&self) -> bool {
-        let calls = |e: &Entry| e.message.calls().next().is_some();
-        self.setup.tools > 0 || self.sums.tool > 0 || self.entries.iter().any(calls)
+        self.setup.tools > 0 || self.sums.tool > 0 || self.has_called
     }
 
     /// The most that quotes for a question may take now, `more` tokens beside the window as it is without quotes: a quarter

@@ -83,6 +83,22 @@ pub enum CoreError {
     /// It was cancelled.
     #[error("The compaction was cancelled. Nothing has changed.")]
     Cancelled,
+    /// A saved conversation of a later version.
+    #[error(
+        "This conversation was saved by a later version (its form is {version}). Update palimpsest to load it."
+    )]
+    SavedNewer {
+        /// Its form.
+        version: u64,
+    },
+    /// Text that is no saved conversation, or not as it was written.
+    #[error(
+        "This is no saved conversation as it was written: {why}. Load the text that save() gave, or push your messages into a new conversation."
+    )]
+    SavedDamaged {
+        /// What is wrong with it.
+        why: String,
+    },
     /// A part of a window that is not of the active context (I7).
     #[error(
         "A part of the window is not of the active context ({0}). This is a fault in palimpsest; nothing was sent."
@@ -112,6 +128,8 @@ impl CoreError {
             Self::NothingCompressible => "nothing_compressible",
             Self::ModelFailed => "model_failed",
             Self::Cancelled => "cancelled",
+            Self::SavedNewer { .. } => "saved_newer",
+            Self::SavedDamaged { .. } => "saved_damaged",
             Self::Egress(_) => "egress",
         }
     }

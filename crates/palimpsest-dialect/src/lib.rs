@@ -13,7 +13,7 @@
 //! | `parsed.rs`, `reader.rs`, `reasoning.rs`, `writer.rs` | what the readers and the writers of all dialects share |
 //! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs` | one dialect each: reader and writer |
 //! | `lists.rs` | detect, parse, render: the one place that knows which dialect is which file |
-//! | `tail.rs`, `count.rs`, `validate.rs` | the unfinished end of a list, its size as a prompt, the public linter |
+//! | `growing.rs`, `tail.rs`, `count.rs`, `validate.rs` | a list that grows, its unfinished end, its size as a prompt, the public linter |
 //! | `imports.rs`, `imports/` | conversations in the files of other programs, a file for each format |
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ mod ai_sdk;
 mod anthropic;
 mod count;
 mod error;
+mod growing;
 pub mod imports;
 mod lists;
 pub mod message;
@@ -40,10 +41,11 @@ mod writer;
 
 pub use count::count;
 pub use error::DialectError;
+pub use growing::Reading;
 pub use lists::{detect, parse, render, render_list, to_values};
 pub use parsed::{Parsed, ParsedMessage, Rendered, Shows, SystemLine};
 pub use problem::{Code, Problem};
-pub use reasoning::reasoning;
+pub use reasoning::{reasoning, reasoning_begins, reasoning_of};
 pub use shape::{Dialect, MAX_ID_BYTES};
 pub use tail::{OpenTail, open_tail};
 pub use validate::{Validation, validate, validate_list};

@@ -52,13 +52,19 @@ pub fn detect(values: &[Value]) -> Option<Dialect> {
 /// what is expected there.
 pub fn parse(values: &[Value], dialect: Dialect, origin: Origin) -> Result<Parsed, DialectError> {
     let (parsed, problems) = read(values, dialect, origin);
-    match problems.into_iter().find(Problem::fatal) {
-        Some(problem) => Err(DialectError::BadInput(format!(
-            "Message {}: {}",
-            problem.index, problem.message
-        ))),
+    match first_fatal(&problems) {
+        Some(error) => Err(error),
         None => Ok(parsed),
     }
+}
+
+/// The error with which strict readers stop, if there is one.
+pub(crate) fn first_fatal(problems: &[Problem]) -> Option<DialectError> {
+    let problem = problems.iter().find(|problem| problem.fatal())?;
+    Some(DialectError::BadInput(format!(
+        "Message {}: {}",
+        problem.index, problem.message
+    )))
 }
 
 /// The parts in the dialect of the list that `parsed` was read from, naming the values that are the caller's own.
@@ -96,23 +102,28 @@ pub fn to_values<'a>(
 pub(crate) fn read(values: &[Value], dialect: Dialect, origin: Origin) -> (Parsed, Vec<Problem>) {
     let mut reader = Reader::new(dialect, origin);
     for (index, value) in values.iter().enumerate() {
-        reader.index = index;
-        let Some(message) = value.as_object() else {
-            reader.problem(
-                Code::NotAMessage,
-                format!("expected an object with a role, found {}", kind(value)),
-            );
-            continue;
-        };
-        match dialect {
-            Dialect::OpenAi => openai::read(&mut reader, message),
-            Dialect::Ollama => ollama::read(&mut reader, message),
-            Dialect::Anthropic => anthropic::read(&mut reader, message),
-            Dialect::AiSdkModel => ai_sdk::read_model(&mut reader, message),
-            Dialect::AiSdkUi => ai_sdk::read_ui(&mut reader, message),
-        }
+        read_value(&mut reader, index, value);
     }
     reader.finish()
+}
+
+/// Reads the value of that index.
+pub(crate) fn read_value(reader: &mut Reader, index: usize, value: &Value) {
+    reader.index = index;
+    let Some(message) = value.as_object() else {
+        reader.problem(
+            Code::NotAMessage,
+            format!("expected an object with a role, found {}", kind(value)),
+        );
+        return;
+    };
+    match reader.parsed().dialect {
+        Dialect::OpenAi => openai::read(reader, message),
+        Dialect::Ollama => ollama::read(reader, message),
+        Dialect::Anthropic => anthropic::read(reader, message),
+        Dialect::AiSdkModel => ai_sdk::read_model(reader, message),
+        Dialect::AiSdkUi => ai_sdk::read_ui(reader, message),
+    }
 }
 
 /// Groups the parts into messages and writes those that are not the caller's own.

@@ -139,9 +139,23 @@ pub struct Parsed {
     pub(crate) broken: SortedSet<usize>,
     /// Messages that are written without their reasoning.
     pub silent: SortedSet<Seq>,
+    /// Whether the messages were put together from a compacted list: then they are not in the order of their values.
+    pub(crate) is_gathered: bool,
 }
 
 impl Parsed {
+    /// An empty list.
+    pub const fn nothing(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            system: Vec::new(),
+            messages: Vec::new(),
+            broken: SortedSet::new(),
+            silent: SortedSet::new(),
+            is_gathered: false,
+        }
+    }
+
     /// The system prompt; empty if there is none.
     pub fn system_text(&self) -> String {
         self.system
@@ -192,6 +206,7 @@ impl Parsed {
             from.message.parent = seq.checked_sub(1);
         }
         self.messages = list;
+        self.is_gathered = true;
     }
 
     /// Index in the caller's list of the value that message comes from.

@@ -1,6 +1,5 @@
 //! What the readers of all dialects share.
 
-use palimpsest_text::sorted::SortedSet;
 use palimpsest_text::time::from_iso;
 use serde_json::{Map, Value};
 
@@ -41,15 +40,45 @@ impl Reader {
             index: 0,
             leading: true,
             open: Vec::new(),
-            parsed: Parsed {
-                dialect,
-                system: Vec::new(),
-                messages: Vec::new(),
-                broken: SortedSet::new(),
-                silent: SortedSet::new(),
-            },
+            parsed: Parsed::nothing(dialect),
             problems: Vec::new(),
         }
+    }
+
+    /// What was read so far.
+    pub(crate) const fn parsed(&self) -> &Parsed {
+        &self.parsed
+    }
+
+    /// What was read so far, for a caller that puts it back as it was.
+    pub(crate) const fn parsed_mut(&mut self) -> &mut Parsed {
+        &mut self.parsed
+    }
+
+    /// Takes the problems that were found so far.
+    pub(crate) fn take_problems(&mut self) -> Vec<Problem> {
+        std::mem::take(&mut self.problems)
+    }
+
+    /// Forgets the values from the `from`-th on, as if they had not been read.
+    pub(crate) fn cut(&mut self, from: usize) {
+        self.parsed.system.retain(|line| line.raw < from);
+        while self.parsed.messages.last().is_some_and(|m| m.raw >= from) {
+            self.parsed.messages.pop();
+        }
+        while let Some(&broken) = self.parsed.broken.iter().last().filter(|n| **n >= from) {
+            self.parsed.broken.remove(&broken);
+        }
+        self.problems.retain(|problem| problem.index < from);
+        self.leading = self.parsed.messages.is_empty();
+        self.open.clear();
+        let is_reply = |m: &ParsedMessage| m.message.role == Role::Assistant;
+        let messages = std::mem::take(&mut self.parsed.messages);
+        let from = messages.iter().rposition(is_reply).unwrap_or(0);
+        for message in &messages[from..] {
+            message.message.parts.iter().for_each(|part| self.see(part));
+        }
+        self.parsed.messages = messages;
     }
 
     /// Everything that was read, and what was wrong with it.
@@ -154,18 +183,7 @@ impl Reader {
             self.open.clear();
         }
         for (part, _) in &parts {
-            match part {
-                Part::ToolCall { id, name, .. } => self.open.push(OpenCall {
-                    id: id.clone(),
-                    name: name.clone(),
-                }),
-                Part::ToolResult { call, .. } => {
-                    if let Some(at) = self.open.iter().position(|open| open.id == *call) {
-                        self.open.remove(at);
-                    }
-                }
-                _ => {}
-            }
+            self.see(part);
         }
         let seq = self.parsed.messages.len() as Seq;
         let (parts, places) = parts.into_iter().unzip();
@@ -183,6 +201,22 @@ impl Reader {
             raw: self.index,
             places,
         });
+    }
+
+    /// Notes a call that waits for its result, or the result of one that waited.
+    fn see(&mut self, part: &Part) {
+        match part {
+            Part::ToolCall { id, name, .. } => self.open.push(OpenCall {
+                id: id.clone(),
+                name: name.clone(),
+            }),
+            Part::ToolResult { call, .. } => {
+                if let Some(at) = self.open.iter().position(|open| open.id == *call) {
+                    self.open.remove(at);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The id of a call: its own, or one made from its position where the dialect or the caller has none.

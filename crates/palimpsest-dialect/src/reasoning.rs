@@ -31,13 +31,7 @@ const HIDDEN_BYTES: usize = 4;
 
 /// Tokens of the reasoning that is sent and read with each message of `parsed`, which was read from `values`.
 pub fn reasoning(parsed: &Parsed, values: &[Value], counter: &dyn TokenCounter) -> Vec<u32> {
-    let spoken = |from: &ParsedMessage| {
-        from.message.role == Role::User && from.message.parts.iter().any(|p| !p.is_empty())
-    };
-    let dropped = match parsed.dialect {
-        Dialect::Anthropic => parsed.messages.iter().rposition(spoken).unwrap_or(0),
-        _ => 0,
-    };
+    let dropped = reasoning_begins(parsed);
     let tokens = |(n, from): (usize, &ParsedMessage)| {
         if n < dropped {
             0
@@ -46,6 +40,22 @@ pub fn reasoning(parsed: &Parsed, values: &[Value], counter: &dyn TokenCounter) 
         }
     };
     parsed.messages.iter().enumerate().map(tokens).collect()
+}
+
+/// The first message whose reasoning the provider does not drop by itself.
+pub fn reasoning_begins(parsed: &Parsed) -> usize {
+    let spoken = |from: &ParsedMessage| {
+        from.message.role == Role::User && from.message.parts.iter().any(|p| !p.is_empty())
+    };
+    match parsed.dialect {
+        Dialect::Anthropic => parsed.messages.iter().rposition(spoken).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Tokens of the reasoning of one message, which was read from `values`, if the provider reads it.
+pub fn reasoning_of(from: &ParsedMessage, values: &[Value], counter: &dyn TokenCounter) -> u32 {
+    of_message(from, values.get(from.raw), counter)
 }
 
 fn of_message(from: &ParsedMessage, raw: Option<&Value>, counter: &dyn TokenCounter) -> u32 {

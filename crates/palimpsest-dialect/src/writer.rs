@@ -259,6 +259,22 @@ pub(crate) fn of_parsed(parsed: &Parsed) -> Vec<Atom<'_>> {
     atoms
 }
 
+/// The messages that were read from the values which the atoms come from. The others are not written, so that a window of a
+/// long list costs what it shows.
+fn messages_of<'r>(atoms: &[Atom<'_>], parsed: &'r Parsed) -> Vec<&'r ParsedMessage> {
+    let all = &parsed.messages;
+    if parsed.is_gathered {
+        return all.iter().collect();
+    }
+    let raws: SortedSet<usize> = atoms.iter().filter_map(|atom| atom.raw).collect();
+    let of_raw = |raw: &usize| {
+        let raw = *raw;
+        let first = all.partition_point(|m| m.raw < raw);
+        all[first..].iter().take_while(move |m| m.raw == raw)
+    };
+    raws.iter().flat_map(of_raw).collect()
+}
+
 /// What must be there for a value to stand as it is.
 #[derive(Default)]
 struct Expected {
@@ -302,7 +318,8 @@ impl<'r> Writer<'r> {
                 .slots
                 .push((Slot::Content, false));
         }
-        for from in &parsed.messages {
+        let messages = messages_of(atoms, parsed);
+        for from in &messages {
             let expected = expected.entry(from.raw).or_default();
             for (part, place) in from.message.parts.iter().zip(&from.places) {
                 match place {
@@ -323,7 +340,7 @@ impl<'r> Writer<'r> {
         }
         let mut reasoning: SortedMap<usize, Vec<usize>> = SortedMap::new();
         let mut silent = SortedSet::new();
-        for from in parsed.messages.iter().filter(|m| m.reasons()) {
+        for from in messages.iter().filter(|m| m.reasons()) {
             if parsed.silent.contains(&from.message.seq) {
                 silent.insert(from.raw);
                 continue;

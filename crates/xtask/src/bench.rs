@@ -11,10 +11,11 @@ use crate::process;
 use crate::setup::Machine;
 
 /// Tests of `palimpsest-core` that print figures. They assert the limits and show the rest.
-const TABLES: [(&str, &str, &str); 8] = [
+const TABLES: [(&str, &str, &str); 9] = [
     ("canary", "behaviour", "canary::"),
     ("growth", "growth", "conversation::"),
     ("growth_cold", "growth", "cold::"),
+    ("growth_live", "growth", "live::"),
     ("growth_passes", "growth", "passes::"),
     ("recall", "behaviour", "recall::"),
     ("replays", "behaviour", "replays::"),

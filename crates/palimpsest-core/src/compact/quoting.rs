@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::{CompactState, Compaction};
 use crate::context::quotes::{self, Passage};
 use crate::context::slot::recall_block;
-use crate::context::{Context, Quote, Recalled};
-use crate::data::layer::LayerId;
+use crate::context::{Context, Entry, Quote, Recalled};
+use crate::data::layer::{LayerId, Span};
 use crate::data::message::{Message, Seq};
 use crate::data::rendition::Rendition;
 use crate::data::shares::Shares;
@@ -188,8 +188,9 @@ impl Compaction {
                 // in the middle of a turn what is free belongs to the next calls and their results
                 room = room.min(self.aim.saturating_sub(self.context.tokens()));
             }
-            let index = covered_words(&self.context);
-            let passages = quotes::choose(&self.context, &index, &question, room);
+            let covered = self.covered.get_or_insert_default();
+            covered.update(&self.context);
+            let passages = quotes::choose(&self.context, &covered.index, &question, room);
             let quotes = passages.iter().filter_map(|p| p.quote(&self.context));
             let quotes = quotes.collect();
             (passages, quotes)
@@ -210,9 +211,7 @@ impl Compaction {
     }
 
     pub(super) fn show_quotes(&mut self, block: Option<Recalled>) {
-        let mut view = self.context.view().clone();
-        view.recalled = block;
-        self.context.set_view(view);
+        self.context.set_recalled(block);
     }
 
     /// The user's last message, if it is shown.
@@ -242,27 +241,107 @@ impl Compaction {
     }
 }
 
-/// The index over what layers cover, the newest part of it.
-fn covered_words(context: &Context) -> Recall {
-    let view = context.view();
-    let covered = context
-        .entries()
-        .iter()
-        .rev()
-        .filter(|e| matches!(view.rendition(e.message.seq), Rendition::Covered(_)));
-    let mut left = MOST_BYTES;
-    let mut words = Vec::new();
-    for entry in covered {
-        let own = entry.message.words();
-        let Some(rest) = left.checked_sub(own.len()) else {
-            break;
+/// The index over what layers cover, the newest part of it. Kept between calls it grows by what was covered since.
+#[derive(Debug, Default)]
+pub(super) struct Covered {
+    index: Recall,
+    /// The messages it holds, neighbours joined.
+    spans: Vec<Span>,
+    bytes: usize,
+}
+
+impl Covered {
+    fn update(&mut self, context: &Context) {
+        let spans = joined(context.covered());
+        if self.extends_to(&spans) {
+            let from = self.spans.last().map_or(0, |last| last.to + 1);
+            let mut bytes = self.bytes;
+            let mut new = Vec::new();
+            for entry in entries(context, &spans, from) {
+                let own = entry.message.words();
+                bytes += own.len();
+                new.push((entry.message.seq, own));
+            }
+            if bytes <= MOST_BYTES {
+                for (seq, own) in &new {
+                    self.index.add(*seq, own);
+                }
+                (self.spans, self.bytes) = (spans, bytes);
+                return;
+            }
+        }
+        *self = Self::of(context, spans);
+    }
+
+    /// Whether the index holds the beginning of these messages, and all of it.
+    fn extends_to(&self, spans: &[Span]) -> bool {
+        let Some((last, before)) = self.spans.split_last() else {
+            return true;
         };
-        left = rest;
-        words.push((entry.message.seq, own));
+        spans.starts_with(before)
+            && spans
+                .get(before.len())
+                .is_some_and(|span| span.from == last.from && span.to >= last.to)
     }
-    let mut index = Recall::default();
-    for (seq, own) in words.iter().rev() {
-        index.add(*seq, own);
+
+    fn of(context: &Context, spans: Vec<Span>) -> Self {
+        let mut bytes = 0;
+        let mut words = Vec::new();
+        let all: Vec<&Entry> = entries(context, &spans, 0).collect();
+        let mut is_whole = true;
+        for entry in all.into_iter().rev() {
+            let own = entry.message.words();
+            if bytes + own.len() > MOST_BYTES {
+                is_whole = false;
+                break;
+            }
+            bytes += own.len();
+            words.push((entry.message.seq, own));
+        }
+        let mut index = Recall::default();
+        for (seq, own) in words.iter().rev() {
+            index.add(*seq, own);
+        }
+        Self {
+            index,
+            // one that lacks the oldest is made anew
+            spans: if is_whole { spans } else { vec![NEVER] },
+            bytes,
+        }
     }
-    index
+}
+
+/// A stretch that no view covers.
+const NEVER: Span = Span {
+    from: Seq::MAX,
+    to: Seq::MAX,
+};
+
+/// Spans in order, those that touch as one.
+fn joined(spans: Vec<Span>) -> Vec<Span> {
+    let mut out: Vec<Span> = Vec::new();
+    for span in spans {
+        match out.last_mut() {
+            Some(last) if span.from <= last.to.saturating_add(1) => last.to = last.to.max(span.to),
+            _ => out.push(span),
+        }
+    }
+    out
+}
+
+/// The entries of these spans from the message `from` on.
+fn entries<'a>(
+    context: &'a Context,
+    spans: &'a [Span],
+    from: Seq,
+) -> impl Iterator<Item = &'a Entry> {
+    let all = context.entries();
+    spans
+        .iter()
+        .filter(move |span| span.to >= from)
+        .flat_map(move |span| {
+            let first = all.partition_point(|e| e.message.seq < span.from.max(from));
+            let end = all.partition_point(|e| e.message.seq <= span.to);
+            all[first..end.max(first)].iter()
+        })
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::data::message::Origin;
 use crate::error::CoreError;
-use palimpsest_dialect::{self as dialect, OpenTail, Parsed, Rendered};
+use palimpsest_dialect::{self as dialect, Dialect, OpenTail, Parsed, Rendered};
 
 /// What stands behind the part of the list that may be compacted.
 #[derive(Debug, Clone, Default)]
@@ -36,11 +36,26 @@ impl Tail {
         parsed: &mut Parsed,
         counter: &dyn TokenCounter,
     ) -> Result<Self, CoreError> {
-        let Some(OpenTail { raw, part }) = dialect::open_tail(values, parsed) else {
+        let Some(open) = dialect::open_tail(values, parsed) else {
             return Ok(Self::default());
         };
         let dialect = parsed.dialect;
+        let (tail, _) = Self::split(values, open, dialect, counter)?;
+        *parsed = dialect::parse(values, dialect, Origin::Host)?;
+        Ok(tail)
+    }
+
+    /// Splits a list where its unfinished end begins: afterwards `values` is the finished beginning. Also gives the values
+    /// as they were, from `open.raw` on.
+    pub(super) fn split(
+        values: &mut Vec<Value>,
+        open: OpenTail,
+        dialect: Dialect,
+        counter: &dyn TokenCounter,
+    ) -> Result<(Self, Vec<Value>), CoreError> {
+        let OpenTail { raw, part } = open;
         let mut end = values.split_off(raw);
+        let given = end.clone();
         let whole = raw..raw + end.len();
         let mut cut = None;
         if part > 0
@@ -59,12 +74,12 @@ impl Tail {
             });
         }
         let count = dialect::count(&end, Some(dialect), counter)?;
-        *parsed = dialect::parse(values, dialect, Origin::Host)?;
-        Ok(Self {
+        let tail = Self {
             whole: whole.skip(usize::from(cut.is_some())).collect(),
             cut,
             tokens: count.tokens.saturating_sub(counter.overhead().base),
-        })
+        };
+        Ok((tail, given))
     }
 
     /// Puts the end behind what became of the beginning.

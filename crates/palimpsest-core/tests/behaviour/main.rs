@@ -14,6 +14,7 @@ mod goldens;
 mod instructions;
 mod invariants;
 mod layers;
+mod live;
 mod open_tail;
 mod orders;
 mod passes;

@@ -2,4 +2,5 @@
 
 mod cold;
 mod conversation;
+mod live;
 mod passes;
