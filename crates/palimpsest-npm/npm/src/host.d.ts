@@ -132,3 +132,7 @@ declare module "react" {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   export function useCallback<F extends (...given: any[]) => unknown>(callback: F, deps: readonly unknown[]): F;
 }
+declare module "node:url" {
+  export function pathToFileURL(path: string): URL;
+  export function fileURLToPath(url: URL): string;
+}

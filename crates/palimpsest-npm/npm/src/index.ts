@@ -3,7 +3,7 @@ import { nameParts, type Files, type WasmParts } from "./parts.js";
 import { load, loadSession } from "./runtime.js";
 import type { Session, SessionOptions } from "./session.js";
 import { open, type WasmSource } from "./source.js";
-import { places } from "./places.js";
+import { place } from "./places.js";
 
 export * from "./api.js";
 
@@ -93,4 +93,4 @@ export async function openLibrary(options: LibraryOptions = {}): Promise<Library
   return sessions.openLibrary(options, files);
 }
 
-const files: Files = async (file) => open(places[file]!());
+const files: Files = async (file) => open(place(file));

@@ -1,10 +1,12 @@
 import { readFile } from "node:fs/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { PalimpsestError } from "./errors.js";
 import type { Library, LibraryOptions } from "./library.js";
 import { nameParts, type Files, type WasmParts } from "./parts.js";
 import { load, loadSession } from "./runtime.js";
 import type { Session, SessionOptions } from "./session.js";
 import { open, type Code, type WasmSource } from "./source.js";
-import { places } from "./places.js";
+import { place } from "./places.js";
 
 export * from "./api.js";
 
@@ -28,10 +30,34 @@ export async function openLibrary(options: LibraryOptions = {}): Promise<Library
   return sessions.openLibrary(options, files);
 }
 
-const files: Files = async (file) => opened(places[file]!());
+const files: Files = async (file) => opened(at(file));
+
+/** The bundle that holds this code, where it is CommonJS, as extensions of VS Code are. */
+declare const __filename: string | undefined;
+
+/** The address of a file of the module. A bundle in CommonJS has the files beside itself. */
+function at(file: string): URL {
+  try {
+    return place(file);
+  } catch (error) {
+    if (typeof __filename !== "string") throw error;
+    const folder = file === "palimpsest_npm_bg" ? "./wasm/" : "./wasm/parts/";
+    return new URL(`${folder}${file}.wasm`, pathToFileURL(__filename));
+  }
+}
 
 async function opened(from: WasmSource): Promise<Code> {
   const url = from instanceof URL ? from : typeof from === "string" && from.startsWith("file:") ? new URL(from) : undefined;
+  if (url?.protocol !== "file:") return open(from);
   // Node's fetch does not read files
-  return url?.protocol === "file:" ? readFile(url) : open(from);
+  try {
+    return await readFile(url);
+  } catch (cause) {
+    throw new PalimpsestError(
+      "load_failed",
+      `The wasm module cannot be read from ${fileURLToPath(url)}. A bundle needs the folder node_modules/palimpsest/dist/wasm as wasm/ beside itself; ` +
+        'without it, import from "palimpsest/inline".',
+      { cause, retryable: true },
+    );
+  }
 }

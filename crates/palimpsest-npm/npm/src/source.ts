@@ -31,11 +31,20 @@ export function look(source: BufferSource, cure: string): void {
   );
 }
 
+/** What to do in Cloudflare Workers, which compile no wasm while they run. */
+const WORKERS =
+  'Cloudflare Workers compile no wasm while they run. Import wasm from "palimpsest/palimpsest.wasm", session from "palimpsest/session.wasm" and ' +
+  'shared from "palimpsest/shared.wasm", and call init(wasm, { session, shared }) of "palimpsest/slim".';
+
+function isCloudflare(): boolean {
+  return (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent === "Cloudflare-Workers";
+}
+
 /** Why a module could not be started, with the cure. @internal */
 export function failed(cause: unknown): PalimpsestError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  const policy = /Content Security Policy|unsafe-eval|disallowed by embedder/i.test(why);
-  const cure = policy ? " The page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'." : "";
+  const refused = /Content Security Policy|unsafe-eval|disallowed by embedder/i.test(why);
+  const cure = !refused ? "" : isCloudflare() ? ` ${WORKERS}` : " The page's Content-Security-Policy needs script-src 'wasm-unsafe-eval'.";
   return new PalimpsestError("load_failed", `The wasm module could not be started: ${why}.${cure}`, { cause, retryable: true });
 }
 
