@@ -257,3 +257,53 @@ test("what cannot shrink is told", async () => {
   assert.equal(got.told.length, 1, "told once");
   assert.ok(floor > 0 && floor < trigger && trigger <= got.budget.limit, JSON.stringify(got));
 });
+
+/** I5, S5: one that frees too little changes nothing and says why; how the last compaction ended is known later, too. Over a storage of one's own writes wait for the
+ * disk where that is asked for, and a session that was taken over tells of it. */
+test("the last compaction's end, durable writes, a session that is taken over", async () => {
+  const got = await run(`
+    const base = memoryStorage();
+    const writes = [];
+    const watchers = new Set();
+    // what others write is told to everybody who watches
+    const store = () => ({
+      claim: async (given) => { const { epoch } = await base.claim(given); queueMicrotask(() => watchers.forEach((heard) => heard({ session: given.session, epoch }))); return { epoch }; },
+      read: (query) => base.read(query),
+      apply: (write) => { writes.push(write.durability); return base.apply(write); },
+      release: (lease) => base.release?.(lease),
+      watch: (heard) => { watchers.add(heard); return () => void watchers.delete(heard); },
+    });
+    const first = await openSession({ id: "s", model: "any", window: 2048, store: store(), durability: "strict" });
+    out.none = first.lastCompaction;
+    await first.append(talk(4));
+    const before = JSON.stringify([first.window(), first.layers()]);
+    out.skipped = [(await failed(first.compact())).split(":")[0], first.lastCompaction.how, first.lastCompaction.code, JSON.stringify([first.window(), first.layers()]) === before];
+    await first.append(talk(60, 4));
+    const { revision, report } = await first.compact();
+    out.last = [first.lastCompaction.how, first.lastCompaction.revision === revision, first.lastCompaction.report.after === report.after];
+    out.strict = [...new Set(writes)];
+    const heard = [];
+    first.on("storage-changed", ({ what }) => heard.push(what));
+    const second = await openSession({ id: "s", model: "any", window: 2048, store: store(), takeOver: true });
+    const other = await openSession({ id: "t", model: "any", store: store() });
+    await second.append("Mine now.");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    out.heard = heard;
+    out.refused = (await failed(first.append("And mine?"))).split(":")[0];
+    writes.length = 0;
+    await second.append(talk(2, 64));
+    out.usual = writes.length > 0;
+    await first.close();
+    await second.close();
+    await other.close();
+    out.watched = watchers.size;
+    out.wrong = [await failed(openSession({ model: "any", durability: "strict" })), await failed(openSession({ model: "any", store: store(), durability: "very" })), await failed(Promise.resolve().then(() => first.lastCompaction))].map((line) => line.split(":")[0]);
+  `);
+  assert.equal(got.none, null);
+  assert.deepEqual(got.skipped, ["not_worth", "skipped", "not_worth", true]);
+  assert.deepEqual(got.last, ["compressed", true, true]);
+  assert.deepEqual(got.strict, ["strict"]);
+  assert.deepEqual([got.heard, got.refused], [["taken-over"], "superseded"]);
+  assert.deepEqual([got.usual, got.watched], [true, 0]);
+  assert.deepEqual(got.wrong, ["invalid_options", "invalid_options", "closed"]);
+});

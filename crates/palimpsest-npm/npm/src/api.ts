@@ -55,6 +55,7 @@ export { resolvePolicy, telemetryAttributes, type ResolvedPolicy, type ResolveOp
 export type {
   ChatMessageLike,
   Compaction,
+  CompactionOutcome,
   CompactionPreview,
   CompactionReport,
   FinishReason,

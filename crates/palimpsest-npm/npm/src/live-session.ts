@@ -9,7 +9,7 @@ import type { Instance } from "./instance.js";
 import { raced, type SessionHost } from "./session-host.js";
 import { policyText, size, withCause } from "./session-options.js";
 import type {
-  ChatMessageLike, Compaction, CompactionPreview, GoalProposal, HistoryItem, Reply, SearchHit, SendChunk, SendOptions, SendStream,
+  ChatMessageLike, Compaction, CompactionOutcome, CompactionPreview, GoalProposal, HistoryItem, Reply, SearchHit, SendChunk, SendOptions, SendStream,
   Session, SessionBudget, SessionEvent, SessionInfo, SessionJob, SessionLayer, SessionLogEntry, SessionPin, SessionReliability, SessionSnapshot, ToolCall, ToolFigures,
 } from "./session.js";
 import type { Goal } from "./compact.js";
@@ -37,6 +37,8 @@ export class LiveSession implements Session {
   /** Ends everything that can be ended. */
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
+  /** How the last compaction ended. */
+  #outcome: CompactionOutcome | null = null;
   /** A compaction that needed no summary is being committed. */
   #finishing = false;
 
@@ -57,6 +59,10 @@ export class LiveSession implements Session {
     this.#host = host;
     this.#tools = tools;
     this.#server = server;
+    host.first = (event) => {
+      const outcome = outcomeOf(event);
+      if (outcome !== undefined) this.#outcome = outcome;
+    };
     this.goals = {
       current: () => (this.#records().goal ?? null) as ReturnType<Session["goals"]["current"]>,
       set: (goal) => this.#done((s) => (typeof goal === "string" ? s.describeGoal(goal) : s.setGoal(goal === null ? undefined : written(goal)))),
@@ -109,6 +115,11 @@ export class LiveSession implements Session {
 
   get info(): SessionInfo {
     return this.#ask((s) => s.info());
+  }
+
+  get lastCompaction(): CompactionOutcome | null {
+    this.#open();
+    return this.#outcome;
   }
 
   async append(messages: string | object | readonly object[], options: Parameters<Session["append"]>[1] = {}): Promise<number[]> {
@@ -474,6 +485,20 @@ class Stream implements SendStream {
 
   stop(): void {
     this.#stop.abort(new DOMException("The reply was stopped.", "AbortError"));
+  }
+}
+
+/** What an event says of how a compaction ended. */
+function outcomeOf(event: SessionEvent): CompactionOutcome | undefined {
+  switch (event.type) {
+    case "compressed":
+      return { how: "compressed", revision: event.revision, report: event.report };
+    case "compression-skipped":
+      return { how: "skipped", code: event.code, message: event.message };
+    case "compression-error":
+      return { how: "failed", code: event.code, message: event.message };
+    default:
+      return undefined;
   }
 }
 

@@ -17,7 +17,7 @@ import { policyText, size, withCause } from "./session-options.js";
 
 const KNOWN = [
   "id", "model", "window", "policy", "demands", "store", "database", "llm", "tools", "system", "title", "thinking", "mode", "settings", "takeOver",
-  "onEvent", "signal", "tokenizer", "file", "trustFile",
+  "onEvent", "signal", "tokenizer", "file", "trustFile", "durability",
 ];
 
 /** Opens a session; the module's files are taken from `files` if nobody has said yet where they are. */
@@ -26,7 +26,7 @@ export async function openSession(options: SessionOptions, files: Files | undefi
     throw new PalimpsestError("invalid_options", 'Expected options with a model: { model: "llama3.2:3b" }.');
   }
   check(options, KNOWN);
-  const { llm, store = "memory", policy, settings, window, tools, onEvent, signal, tokenizer, ...plain } = options;
+  const { llm, store = "memory", policy, settings, window, tools, onEvent, signal, tokenizer, durability, ...plain } = options;
   signal?.throwIfAborted();
   if (typeof plain.model !== "string") throw new PalimpsestError("invalid_options", "`model` must be the model's name.");
   if (window !== undefined) size(window);
@@ -38,6 +38,12 @@ export async function openSession(options: SessionOptions, files: Files | undefi
     throw new PalimpsestError("invalid_options", "`llm` must be ollama(), openai(), or an object with a function `chat`.");
   }
   const storage = adapter(store);
+  if (durability !== undefined && durability !== "strict" && durability !== "relaxed") {
+    throw new PalimpsestError("invalid_options", '`durability` is "strict" or "relaxed".');
+  }
+  if (durability !== undefined && storage === undefined) {
+    throw new PalimpsestError("invalid_options", "`durability` is for a storage of yours: how IndexedDB writes is the browser's own, and memory keeps nothing.");
+  }
   const given = written({
     ...plain,
     window,
@@ -48,11 +54,12 @@ export async function openSession(options: SessionOptions, files: Files | undefi
     settings: snake(settings),
   });
   await loadSession(files);
-  const host = new SessionHost(llm, storage);
+  const host = new SessionHost(llm, storage, durability);
   if (onEvent !== undefined) host.listen("*", onEvent);
   const opening = module.wait(module.call("openSession()", (exports) => exports.open(given, host)));
   try {
     const inner = await (signal === undefined ? opening : raced(opening, signal));
+    host.watch();
     const session = new LiveSession(inner, module, host, tools, address);
     if (tokenizer === undefined) return session;
     return await session.setTokenizer(tokenizer).then(() => session, async (error: unknown) => {

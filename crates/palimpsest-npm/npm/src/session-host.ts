@@ -6,7 +6,7 @@ import { mended, written } from "./json.js";
 import type { ChatPiece, ChatRequest, LanguageModel } from "./language-model.js";
 import { camel } from "./options.js";
 import type { SessionEvent, ToolCall } from "./session.js";
-import type { StorageAdapter } from "./storage.js";
+import type { StorageAdapter, StorageWrite } from "./storage.js";
 
 /** An answer of a client as the module reads it. */
 interface Reader {
@@ -22,16 +22,32 @@ export class SessionHost {
   lost: unknown;
   /** Runs the tools. */
   handler: ((call: ToolCall, signal: AbortSignal) => unknown) | undefined;
+  /** Hears of every event before all listeners, at once. It must not call the module. */
+  first: ((event: SessionEvent) => void) | undefined;
   /** Ends the tool that runs. */
   stop: AbortSignal | undefined;
 
   readonly #llm: LanguageModel | undefined;
   readonly #storage: StorageAdapter | undefined;
+  readonly #durability: StorageWrite["durability"] | undefined;
+  /** The epochs of the sessions that were claimed here. */
+  readonly #epochs = new Map<string, number>();
+  #unwatch: (() => void) | undefined;
   readonly #listeners = new Map<string, Set<(event: SessionEvent) => void>>();
 
-  constructor(llm: LanguageModel | undefined, storage: StorageAdapter | undefined) {
+  constructor(llm: LanguageModel | undefined, storage: StorageAdapter | undefined, durability?: StorageWrite["durability"]) {
     this.#llm = llm;
     this.#storage = storage;
+    this.#durability = durability;
+  }
+
+  /** Tells of sessions that were claimed here, and then by somebody else, if the storage can. */
+  watch(): void {
+    this.#unwatch ??= this.#storage?.watch?.(({ session, epoch }) => {
+      if (epoch <= (this.#epochs.get(session) ?? epoch)) return;
+      this.#epochs.delete(session);
+      this.#tell({ type: "storage-changed", what: "taken-over" });
+    });
   }
 
   /** Listens; what comes back ends it. */
@@ -46,6 +62,8 @@ export class SessionHost {
 
   /** Nobody listens any more. */
   hush(): void {
+    this.#unwatch?.();
+    this.#unwatch = undefined;
     this.#listeners.clear();
   }
 
@@ -53,10 +71,14 @@ export class SessionHost {
 
   emit(text: string): void {
     const { event, ...rest } = JSON.parse(text) as { event: string };
-    const told = { type: event, ...(camel(rest) as object) } as SessionEvent;
+    this.#tell({ type: event, ...(camel(rest) as object) } as SessionEvent);
+  }
+
+  #tell(told: SessionEvent): void {
+    this.first?.(told);
     // never while the module runs: a listener may call it
     queueMicrotask(() => {
-      for (const type of [event, "*"]) {
+      for (const type of [told.type, "*"]) {
         for (const listener of [...(this.#listeners.get(type) ?? [])]) {
           try {
             listener(told);
@@ -107,7 +129,9 @@ export class SessionHost {
       const storage = this.#storage;
       if (storage === undefined) throw new Error("there is no storage");
       const asked = JSON.parse(given) as never;
+      if (call === "apply" && this.#durability !== undefined) (asked as StorageWrite).durability = this.#durability;
       const answer: unknown = call === "release" ? await storage.release?.(asked) : await storage[call](asked);
+      if (call === "claim") this.#epochs.set((asked as { session: string }).session, (answer as { epoch: number }).epoch);
       return JSON.stringify({ Ok: answer ?? null });
     } catch (error) {
       const code = (error as { code?: unknown } | null)?.code;

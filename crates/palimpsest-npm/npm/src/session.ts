@@ -85,6 +85,11 @@ export interface SessionOptions {
   store?: "indexeddb" | "memory" | StorageAdapter;
   /** The name of the database in IndexedDB; `palimpsest` if not said, which is the chat app's too. */
   database?: string;
+  /**
+   * With a storage of yours: whether each of its writes waits until it is safe from a power failure. If not said, that is so for
+   * what a session cannot do without, and not for what the next write brings again.
+   */
+  durability?: "strict" | "relaxed";
   /** Who answers, and writes summaries. Without one, {@link Session.send} is refused and summaries are extractive. */
   llm?: LanguageModel;
   /** Tool definitions that go with every request. */
@@ -180,6 +185,12 @@ export interface Compaction {
   /** What it did. */
   report: CompactionReport;
 }
+
+/** How the last compaction of a session ended, in this program: committed, not worth it or not possible, or failed. */
+export type CompactionOutcome =
+  | ({ how: "compressed" } & Compaction)
+  | { how: "skipped"; code: string; message: string }
+  | { how: "failed"; code: string; message: string };
 
 /** What a compaction would do. All sizes are tokens. */
 export interface CompactionPreview {
@@ -287,7 +298,10 @@ export interface SessionEvents {
   "prompt-truncated": { sent: number; read: number };
   /** Something the user should know. */
   warning: { code: string; message: string };
-  /** Something happened to the database from outside. */
+  /**
+   * Something happened to the storage from outside. `taken-over`: somebody else writes the session now, and this one is refused
+   * from here on; of a storage of yours that is known if it has `watch`.
+   */
   "storage-changed": { what: "blocked" | "upgraded" | "deleted" | "lost" | "reopened" | "taken-over" | "changed" };
 }
 
@@ -670,6 +684,8 @@ export interface Session {
   readonly id: string;
   /** What it is. */
   readonly info: SessionInfo;
+  /** How the last compaction since the session was opened ended, also one in the background; `null` if there was none. */
+  readonly lastCompaction: CompactionOutcome | null;
 
   /**
    * Stores what was said elsewhere: messages in any dialect, one, or the user's words as text. System lines before the
