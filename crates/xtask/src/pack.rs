@@ -10,7 +10,7 @@
 //! | `dist/*.js`, `dist/*.d.ts` | `src/*.ts`, by tsc |
 //! | `dist/wasm/palimpsest_npm.js`, `.d.ts`, `palimpsest_npm_bg.wasm` | the crate, by wasm-bindgen |
 //! | `dist/wasm/parts/*.wasm`, `later.js` | what of it is loaded later, and what loads that |
-//! | `dist/wasm/inlined.js`, `inlined/*.js` | the same files in base64, for hosts that can fetch nothing |
+//! | `dist/wasm/inlined.js`, `inlined/*.js` | the same files packed by gzip, in base64, for hosts that can fetch nothing |
 //! | `dist/ui/palimpsest_web.js`, … | the same of the chat app, for `mount`; in `src/ui/` before |
 //! | `dist/ui/palimpsest.css`, `sprite.js` | the app's styles and icons, for an element in another page |
 //! | `README.md`, `LICENSE-MIT`, `LICENSE-APACHE` | `npm/README.md` or the root's; the root's |
@@ -146,13 +146,14 @@ fn write_inlined(machine: &Machine, bound: &Path) -> Result<()> {
     fs::write(bound.join("inlined.js"), inlined + "};\n")?;
     fs::write(
         bound.join("inlined.d.ts"),
-        "/** Each file of the module in base64. */\nexport declare const inlined: Record<string, () => Promise<string>>;\n",
+        "/** Each file of the module, packed by gzip, in base64. */\nexport declare const inlined: Record<string, () => Promise<string>>;\n",
     )?;
     let script = "import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';\
+        import { gzipSync } from 'node:zlib';\
         const [folder, ...files] = process.argv.slice(1);\
         mkdirSync(`${folder}/inlined`);\
         for (const file of files) {\
-            const bytes = readFileSync(`${folder}/${file}.wasm`).toString('base64');\
+            const bytes = gzipSync(readFileSync(`${folder}/${file}.wasm`), { level: 9 }).toString('base64');\
             writeFileSync(`${folder}/inlined/${file.split('/').pop()}.js`, `export default \"${bytes}\";\\n`);\
         }";
     process::quiet(

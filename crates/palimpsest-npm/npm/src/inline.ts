@@ -1,5 +1,6 @@
 // For hosts that can fetch nothing, such as webviews: the module is in the JavaScript.
 
+import { PalimpsestError } from "./errors.js";
 import type { Library, LibraryOptions } from "./library.js";
 import { nameParts, type Files, type WasmParts } from "./parts.js";
 import { load, loadSession } from "./runtime.js";
@@ -34,7 +35,18 @@ export async function openLibrary(options: LibraryOptions = {}): Promise<Library
   return sessions.openLibrary(options, files);
 }
 
-const files: Files = async (file) => bytes(await inlined[file]!());
+const files: Files = async (file) => unpacked(bytes(await inlined[file]!()));
+
+/** Unpacks what gzip packed: with base64 around the bytes themselves a bundle would be twice as large. */
+function unpacked(packed: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
+  if (typeof DecompressionStream !== "function") {
+    throw new PalimpsestError(
+      "load_failed",
+      'palimpsest/inline needs DecompressionStream, which this host does not have (Chrome 80, Firefox 113, Safari 16.4, Node 18). Import from "palimpsest/slim" and name the module\'s files.',
+    );
+  }
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
 
 // not by fetch("data:…"): a strict connect-src refuses that
 function bytes(base64: string): Uint8Array<ArrayBuffer> {
