@@ -307,3 +307,31 @@ test("the last compaction's end, durable writes, a session that is taken over", 
   assert.deepEqual([got.usual, got.watched], [true, 0]);
   assert.deepEqual(got.wrong, ["invalid_options", "invalid_options", "closed"]);
 });
+
+/** An option that does not exist is refused wherever options are taken, with a name that does, as JavaScript writes it. */
+test("an option that does not exist is refused in every call", async () => {
+  const got = await run(`
+    import { Calibration, init, recallTool, replay, resolvePolicy, Tokenizer } from "palimpsest";
+    import { storageContract } from "palimpsest/testing";
+    await init();
+    const list = [{ role: "user", content: "Hello" }];
+    const calls = {
+      ollama: () => ollama({ adress: "x" }),
+      openai: () => openai({ url: "http://localhost:1", sever: "llama.cpp" }),
+      "openai without an address": () => openai(),
+      replay: () => replay(list, { window: 2048, polices: [] }),
+      observe: () => new Calibration("any").observe(list, 5, { windw: 1 }),
+      fromFunction: () => Tokenizer.fromFunction((text) => text.length, { exct: true }),
+      fromTiktoken: () => Tokenizer.fromTiktoken("", { patern: "o200k_base" }),
+      resolvePolicy: () => resolvePolicy("balanced", 8192, { reserv: 1 }),
+      recallTool: () => recallTool(list, { mst: 1 }),
+      storageContract: () => storageContract(() => memoryStorage(), { claim: "refuse" }),
+      openLibrary: () => openLibrary({ stor: "indexeddb" }),
+      settings: () => openSession({ model: "any", settings: { sampling: { topp: 1 } } }),
+    };
+    for (const [name, work] of Object.entries(calls)) out[name] = await failed(Promise.resolve().then(work));
+  `);
+  for (const [name, line] of Object.entries(got)) assert.match(line, name === "settings" ? /^unknown_setting: / : /^invalid_options: /, `${name}: ${line}`);
+  assert.equal(got.settings, 'unknown_setting: There is no setting "sampling.topp". Did you mean "sampling.topP"?');
+  assert.match(got.openai, /Did you mean "server"/);
+});

@@ -2,6 +2,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import { toText } from "./json.js";
+import { check } from "./options.js";
 import { call } from "./runtime.js";
 import { estimating, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
@@ -67,6 +68,7 @@ export class Calibration {
    * @throws {@link PalimpsestError} `bad_input` if the usage holds no count of a prompt
    */
   observe(messages: readonly unknown[], usage: ProviderUsage, options: ObserveOptions = {}): "learned" | "ignored" | "truncated" {
+    check(options, ["tools", "dialect", "window"]);
     const tokens = promptTokens(usage);
     if (tokens === undefined) {
       throw new PalimpsestError("bad_input", "This usage does not say how many tokens the prompt had: pass the number, or the usage object of the answer.");

@@ -1,5 +1,8 @@
 // Who answers: a server, or a client of your own.
 
+import { PalimpsestError } from "./errors.js";
+import { check } from "./options.js";
+
 /** A message of a request, as OpenAI has them: what every provider's library reads. */
 export interface ChatMessage {
   /** Who speaks. */
@@ -136,6 +139,7 @@ export const addressOf = (model: LanguageModel): Address | undefined => servers.
  * ```
  */
 export function ollama(options: OllamaOptions = {}): LanguageModel {
+  check(options, ["url", "key"]);
   return served({ protocol: "ollama", url: options.url ?? "http://localhost:11434", key: options.key ?? "" });
 }
 
@@ -154,6 +158,8 @@ export function ollama(options: OllamaOptions = {}): LanguageModel {
  * ```
  */
 export function openai(options: OpenAiOptions): LanguageModel {
+  if (typeof options?.url !== "string") throw new PalimpsestError("invalid_options", 'Expected the address of a server: openai({ url: "http://localhost:8080" }).');
+  check(options, ["url", "key", "server"]);
   const url = options.url.replace(/\/+$/, "").replace(/\/v1$/, "");
   return served({ protocol: options.server ?? "openai", url, key: options.key ?? "" });
 }

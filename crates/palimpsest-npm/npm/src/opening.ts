@@ -69,7 +69,7 @@ export async function openSession(options: SessionOptions, files: Files | undefi
   } catch (error) {
     // what opens after the signal is given back at once
     opening.then((late) => { late.close(); late.free(); }, () => {});
-    throw withCause(module.own(error), host);
+    throw withCause(named(module.own(error)), host);
   }
 }
 
@@ -93,6 +93,12 @@ export async function openLibrary(options: LibraryOptions, files: Files | undefi
     opening.then((late) => late.free(), () => {});
     throw withCause(module.own(error), host);
   }
+}
+
+/** A setting that does not exist, by its name as JavaScript writes it. */
+function named(error: unknown): unknown {
+  if (error instanceof PalimpsestError && error.code === "unknown_setting") error.message = error.message.replace(/_[a-z]/g, (letters) => letters.charAt(1).toUpperCase());
+  return error;
 }
 
 /** A storage of the caller's, if it is one. */

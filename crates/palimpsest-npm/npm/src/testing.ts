@@ -1,5 +1,6 @@
 // What every storage must do, as cases that run against anybody's: without a test framework, and without a model.
 
+import { check } from "./options.js";
 import type { StorageAdapter, StorageKey, StorageLease, StorageOp, StorageQuery, StorageRow, StorageTable } from "./storage.js";
 
 export type { StorageAdapter } from "./storage.js";
@@ -45,6 +46,7 @@ export interface ContractOptions {
  * ```
  */
 export async function storageContract(make: () => StorageAdapter | Promise<StorageAdapter>, options: ContractOptions = {}): Promise<ContractReport> {
+  check(options, ["claims", "close"]);
   const cases: ContractCase[] = [];
   for (const [name, holds] of Object.entries(CASES)) {
     const store = await make();

@@ -1,5 +1,6 @@
 import { PalimpsestError } from "./errors.js";
 import { toText } from "./json.js";
+import { check } from "./options.js";
 import { guarded, type TextCounter } from "./own-counter.js";
 import { call, module, part } from "./runtime.js";
 import { ofTiktoken, ofTokenizerJson, type Description, type TiktokenOptions, type TiktokenRanks } from "./tokenizer-files.js";
@@ -104,6 +105,7 @@ export class Tokenizer {
    * ```
    */
   static async fromTiktoken(ranks: Uint8Array | ArrayBuffer | string | TiktokenRanks, options: TiktokenOptions = {}): Promise<Tokenizer> {
+    check(options, ["pattern", "specialTokens", "signal"]);
     options.signal?.throwIfAborted();
     const text = typeof ranks === "string" || ranks instanceof ArrayBuffer || ArrayBuffer.isView(ranks) ? textOf(ranks) : ranks;
     return Tokenizer.#described(ofTiktoken(text, options), options.signal);
@@ -134,6 +136,7 @@ export class Tokenizer {
    */
   static fromFunction(count: TextCounter, options: { exact?: boolean } = {}): Tokenizer {
     if (typeof count !== "function") throw new PalimpsestError("invalid_options", "Expected a function from a text to its number of tokens.");
+    check(options, ["exact"]);
     const own = guarded(count);
     const tokenizer = new Tokenizer(call("Tokenizer.fromFunction()", (module) => (options.exact ? module.Counter.ownExact(own) : module.Counter.ownEstimate(own))));
     tokenizer.isOwn = true;
