@@ -73,7 +73,7 @@ pub async fn snapshot(
         return Ok(bytes);
     }
     let answer = transport
-        .send(catalog::show(model, true), Signal::never())
+        .send(catalog::show(model), Signal::never())
         .await?;
     if answer.status != 200 {
         return Err(NoVocabulary::Server(ModelError::ServerFailed {

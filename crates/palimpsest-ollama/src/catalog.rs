@@ -48,26 +48,6 @@ pub struct LoadedModel {
     pub expires_at: Option<String>,
 }
 
-/// The details of a model from `/api/show`. `palimpsest-tokens` reads the tokenizer's lists from the bytes of the same
-/// answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelDetails {
-    /// As the server writes it, such as `3.2B`.
-    pub parameter_size: Option<String>,
-    /// The exact number of parameters.
-    pub parameter_count: Option<u64>,
-    /// Such as `Q4_K_M`.
-    pub quantization: Option<String>,
-    /// Such as `llama`.
-    pub family: Option<String>,
-    /// The window with which the model was trained, in tokens.
-    pub trained_window: Option<u32>,
-    /// Such as `completion`, `tools`, `thinking`, `vision`.
-    pub capabilities: Option<Vec<String>>,
-    /// The chat template, to show it. Costs are measured and not read from it.
-    pub template: Option<String>,
-}
-
 /// Asks for the installed models.
 pub fn list(dialect: Dialect) -> HttpRequest {
     HttpRequest::get(if dialect == Dialect::Ollama {
@@ -92,31 +72,9 @@ pub fn loaded() -> HttpRequest {
     HttpRequest::get("/api/ps")
 }
 
-/// Asks about one model (Ollama only). `whole_tokenizer` adds its vocabulary: 1 to 10 MB of JSON.
-pub fn show(model: &str, whole_tokenizer: bool) -> HttpRequest {
-    let mut body = json!({ "model": model });
-    if whole_tokenizer {
-        body["verbose"] = true.into();
-    }
-    HttpRequest::post("/api/show", &body)
-}
-
-/// Loads a model with this window, without generating (Ollama only). If the model is loaded with another window, the
-/// server reloads it.
-pub fn load(model: &str, window: u32, keep_alive_seconds: i32) -> HttpRequest {
-    let options = json!({ "num_ctx": window });
-    HttpRequest::post(
-        "/api/chat",
-        &json!({ "model": model, "messages": [], "options": options, "keep_alive": keep_alive_seconds }),
-    )
-}
-
-/// Takes a model out of memory (Ollama only).
-pub fn unload(model: &str) -> HttpRequest {
-    HttpRequest::post(
-        "/api/chat",
-        &json!({ "model": model, "messages": [], "keep_alive": 0 }),
-    )
+/// Asks for one model with its vocabulary (Ollama only): 1 to 10 MB of JSON, which `palimpsest-tokens` reads.
+pub fn show(model: &str) -> HttpRequest {
+    HttpRequest::post("/api/show", &json!({ "model": model, "verbose": true }))
 }
 
 /// Reads the answer to [`list`], of either protocol: models in the server's order.
@@ -160,26 +118,6 @@ pub fn read_loaded(body: &[u8]) -> Result<Vec<LoadedModel>, ModelError> {
         .filter_map(read::<Ps>)
         .map(LoadedModel::from)
         .collect())
-}
-
-/// Reads the answer to [`show`].
-pub fn read_show(body: &[u8]) -> Result<ModelDetails, ModelError> {
-    let value = json::object(body)?;
-    let (details, info) = (&value["details"], &value["model_info"]);
-    if !details.is_object() {
-        return Err(not_expected());
-    }
-    let details: Details = read(details).unwrap_or_default();
-    let architecture = info["general.architecture"].as_str().unwrap_or_default();
-    Ok(ModelDetails {
-        parameter_size: details.parameter_size,
-        parameter_count: info["general.parameter_count"].as_u64(),
-        quantization: details.quantization_level,
-        family: details.family,
-        trained_window: json::count(&info[format!("{architecture}.context_length")]),
-        capabilities: read(&value["capabilities"]),
-        template: value["template"].as_str().map(str::to_owned),
-    })
 }
 
 /// Returns `true` if `name` means `installed`. A name without a tag means the tag `latest`.
@@ -423,37 +361,13 @@ mod tests {
         assert_eq!(models[1].window, None);
     }
 
-    /// G5: one model's size, trained window and capabilities are read; the lists of its tokenizer are skipped.
     #[test]
     fn show_and_version() {
-        let body = br#"{"template":"T","details":{"family":"llama","parameter_size":"134.52M","quantization_level":"Q4_1"},"model_info":{"general.architecture":"llama","general.parameter_count":134515008,"llama.context_length":8192,"tokenizer.ggml.tokens":null},"capabilities":["completion"]}"#;
-        let expected = ModelDetails {
-            parameter_size: Some("134.52M".into()),
-            parameter_count: Some(134_515_008),
-            quantization: Some("Q4_1".into()),
-            family: Some("llama".into()),
-            trained_window: Some(8192),
-            capabilities: Some(vec!["completion".into()]),
-            template: Some("T".into()),
-        };
-        assert_eq!(read_show(body).unwrap(), expected);
-        assert_eq!(
-            read_show(br#"{"error":"x"}"#).unwrap_err().code(),
-            "bad_response"
-        );
         assert_eq!(
             read_version(br#"{"version":"0.33.0-rc2"}"#).unwrap(),
             "0.33.0-rc2"
         );
-        assert_eq!(show("m", true).body, br#"{"model":"m","verbose":true}"#);
-        assert_eq!(
-            unload("m").body,
-            br#"{"model":"m","messages":[],"keep_alive":0}"#
-        );
-        assert_eq!(
-            load("m", 512, -1).body,
-            br#"{"model":"m","messages":[],"options":{"num_ctx":512},"keep_alive":-1}"#
-        );
+        assert_eq!(show("m").body, br#"{"model":"m","verbose":true}"#);
     }
 
     #[test]
