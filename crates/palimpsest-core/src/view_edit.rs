@@ -194,8 +194,8 @@ impl View {
             ViewEdit::Settle { from, to } => self.settle(from, to),
             ViewEdit::Ask { tool, reason, tip } => watermark::ask(self, tool, *reason, *tip),
             ViewEdit::MarkEnd { tip } => watermark::mark_end(self, *tip),
-            ViewEdit::Anchor(seq) => watermark::anchor(self, *seq, true),
-            ViewEdit::Release(seq) => watermark::anchor(self, *seq, false),
+            ViewEdit::Anchor(seq) => watermark::anchor(self, *seq),
+            ViewEdit::Release(seq) => watermark::release(self, *seq),
             ViewEdit::Count(compactions) => self.compactions = self.compactions.max(*compactions),
             ViewEdit::Pause => self.paused = true,
             ViewEdit::Resume => self.paused = false,
@@ -345,7 +345,7 @@ mod tests {
         planned.watermark = Some(4);
         let mut now = base.clone();
         watermark::ask(&mut now, "skills", MarkReason::Asked, Some(8));
-        watermark::anchor(&mut now, 5, true);
+        watermark::anchor(&mut now, 5);
         now.reduced.remove(&3);
         let view = made(&now, &base.edits_to(&planned)).unwrap();
         assert_eq!(view.pending, now.pending);
@@ -376,7 +376,7 @@ mod tests {
         let mut planned = base.clone();
         planned.reduced.insert(3, form(ReducedKind::Stripped, "s"));
         let mut now = base.clone();
-        watermark::anchor(&mut now, 3, true);
+        watermark::anchor(&mut now, 3);
         assert_eq!(made(&now, &base.edits_to(&planned)), Err(Stale));
     }
 }

@@ -188,13 +188,14 @@ pub fn strip(context: &Context, options: &StripOptions) -> Stripped {
     strip::edits(context, mark.min(floor), options, &context.view.anchors)
 }
 
-/// Keeps a message whole before any mark (W4), or stops keeping it.
-pub fn anchor(view: &mut View, message: Seq, keep: bool) {
-    if keep {
-        view.anchors.insert(message);
-    } else {
-        view.anchors.remove(&message);
-    }
+/// Keeps a message whole before any mark (W4).
+pub fn anchor(view: &mut View, message: Seq) {
+    view.anchors.insert(message);
+}
+
+/// Stops keeping a message whole.
+pub fn release(view: &mut View, message: Seq) {
+    view.anchors.remove(&message);
 }
 
 /// The policy's automatic mark (W4): by length, or where a task begins.

@@ -621,7 +621,8 @@ fn under(policy: &Policy, cases: u32) -> BTreeMap<&'static str, u32> {
                                 MarkReason::Asked,
                                 tip,
                             ),
-                            _ => watermark::anchor(&mut view, u32::from(n) % 16, n % 2 == 0),
+                            _ if n % 2 == 0 => watermark::anchor(&mut view, u32::from(n) % 16),
+                            _ => watermark::release(&mut view, u32::from(n) % 16),
                         }
                         world.context.set_view(view);
                     }

@@ -363,7 +363,7 @@ fn seed_3_what_may_stay() {
         let mut view = c.view().clone();
         view.watermark = Some(mark);
         if let Some(seq) = anchor {
-            watermark::anchor(&mut view, seq, true);
+            watermark::anchor(&mut view, seq);
         }
         c.set_view(view);
         build(&mut c).unwrap();
@@ -465,7 +465,7 @@ fn seed_3_marks_in_the_report() {
         MarkReason::Asked,
         Some(3),
     );
-    watermark::anchor(&mut view, 2, true);
+    watermark::anchor(&mut view, 2);
     view.watermark = Some(4);
     c.set_view(view);
     let report = c.budget().watermark.unwrap();

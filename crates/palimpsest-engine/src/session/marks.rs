@@ -33,17 +33,30 @@ impl Session {
         .await
     }
 
-    /// Keeps a message whole before the watermark, or stops keeping it.
-    pub async fn anchor(&self, message: Seq, keep: bool) -> Result<(), EngineError> {
+    /// Keeps a message whole before the watermark.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` if the session has no such message.
+    pub async fn anchor(&self, message: Seq) -> Result<(), EngineError> {
+        self.mark_message(message, ViewEdit::Anchor(message)).await
+    }
+
+    /// Stops keeping a message whole before the watermark.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` if the session has no such message.
+    pub async fn release(&self, message: Seq) -> Result<(), EngineError> {
+        self.mark_message(message, ViewEdit::Release(message)).await
+    }
+
+    async fn mark_message(&self, message: Seq, edit: ViewEdit) -> Result<(), EngineError> {
         self.change_view(Cause::Mark, |state| {
             if !state.messages.contains_key(&message) {
                 return Err(missing(message));
             }
-            Ok(if keep {
-                ViewEdit::Anchor(message)
-            } else {
-                ViewEdit::Release(message)
-            })
+            Ok(edit)
         })
         .await
     }

@@ -184,7 +184,7 @@ fn marks_are_stored() {
         let s = create(&e, "watermark", 32_768).await;
         let first = exchange(&s, 1, "bash", lines(30, 1)).await;
         let second = exchange(&s, 2, "bash", lines(30, 2)).await;
-        s.anchor(second, true).await.unwrap();
+        s.anchor(second).await.unwrap();
         s.ask_mark("compress_to_checkpoint", MarkReason::Asked)
             .await
             .unwrap();
@@ -215,7 +215,7 @@ fn marks_are_stored() {
         drop((s, e));
         let s = engine(store).await.open(&id, true).await.unwrap();
         assert_eq!(s.window(), window);
-        assert_eq!(s.anchor(999, true).await.unwrap_err().code(), "not_found");
+        assert_eq!(s.anchor(999).await.unwrap_err().code(), "not_found");
         s.undo().await.unwrap();
         assert_eq!(window_text(&s), before);
         let figures = s.analytics();

@@ -107,7 +107,7 @@ fn marks_set_during_a_compaction_stay() {
             s.ask_mark("deactivate_skills", MarkReason::Deactivated)
                 .await
                 .unwrap();
-            s.anchor(last, true).await.unwrap();
+            s.anchor(last).await.unwrap();
         })
         .await;
         assert!(done.unwrap().report.after < s.budget().limit);
@@ -226,7 +226,7 @@ fn an_anchor_does_not_hold_up_an_undo() {
         talk(&s, 20).await;
         s.compact(by_hand(None), Signal::never()).await.unwrap();
         assert_eq!(form_of(&s, seq), None, "a layer covers it");
-        s.anchor(seq, true).await.unwrap();
+        s.anchor(seq).await.unwrap();
         s.undo().await.unwrap();
         assert!(s.layers().is_empty());
         for s in [&s, &reopened(&store, &s).await] {
@@ -351,7 +351,7 @@ fn what_is_counted_while_the_store_writes_stays() {
                     if moves {
                         s.rewind_before(6).await
                     } else {
-                        s.anchor(1, true).await
+                        s.anchor(1).await
                     }
                 },
                 async {

@@ -469,7 +469,13 @@ impl Conversing for Live {
     }
 
     fn anchor(&self, message: u32, keep: bool) -> Promise {
-        self.done(move |session| async move { session.anchor(message, keep).await })
+        self.done(move |session| async move {
+            if keep {
+                session.anchor(message).await
+            } else {
+                session.release(message).await
+            }
+        })
     }
 
     fn siblings(&self, message: u32) -> Result<String, Failure> {
