@@ -11,7 +11,6 @@ use palimpsest_tokens::{Count, TokenCounter};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::context::shrink::speaker;
 use crate::error::CoreError;
 
 /// The notes of a person who knows the conversation.
@@ -282,7 +281,7 @@ fn sources(parsed: &Parsed) -> Vec<Source<'_>> {
             let who = match part {
                 Part::Thinking { .. } => continue,
                 Part::ToolResult { .. } | Part::ToolCall { .. } => Speaker::Tool,
-                _ => speaker(from.message.role),
+                _ => Speaker::from(from.message.role),
             };
             sources.push(Source {
                 speaker: who,

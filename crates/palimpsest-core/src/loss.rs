@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::context::Context;
-use crate::context::shrink::{is_wordless, ordered, speaker, standing};
+use crate::context::shrink::{is_wordless, ordered, standing};
 use crate::data::layer::{Layer, LayerId};
 use crate::data::message::{Message, Part, Role, Seq};
 use crate::data::rendition::{ReducedKind, Rendition, escape_fences};
@@ -215,7 +215,7 @@ fn messages<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
             gone.traceless |= !stands && !told;
             let speaker = match part {
                 Part::ToolResult { .. } => Speaker::Tool,
-                _ => speaker(message.role),
+                _ => Speaker::from(message.role),
             };
             let (by, says_so) = match after.view.rendition(message.seq) {
                 Rendition::Covered(_) => (PassKind::Summarize, false),

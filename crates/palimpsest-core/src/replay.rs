@@ -156,7 +156,7 @@ impl Said {
     pub fn new(messages: Vec<Rc<Message>>, counter: &Rc<dyn TokenCounter>) -> Self {
         let words: Vec<(Speaker, String)> = messages
             .iter()
-            .map(|m| (speaker(m.role), m.words()))
+            .map(|m| (Speaker::from(m.role), m.words()))
             .collect();
         Self {
             facts: Audit::new(words.iter().map(|(who, text)| (*who, text.as_str()))),
@@ -429,14 +429,6 @@ const SEED: Seed = Seed {
     now: 0.0,
     secret: [0; 16],
 };
-
-const fn speaker(role: Role) -> Speaker {
-    match role {
-        Role::User | Role::System => Speaker::User,
-        Role::Assistant => Speaker::Assistant,
-        Role::Tool => Speaker::Tool,
-    }
-}
 
 /// Counts the facts that the window holds, and those that its references can return.
 fn retention(context: &Context, facts: &Audit) -> Vec<ClassRetention> {

@@ -1,5 +1,6 @@
 //! What is said: messages and their parts. A message never changes once it is stored (I1).
 
+use palimpsest_text::retention::Speaker;
 use palimpsest_tokens::{CountRole, TokenCounter};
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,17 @@ impl From<Role> for CountRole {
         match role {
             Role::System => Self::System,
             Role::User => Self::User,
+            Role::Assistant => Self::Assistant,
+            Role::Tool => Self::Tool,
+        }
+    }
+}
+
+/// The speaker for the search of facts. The system's words count as the user's, whose rules they are.
+impl From<Role> for Speaker {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::User | Role::System => Self::User,
             Role::Assistant => Self::Assistant,
             Role::Tool => Self::Tool,
         }

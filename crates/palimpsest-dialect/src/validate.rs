@@ -267,13 +267,14 @@ fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<PartAt>)> {
         for (p, part) in from.message.parts.iter().enumerate() {
             match part {
                 Part::ToolCall { id, .. } => {
-                    if !seen.insert(id) {
-                        let at = PartAt {
-                            message: m,
-                            part: p,
-                        };
-                        found.push((m, p, pairing.result_of.get(&at).copied()));
+                    if seen.insert(id) {
+                        continue;
                     }
+                    let at = PartAt {
+                        message: m,
+                        part: p,
+                    };
+                    found.push((m, p, pairing.result_of.get(&at).copied()));
                 }
                 Part::ToolResult { call, .. } if !everywhere => {
                     seen.remove(call.as_str());

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use palimpsest_text::extractive;
-use palimpsest_text::retention::{self, Fact};
+use palimpsest_text::retention::Fact;
 use palimpsest_tokens::TokenCounter;
 
 use crate::context::{Context, View};
@@ -19,15 +19,6 @@ pub(crate) fn ordered(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
     let mut facts: Vec<&Fact> = facts.iter().collect();
     palimpsest_text::order::sort_by_key(&mut facts, |f| f.class);
     facts.into_iter()
-}
-
-/// The speaker of a role for the search of facts: only a user's text can contain constraints.
-pub(crate) const fn speaker(role: Role) -> retention::Speaker {
-    match role {
-        Role::User | Role::System => retention::Speaker::User,
-        Role::Assistant => retention::Speaker::Assistant,
-        Role::Tool => retention::Speaker::Tool,
-    }
 }
 
 /// Returns `text` if it fits, otherwise cut by level.

@@ -4,13 +4,13 @@
 use std::rc::Rc;
 
 use crate::context::Context;
-use crate::context::shrink::speaker;
 use crate::data::layer::{Layer, Level, Span};
 use crate::data::message::{Part, Role, Seq};
 use crate::data::refusal::Refusal;
 use crate::data::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
 use crate::data::tool::Pairing;
 use palimpsest_text::extractive;
+use palimpsest_text::retention::Speaker;
 
 use super::Adjustment;
 
@@ -289,7 +289,7 @@ fn summary_of(context: &Context, covered: &[usize], room: u32) -> String {
     let passages: Vec<extractive::Passage<'_>> = words
         .iter()
         .map(|(seq, role, text)| {
-            let role = speaker(*role);
+            let role = Speaker::from(*role);
             extractive::Passage::new(*seq, role, text)
         })
         .collect();

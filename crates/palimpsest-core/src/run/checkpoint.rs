@@ -1,6 +1,6 @@
 //! Stage 4: the note, and what the source held (C4, P9).
 
-use crate::context::shrink::{ordered, speaker};
+use crate::context::shrink::ordered;
 use crate::data::layer::Author;
 use crate::data::note::Note;
 use crate::data::policy::Fading;
@@ -33,7 +33,7 @@ pub(super) fn checkpoint(task: &Task, found: &Identified, answers: &Answers) -> 
         .covered
         .iter()
         .map(|&i| &context.entries[i].message)
-        .map(|m| (speaker(m.role), words_of(&m.parts)))
+        .map(|m| (Speaker::from(m.role), words_of(&m.parts)))
         .collect();
     let sources = sources.iter().map(|(who, text)| (*who, text.as_str()));
     let mut audit = Audit::of_known(&task.known, sources);

@@ -207,7 +207,7 @@ mod tests {
         ];
         let words: Vec<(Speaker, String)> = messages
             .iter()
-            .map(|m| (crate::context::shrink::speaker(m.role), m.words()))
+            .map(|m| (Speaker::from(m.role), m.words()))
             .collect();
         let audit = Audit::new(words.iter().map(|(s, t)| (*s, t.as_str())));
         let found = Metadata::of(messages.iter(), &audit, &[]);

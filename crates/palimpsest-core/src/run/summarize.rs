@@ -78,7 +78,7 @@ impl SummaryJob {
             .map(|p| Passage {
                 calls: p.calls,
                 day: p.day,
-                ..Passage::new(p.seq, crate::context::shrink::speaker(p.role), &p.text)
+                ..Passage::new(p.seq, retention::Speaker::from(p.role), &p.text)
             })
             .collect();
         let options = extractive::Options {
@@ -141,7 +141,7 @@ impl SummaryJob {
             known,
             self.passages
                 .iter()
-                .map(|p| (crate::context::shrink::speaker(p.role), p.text.as_str())),
+                .map(|p| (retention::Speaker::from(p.role), p.text.as_str())),
         );
         let kept = |text: &str| self.facts_kept(text, &facts, counter);
         kept(text)

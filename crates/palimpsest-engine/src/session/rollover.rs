@@ -170,7 +170,7 @@ fn carried(context: &Context, now: f64) -> Vec<Rc<Layer>> {
         if !matches!(view.rendition(seq), Rendition::Covered(_)) {
             let words = entry.message.words();
             if !words.trim().is_empty() {
-                tail.push((seq, speaker(entry.message.role), words));
+                tail.push((seq, Speaker::from(entry.message.role), words));
             }
         }
     }
@@ -198,12 +198,4 @@ fn carried(context: &Context, now: f64) -> Vec<Rc<Layer>> {
         }));
     }
     layers
-}
-
-const fn speaker(role: Role) -> Speaker {
-    match role {
-        Role::User | Role::System => Speaker::User,
-        Role::Assistant => Speaker::Assistant,
-        Role::Tool => Speaker::Tool,
-    }
 }
