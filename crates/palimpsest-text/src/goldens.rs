@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::extractive::{Options, Passage, changes, summarize};
 use crate::retention::{
-    Constraint, Draft, Speaker, constraints, extract_from, grounded, reject, supersedes,
+    Attempt, Constraint, Speaker, constraints, extract_from, grounded, reject, supersedes,
 };
 use crate::words::segment::{lines, prose};
 use crate::words::terms::{each_term, hash, mix};
@@ -178,9 +178,9 @@ fn read(texts: &[String]) -> Vec<Section> {
                 .position(|t| std::ptr::eq(t, text))
                 .unwrap_or(0);
             let source = texts[at.saturating_sub(3)..at].join("\n");
-            let draft = Draft {
+            let draft = Attempt {
                 prompt: "Summarise the messages.",
-                ..Draft::default()
+                ..Attempt::default()
             };
             _ = write!(
                 out,

@@ -25,7 +25,7 @@ pub use audit::{Audit, Checked, Facts, Ledger, ledger};
 pub use constraint::{Constraint, ConstraintKind, constraints};
 pub use grounding::grounded;
 pub use known::{Known, Scan};
-pub use reject::{Draft, Rejection, reject};
+pub use reject::{Attempt, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
 pub use supersede::supersedes;
 

@@ -9,7 +9,7 @@ pub use profile::{
     ASSUMED_WINDOW, ContextSize, ModelProfile, WindowAsk, WindowError, WindowSize, resolve_window,
 };
 pub use reliability::{
-    CompactionWarning, Level, Penalty, Reliability, SizeClass, WARNING_RETENTION, WarningCheck,
+    CompactionWarning, Grade, Penalty, Reliability, SizeClass, WARNING_RETENTION, WarningCheck,
     check_warning, model_factor, reliability, warning_threshold,
 };
 pub use size::ModelSize;

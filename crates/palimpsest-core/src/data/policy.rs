@@ -241,11 +241,11 @@ impl Levels {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Headings {
-    /// By level.
+    /// A plain list, with a length by level.
     Level,
-    /// Seed 4's eight.
+    /// Eight headings, from technical context to key decisions (seed 4).
     Eight,
-    /// Seed 5's short form.
+    /// Three headings: decisions, unresolved issues, current state (seed 5).
     Short,
 }
 

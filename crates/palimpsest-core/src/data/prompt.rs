@@ -5,7 +5,7 @@ mod data;
 mod summary;
 mod system;
 
-pub use summary::{Headings, Prompt, PromptMessage, SummaryRequest};
+pub use summary::{Prompt, PromptMessage, SummaryRequest};
 pub use system::{
     BuiltPrompt, PromptSection, SectionKind, Skill, SystemPrompt, SystemPromptWarning,
 };

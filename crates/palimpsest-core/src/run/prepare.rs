@@ -6,8 +6,8 @@ use crate::context::Context;
 use crate::data::layer::{Layer, Level, layer_body};
 use crate::data::message::Role;
 use crate::data::mode::Mode;
-use crate::data::policy::{Fading, Headings as PolicyHeadings};
-use crate::data::prompt::{Headings, PromptMessage, SummaryRequest};
+use crate::data::policy::{Fading, Headings};
+use crate::data::prompt::{PromptMessage, SummaryRequest};
 use palimpsest_text::extractive;
 
 use super::cover::{Form, SMALLEST_SUMMARY};
@@ -66,7 +66,7 @@ pub(super) fn prepare(task: &Task, found: &Identified) -> Asking {
             focus: task.options.focus.clone(),
             language: language.clone(),
             goal: goal.clone(),
-            headings: headings(context.setup().policy.headings),
+            headings: context.setup().policy.headings,
         };
         if asks_model {
             job.write_prompt();
@@ -172,7 +172,7 @@ impl LayerForm {
             focus: None,
             language: self.language,
             goal: None,
-            headings: Headings::ByLevel,
+            headings: Headings::Level,
         };
         job.write_prompt();
         job
@@ -260,13 +260,5 @@ fn role_name(role: Role) -> &'static str {
         Role::User => "user",
         Role::Assistant => "assistant",
         Role::Tool => "tool",
-    }
-}
-
-const fn headings(headings: PolicyHeadings) -> Headings {
-    match headings {
-        PolicyHeadings::Level => Headings::ByLevel,
-        PolicyHeadings::Eight => Headings::Eight,
-        PolicyHeadings::Short => Headings::Short,
     }
 }

@@ -8,8 +8,8 @@ use crate::context::Context;
 use crate::data::layer::{Author, LayerId, Level};
 use crate::data::marker::Proposal;
 use crate::data::mode::Mode;
+use crate::data::policy::Headings;
 use crate::data::policy::OnFailure;
-use crate::data::prompt::Headings;
 use crate::error::CoreError;
 use palimpsest_text::extractive::{self, Passage, Piece, Summary};
 use palimpsest_text::retention::{self, Known, Rejection};
@@ -386,7 +386,7 @@ fn rejection(
         Some(_) => "",
         None => job.passages.first().map_or("", |p| &p.text),
     };
-    let draft = retention::Draft {
+    let draft = retention::Attempt {
         prompt: &instructions,
         first_message,
         source_tokens: counter.count(source),

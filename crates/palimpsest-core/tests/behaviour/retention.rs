@@ -6,7 +6,7 @@
 )]
 
 use palimpsest_text::retention::{
-    Audit, ConstraintKind, Draft, Emphasis, Fact, FactClass, Rejection, Speaker, constraints,
+    Attempt, Audit, ConstraintKind, Emphasis, Fact, FactClass, Rejection, Speaker, constraints,
     extract, extract_from, ledger, reject, supersedes,
 };
 use palimpsest_text::words::{Language, detect_language};
@@ -588,7 +588,7 @@ mod languages {
 }
 
 mod rejections {
-    use super::{Draft, Language, Rejection, reject};
+    use super::{Attempt, Language, Rejection, reject};
 
     const SOURCE: &str = "We talked about the garden for a long time. The roses need water every morning, and the fence \
         behind the shed is broken since the storm. Anna will bring new boards on Friday. The budget for all of it is 300 euros, \
@@ -597,7 +597,7 @@ mod rejections {
 
     #[allow(clippy::needless_pass_by_value, reason = "reads as a table")]
     fn check(summary: &str, expected: Option<Rejection>) {
-        let draft = Draft {
+        let draft = Attempt {
             prompt: "Summarise the conversation below. Keep decisions, files, numbers and open questions. Do not invent anything.",
             first_message: "We talked about the garden for a long time.",
             source_tokens: 120,
@@ -810,10 +810,10 @@ mod rejections {
     /// P8, F 50: as large as what it replaces.
     #[test]
     fn large_ones() {
-        let draft = Draft {
+        let draft = Attempt {
             source_tokens: 30,
             summary_tokens: 30,
-            ..Draft::default()
+            ..Attempt::default()
         };
         let text = "The fence is broken and Anna brings boards.";
         assert_eq!(
@@ -823,10 +823,10 @@ mod rejections {
                 source: 30
             })
         );
-        let smaller = Draft {
+        let smaller = Attempt {
             source_tokens: 30,
             summary_tokens: 29,
-            ..Draft::default()
+            ..Attempt::default()
         };
         assert_eq!(reject(text, SOURCE, &smaller), None);
     }

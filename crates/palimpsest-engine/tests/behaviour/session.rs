@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use futures_executor::block_on;
 use palimpsest_core::message::{Ended, Part, Role};
-use palimpsest_core::model::{Level, SizeClass, WindowAsk};
+use palimpsest_core::model::{Grade, SizeClass, WindowAsk};
 use palimpsest_core::record::PinKind;
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Purpose, Usage};
 use palimpsest_engine::ports::{LocalFuture, Query, Signal, Store, Table};
@@ -1204,7 +1204,7 @@ fn trust_in_a_session_that_was_compacted() {
             let new = s.reliability();
             assert_eq!(
                 (new.percent, new.measured, new.level),
-                (100, false, Level::High),
+                (100, false, Grade::High),
                 "{model}"
             );
             let warnings = Rc::new(RefCell::new(Vec::new()));

@@ -59,7 +59,7 @@ crate::tagged!(Rejection, "reason");
 
 /// The facts about a summary besides its text.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Draft<'a> {
+pub struct Attempt<'a> {
     /// The summariser's instructions, without the source. A summary that repeats them is an echo.
     pub prompt: &'a str,
     /// The first message of the source. A summary that repeats it and nothing else is an echo.
@@ -71,7 +71,7 @@ pub struct Draft<'a> {
 }
 
 /// Returns the first reason for which `summary` must not stand for `source`, or `None`.
-pub fn reject(summary: &str, source: &str, draft: &Draft<'_>) -> Option<Rejection> {
+pub fn reject(summary: &str, source: &str, draft: &Attempt<'_>) -> Option<Rejection> {
     let body = without_thoughts(summary);
     if empty(&body) {
         return Some(Rejection::Empty);
@@ -170,7 +170,7 @@ fn share_in(part: &[u64], whole: &[u64]) -> f32 {
     part.iter().filter(|h| set.contains(h)).count() as f32 / part.len() as f32
 }
 
-fn echo(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
+fn echo(summary: &str, source: &str, draft: &Attempt<'_>) -> bool {
     let content: String = prose(summary)
         .iter()
         .filter(|u| u.kind != UnitKind::Heading && !label(&summary[u.start..u.end]))

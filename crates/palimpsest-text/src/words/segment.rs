@@ -103,7 +103,7 @@ pub fn prose(text: &str) -> Vec<Unit> {
                 paragraph = Some((s, end));
             }
             Some((s, e)) => {
-                sentences(text, s, e, true, &mut out);
+                sentences(text, s, e, &mut out);
                 paragraph = Some((start, end));
             }
             None => paragraph = Some((start, end)),
@@ -123,10 +123,10 @@ pub fn lines(text: &str) -> Vec<Unit> {
     out
 }
 
-/// Cuts `text[start..end]` into sentences.
-pub fn sentences(text: &str, start: usize, end: usize, opens: bool, out: &mut Vec<Unit>) {
+/// Cuts `text[start..end]`, the beginning of a paragraph, into sentences.
+pub fn sentences(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
     let mut from = start;
-    let mut opens = opens;
+    let mut opens = true;
     let mut at = start;
     let bytes = text.as_bytes();
     while at < end {
@@ -287,7 +287,7 @@ fn flush(
     out: &mut Vec<Unit>,
 ) {
     if let Some((s, e)) = paragraph.take() {
-        sentences(text, s, e, true, out);
+        sentences(text, s, e, out);
     }
     flush_item(text, item, out);
 }
@@ -314,7 +314,7 @@ fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
         if machine_line(line.trim()) {
             push(text, start, end, UnitKind::Line, true, out);
         } else {
-            sentences(text, start, end, true, out);
+            sentences(text, start, end, out);
         }
         return;
     }

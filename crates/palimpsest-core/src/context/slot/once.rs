@@ -84,7 +84,7 @@ impl Said {
             return Cow::Borrowed("");
         }
         let mut units = Vec::new();
-        sentences(words, 0, words.len(), true, &mut units);
+        sentences(words, 0, words.len(), &mut units);
         let said: Vec<&str> = units.iter().map(|u| &words[u.start..u.end]).collect();
         let other: Vec<&str> = said
             .iter()

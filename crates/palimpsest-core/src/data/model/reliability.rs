@@ -43,7 +43,7 @@ pub fn model_factor(size: ModelSize) -> f64 {
 /// Four levels of reliability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum Grade {
     /// Below 40 %.
     Critical,
     /// 40 to 59 %.
@@ -54,7 +54,7 @@ pub enum Level {
     High,
 }
 
-impl Level {
+impl Grade {
     /// The level of a share in [0, 1], by its whole percent as shown.
     pub fn of(share: f64) -> Self {
         match percent(share) {
@@ -73,14 +73,14 @@ pub struct Reliability {
     /// model factor × penalty × context confidence, in [0, 1]; `None` if the size is unknown.
     pub score: Option<f64>,
     /// The level of `score`.
-    pub score_level: Option<Level>,
+    pub score_level: Option<Grade>,
     /// The badge: `score` divided by the score of the same chat without compactions, so an empty chat has 1 with any
     /// model. In [0, 1].
     pub relative: f64,
     /// `relative` in whole percent.
     pub percent: u32,
     /// The level of `relative`.
-    pub level: Level,
+    pub level: Grade,
     /// The confidence was measured; otherwise it counts as 1.
     pub measured: bool,
     /// The model's class, shown beside the badge.
@@ -100,10 +100,10 @@ pub fn reliability(
     let score = size.map(|size| model_factor(size) * relative);
     Reliability {
         score,
-        score_level: score.map(Level::of),
+        score_level: score.map(Grade::of),
         relative,
         percent: percent(relative),
-        level: Level::of(relative),
+        level: Grade::of(relative),
         measured: retention.is_some(),
         class: size.map(SizeClass::of),
     }
@@ -288,7 +288,7 @@ mod tests {
     /// G6: model × penalty × confidence, and the badge relative to an uncompressed chat.
     #[test]
     fn score_and_badge() {
-        let check = |total, n, retention, expected: (&str, Level, u32, Level)| {
+        let check = |total, n, retention, expected: (&str, Grade, u32, Grade)| {
             let r = reliability(Some(size(total)), n, retention, Penalty::Linear);
             let score = format!("{:.3}", r.score.unwrap());
             assert_eq!(
@@ -296,19 +296,19 @@ mod tests {
                 expected
             );
         };
-        check(3.0, 0, None, ("0.300", Level::Critical, 100, Level::High));
-        check(70.0, 0, Some(1.0), ("0.950", Level::High, 100, Level::High));
+        check(3.0, 0, None, ("0.300", Grade::Critical, 100, Grade::High));
+        check(70.0, 0, Some(1.0), ("0.950", Grade::High, 100, Grade::High));
         check(
             70.0,
             1,
             Some(0.9),
-            ("0.727", Level::Medium, 77, Level::Medium),
+            ("0.727", Grade::Medium, 77, Grade::Medium),
         );
         check(
             7.0,
             3,
             Some(0.8),
-            ("0.220", Level::Critical, 44, Level::Low),
+            ("0.220", Grade::Critical, 44, Grade::Low),
         );
     }
 
@@ -325,15 +325,15 @@ mod tests {
     /// G6: levels follow the percent that is shown.
     #[test]
     fn levels() {
-        let check = |share, expected| assert_eq!(Level::of(share), expected, "{share}");
-        check(1.0, Level::High);
-        check(0.85, Level::High);
-        check(0.84, Level::Medium);
-        check(0.60, Level::Medium);
-        check(0.59, Level::Low);
-        check(0.40, Level::Low);
-        check(0.39, Level::Critical);
-        check(f64::NAN, Level::Critical);
+        let check = |share, expected| assert_eq!(Grade::of(share), expected, "{share}");
+        check(1.0, Grade::High);
+        check(0.85, Grade::High);
+        check(0.84, Grade::Medium);
+        check(0.60, Grade::Medium);
+        check(0.59, Grade::Low);
+        check(0.40, Grade::Low);
+        check(0.39, Grade::Critical);
+        check(f64::NAN, Grade::Critical);
     }
 
     /// G7: thresholds 3 / 5 / 7 / 10 by class; a model of 3.2 billion is a 3B.

@@ -6,6 +6,7 @@
 use super::data::write_line;
 use crate::data::marker::{EXAMPLES, GOAL_FENCE};
 use crate::data::mode::Mode;
+use crate::data::policy::Headings;
 use palimpsest_text::fence::{END, fence, neutralise, strip_invisible};
 use std::fmt::Write;
 
@@ -42,18 +43,6 @@ pub struct PromptMessage<'a> {
     pub role: &'a str,
     /// The text.
     pub text: &'a str,
-}
-
-/// The layout of a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Headings {
-    /// A plain list, with a length by level.
-    #[default]
-    ByLevel,
-    /// Eight headings, from technical context to key decisions (seed 4).
-    Eight,
-    /// Three: decisions, unresolved issues, current state (seed 5).
-    Short,
 }
 
 /// A prompt for a model without tools and without memory.
@@ -175,7 +164,7 @@ impl SummaryRequest<'_> {
         let headings: &[(&str, &str)] = match self.headings {
             // A second attempt has no room for headings.
             _ if tighter => &[],
-            Headings::ByLevel => &[],
+            Headings::Level => &[],
             Headings::Eight => &EIGHT,
             Headings::Short => &SHORT,
         };
@@ -306,7 +295,7 @@ mod tests {
             goal_text: None,
             focus: None,
             language: None,
-            headings: Headings::ByLevel,
+            headings: Headings::Level,
             target_tokens: 400,
             messages: &MESSAGES,
             nonce: "0123456789abcdef",

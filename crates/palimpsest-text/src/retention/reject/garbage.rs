@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Draft, label, share_in, shingles};
+use super::{Attempt, label, share_in, shingles};
 use crate::fence::imitates_fence;
 use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term};
@@ -45,7 +45,7 @@ fn begins_with_pal(text: &str) -> bool {
 }
 
 /// Returns `true` if the summary repeats a sentence of the instructions that is not in the source.
-pub(super) fn repeats_instructions(summary: &str, source: &str, draft: &Draft<'_>) -> bool {
+pub(super) fn repeats_instructions(summary: &str, source: &str, draft: &Attempt<'_>) -> bool {
     if draft.prompt.is_empty() {
         return false;
     }
