@@ -9,7 +9,7 @@ use palimpsest_core::context::{Cause, Recalled};
 use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
-use palimpsest_core::model::{Level as Trust, Penalty, Reliability};
+use palimpsest_core::model::{Grade as Trust, Penalty, Reliability};
 use palimpsest_core::record::{Pin, PinKind, Records};
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::run::{Preview, Refusal, RunReport, Stage as RunStage};
