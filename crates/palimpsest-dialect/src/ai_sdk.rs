@@ -18,7 +18,7 @@ const ROLES: [(&str, Role); 4] = [
     ("tool", Role::Tool),
 ];
 
-/// Whether only the model messages have such a content block.
+/// Returns `true` if only the model messages have such a content block.
 pub(crate) fn is(block: &Value) -> bool {
     match typed(block) {
         Some((
@@ -105,7 +105,8 @@ fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Pla
             )
         }
         ("file", _) => file(fields, "data", slot),
-        // run by the provider: call and result stay inside the assistant's message, opaque to every pass
+        // The provider runs this tool: call and result stay inside of the assistant's message, and no pass looks into
+        // them.
         ("tool-call", Role::Assistant)
             if fields.get("providerExecuted") != Some(&Value::Bool(true)) =>
         {
@@ -162,7 +163,7 @@ fn file(fields: &Map<String, Value>, data: &str, slot: Slot) -> Placed {
     )
 }
 
-/// Text of a tool's output, and whether the tool failed.
+/// Returns the text of a tool's output, and whether the tool failed.
 fn output(output: Option<&Value>) -> (String, bool) {
     let Some(value) = output else {
         return (String::new(), false);
@@ -212,7 +213,7 @@ pub(crate) fn write_model(group: &Group<'_>, writer: &Writer<'_>) -> Value {
         },
     );
     match group.role {
-        // system content is a string in this dialect
+        // System content is a string in this dialect.
         Role::System => {
             let text = group
                 .atoms
@@ -297,7 +298,7 @@ pub(crate) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
     let time = time_of(message);
     let blocks: &[Value] = match (message.get("parts"), message.get("content")) {
         (Some(Value::Array(blocks)), _) => blocks,
-        // messages of earlier versions
+        // Messages of earlier versions.
         (None, Some(Value::String(words))) => {
             let parts = vec![text(words, Slot::Content)];
             if role == Role::System {
@@ -316,7 +317,7 @@ pub(crate) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
             return;
         }
     };
-    // one step is one assistant message with its calls, and the results after it
+    // One step is one assistant message with its calls, and the results follow it.
     let mut said: Vec<Placed> = Vec::new();
     let mut results: Vec<Placed> = Vec::new();
     let mut pushed = false;
@@ -387,7 +388,7 @@ fn tool(
         },
     };
     let state = string(fields, "state").unwrap_or_default();
-    // a call whose arguments are still being written is not a call yet
+    // A call whose arguments are still arriving does not count as a call yet.
     if state == "input-streaming" {
         return;
     }
@@ -454,7 +455,7 @@ pub(crate) fn write_ui(group: &Group<'_>, writer: &Writer<'_>) -> Value {
         },
     );
     if !out.contains_key("id") {
-        // first, as the SDK writes it
+        // The id comes first, as the SDK writes it.
         let id = writer.message_id();
         out.shift_insert(0, "id".into(), id.into());
     }
@@ -504,7 +505,7 @@ pub(crate) fn write_ui(group: &Group<'_>, writer: &Writer<'_>) -> Value {
             .filter(|(_, v)| typed(v).is_some_and(|(k, _)| k != "step-start"))
             .map(|(_, v)| v.clone()),
     );
-    // steps that are covered leave no empty steps behind
+    // Covered steps leave no empty steps behind.
     let is_start = |part: &Value| typed(part).is_some_and(|(kind, _)| kind == "step-start");
     parts.dedup_by(|next, part| is_start(next) && is_start(part));
     out.shift_remove("content");
@@ -536,7 +537,7 @@ fn ui_block(part: &Part, replaced: Option<&Map<String, Value>>) -> Value {
     Value::Object(out)
 }
 
-/// A tool's part: the call, and its result once there is one.
+/// A tool's part: the call, and its result if there is one.
 fn tool_part(
     call: &Atom<'_>,
     result: Option<&Atom<'_>>,
@@ -566,7 +567,7 @@ fn tool_part(
                 };
                 out.insert("state".into(), state.into());
                 out.shift_remove(other);
-                // only an approval that was given stands beside a result
+                // Only a granted approval stands beside a result.
                 if out
                     .get("approval")
                     .is_some_and(|a| a.get("approved") != Some(&true.into()))

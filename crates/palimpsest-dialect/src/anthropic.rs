@@ -17,10 +17,10 @@ const ROLES: [(&str, Role); 3] = [
     ("system", Role::System),
 ];
 
-/// Stands before an assistant message that would begin the list.
+/// The text before an assistant message that would begin the list.
 pub(crate) const OPENING: &str = "(The conversation begins with the assistant.)";
 
-/// Whether only this dialect has such a content block.
+/// Returns `true` if only this dialect has such a content block.
 pub(crate) fn is(block: &Value) -> bool {
     match typed(block) {
         Some((
@@ -168,7 +168,7 @@ fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Pla
     })
 }
 
-/// MIME type and data (or address) of an image or document.
+/// Returns the MIME type and the data (or address) of an image or document.
 fn source(fields: &Map<String, Value>) -> (&str, &str) {
     let Some(source) = fields.get("source").and_then(Value::as_object) else {
         return ("image/*", "");
@@ -197,7 +197,7 @@ pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
         out.insert("content".into(), words(&group.atoms[0].part).into());
         return Value::Object(out);
     }
-    // results first: the API refuses them after other blocks
+    // Results come first, because the API refuses them after other blocks.
     let (results, rest): (Vec<_>, Vec<_>) = group
         .atoms
         .iter()

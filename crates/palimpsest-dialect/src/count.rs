@@ -1,4 +1,4 @@
-//! How large a list is as a prompt.
+//! Counts the tokens of a list as a prompt.
 
 use palimpsest_tokens::{Count, CountRole, Source, TokenCounter};
 use serde_json::Value;
@@ -10,8 +10,13 @@ use crate::reasoning::reasoning;
 use crate::shape::Dialect;
 use crate::verbatim::verbatim_tokens;
 
-/// Tokens of `values` as a prompt, with the reasoning that is sent; the dialect is detected if none is given. Texts may be counted exactly, but what a
-/// template puts around them is not known from the texts: it is part of the bound. Errors as of [`parse`].
+/// Returns the tokens of `values` as a prompt, with the reasoning that is sent. The dialect is detected if none is
+/// given. Texts may be counted exactly, but the cost of a template is not known from the texts, so it is part of the
+/// bound.
+///
+/// # Errors
+///
+/// Those of [`parse`].
 pub fn count(
     values: &[Value],
     dialect: Option<Dialect>,

@@ -1,4 +1,4 @@
-//! What can be wrong with a list as a whole.
+//! The errors about a list as a whole.
 
 use thiserror::Error;
 
@@ -12,7 +12,7 @@ pub enum DialectError {
 }
 
 impl DialectError {
-    /// A stable name of the kind of failure.
+    /// A stable code of the kind of failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::BadInput(_) => "bad_input",

@@ -1,19 +1,19 @@
-//! What is said: messages and their parts. A message never changes once it is stored (I1).
+//! Messages and their parts. A stored message never changes (I1).
 
 use palimpsest_text::retention::Speaker;
 use palimpsest_tokens::{CountRole, TokenCounter};
 use serde::{Deserialize, Serialize};
 
-/// Position of a message in its session. Given by the store, orders everything; never a clock.
+/// The position of a message in its session. The store assigns it, and it decides every order; a clock never does.
 pub type Seq = u32;
 
-/// Tokens an image costs when the provider's own rule is not known (P2).
+/// The tokens of an image if the provider's own rule is unknown (P2).
 pub const IMAGE_TOKENS: u32 = 768;
 
-/// Tokens that chat templates put around one tool call besides its name and arguments.
+/// The tokens that chat templates put around one tool call besides its name and arguments.
 const CALL_TOKENS: u32 = 8;
 
-/// Who speaks.
+/// The role of a speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -50,7 +50,7 @@ impl From<Role> for Speaker {
     }
 }
 
-/// Where the words of a message come from. Trust never rises by compaction (I8).
+/// The origin of a message. Compaction never raises the trust in it (I8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -60,7 +60,7 @@ pub enum Origin {
     Model,
     /// Returned by a tool.
     Tool,
-    /// Read from a file; nobody vouches for it.
+    /// Read from a file for which nobody vouches.
     Import,
 }
 
@@ -73,15 +73,16 @@ pub enum Part {
         /// The words.
         text: String,
     },
-    /// The model's reasoning. Kept in the history, never summarised; sessions never send it back (P2), lists of a caller's hold
-    /// it as long as it is of use.
+    /// The model's reasoning. It is kept in the history and never summarised. Sessions never send it back (P2); a
+    /// caller's list holds it as long as it is useful.
     Thinking {
         /// The words.
         text: String,
     },
     /// The model asks for a tool.
     ToolCall {
-        /// Matches the result. Unique only between a call and its result; ids are reused in the wild.
+        /// The id that the result repeats. It is unique only between a call and its result, because providers reuse
+        /// ids.
         id: String,
         /// The tool's name.
         name: String,
@@ -92,24 +93,24 @@ pub enum Part {
     ToolResult {
         /// The id of the call it answers.
         call: String,
-        /// The tool's name, where the provider repeats it.
+        /// The tool's name, if the provider repeats it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// What the tool returned.
+        /// The result.
         text: String,
-        /// Whether the tool failed.
+        /// The tool failed.
         #[serde(default, skip_serializing_if = "is_false")]
         error: bool,
     },
-    /// A picture. Never compressed; past the tail it becomes `[image: name, size]` (P2).
+    /// A picture. It is never compressed; before the tail it becomes `[image: name, size]` (P2).
     Image {
         /// A name to show.
         name: String,
         /// MIME type, such as `image/png`.
         media_type: String,
-        /// Base64 data or a URL, as the provider takes it.
+        /// Base64 data or a URL, in the provider's form.
         data: String,
-        /// Tokens by the provider's rule, where known.
+        /// The tokens by the provider's rule, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens: Option<u32>,
     },
@@ -132,7 +133,7 @@ fn is_false(b: &bool) -> bool {
     !*b
 }
 
-/// Tokens that a template may put around a part that [`Part::is_loose`].
+/// The tokens that a template may put around a part that [`Part::is_loose`].
 pub const LOOSE_TOKENS: u32 = 24;
 
 impl Part {
@@ -141,7 +142,7 @@ impl Part {
         Self::Text { text: text.into() }
     }
 
-    /// The words of the part that a reader (or a summariser) would read. Not those of images.
+    /// The text of the part for a reader or a summariser. Images have none.
     pub fn words(&self) -> &str {
         match self {
             Self::Text { text }
@@ -153,8 +154,8 @@ impl Part {
         }
     }
 
-    /// Tokens this part costs in a prompt, without the message around it. Thinking costs nothing: it
-    /// is not sent.
+    /// The tokens of this part in a prompt, without the message around it. Thinking costs nothing, because it is not
+    /// sent.
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u32 {
         match self {
             Self::Thinking { .. } => 0,
@@ -167,7 +168,7 @@ impl Part {
         }
     }
 
-    /// Whether only the model's template knows what form it has in a prompt: its tokens are never exact.
+    /// Returns `true` if only the model's template knows the form of this part in a prompt. Its tokens are never exact.
     pub const fn is_loose(&self) -> bool {
         matches!(
             self,
@@ -175,7 +176,7 @@ impl Part {
         )
     }
 
-    /// Nothing a model could see: empty text, or thinking.
+    /// Returns `true` if a model would see nothing of it: empty text, or thinking.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Text { text } => text.trim().is_empty(),
@@ -185,13 +186,13 @@ impl Part {
     }
 }
 
-/// How a reply ended before its end.
+/// The way in which a reply ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// The person stopped it, or it broke off: a connection that failed, a page that was closed, a crash.
+    /// The user stopped it, or it broke off: a failed connection, a closed page, a crash.
     Stopped,
-    /// The server ended it at its most: so many tokens of it were written.
+    /// The server ended it at its limit, after this many tokens.
     Cut(u32),
 }
 
@@ -200,20 +201,19 @@ pub enum Ended {
 pub struct Message {
     /// Its position in the session.
     pub seq: Seq,
-    /// The message it follows; `None` for the first. Regenerating and editing add a message with
-    /// the same parent.
+    /// The message before it; `None` for the first. Regenerating and editing add a message with the same parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Seq>,
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
-    /// Where the words come from.
+    /// The origin of the words.
     pub origin: Origin,
-    /// What is said.
+    /// The content.
     pub parts: Vec<Part>,
     /// Milliseconds since 1970 for display only; 0 if unknown.
     #[serde(default)]
     pub at: f64,
-    /// How a reply ended that is not whole; nothing for all others.
+    /// The way in which a reply ended early; `None` for all other messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
 }
@@ -237,8 +237,8 @@ impl Message {
         }
     }
 
-    /// Whether it is a model's reply that ended before its end and can be gone on with: a call that was made is answered
-    /// first.
+    /// Returns `true` for a model's reply that ended early and can be continued. A reply with calls cannot, because the
+    /// calls are answered first.
     pub fn is_unfinished(&self) -> bool {
         self.role == Role::Assistant && self.ended.is_some() && self.calls().next().is_none()
     }
@@ -258,8 +258,8 @@ impl Message {
         out
     }
 
-    /// What a person wrote here in their own name: the text of a user's message of the host's, without attached files.
-    /// Nothing for what tools, models and imports say.
+    /// Returns the words that a person wrote here in their own name: the text of a user's message from the host,
+    /// without attached files. `None` for text of tools, models and imports.
     pub fn own_words(&self) -> Option<String> {
         if self.role != Role::User || self.origin != Origin::Host {
             return None;
@@ -287,7 +287,7 @@ impl Message {
         })
     }
 
-    /// Whether a tool reported a failure in it.
+    /// Returns `true` if a tool reported a failure in it.
     pub fn is_error(&self) -> bool {
         self.parts
             .iter()
@@ -295,10 +295,10 @@ impl Message {
     }
 }
 
-/// Tokens of a message with these parts, template included.
+/// The tokens of a message with these parts, template included.
 pub fn message_tokens(role: Role, parts: &[Part], counter: &dyn TokenCounter) -> u32 {
     let mut tokens = 0_u32;
-    // The first words stand right after the message's header, which an exact counter knows to join with them. Every
+    // The first words stand directly after the message's header, and an exact counter knows how the two merge. Every
     // result is a message of its own in a prompt.
     let mut opened = false;
     for part in parts {

@@ -1,4 +1,4 @@
-//! Ollama's `/api/chat`. Close to OpenAI's shape, but arguments are objects, ids are optional, images are base64
+//! Ollama's `/api/chat`. It resembles OpenAI's shape, but arguments are objects, ids are optional, images are base64
 //! beside the text, and a result names its tool.
 
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ const ROLES: [(&str, Role); 4] = [
     ("tool", Role::Tool),
 ];
 
-/// Whether only this dialect has such a message.
+/// Returns `true` if only this dialect has such a message.
 pub(crate) fn is(message: &Map<String, Value>) -> bool {
     let objects = message
         .get("tool_calls")
@@ -128,7 +128,7 @@ pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
             {
                 out.insert("tool_name".into(), name.as_str().into());
             }
-            // ids of our own making stay inside
+            // Ids that the reader made are not written.
             if made_id(call) && atom.lacks_id() {
                 out.shift_remove("tool_call_id");
             } else if !made_id(call)
@@ -192,7 +192,7 @@ fn call(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
     Value::Object(out)
 }
 
-/// Whether the reader made this id, because the caller's list has none.
+/// Returns `true` if the reader made this id because the caller's list has none.
 fn made_id(id: &str) -> bool {
     let numbers =
         |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'_');

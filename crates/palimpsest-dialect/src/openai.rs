@@ -12,7 +12,7 @@ use crate::reasoning::{FIELDS, details_words};
 use crate::shape::ROLES;
 use crate::writer::{Atom, Group, Writer};
 
-/// Whether only this dialect has such a message.
+/// Returns `true` if only this dialect has such a message.
 pub(crate) fn is(message: &Map<String, Value>) -> bool {
     let role = string(message, "role");
     let tool_text = role == Some("tool") && message.contains_key("tool_call_id");
@@ -26,7 +26,7 @@ pub(crate) fn is(message: &Map<String, Value>) -> bool {
         || message.contains_key("function_call")
 }
 
-/// Whether only this dialect has such a content block.
+/// Returns `true` if only this dialect has such a content block.
 pub(crate) fn is_block(block: &Value) -> bool {
     matches!(
         typed(block),
@@ -207,7 +207,8 @@ fn block(reader: &mut Reader, block: &Value, slot: Slot) -> Option<Placed> {
     })
 }
 
-/// The calls in `tool_calls`. `text`: arguments are JSON text and ids are there; else they are objects, ids optional.
+/// Reads the calls in `tool_calls`. With `text`, arguments are JSON text and ids are present; otherwise arguments are
+/// objects and ids are optional.
 pub(crate) fn calls(reader: &mut Reader, message: &Map<String, Value>, text: bool) -> Vec<Placed> {
     let calls = match message.get("tool_calls") {
         None | Some(Value::Null) => return Vec::new(),
@@ -241,7 +242,7 @@ pub(crate) fn calls(reader: &mut Reader, message: &Map<String, Value>, text: boo
         };
         let (id, no_id) = reader.call_id(call.get("id"), nth, text);
         let (arguments, fault) = match (text, function.get("input")) {
-            // a custom tool takes free text
+            // A custom tool takes free text.
             (true, Some(Value::String(input))) if call.get("custom").is_some() => {
                 (json!({ "input": input }).to_string(), Fault::None)
             }
@@ -284,7 +285,7 @@ pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
         .filter(|a| !a.is_at(Slot::FunctionCall))
         .map(|atom| call(atom, writer))
         .collect();
-    // as in old messages: the one call that stood there
+    // In old messages, the only call in this field.
     let old = group.calls().find(|a| a.is_at(Slot::FunctionCall));
     if group.role == Role::Assistant {
         for (field, keep) in [
@@ -314,7 +315,7 @@ pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
     Value::Object(out)
 }
 
-/// One result, named and matched as the call was made.
+/// Writes one result, named and matched like its call.
 fn tool_message(out: &mut Map<String, Value>, group: &Group<'_>, writer: &Writer<'_>) {
     for atom in &group.atoms {
         let Part::ToolResult {
@@ -361,8 +362,8 @@ fn call(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
     Value::Object(out)
 }
 
-/// Sets `content`: one string if it is nothing but text and was a string before, else an array of blocks. Text
-/// parts of one message are joined by an empty line.
+/// Sets `content`: one string if it is only text and was a string before, otherwise an array of blocks. An empty line
+/// joins the text parts of one message.
 pub(crate) fn set_content(
     out: &mut Map<String, Value>,
     group: &Group<'_>,
@@ -381,7 +382,7 @@ pub(crate) fn set_content(
         let calls = group.calls().next().is_some();
         let content = match out.get("content") {
             _ if !texts.is_empty() => Value::String(texts.join("\n\n")),
-            // an assistant that only calls: whatever the caller has for "nothing"
+            // An assistant message of only calls keeps the caller's form of empty content.
             Some(Value::String(own)) if own.is_empty() => return,
             Some(Value::Null) => return,
             None if calls && !out.is_empty() && group.base.is_some() => return,
@@ -400,7 +401,7 @@ pub(crate) fn set_content(
     }
 }
 
-/// Text that a model reads for a text part or an attached file.
+/// The text that a model reads for a text part or an attached file.
 pub(crate) fn words(part: &Part) -> std::borrow::Cow<'_, str> {
     match part {
         Part::File { name, text } => format!("[File: {name}]\n{text}").into(),
@@ -423,7 +424,7 @@ fn content_block(atom: &Atom<'_>, _: &Writer<'_>) -> Value {
     }
 }
 
-/// The address of an image, a `data:` URL if it is here.
+/// The address of an image: a `data:` URL if the data is present.
 pub(crate) fn image_url(media_type: &str, data: &str) -> Option<String> {
     if data.is_empty() || !media_type.starts_with("image/") {
         return None;

@@ -1,22 +1,22 @@
-//! What can be wrong with a message of a list.
+//! The problems that a message of a list can have.
 
 use serde::{Deserialize, Serialize};
 
-/// What is wrong. The names are stable.
+/// The kind of a problem. The names are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
-    /// The value is no object.
+    /// The value is not an object.
     NotAMessage,
-    /// The role is missing or none of the dialect's.
+    /// The role is missing, or the dialect does not know it.
     UnknownRole,
     /// The content is neither text nor parts.
     BadContent,
-    /// A part of the content lacks what its type needs.
+    /// A part of the content lacks a field that its type needs.
     BadPart,
-    /// The arguments of a call are not what the dialect wants.
+    /// The arguments of a call do not have the dialect's form.
     BadArguments,
-    /// A call or a result has no id where the dialect needs one.
+    /// A call or a result has no id although the dialect needs one.
     MissingId,
     /// An id of more than [`MAX_ID_BYTES`](crate::MAX_ID_BYTES) bytes.
     IdTooLong,
@@ -30,17 +30,17 @@ pub enum Code {
     OrphanResult,
     /// A second result of one call.
     SecondResult,
-    /// A result that does not stand right after its call.
+    /// A result does not stand directly after its call.
     MisplacedResult,
-    /// A message that says nothing.
+    /// A message without content.
     EmptyMessage,
-    /// A text block that says nothing.
+    /// A text block without content.
     EmptyPart,
     /// Two user messages in a row.
     ConsecutiveUsers,
-    /// Two assistant messages in a row, where roles must alternate.
+    /// Two assistant messages in a row, although roles must alternate.
     ConsecutiveAssistants,
-    /// The list begins with the assistant, where the user must begin.
+    /// The list begins with the assistant, although the user must begin.
     LeadingAssistant,
     /// A system message in a dialect that has none.
     SystemMessage,
@@ -70,7 +70,7 @@ impl Code {
         Self::SystemMessage,
     ];
 
-    /// Its name in reports.
+    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotAMessage => "not_a_message",
@@ -96,20 +96,20 @@ impl Code {
     }
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// What kind of thing.
+    /// Its kind.
     pub code: Code,
     /// Index of the message in the caller's list.
     pub index: usize,
-    /// The same in words, with what is expected.
+    /// The problem in words, with the expected form.
     pub message: String,
 }
 
 impl Problem {
-    /// Whether the message cannot be read as it stands: reading strictly refuses the list, the linter leaves the
-    /// part or the message out.
+    /// Returns `true` if the message is not readable. A strict reader then refuses the list, and the linter leaves out
+    /// the part or the message.
     pub(crate) const fn fatal(&self) -> bool {
         matches!(
             self.code,

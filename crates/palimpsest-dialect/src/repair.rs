@@ -1,26 +1,27 @@
-//! The order of parts that every provider takes: each result right after its call, a stand-in for each result that never came,
-//! results without a call as quoted text. Windows and repaired lists are both arranged here (I3).
+//! Arranges parts in the order that every provider accepts: each result directly after its call, a stand-in for each
+//! missing result, and results without a call as quoted text. Windows and repaired lists both use this arrangement
+//! (I3).
 
 use crate::message::{Part, Role};
 use crate::tool::{Pairing, PartAt};
 
-/// The text of a result that never came.
+/// The text in place of a missing result.
 const INTERRUPTED: &str = "[no result: the call was interrupted]";
 
 /// One part of an arranged message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The message's own part of this index, said by this role.
+    /// The message's own part with this index, in this role.
     Own(usize, Role),
-    /// The message's result of this index answers no call: the user quotes it, as [`quoted`] says.
+    /// The message's result with this index answers no call: the user quotes it, in the form of [`quoted`].
     Orphan(usize),
-    /// The result that stands there answers a call of this message.
+    /// The result at that place, which answers a call of this message.
     Answer(PartAt),
-    /// The message's call of this index has no result: [`interrupted`] stands for it.
+    /// The message's call with this index has no result: [`interrupted`] takes its place.
     Missing(usize),
 }
 
-/// How the parts of a list of messages are arranged.
+/// The arrangement of the parts of a list of messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrangement {
     pairing: Pairing,
@@ -34,13 +35,13 @@ impl Arrangement {
         }
     }
 
-    /// Whether the message's part of this index is a result that stands after its call, and not with the message.
+    /// Returns `true` if the part is a result that stands after its call and not with its message.
     pub fn is_elsewhere(&self, message: usize, part: usize) -> bool {
         self.pairing.call_of.contains_key(&PartAt { message, part })
     }
 
-    /// What stands for the message of index `message`: its own parts that say something, then the results of its calls in the
-    /// order of the calls. Results whose call stands earlier are left out, since they stand with that call.
+    /// Returns the parts in place of message `message`: its own parts with content, then the results of its calls in
+    /// the order of the calls. Results of an earlier call are left out, because they stand with that call.
     pub fn steps(&self, message: usize, role: Role, parts: &[Part]) -> Vec<Step> {
         let mut steps = Vec::with_capacity(parts.len());
         let indexed = || parts.iter().enumerate();
@@ -48,7 +49,7 @@ impl Arrangement {
             match part {
                 Part::ToolResult { .. } if self.is_elsewhere(message, p) => {}
                 Part::ToolResult { .. } => steps.push(Step::Orphan(p)),
-                // a tool's words that are no result belong to nobody's call
+                // Words of a tool that are not a result belong to no call.
                 _ if role == Role::Tool => steps.push(Step::Own(p, Role::User)),
                 _ => steps.push(Step::Own(p, role)),
             }
@@ -64,7 +65,7 @@ impl Arrangement {
     }
 }
 
-/// The words in which the user quotes a result that answers no call.
+/// The text in which the user quotes a result that answers no call.
 pub fn quoted(text: &str, error: bool) -> Part {
     let label = if error {
         "Failed tool result"
@@ -90,7 +91,8 @@ mod tests {
 
     use super::*;
 
-    /// What `Context::window` did before arranging stood here: results by their place in the list, calls without one repaired.
+    /// A copy of the code that `Context::window` had before: results by their place in the list, and calls without one
+    /// repaired.
     fn as_windows_did(messages: &[(Role, Vec<Part>)]) -> Vec<Vec<Step>> {
         let pairing = Pairing::of_parts(messages.iter().map(|(r, p)| (*r, p.as_slice())));
         let mut out = Vec::new();
@@ -161,7 +163,7 @@ mod tests {
     }
 
     proptest! {
-        /// I3: the one arrangement is that of the windows before, and every part that says something stands exactly once.
+        /// I3: the arrangement agrees with that of earlier windows, and every part with content appears exactly once.
         #[test]
         fn parts_are_arranged_once(messages in messages()) {
             let parts = |(role, parts): &(Role, Vec<Part>)| (*role, parts.clone());

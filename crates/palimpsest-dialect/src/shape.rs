@@ -1,14 +1,14 @@
-//! The shapes that lists of messages have, by name.
+//! The shapes of message lists, by name.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::DialectError;
 use crate::message::Role;
 
-/// The longest identifier that is taken, in bytes (F 18).
+/// The longest accepted identifier, in bytes (F 18).
 pub const MAX_ID_BYTES: usize = 256;
 
-/// Every name that a role has in one of the dialects.
+/// Every name that a role has in any of the dialects.
 pub(crate) const ROLES: [(&str, Role); 6] = [
     ("system", Role::System),
     ("developer", Role::System),
@@ -33,7 +33,7 @@ pub enum Dialect {
     /// The Vercel AI SDK's model messages (`ModelMessage`).
     #[serde(rename = "ai-sdk")]
     AiSdkModel,
-    /// The Vercel AI SDK's messages of the user interface (`UIMessage`): a tool's call and its result are one part.
+    /// The Vercel AI SDK's messages of the user interface (`UIMessage`). A tool's call and its result are one part.
     #[serde(rename = "ai-sdk-ui")]
     AiSdkUi,
 }
@@ -48,7 +48,7 @@ impl Dialect {
         Self::AiSdkUi,
     ];
 
-    /// Its name in options and reports.
+    /// The name in options and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -59,7 +59,11 @@ impl Dialect {
         }
     }
 
-    /// The dialect of that name.
+    /// Returns the dialect of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`DialectError::BadInput`] for an unknown name.
     pub fn named(name: &str) -> Result<Self, DialectError> {
         Self::ALL
             .into_iter()

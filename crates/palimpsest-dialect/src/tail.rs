@@ -1,8 +1,8 @@
-//! The unfinished end of a list: calls that wait for their result or for a person's approval, tools that the client runs,
-//! arguments that are still being written.
+//! Finds the unfinished end of a list: calls that wait for their result or for a person's approval, tools that the
+//! client runs, arguments that are still arriving.
 //!
-//! Whoever handed the list over still has work to do on that end, so nobody may change it or invent a result in it. A call
-//! without a result is only then interrupted when somebody spoke after it.
+//! The caller still has to work on that end, so no code may change it or invent a result in it. A call without a result
+//! counts as interrupted only if a later message follows it.
 
 use serde_json::Value;
 
@@ -12,16 +12,16 @@ use crate::reader::{string, typed};
 use crate::shape::Dialect;
 use crate::tool::Pairing;
 
-/// Where the unfinished end of a list begins.
+/// The beginning of the unfinished end of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenTail {
-    /// Index of the value it begins in.
+    /// The index of the value in which it begins.
     pub raw: usize,
-    /// Index of the part it begins with, where one value holds several steps; 0 if it begins with the value.
+    /// The index of the part with which it begins, if one value contains several steps; 0 if it begins with the value.
     pub part: usize,
 }
 
-/// The unfinished end of the list that `parsed` was read from; `None` if everything is finished.
+/// Returns the unfinished end of the list from which `parsed` was read; `None` if everything is finished.
 pub fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
     let messages = &parsed.messages;
     let last = messages
@@ -55,14 +55,14 @@ pub fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
     (is_open || runs_at_provider(values, raw)).then_some(OpenTail { raw, part: 0 })
 }
 
-/// The first part whose arguments are still being written.
+/// The first part whose arguments are still arriving.
 fn streaming(parts: &[Value]) -> Option<usize> {
     parts.iter().position(|part| {
         typed(part).is_some_and(|(_, fields)| string(fields, "state") == Some("input-streaming"))
     })
 }
 
-/// Whether the provider itself still runs a tool of that message: its result is to come in a later block.
+/// Returns `true` if the provider itself still runs a tool of that message. Its result will come in a later block.
 fn runs_at_provider(values: &[Value], raw: usize) -> bool {
     let blocks = |value: &Value| -> Vec<Value> {
         let content = value.get("content").and_then(Value::as_array);

@@ -1,4 +1,5 @@
-//! Which tool result answers which tool call, where a conversation may be cut (I3), and what tool definitions cost.
+//! Pairs tool calls with their results, finds the places where a conversation may be cut (I3), and counts tool
+//! definitions.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,10 @@ use palimpsest_text::sorted::SortedMap;
 
 use crate::message::{Message, Part, Role};
 
-/// Tokens that a template puts around one tool definition besides its JSON.
+/// The tokens that a template puts around one tool definition besides its JSON.
 const DEFINITION_TOKENS: u32 = 4;
 
-/// Tokens of tool definitions as they stand in a prompt: the JSON they are sent as, and what a template puts around it.
+/// The tokens of tool definitions in a prompt: their JSON, and the template around it.
 pub fn definitions_tokens<'a>(
     tools: impl IntoIterator<Item = &'a Value>,
     counter: &dyn TokenCounter,
@@ -27,7 +28,7 @@ pub fn definitions_tokens<'a>(
         .fold(0, u32::saturating_add)
 }
 
-/// Where a tool call or result stands: message index and part index.
+/// The place of a tool call or result: message index and part index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartAt {
     /// Index of the message in the list.
@@ -38,8 +39,8 @@ pub struct PartAt {
 
 /// The pairs of a list of messages.
 ///
-/// A result binds to the nearest preceding call of its id that has no result yet; ids may be
-/// reused later in the conversation. What binds to nothing is an orphan.
+/// A result belongs to the nearest preceding call with its id that has no result yet; ids may be reused later in the
+/// conversation. A result without a call is an orphan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pairing {
     /// Result → the call it answers.
@@ -58,7 +59,7 @@ impl Pairing {
         Self::of_parts(messages.into_iter().map(|m| (m.role, m.parts.as_slice())))
     }
 
-    /// As [`Self::of`], over what is shown of the messages.
+    /// Pairs the calls and results in the shown parts of messages.
     pub fn of_parts<'a>(messages: impl IntoIterator<Item = (Role, &'a [Part])>) -> Self {
         let mut pairing = Self::default();
         let mut open: BTreeMap<&str, Vec<PartAt>> = BTreeMap::new();
@@ -90,8 +91,8 @@ impl Pairing {
         pairing
     }
 
-    /// `safe[i]` says whether the list may be cut before message `i`: no call stands before the cut
-    /// with its result after it. Has one entry more than there are messages; both ends are safe.
+    /// Returns for each place if the list may be cut before message `i`: no call stands before the cut with its result
+    /// after it. The list has one entry more than there are messages, and both ends are safe.
     pub fn safe_cuts(&self, messages: usize) -> Vec<bool> {
         let mut crossing = vec![0i32; messages + 1];
         for (result, call) in &self.call_of {
@@ -162,8 +163,8 @@ mod tests {
         );
     }
 
-    /// I3: a cut never falls between a call and its result; F 10–15 of the bad inputs: missing calls,
-    /// missing results, second results, parallel calls answered in another order, reused ids.
+    /// I3: a cut never falls between a call and its result. F 10–15 of the bad inputs: missing calls, missing results,
+    /// second results, parallel calls answered in another order, reused ids.
     #[test]
     fn cuts_and_orphans() {
         check(&[], "|", 0, 0);

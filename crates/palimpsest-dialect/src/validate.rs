@@ -1,4 +1,4 @@
-//! The public linter: what a provider would refuse in a list of messages, and the list with that mended.
+//! The public linter: finds everything in a list of messages that a provider would refuse, and repairs it.
 
 use std::collections::BTreeSet;
 
@@ -14,29 +14,29 @@ use crate::shape::{Dialect, MAX_ID_BYTES};
 use crate::tool::{Pairing, PartAt};
 use crate::writer::{self, Care};
 
-/// What the linter found.
+/// The result of the linter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
-    /// Whether nothing is wrong.
+    /// The list has no problems.
     pub ok: bool,
-    /// The shape it was read as.
+    /// The shape in which it was read.
     pub dialect: Dialect,
-    /// What is wrong, in the order of the list.
+    /// The problems, in the order of the list.
     pub problems: Vec<Problem>,
-    /// The list with all of it mended; nothing if nothing is wrong. What could not be read is left out, everything
-    /// else is there, and messages nothing is wrong with are the caller's own.
+    /// The repaired list; `None` if there are no problems. Unreadable messages and parts are left out, everything else
+    /// is there, and messages without problems are the caller's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repaired: Option<Vec<Value>>,
 }
 
-/// Checks a list, in the dialect it looks like if none is given. Never fails, whatever the values are.
+/// Checks a list in the given dialect, or in the detected one. It never fails, for any values.
 pub fn validate(values: &[Value], dialect: Option<Dialect>) -> Validation {
     let (mut validation, repaired) = validate_list(values, dialect);
     validation.repaired = repaired.map(|list| fill(list, values));
     validation
 }
 
-/// As [`validate`], with the mended list beside it, naming what is the caller's own.
+/// Does [`validate`], and also returns the repaired list with the caller's own messages by index.
 pub fn validate_list(
     values: &[Value],
     dialect: Option<Dialect>,
@@ -231,7 +231,7 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Values in which something stands before a tool result, which Anthropic refuses.
+/// Values with other content before a tool result, which Anthropic refuses.
 fn words_before_results(parsed: &Parsed) -> Vec<usize> {
     let mut first_other: SortedMap<usize, Slot> = SortedMap::new();
     let mut last_result: SortedMap<usize, Slot> = SortedMap::new();
@@ -256,8 +256,8 @@ fn words_before_results(parsed: &Parsed) -> Vec<usize> {
     last_result.into_iter().filter_map(late).collect()
 }
 
-/// Calls whose id an earlier call has: anywhere before in Anthropic's dialect, elsewhere while that one is open.
-/// With the position of the result each of them gets.
+/// Returns the calls whose id an earlier call has: anywhere before in Anthropic's dialect, and in the others while that
+/// call is open. Each comes with the position of its result.
 fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<PartAt>)> {
     let pairing = Pairing::of(parsed.messages.iter().map(|m| &m.message));
     let everywhere = parsed.dialect == Dialect::Anthropic;
@@ -324,8 +324,8 @@ fn repair(values: &[Value], dialect: Dialect) -> Vec<Rendered> {
     rendered.into_iter().map(ours).collect()
 }
 
-/// A repeated message is left out (F 16); another one under the same id gets one of its own (F 17). With the index
-/// in the caller's list of each that is unchanged.
+/// Leaves out a repeated message (F 16), and gives another message with the same id a new one (F 17). Returns the index
+/// in the caller's list for each unchanged message.
 fn unique_messages(values: &[Value]) -> (Vec<Value>, Vec<Option<usize>>) {
     let mut ids: BTreeSet<String> = BTreeSet::new();
     let mut out: Vec<Value> = Vec::new();
@@ -351,7 +351,7 @@ fn unique_messages(values: &[Value]) -> (Vec<Value>, Vec<Option<usize>>) {
     (out, own)
 }
 
-/// Gives each repeated call an id of its own, and its result too.
+/// Gives each repeated call, and its result, an id of its own.
 fn rename(parsed: &mut Parsed) {
     let mut ids: BTreeSet<String> = BTreeSet::new();
     for from in &parsed.messages {
@@ -381,7 +381,7 @@ fn renamed(parsed: &mut Parsed, message: usize, part: usize) {
     }
 }
 
-/// An id that nobody has, made from one that somebody has.
+/// Makes an unused id from a used one.
 fn fresh(id: &str, taken: &BTreeSet<String>) -> String {
     let mut end = id.len().min(MAX_ID_BYTES - 12);
     while !id.is_char_boundary(end) {

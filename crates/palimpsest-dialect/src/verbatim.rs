@@ -1,4 +1,4 @@
-//! A message as a model sees it word for word, and the fences that tell what palimpsest adds from what was said.
+//! The verbatim form of a message for a model, and the fences around text that palimpsest adds.
 
 use palimpsest_tokens::TokenCounter;
 
@@ -25,7 +25,7 @@ const FENCES: [&str; 6] = [
     "</user_demands",
 ];
 
-/// `text` with every imitation of our fences made harmless: the `<` becomes `&lt;`.
+/// Makes every imitation of our fences in `text` harmless: the `<` becomes `&lt;`.
 pub fn escape_fences(text: &str) -> std::borrow::Cow<'_, str> {
     let looks_like = |at: usize| {
         FENCES.iter().any(|f| {
@@ -50,7 +50,7 @@ pub fn escape_fences(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
-/// The parts of a message as the model sees them verbatim: no thinking, nothing empty, fences escaped.
+/// The verbatim parts of a message for the model: no thinking, no empty parts, fences escaped.
 pub fn verbatim_parts(message: &Message) -> Vec<Part> {
     message
         .parts
@@ -60,7 +60,7 @@ pub fn verbatim_parts(message: &Message) -> Vec<Part> {
         .collect()
 }
 
-/// A part with imitations of our fences made harmless.
+/// Makes imitations of our fences in a part harmless.
 pub fn escape_part(part: &Part) -> Part {
     let mut part = part.clone();
     match &mut part {
@@ -69,14 +69,14 @@ pub fn escape_part(part: &Part) -> Part {
                 *text = escaped;
             }
         }
-        // Arguments are JSON: an escaped `<` would change what the tool was asked; a call is not read as
-        // a fence because it stands in its own field.
+        // Arguments are JSON, and an escaped `<` would change the request to the tool. A call is not mistaken for a
+        // fence, because it stands in its own field.
         Part::ToolCall { .. } | Part::Thinking { .. } | Part::Image { .. } => {}
     }
     part
 }
 
-/// Tokens of a message shown verbatim; 0 if there is nothing to show.
+/// The tokens of a verbatim message; 0 if it has nothing to show.
 pub fn verbatim_tokens(message: &Message, counter: &dyn TokenCounter) -> u32 {
     let parts = verbatim_parts(message);
     if parts.is_empty() {

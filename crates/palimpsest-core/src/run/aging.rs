@@ -1,4 +1,4 @@
-//! How layers are made, and how they age: each gets shorter, and neighbours merge (C2, C3, C4).
+//! Makes layers and ages them: each becomes shorter, and neighbours merge (C2, C3, C4).
 
 use std::rc::Rc;
 
@@ -17,20 +17,20 @@ use super::cover::{Form, Plan};
 use super::metadata::joined;
 use super::passage::emphasis;
 
-/// What layers are made with.
+/// The input for making layers.
 pub(super) struct Aging<'a> {
-    /// The context before anything is covered. Its records and demands are what a layer need not say again.
+    /// The context before anything is covered. A layer does not repeat its records and demands.
     pub(super) base: &'a Context,
-    /// What the conversation is about.
+    /// The kind of work.
     pub(super) mode: Mode,
     /// Milliseconds since 1970.
     pub(super) now: f64,
-    /// A layer's shorter form that the model wrote.
+    /// The shorter form of a layer that the model wrote.
     pub(super) faded: Option<&'a (LayerId, String)>,
 }
 
 impl Aging<'_> {
-    /// The layer that stands for the covered messages.
+    /// Makes the layer of the covered messages.
     pub(super) fn new_layer(&self, plan: &Plan, note: Option<&Note>, view: &mut View) -> Layer {
         let counter = self.base.counter.as_ref();
         let id = view.next_layer;
@@ -60,15 +60,15 @@ impl Aging<'_> {
         layer
     }
 
-    /// Makes every layer that is there one step shorter and merges the two neighbours of lowest rank
-    /// while there are more than the slots hold. Made from notes, never from a layer's text (C4).
+    /// Makes every present layer one step shorter, and merges the two neighbours of lowest rank while there are more
+    /// layers than slots. Layers are made from notes, never from the text of a layer (C4).
     pub(super) fn age(&self, view: &mut View) {
         let shares = self.base.setup().shares;
         let counter = self.base.counter.as_ref();
         let fading = &self.base.setup().policy.fading;
         let slots = match fading {
             Fading::Notes => shares.older_slots.max(1) as usize,
-            // what is rewritten is gone already; only layers of another policy are left
+            // The rewritten layer is gone already; only layers of another policy are left.
             Fading::Single { .. } => 1,
             Fading::Cascade { .. } | Fading::Ratios { .. } => CASCADE_SLOTS - 1,
         };
@@ -92,7 +92,7 @@ impl Aging<'_> {
             let old = Rc::clone(&view.layers[i]);
             let age = layers - i;
             let room = fading.room(age, shares.window).unwrap_or(shares.older);
-            // a form that is a few marks over its room is not cut again each time: what a model wrote stays
+            // A form that is slightly over its room is not cut again each time, so the text of a model stays.
             let slack = if notes && old.level != Level::Detailed {
                 room / 8
             } else {
@@ -102,7 +102,7 @@ impl Aging<'_> {
                 continue;
             }
             if notes && old.level != Level::Detailed {
-                // it only carries more facts than its room holds, from a time when there was more of it
+                // The layer only carries more facts than its present room allows.
                 let mut lighter = Layer {
                     id: view.next_layer,
                     replaces: vec![old.id],
@@ -187,7 +187,7 @@ impl Aging<'_> {
         view.next_layer += 1;
         palimpsest_text::order::sort(&mut merged.covers);
         merged.ledger = self.carry(view, &merged, room);
-        // the default sizes of layers leave room for that; the sizes of a cascade are the sizes
+        // The default sizes of layers leave room for that; the sizes of a cascade are exact.
         let most = if matches!(fading, Fading::Notes) {
             u32::MAX
         } else {
@@ -197,7 +197,7 @@ impl Aging<'_> {
         merged
     }
 
-    /// The text of notes cut to its part of `room`; the rest is for facts.
+    /// The text of notes, cut to its part of `room`; the rest is for facts.
     fn text_of_notes(&self, view: &View, notes: &[u32], level: Level, room: u32) -> String {
         let counter = self.base.counter.as_ref();
         if let Some(text) = of_notes(view, notes, room - room / 4, counter) {
@@ -211,19 +211,19 @@ impl Aging<'_> {
         fit(&texts.join("\n"), prose_of(level, room), level, counter)
     }
 
-    /// Facts of the layer's notes that stand beside its text, as far as `room` reaches.
+    /// Returns the facts of the layer's notes that stand beside its text, within `room`.
     pub(super) fn carry(&self, view: &View, layer: &Layer, room: u32) -> Vec<String> {
         facts_beside(self.base, view, layer, room, self.mode)
     }
 }
 
-/// As a layer of this context's view would carry them.
+/// Returns the facts that a layer of this context's view would carry.
 pub(super) fn carried(context: &Context, layer: &Layer, room: u32, mode: Mode) -> Vec<String> {
     facts_beside(context, &context.view, layer, room, mode)
 }
 
-/// Facts of the notes that this form of the layer would lose, as far as `room` reaches. What stands in the records in its
-/// own words is not carried a second time.
+/// Returns the facts of the notes that this form of the layer would lose, within `room`. Facts that the records contain
+/// in their own words are not repeated.
 fn facts_beside(
     context: &Context,
     view: &View,
@@ -246,7 +246,7 @@ fn facts_beside(
         known.push('\n');
         known.push_str(&demand.text);
     }
-    // first what is new of something that stands here, or in another layer, as it was
+    // New values of something that an old value represents here or in another layer come first.
     let mut standing = known.clone();
     for other in &view.layers {
         if other.id != layer.id && !layer.replaces.contains(&other.id) {
@@ -270,8 +270,8 @@ fn facts_beside(
     lines
 }
 
-/// The part of a faded layer's room that prose takes. The less room a layer has for what it stands for, the more of it
-/// goes to facts: cut prose keeps few of them, whoever wrote it.
+/// The part of a faded layer's room for prose. The less room a layer has for its content, the more of it goes to facts,
+/// because cut prose keeps few facts, whoever wrote it.
 const fn prose_of(level: Level, room: u32) -> u32 {
     match level {
         Level::Detailed => room * 3 / 4,
@@ -280,10 +280,10 @@ const fn prose_of(level: Level, room: u32) -> u32 {
     }
 }
 
-/// The most layers of a cascade; more merge (C5).
+/// The largest number of layers in a cascade; more layers merge (C5).
 const CASCADE_SLOTS: usize = 10;
 
-/// The layers that are there become part of the new one (seed 4).
+/// Makes the present layers part of the new one (seed 4).
 fn rewrite(layer: &mut Layer, view: &mut View) {
     for old in view.layers.drain(..).rev() {
         layer.covers.extend(old.covers.iter().copied());
@@ -296,7 +296,7 @@ fn rewrite(layer: &mut Layer, view: &mut View) {
     palimpsest_text::order::sort(&mut layer.covers);
 }
 
-/// Adds the layer; two neighbouring ones without a summary become one.
+/// Adds the layer, and merges two neighbouring ones without a summary.
 pub(super) fn push_layer(view: &mut View, layer: Layer) {
     if let Some(last) = view.layers.last()
         && is_wordless(last)
@@ -319,7 +319,7 @@ pub(super) fn push_layer(view: &mut View, layer: Layer) {
     view.layers.push(Rc::new(layer));
 }
 
-/// Counts the layer, and lets go of the ledger's last lines until it is within `room`.
+/// Counts the layer, and drops the last lines of its ledger until it fits `room`.
 pub(super) fn keep_within(layer: &mut Layer, room: u32, counter: &dyn TokenCounter) {
     layer.recount(counter);
     while layer.tokens > room && layer.ledger.pop().is_some() {

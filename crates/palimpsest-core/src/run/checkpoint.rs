@@ -1,4 +1,4 @@
-//! Stage 4: the note, and what the source held (C4, P9).
+//! Stage 4: makes the note, and lists the facts of the source (C4, P9).
 
 use crate::context::shrink::ordered;
 use crate::data::layer::Author;
@@ -13,13 +13,13 @@ use super::identify::Identified;
 use super::passage::words_of;
 use super::summarize::{Answers, Written};
 
-/// The most facts a note carries for later fades.
+/// The largest number of facts that a note carries for later fades.
 const NOTE_FACTS: usize = 160;
 
-/// What the covered messages say.
+/// The content of the covered messages.
 #[derive(Debug, Clone)]
 pub(super) struct Noted {
-    /// The note, where a summary was written.
+    /// The note, if a summary was written.
     pub(super) note: Option<Note>,
     /// Their facts.
     pub(super) audit: Audit,
@@ -39,7 +39,7 @@ pub(super) fn checkpoint(task: &Task, found: &Identified, answers: &Answers) -> 
     let mut audit = Audit::of_known(&task.known, sources);
 
     if matches!(context.setup().policy.fading, Fading::Single { .. }) {
-        // the layer that is rewritten stands for the facts of the notes it was made from
+        // A layer that is rewritten is responsible for the facts of its notes.
         let known = context.view().notes.iter().flat_map(|n| n.facts.iter());
         let new: Vec<Fact> = known
             .filter(|f| !audit.facts.contains(f))
@@ -70,7 +70,7 @@ pub(super) fn checkpoint(task: &Task, found: &Identified, answers: &Answers) -> 
     Noted { note, audit }
 }
 
-/// The author of a note: the least trusted way in which any part was written is the whole note's.
+/// The author of a note. The least trusted author of a part counts for the whole note.
 fn author(written: &[Written]) -> Author {
     let fallback = written
         .iter()

@@ -1,13 +1,13 @@
-//! What a layer says about its range beside the summary: decisions, files, next steps (C1).
+//! Lists the decisions, files and next steps of a layer's range (C1).
 
 use crate::data::marker::{Change, Proposal};
 use crate::data::message::{Message, Part, Role};
 use palimpsest_text::retention::{Audit, FactClass};
 use palimpsest_text::words::segment::prose;
 
-/// The most entries of one kind in a layer; of merged layers the newest stay.
+/// The largest number of entries of one kind in a layer. Of merged layers the newest stay.
 const MOST: usize = 32;
-/// A longer sentence is pasted material, not a step.
+/// A longer sentence is pasted material and not a step.
 const LONGEST_STEP: usize = 240;
 
 /// Decisions, files and next steps of a covered range.
@@ -18,7 +18,7 @@ pub(super) struct Metadata {
     pub(super) next_steps: Vec<String>,
 }
 
-/// Parts of tool names that say the tool changes a file.
+/// Parts of tool names that show that the tool changes a file.
 const WRITES: [&str; 13] = [
     "write", "edit", "create", "patch", "replace", "insert", "save", "delete", "remove", "move",
     "rename", "append", "update",
@@ -38,7 +38,7 @@ const PATHS: [&str; 10] = [
     "destination",
 ];
 
-/// How a sentence about what comes next begins, or what it says, in lower case.
+/// Beginnings and contents of sentences about next steps, in lower case.
 const STEP_STARTS: [&str; 22] = [
     "next step",
     "next,",
@@ -73,8 +73,8 @@ const STEP_INSIDE: [&str; 6] = [
 ];
 
 impl Metadata {
-    /// Reads the covered messages, oldest first, with what was found in them already. Files are those that tool
-    /// calls wrote, then those the summariser named.
+    /// Reads the covered messages, oldest first, with earlier findings in them. Files are those that tool calls wrote,
+    /// then those that the summariser named.
     pub(super) fn of<'a>(
         messages: impl Iterator<Item = &'a Message>,
         audit: &Audit,
@@ -113,7 +113,7 @@ impl Metadata {
     }
 }
 
-/// Two lists one after the other, each entry once, the newest if there are too many.
+/// Joins two lists with each entry once, and keeps the newest if there are too many.
 pub(super) fn joined(older: &[String], newer: &[String]) -> Vec<String> {
     let mut out: Vec<String> = older
         .iter()
@@ -126,7 +126,7 @@ pub(super) fn joined(older: &[String], newer: &[String]) -> Vec<String> {
     out
 }
 
-/// Adds an entry; what is said again is the newest again.
+/// Adds an entry. A repeated one becomes the newest.
 fn push(list: &mut Vec<String>, entry: &str) {
     let entry = entry.trim();
     if entry.is_empty() {
@@ -157,7 +157,7 @@ fn written(name: &str, arguments: &str, files: &mut Vec<String>) {
     }
 }
 
-/// Sentences and items that say what comes next.
+/// Finds sentences and items about next steps.
 fn steps(text: &str, out: &mut Vec<String>) {
     for unit in prose(text) {
         let Some(body) = text.get(unit.start..unit.end).map(str::trim) else {
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use palimpsest_text::retention::Speaker;
 
-    /// C1: decisions, files that tools wrote and next steps of a range are named with its layer; each once.
+    /// C1: a layer names the decisions, the files that tools wrote and the next steps of its range, each once.
     #[test]
     fn metadata_of_a_range() {
         let say = |seq, role, text: &str| Message::text(seq, role, text);

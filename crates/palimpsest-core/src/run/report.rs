@@ -1,4 +1,4 @@
-//! The report of a change of the window: what its card shows.
+//! The report of a change of the window, for its card.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,29 +14,29 @@ use palimpsest_text::retention::Facts;
 
 use super::{Caution, Stage};
 
-/// What the last stage found.
+/// The result of the last stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
-    /// Whether the new window fits.
+    /// The new window fits.
     pub valid: bool,
-    /// What it holds.
+    /// The tokens of the window.
     pub tokens: u32,
-    /// What it may hold.
+    /// The limit in tokens.
     pub limit: u32,
-    /// Facts found in it ÷ facts of what was taken out or shortened.
+    /// The facts in the window divided by the facts of removed or shortened text, 0 to 1.
     pub retention: f32,
 }
 
-/// How long one stage took. Core has no clock: whoever drives the run measures.
+/// The time of one stage. The core has no clock, so the driver of the run measures it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StageTime {
     /// The stage.
     pub stage: Stage,
-    /// Milliseconds; for [`Stage::Summarize`] with what was waited for a model.
+    /// Milliseconds. For [`Stage::Summarize`] they include the wait for a model.
     pub ms: f64,
 }
 
-/// What a finished run did.
+/// The result of a finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// Tokens of the window before.
@@ -46,57 +46,56 @@ pub struct RunReport {
     /// The new layer, if one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<LayerId>,
-    /// What the new layer covers.
+    /// The messages that the new layer covers.
     #[serde(default)]
     pub covers: Vec<Span>,
-    /// How many messages that is.
+    /// The number of those messages.
     pub messages: u32,
-    /// Tokens of those messages as they were shown.
+    /// The tokens of those messages in their form before.
     pub covered_tokens: u32,
-    /// The user's words that stay verbatim in the slot.
+    /// The messages whose words stay verbatim in the slot.
     pub quoted: Vec<Seq>,
-    /// Of those, the ones of which only an excerpt stands there or in their own place are named here instead.
+    /// The user's messages of which only an excerpt is left, in the slot or in their own place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shortened: Vec<Seq>,
-    /// The user's demands that were found in what was covered. They stand where the policy says.
+    /// The user's demands in the covered messages. The policy decides about their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub demands: Vec<FoundDemand>,
-    /// The user's messages that stood word for word before, of which neither the words nor an excerpt stand now (P3). Their
-    /// demands stand where the policy says.
+    /// The user's messages that were verbatim before and have neither their words nor an excerpt in the window now
+    /// (P3). The policy decides about the place of their demands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summarised: Vec<Seq>,
-    /// Facts found in the new window ÷ facts of what was taken out or shortened; 1 if nothing was.
+    /// The facts in the new window divided by the facts of removed or shortened text; 1 if there was none.
     pub retention: f32,
-    /// What became of those facts. Reports of earlier versions have none.
+    /// The fate of those facts. Reports of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,
-    /// Whether something left without a trace in the window: see [`crate::loss::Loss::lossy`].
+    /// Some content left without a trace in the window: see [`crate::loss::Loss::lossy`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossy: Option<bool>,
-    /// Facts that nothing in the new window leads back to, the most important class first; at most
-    /// [`crate::loss::MOST_NAMED`]. `facts` says how many there were.
+    /// Facts to which nothing in the new window leads, the most important class first; at most
+    /// [`crate::loss::MOST_NAMED`]. `facts` has their number.
     pub dropped: Vec<String>,
-    /// Tokens the model has to read again: everything from the first changed message on.
+    /// The tokens that the model has to read again: everything from the first changed message on.
     pub reread: u32,
-    /// Messages that are still shown.
+    /// The number of messages that are still shown.
     #[serde(default)]
     pub preserved: u32,
-    /// Offloaded results that are covered now: their references left the window, their texts stay in the
-    /// history.
+    /// Offloaded results that are covered now. Their references left the window, and their texts stay in the history.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub released: Vec<Reference>,
-    /// What each pass shed, in the order of the ladder.
+    /// The savings of each pass, in the order of the ladder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<Shed>,
-    /// What was done beside summarising: passes that had to help, rules that gave way to an invariant.
+    /// Further actions: passes that had to help, and rules that gave way to an invariant.
     pub adjustments: Vec<String>,
-    /// A stable name for each of the adjustments, in their order. Reports of earlier versions have none.
+    /// A stable code for each of the adjustments, in their order. Reports of earlier versions lack them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub codes: Vec<String>,
-    /// What the user should know although the run succeeded.
+    /// Warnings for the user about a successful run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<Caution>,
-    /// Whether a person asked.
+    /// A person asked for it.
     pub manual: bool,
     /// The window's stretches before, neighbours of one kind joined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -104,19 +103,19 @@ pub struct RunReport {
     /// The window's stretches after.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments_after: Vec<Segment>,
-    /// How long it took, in milliseconds. Core has no clock: whoever drives the run fills it in.
+    /// The time in milliseconds. The core has no clock, so the driver of the run fills it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<f64>,
-    /// What the last stage found.
+    /// The result of the last stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// How long each stage took, in their order, where that was measured.
+    /// The time of each stage, in order, if it was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageTime>,
 }
 
 impl RunReport {
-    /// The figures that every change of a window has. A run adds what it covered and what it aimed at.
+    /// The figures of any change of a window. A run adds the covered range and its goal.
     pub(super) fn between(
         before: &Context,
         after: &Context,
@@ -154,13 +153,13 @@ impl RunReport {
         }
     }
 
-    /// Names what was done beside summarising.
+    /// Adds the adjustments.
     pub(super) fn adjusted(mut self, adjustments: Vec<Adjustment>) -> Self {
         (self.adjustments, self.codes) = Adjustment::split(adjustments);
         self
     }
 
-    /// Says whether the window of `limit` tokens holds the new one.
+    /// Notes whether a window with this `limit` holds the new content.
     pub(super) fn verified(mut self, valid: bool, limit: u32) -> Self {
         self.verification = Some(Verification {
             valid,
@@ -171,7 +170,7 @@ impl RunReport {
         self
     }
 
-    /// Tokens freed.
+    /// The tokens freed.
     pub const fn freed(&self) -> u32 {
         self.before.saturating_sub(self.after)
     }

@@ -1,4 +1,4 @@
-//! Stage 3: jobs for a summariser, and what is made of its answers (P7, P8).
+//! Stage 3: makes jobs for a summariser and processes its answers (P7, P8).
 
 use std::collections::VecDeque;
 
@@ -22,34 +22,34 @@ use super::{JobPassage, Refusal, Task};
 /// Number of a job within its run.
 pub type JobId = u32;
 
-/// How many times as long as the first form of its layer a note without a model may be.
+/// A note without a model is at most this many times as long as the first form of its layer.
 const LONGEST_NOTE: u32 = 4;
 
 /// Attempts with a model before the deterministic summary is taken.
 const ATTEMPTS: u32 = 2;
 
-/// A text that a summariser is asked for.
+/// A request for a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryJob {
     /// Its number.
     pub id: JobId,
-    /// Which part of the range it is, from 1.
+    /// The part of the range, counted from 1.
     pub part: u32,
-    /// Into how many parts the range was split.
+    /// The number of parts into which the range was split.
     pub parts: u32,
     /// 1, or 2 after a rejected answer.
     pub attempt: u32,
-    /// Tokens the summary should have at most.
+    /// The largest number of tokens of the summary.
     pub target_tokens: u32,
     /// System message for a model.
     pub system: String,
     /// User message for a model: instructions and the messages, fenced as data.
     pub prompt: String,
-    /// What the markers of this job's answer are fenced with.
+    /// The nonce of the fences around markers in the answer.
     pub nonce: String,
     /// The messages themselves.
     pub passages: Vec<JobPassage>,
-    /// The layer that this summary is a shorter form of, made from its notes; `None` for the new layer's summary.
+    /// The layer of which this summary is a shorter form, made from its notes; `None` for the summary of the new layer.
     pub fades: Option<LayerId>,
     pub(super) level: Level,
     pub(super) mode: Mode,
@@ -60,7 +60,7 @@ pub struct SummaryJob {
 }
 
 impl SummaryJob {
-    /// The most tokens a model may answer with: 120 % of the target (P7).
+    /// The largest number of tokens of a model's answer: 120 % of the target (P7).
     pub const fn num_predict(&self) -> u32 {
         self.target_tokens + self.target_tokens / 5 + 16
     }
@@ -70,7 +70,7 @@ impl SummaryJob {
         self.selection(self.target_tokens, None, counter).text
     }
 
-    /// The same, as the most worthy pieces in at most `room` tokens.
+    /// Selects the best pieces of the deterministic summary in at most `room` tokens.
     fn selection(&self, room: u32, known: Option<&Known>, counter: &dyn TokenCounter) -> Summary {
         let passages: Vec<Passage<'_>> = self
             .passages
@@ -91,7 +91,7 @@ impl SummaryJob {
         extractive::summarize(&passages, &options, counter)
     }
 
-    /// The deterministic summary, longer than is asked for: layers are made from it as their room allows.
+    /// Writes the deterministic summary, longer than requested, because layers take from it what they have room for.
     fn written(&self, author: Author, known: &Known, counter: &dyn TokenCounter) -> Written {
         let source: u32 = self.passages.iter().map(|p| counter.count(&p.text)).sum();
         let most = self.target_tokens.saturating_mul(LONGEST_NOTE);
@@ -104,7 +104,8 @@ impl SummaryJob {
         }
     }
 
-    /// What a model is told, without the messages and without what a person said of the goal: its sentences are no summary.
+    /// The instructions for the model, without the messages and without the user's words about the goal. A sentence of
+    /// them does not belong in a summary.
     pub(super) fn instructions(&self) -> String {
         let mut out = self.system.clone();
         for said in [&self.goal, &self.focus].into_iter().flatten() {
@@ -125,8 +126,8 @@ impl SummaryJob {
         out
     }
 
-    /// How many of `facts` a layer holds whose summary is `text`: those in it, and those that its list of facts has room
-    /// for beside it, which is as much again as the summary's.
+    /// Counts the `facts` in a layer with the summary `text`: those in the text, and those for which its list of facts
+    /// has room, which is as large as the summary's.
     fn facts_kept(&self, text: &str, facts: &retention::Audit, counter: &dyn TokenCounter) -> u32 {
         let checked = facts.check(text);
         let room = (self.target_tokens * 2).saturating_sub(counter.count(text));
@@ -135,7 +136,7 @@ impl SummaryJob {
         checked.found + ledger.kept.len() as u32
     }
 
-    /// Whether the deterministic summary, in the same room, keeps more facts than this one.
+    /// Returns `true` if the deterministic summary keeps more facts in the same room.
     fn keeps_less(&self, text: &str, known: &Known, counter: &dyn TokenCounter) -> bool {
         let facts = retention::Audit::of_known(
             known,
@@ -152,7 +153,7 @@ impl SummaryJob {
             )
     }
 
-    /// All words to be summarised.
+    /// All words of the messages to summarise.
     pub fn source(&self) -> String {
         self.passages
             .iter()
@@ -165,9 +166,9 @@ impl SummaryJob {
 /// A summariser's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SuppliedSummary {
-    /// What it wrote.
+    /// The text.
     Text(String),
-    /// It did not write anything, and will not: the code says why. The deterministic summary is used.
+    /// It wrote nothing, for the reason of this code. The deterministic summary is used.
     Failed(String),
 }
 
@@ -175,28 +176,28 @@ pub enum SuppliedSummary {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Written {
     pub(super) text: String,
-    /// The pieces of a text without a model, the most worthy first.
+    /// The pieces of a text without a model, the best first.
     pub(super) order: Vec<Piece>,
     pub(super) author: Author,
 }
 
-/// What the summarisers have written so far.
+/// The summarisers' answers so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Answers {
     /// The texts of the parts, in their order.
     pub(super) written: Vec<Written>,
-    /// Statements that were struck out of them.
+    /// The number of statements that were removed from them.
     pub(super) struck: u32,
-    /// What they propose to change in the goal.
+    /// Their proposed changes of the goal.
     pub(super) proposals: Vec<Proposal>,
-    /// A layer's shorter form that the model wrote.
+    /// The shorter form of a layer that the model wrote.
     pub(super) faded: Option<(LayerId, String)>,
 }
 
 /// The jobs of a run, while they are answered one after the other.
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
-    /// The job that the caller was asked for.
+    /// The job whose answer the caller owes.
     waiting: Option<SummaryJob>,
     /// The jobs after it.
     queue: VecDeque<SummaryJob>,
@@ -205,7 +206,7 @@ pub(super) struct Asking {
     answers: Answers,
 }
 
-/// The error of an answer to a job that nobody was asked for.
+/// The error for an answer to a job that is not waiting.
 pub(super) const fn not_waiting(job: JobId) -> CoreError {
     CoreError::NotFound {
         what: "waiting job",
@@ -214,7 +215,7 @@ pub(super) const fn not_waiting(job: JobId) -> CoreError {
 }
 
 impl Asking {
-    /// These jobs, none of which was asked for yet. `next_id` is the number of the next one.
+    /// Starts with these jobs, none of them requested. `next_id` is the number of the next one.
     pub(super) fn of(queue: VecDeque<SummaryJob>, next_id: JobId) -> Self {
         Self {
             waiting: None,
@@ -229,19 +230,19 @@ impl Asking {
         self.waiting.as_ref()
     }
 
-    /// The jobs after it that a model is asked for.
+    /// The further jobs that a model has to answer.
     pub(super) fn queued(&self) -> impl Iterator<Item = &SummaryJob> {
         self.queue.iter().filter(|job| !job.prompt.is_empty())
     }
 
-    /// The job that waits is asked for again, or answered without a model.
+    /// Requests the waiting job again, or answers it without a model.
     pub(super) fn put_back(&mut self) {
         if let Some(job) = self.waiting.take() {
             self.queue.push_front(job);
         }
     }
 
-    /// Asks for the next job that a model has to answer, if none waits. Jobs without a model are answered here.
+    /// Requests the next job that a model has to answer, if none is waiting. Jobs without a model are answered here.
     pub(super) fn ask(&mut self, task: &Task) {
         while self.waiting.is_none()
             && let Some(job) = self.queue.pop_front()
@@ -253,16 +254,16 @@ impl Asking {
                 let written = job.written(Author::Extractive, &task.known, counter);
                 self.answers.written.push(written);
             }
-            // a layer's shorter form is cut deterministically when its turn comes
+            // The shorter form of a layer is cut deterministically when its turn comes.
         }
     }
 
-    /// What was written, once no job is left.
+    /// Returns the answers, when no job is left.
     pub(super) fn into_answers(self) -> Answers {
         self.answers
     }
 
-    /// Takes the answer to the job that waits. Gives the reason where the run ends by it.
+    /// Takes the answer to the waiting job. Returns the reason if it ends the run.
     pub(super) fn supply(
         &mut self,
         task: &Task,
@@ -280,7 +281,7 @@ impl Asking {
         let context = &found.trimmed.context;
         let counter = context.counter.as_ref();
         if let Some(layer) = waiting.fades {
-            // a fade that fails is cut deterministically: no second call for it (C4)
+            // A failed fade is cut deterministically, without a second call (C4).
             if let SuppliedSummary::Text(text) = answer {
                 let text = accepted(&text, &waiting, counter);
                 self.answers.faded = text.map(|text| (layer, text));
@@ -341,14 +342,14 @@ impl Asking {
         Ok(None)
     }
 
-    /// Takes the deterministic summary in place of a model's.
+    /// Uses the deterministic summary in place of a model's.
     fn fall_back(&mut self, task: &Task, job: &SummaryJob, reason: String) {
         let counter = task.original.counter.as_ref();
         let written = job.written(Author::Fallback { reason }, &task.known, counter);
         self.answers.written.push(written);
     }
 
-    /// Asks for a job in two halves: the model's tokenizer found more in it than was counted here.
+    /// Splits a job in two, because the model's tokenizer counted more tokens than ours.
     fn halve(&mut self, context: &Context, mut job: SummaryJob, secret: &[u8; 16]) {
         let rest = job.passages.split_off(job.passages.len() / 2);
         job.target_tokens = (job.target_tokens / 2).max(SMALLEST_SUMMARY);
@@ -373,8 +374,8 @@ impl Asking {
     }
 }
 
-/// Why a model's text is no summary of the job's messages (P8), if it is none. The words of the goal and of the first message
-/// are not held against it.
+/// Returns the reason for which a model's text is not a summary of the job's messages (P8). Words of the goal and of
+/// the first message do not count against it.
 fn rejection(
     text: &str,
     source: &str,
@@ -395,7 +396,7 @@ fn rejection(
     retention::reject(text, source, &draft)
 }
 
-/// The text of a layer's shorter form, if it is one.
+/// Returns the text of a layer's shorter form, if it is acceptable.
 pub(super) fn accepted(text: &str, job: &SummaryJob, counter: &dyn TokenCounter) -> Option<String> {
     let (text, _) = clean(text, job);
     rejection(&text, &job.source(), job, counter)
@@ -403,16 +404,16 @@ pub(super) fn accepted(text: &str, job: &SummaryJob, counter: &dyn TokenCounter)
         .then_some(text)
 }
 
-/// What the fences of a job are made with (G3): unique by the revision it starts from, the last message and the
-/// job's number.
+/// The nonce of a job's fences (G3). The revision at the start of the run, the last message and the job's number make
+/// it unique.
 pub(super) fn nonce_of(context: &Context, id: JobId, secret: &[u8; 16]) -> String {
     let tip = context.entries.last().map_or(0, |e| e.message.seq);
     let place = u64::from(context.view().revision) << 32 | u64::from(tip);
     palimpsest_text::fence::nonce_at(place, id.into(), secret)
 }
 
-/// The summary without the model's thinking and markers, and what the markers propose. A citation counts only
-/// of a message the job showed.
+/// Returns the summary without the model's thinking and markers, and the proposals of the markers. A citation counts
+/// only if the job showed the message.
 fn clean(text: &str, job: &SummaryJob) -> (String, Vec<Proposal>) {
     let text = strip_thinking(text);
     let mut markers = crate::data::marker::parse(&text, &job.nonce);
@@ -431,7 +432,7 @@ fn strip_thinking(text: &str) -> String {
             None => return out,
         }
     }
-    // a template may open the block itself
+    // A template may open the block itself.
     if let Some(end) = rest.find("</think>")
         && out.is_empty()
     {
@@ -445,7 +446,7 @@ fn strip_thinking(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// P8: a model's thinking is no part of its summary.
+    /// P8: a model's thinking is not part of its summary.
     #[test]
     fn thinking_is_stripped() {
         let check = |input: &str, expected: &str| assert_eq!(strip_thinking(input), expected);
