@@ -3,7 +3,7 @@
 use crate::export::Format;
 use crate::text::T;
 
-/// What was typed.
+/// The user's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// A message.
@@ -23,13 +23,13 @@ pub enum Command {
     Compact(String),
     /// Show the context.
     Context,
-    /// Show what was done to the window.
+    /// Show the log of the window.
     Log,
     /// Show the session under several policies.
     Replay,
     /// Take the last compaction back.
     Undo,
-    /// Say what a compaction would do.
+    /// Preview a compaction.
     Preview(String),
     /// Take a layer off.
     Lift(u32),
@@ -53,7 +53,7 @@ pub enum Command {
     Skip,
     /// Go on in a new session.
     Rollover,
-    /// Say what there is.
+    /// List the commands.
     Help,
 }
 
@@ -91,8 +91,8 @@ pub fn beginning(typed: &str) -> Vec<(&'static str, T)> {
         .collect()
 }
 
-/// Reads what was typed. A slash followed by a letter, at the very start, begins a command;
-/// `//` begins a message with one slash; paths such as `/etc/hosts` are messages.
+/// Parses the input. A slash and a letter at the very start begin a command; `//` begins a message with one slash;
+/// paths such as `/etc/hosts` are messages.
 pub fn read(text: &str) -> Input {
     let text = text.trim();
     if text.is_empty() {

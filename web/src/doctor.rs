@@ -68,7 +68,7 @@ pub fn cure(code: &str, system: Option<&str>, index: usize, args: &[String]) -> 
     Some(t(text).to_owned())
 }
 
-/// Plain digits get their thousands set apart; everything else stays as it is.
+/// Separates the thousands of plain digits, and returns any other value unchanged.
 fn grouped(value: &str) -> String {
     value
         .parse::<u32>()

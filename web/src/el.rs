@@ -42,7 +42,7 @@ pub fn el(tag: &'static str) -> El {
     }
 }
 
-/// What may stand inside an element.
+/// A possible child of an element.
 pub trait IntoChild {
     /// The child as a view.
     fn into_child(self) -> AnyView;
@@ -162,7 +162,7 @@ impl El {
         self
     }
 
-    /// Adds a part that is made anew when what it shows differs.
+    /// Adds a part that is rebuilt when its value changes.
     pub fn live_on<T: PartialEq + 'static>(
         self,
         shown: impl Fn() -> T + 'static,
@@ -192,14 +192,14 @@ pub fn live(part: impl FnMut() -> AnyView + 'static) -> AnyView {
     shared(Box::new(part)).into_any()
 }
 
-/// A part that is made anew only when what it shows differs. The page around it may change as it likes: its
-/// controls stay under the hand, and who stands in one with the keyboard stays there.
+/// A part that is rebuilt only when its value changes. Other changes of the page leave its controls and the keyboard
+/// focus in it alone.
 pub fn live_on<T: PartialEq + 'static>(
     shown: impl Fn() -> T + 'static,
     part: impl Fn(&T) -> AnyView + 'static,
 ) -> AnyView {
     let shown = Shown::of(shown);
-    // what the part itself reads does not make it anew
+    // Reads inside of the part do not rebuild it.
     live(move || shown.with(|shown| untrack(|| part(shown))))
 }
 
@@ -237,7 +237,7 @@ pub fn each<T: 'static>(
     }))
 }
 
-/// An item's key, and what makes its element if there is none yet.
+/// An item's key, and the function that makes its element on first use.
 struct Item(u64, SendWrapper<Box<dyn FnOnce() -> AnyView>>);
 
 fn list(items: Box<dyn Fn() -> Vec<Item>>) -> AnyView {
@@ -298,7 +298,7 @@ pub fn each_in_place<T: 'static>(
     });
 }
 
-/// An item of [`each_in_place`]: what is live in it ends with it.
+/// An item of [`each_in_place`]. Its live parts end with it.
 struct Row {
     key: u64,
     state: <AnyView as Render>::State,

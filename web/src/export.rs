@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 /// Version of the vault's format.
 pub const VERSION: u32 = 1;
 
-/// What kind of file.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// To be read.
     Markdown,
     /// To be imported again.
     Json,
-    /// What was done to the window, to be read.
+    /// The log of the window, for reading.
     Log,
     /// The exact request that would be sent now.
     Request,
@@ -25,7 +25,7 @@ pub enum Format {
     System,
 }
 
-/// What was said on the session's path, to be said again in another one.
+/// The messages of the session's path, to add them to another session.
 pub fn messages(session: &Session) -> Vec<NewMessage> {
     session
         .history(None, usize::MAX)
@@ -40,8 +40,8 @@ pub fn messages(session: &Session) -> Vec<NewMessage> {
         .collect()
 }
 
-/// The session as OpenAI messages, with what else it has; and with every row of it, if they could be read: then it comes back
-/// as it was, and the messages are for other programs.
+/// Writes the session as OpenAI messages with its other data. If all rows are readable, it also writes them: they
+/// restore the session exactly, and the messages are for other programs.
 pub fn json(session: &Session, archive: Option<&Archive>) -> Value {
     let head = session.head();
     let records = session.records();
@@ -85,7 +85,7 @@ pub fn json(session: &Session, archive: Option<&Archive>) -> Value {
     })
 }
 
-/// The session as Markdown: what was said, in order, with its layers at the end.
+/// Writes the session as Markdown: the messages in order, and the layers at the end.
 pub fn markdown(session: &Session) -> String {
     let head = session.head();
     let mut out = String::new();

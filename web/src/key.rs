@@ -21,7 +21,7 @@ impl Key {
         }
     }
 
-    /// The key as it is kept, with the origin beside it.
+    /// Creates a key with its origin, as it is stored.
     pub fn kept(text: &str, origin: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -37,8 +37,8 @@ impl Key {
         }
     }
 
-    /// What is sent to a server of that kind at that address. Ollama knows no keys: nothing is sent to one, since nobody
-    /// would see that it is.
+    /// The key for a server of that kind at that address. Ollama knows no keys, so it gets none: no one would notice
+    /// that a key was sent.
     pub fn sent_to(&self, server: Server, address: &str) -> &str {
         match server {
             Server::Ollama => "",
@@ -46,7 +46,7 @@ impl Key {
         }
     }
 
-    /// Whether there is one.
+    /// Returns `true` if there is a key.
     pub const fn is_some(&self) -> bool {
         !self.text.is_empty()
     }
@@ -66,7 +66,7 @@ pub fn origin_of(address: &str) -> Option<String> {
         _ => return None,
     };
     let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    // what stands before an @ is a name and a password
+    // The text before an @ is a name and a password.
     let host = authority.rsplit('@').next()?;
     let host = host.strip_suffix(usual_port).unwrap_or(host);
     let clear = |c: char| c.is_alphanumeric() || ".-_:[]".contains(c);

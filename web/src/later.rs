@@ -1,8 +1,8 @@
-//! Code that is loaded when something needs it.
+//! Loads code when it is needed.
 //!
-//! The page's module is taken apart when it is built (`wasm-split`): what only a part's table leads to goes into a module of
-//! its own. A [`Door`] is the way into one. What is asked for before the part is there is done in its turn once it is; after
-//! that everything is done at once. In a build in one piece every part is there from the beginning.
+//! The build splits the page's module (`wasm-split`): code that only a part's table reaches goes into a module of its
+//! own. A [`Door`] leads to it. Calls before the part is loaded wait and then run in order; later calls run at once. In
+//! a build in one piece every part is present from the start.
 
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Poll, Waker};
@@ -20,7 +20,7 @@ use crate::text::{T, t};
 /// A part that is on its way.
 pub type Coming<P> = LocalFuture<'static, Result<&'static P, SplitLoaderError>>;
 
-/// What is done with a part.
+/// A call that waits for a part.
 pub type Wish<P> = Box<dyn FnOnce(&'static P)>;
 
 /// The way into a part, whose functions are in a table `P`.
@@ -80,7 +80,7 @@ impl<P> Door<P> {
     pub fn view(&'static self, make: impl Fn(&'static P) -> AnyView + 'static) -> AnyView {
         self.load();
         live(move || match self.part.get() {
-            // what the view itself reads does not make it anew
+            // Reads inside of the view do not rebuild it.
             Some(part) => untrack(|| make(part)),
             None => nothing(),
         })
@@ -110,7 +110,7 @@ impl<P> Door<P> {
                 then(part);
             }
         } else {
-            // the next one who asks tries again
+            // The next call tries again.
             self.asked.set(false);
             act::note(t(T::PartMissing).to_owned(), true);
         }

@@ -1,17 +1,17 @@
 //! The chat app: a page over `palimpsest-engine` with the adapters of `palimpsest-browser`.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | `view`, `bind` | what the page shows, as plain data; the engine's reports as that data |
+//! | `view`, `bind` | the data of the page, and its conversion from the engine's reports |
 //! | `markdown`, `text`, `settings`, `key`, `command`, `import` | texts in and out, without a page |
-//! | `state`, `act` | the signals, and everything a person can do |
+//! | `state`, `act` | the signals, and every action of a user |
 //! | `ui`, `el`, `icon` | components, elements, icons |
-//! | `later` | what is loaded when something needs it |
+//! | `later` | code that is loaded when it is needed |
 //! | `host`, `server`, `page` | the browser: stores and ports, the model server, the document |
-//! | `start`, `embed` | the two beginnings: a page of our own, or an element of somebody else's |
+//! | `start`, `embed` | the two starts: a page of its own, or an element of another page |
 //!
-//! Components read signals and call `act`. Only `act` talks to the engine. No component computes a
-//! budget. No HTML text is ever made: the page forbids `innerHTML` (see `el`).
+//! Components read signals and call `act`. Only `act` talks to the engine. No component computes a budget. No code
+//! makes HTML text: the page forbids `innerHTML` (see `el`).
 
 #![allow(
     clippy::large_types_passed_by_value,

@@ -31,7 +31,7 @@ pub enum Node {
     Link {
         /// `http`, `https` or `mailto`, nothing else.
         href: String,
-        /// What is shown.
+        /// The content.
         children: Vec<Node>,
     },
     /// A picture that is not loaded unless the person asks.
@@ -58,9 +58,9 @@ pub enum Node {
     Cell {
         /// In the head row.
         head: bool,
-        /// How its column is set.
+        /// The alignment of its column.
         align: Align,
-        /// What is shown.
+        /// The content.
         children: Vec<Node>,
     },
     /// A thematic break.
@@ -96,7 +96,7 @@ pub enum Element {
     Subscript,
 }
 
-/// How a table column is set.
+/// The alignment of a table column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// As the page is written.
@@ -112,11 +112,11 @@ pub enum Align {
 pub struct Image {
     /// The text in its place.
     pub alt: String,
-    /// Where it lies.
+    /// The source.
     pub source: ImageSource,
 }
 
-/// Where a picture lies, which decides what a click does.
+/// The source of a picture, which decides the effect of a click.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageSource {
     /// On another server: a click opens it in a tab of its own; the host is shown whole.

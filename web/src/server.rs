@@ -1,4 +1,4 @@
-//! The model server of the settings: what it has, what is wrong with it, and how it is asked.
+//! The model server of the settings: its models, its problems, and requests to it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -26,14 +26,14 @@ use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
 /// The largest list of models that is read, in bytes.
 const LIST_BYTES: u32 = 8 << 20;
 
-/// What was found at the server's address.
+/// The findings at the server's address.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// Its models.
     pub models: Vec<ModelEntry>,
-    /// What the doctor found.
+    /// The doctor's findings.
     pub checks: Vec<Check>,
-    /// Whether it answers.
+    /// The state of the connection.
     pub connection: Connection,
 }
 
@@ -48,7 +48,7 @@ async fn examined(
     let case = Case {
         server: place.address.clone(),
         dialect: dialect(place.server),
-        // who asks through a host is no page to the server
+        // For the server, a request through a host does not come from a page.
         origin: embed::transport().is_none().then(page::origin),
         os: os(),
         model: open
@@ -77,7 +77,7 @@ async fn examined(
     (findings, checks)
 }
 
-/// What the doctor says of a server that is not in use. Which models it has is no matter there.
+/// Returns the doctor's findings about a server that is not in use, without those about models.
 pub async fn visit(state: AppState, place: &Place, key: &Key) -> Vec<Check> {
     let mut checks = examined(state, place, key, false).await.1;
     checks.retain(|check| !matches!(check.code, "model_missing" | "window" | "window_smaller"));
@@ -164,7 +164,7 @@ async fn models(place: &Place, key: &Key) -> Result<Vec<ModelEntry>, ModelError>
         .collect())
 }
 
-/// How the server is reached: as the host says, else by `fetch`, with the key if it belongs there.
+/// The way to the server: through the host if it offers one, otherwise by `fetch`, with the key if it belongs there.
 fn way(
     server: Server,
     address: &str,

@@ -1,4 +1,4 @@
-//! What a person chose, kept in localStorage.
+//! The user's settings, kept in localStorage.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::key::{Key, origin_of};
 pub struct Settings {
     /// The theme.
     pub theme: Theme,
-    /// High contrast, whatever the system asks for.
+    /// High contrast, independent of the system's setting.
     pub contrast: bool,
     /// The bar without colours.
     pub grey: bool,
@@ -26,7 +26,7 @@ pub struct Settings {
     pub address: String,
     /// A key, if the person chose to keep it here.
     pub key: String,
-    /// The origin that it belongs to. It is sent nowhere else, whatever address is used.
+    /// The origin of the key. It is sent to no other.
     pub key_origin: String,
     /// The model of new sessions.
     pub model: String,
@@ -46,11 +46,11 @@ pub struct Settings {
     pub policy: String,
     /// The profile that new sessions begin with; empty for none.
     pub profile: String,
-    /// Policies that go with models, whatever else is chosen.
+    /// Policies for certain models, which replace the general one.
     pub model_policies: BTreeMap<String, String>,
     /// Sampling temperature; `None` leaves it to the model.
     pub temperature: Option<f32>,
-    /// What goes with models, whatever is chosen for all.
+    /// Settings for certain models, which replace the general ones.
     pub models: BTreeMap<String, ModelSettings>,
     /// Tokens kept for the answer; `None` as fits the window.
     pub reserve: Option<u32>,
@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-/// What goes with one model. `None` is as for all models.
+/// The settings of one model. `None` means the general one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelSettings {
@@ -99,15 +99,15 @@ pub struct ModelSettings {
     /// Seconds it stays loaded; negative for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive: Option<i32>,
-    /// Who writes layers in its sessions, as [`Settings::summary_model`] says it.
+    /// The summariser in its sessions, as in [`Settings::summary_model`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_model: Option<String>,
-    /// Whether it thinks before it answers, where it can; `None` is as it does by itself.
+    /// Let it think before it answers, if it can; `None` leaves that to the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think: Option<Think>,
 }
 
-/// Whether a model thinks before it answers, and how much.
+/// The amount of thinking before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Think {
@@ -164,7 +164,7 @@ impl Settings {
         own.unwrap_or(self.window)
     }
 
-    /// Who writes layers in a session of that model.
+    /// The summariser in a session of that model.
     pub fn summary_model_for(&self, model: &str) -> &str {
         let own = self
             .models
@@ -188,7 +188,7 @@ impl Settings {
         (self.key, self.key_origin) = key.into_parts();
     }
 
-    /// Whether the key of the server in use is kept.
+    /// Returns `true` if the key of the server in use is stored.
     pub fn keeps_key(&self) -> bool {
         !self.in_use().own_key().at(&self.address).is_empty()
     }
@@ -218,7 +218,7 @@ impl Settings {
         }
     }
 
-    /// What may leave this browser: no keys, and nothing of what happened here.
+    /// The settings that may leave this browser: without keys and without local history.
     #[must_use]
     pub fn shared(&self) -> Self {
         let mut shared = Self {
@@ -235,8 +235,8 @@ impl Settings {
         shared
     }
 
-    /// These settings, from a file, in place of `here`: what [`Self::shared`] leaves out stays as it is, and so does what
-    /// this page could not work with.
+    /// Replaces the settings `here` by these from a file. Values that [`Self::shared`] leaves out stay, and so do
+    /// values that would break this page.
     #[must_use]
     pub fn taken_in(mut self, here: &Self) -> Self {
         self.session.clone_from(&here.session);
@@ -295,7 +295,7 @@ pub enum Server {
 }
 
 impl Server {
-    /// Where such a server usually listens.
+    /// The usual address of such a server.
     pub const fn usual_address(self) -> &'static str {
         match self {
             Self::Ollama => "http://localhost:11434",
@@ -322,7 +322,7 @@ impl Server {
     }
 }
 
-/// What is typed is no temperature.
+/// The input is not a temperature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoTemperature;
 
@@ -338,7 +338,7 @@ pub fn temperature_of(text: &str) -> Result<Option<f32>, NoTemperature> {
     }
 }
 
-/// What is typed is no number of its kind.
+/// The input is not a number of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoNumber;
 
@@ -400,8 +400,8 @@ pub fn window_of(text: &str) -> Option<u32> {
     (2048..=1_048_576).contains(&tokens).then_some(tokens)
 }
 
-/// A server's address as it is used: a scheme is added where none was typed, trailing slashes and
-/// the `/v1` that many write go.
+/// Normalises a server's address: adds a missing scheme, and removes trailing slashes and the `/v1` that many users
+/// type.
 pub fn address_of(text: &str) -> String {
     let text = text.trim().trim_end_matches('/');
     let text = text.strip_suffix("/v1").unwrap_or(text);
@@ -589,8 +589,8 @@ mod tests {
         assert_eq!(here.key, "two");
     }
 
-    /// Keys of before origins were kept belong to the address they were kept with; a file that names another server gets
-    /// none of them, whatever it says itself.
+    /// Keys of the time before origins belong to the address with which they were stored. A file that names another
+    /// server gets none of them, whatever it contains.
     #[test]
     fn keys_have_origins() {
         let old = r#"{"server":"openai","address":"https://gpu.lan/x","key":"k","places":[{"server":"openai","address":"https://b.lan","key":"b"}]}"#;

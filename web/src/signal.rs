@@ -19,7 +19,7 @@ use send_wrapper::SendWrapper;
 /// A value that can be read and set from anywhere on the page.
 pub struct Signal<T: 'static> {
     slot: &'static Slot<T>,
-    /// Which of those that lived in the slot one after the other.
+    /// The number of the present owner of the slot.
     life: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct Signal<T: 'static> {
 struct Slot<T> {
     life: Cell<u32>,
     value: RefCell<T>,
-    /// What is read of a signal that is gone.
+    /// The value of a signal that is gone.
     empty: RefCell<T>,
     changed: ArcTrigger,
 }
@@ -37,7 +37,7 @@ thread_local! {
     static FREE: RefCell<Vec<&'static dyn Any>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What can be done with a slot whatever its type is.
+/// The operations of a slot of any type.
 trait Place {
     /// The signal that lives there is gone.
     fn leave(&'static self);
@@ -54,7 +54,7 @@ impl<T: Default> Place for Slot<T> {
         let old = mem::take(&mut *value);
         drop(value);
         FREE.with_borrow_mut(|free| free.push(self));
-        // what was there may itself hold views and their signals
+        // The old value may itself hold views and their signals.
         drop(old);
     }
 }
@@ -113,7 +113,7 @@ impl<T: Default> Signal<T> {
 }
 
 impl<T> Signal<T> {
-    /// Whether what it belonged to is gone.
+    /// Returns `true` if its owner is gone.
     pub fn is_gone(self) -> bool {
         self.slot.life.get() != self.life
     }
@@ -144,12 +144,12 @@ impl<T> Signal<T> {
         read(&self.value())
     }
 
-    /// Sets the value. Who follows it hears of it, whether it differs or not.
+    /// Sets the value and notifies all followers, even if it is the same.
     pub fn set(self, value: T) {
         if self.is_gone() {
             return;
         }
-        // what was there is dropped after the borrow ends
+        // The old value is dropped after the borrow ends.
         let _old = self.slot.value.replace(value);
         self.slot.changed.notify();
     }
@@ -177,7 +177,7 @@ impl<T: Clone> Signal<T> {
 }
 
 impl<T: PartialEq> Signal<T> {
-    /// Sets the value; who follows it hears of it only if it differs.
+    /// Sets the value, and notifies followers only if it differs.
     pub fn change(self, value: T) {
         if self.with_untracked(|old| *old != value) {
             self.set(value);
@@ -196,15 +196,15 @@ fn again(mut act: Box<dyn FnMut()>) {
     Effect::new(move |_: Option<()>| act());
 }
 
-/// What `read` makes of other signals. Who follows it hears only of values that differ.
+/// A signal computed by `read` from others. Followers only hear of values that differ.
 pub fn derived<T: PartialEq + Default + 'static>(read: impl Fn() -> T + 'static) -> Signal<T> {
     let signal = Signal::new(untrack(&read));
     effect(move || signal.change(read()));
     signal
 }
 
-/// What `read` makes of signals, for a part of the page that holds it itself: it goes with the last who holds it. Who follows
-/// it hears only of values that differ.
+/// A value computed by `read` from signals, for a part of the page that owns it. It ends with its last owner. Followers
+/// only hear of values that differ.
 pub struct Shown<T: 'static>(Rc<Seen<T>>);
 
 struct Seen<T> {
@@ -242,7 +242,7 @@ impl<T: PartialEq> Shown<T> {
     }
 }
 
-/// A place for something that is no part of what is shown: a DOM element, a counter.
+/// A place for data that is not shown: a DOM element, a counter.
 pub type Kept<T> = Rc<RefCell<T>>;
 
 /// A [`Kept`] place.

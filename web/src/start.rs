@@ -1,4 +1,4 @@
-//! Where the page begins.
+//! Starts the page.
 
 use leptos::mount::mount_to;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -11,9 +11,9 @@ use crate::text::{Language, T, language, speak, t};
 use crate::tokenizer;
 use crate::ui::app;
 
-/// Begins the page of our own, once the module is loaded. `worker` is the name of the script that reads vocabularies: it
-/// carries the hash of what is in it, which no module can know that the script leads to. Who mounts the app in another page
-/// calls `embed::mount`.
+/// Starts the app's own page after the module is loaded. `worker` is the name of the script that reads vocabularies: it
+/// contains the hash of its content, which the module cannot know. A program that mounts the app in another page calls
+/// `embed::mount` instead.
 #[wasm_bindgen]
 pub fn run(worker: String) {
     tokenizer::work_with(worker);
@@ -50,7 +50,7 @@ pub(crate) fn spoken(then: impl FnOnce() + 'static) {
 /// The state of a page, dressed in its settings, which are `edit`ed before.
 pub(crate) fn begin(edit: impl FnOnce(&mut Settings)) -> AppState {
     std::panic::set_hook(Box::new(|info| {
-        // The module cannot go on: say that what was said is safe.
+        // The module cannot continue. Tell the user that the conversation is safe.
         page::crashed(t(T::Crashed), &info.to_string());
     }));
     let mut settings = act::load_settings();

@@ -187,7 +187,7 @@ pub fn bytes(n: f64) -> String {
     }
 }
 
-/// What a person must know about where messages are kept; nothing when all is well.
+/// The warning about the place of the messages; `None` if all is well.
 pub fn kept(kept: Kept) -> Option<&'static str> {
     match kept {
         Kept::Whole => None,
@@ -203,8 +203,8 @@ mod tests {
     use super::en::KEYS;
     use super::*;
 
-    /// Every text has the same number of gaps in both languages, is said once, and keeps the table's
-    /// words: compaction, never compression; no exclamation marks.
+    /// Every text has the same number of gaps in both languages, appears once, and uses the table's words (compaction,
+    /// never compression) and no exclamation marks.
     #[test]
     fn the_table_is_consistent() {
         let mut names = BTreeSet::new();

@@ -40,7 +40,7 @@ struct Job {
     _work: Work,
 }
 
-/// Who reads it. Dropping it ends the reading.
+/// The reader of the vocabulary. Dropping it stops the reading.
 enum Work {
     /// A worker of our own page's, and what hears it.
     Ours {
@@ -63,8 +63,8 @@ impl Drop for Work {
     }
 }
 
-/// Brings the model's vocabulary from the Ollama at `address`, unless it is there, on its way, or known not to be had. What
-/// was on its way for another model is given up.
+/// Loads the model's vocabulary from the Ollama at `address`, unless it is loaded, on its way, or known to be
+/// unavailable. Stops loading that of another model.
 pub fn want(engine: &Engine, address: &str, key: &str, model: &str) {
     let wanted = (address.to_owned(), model.to_owned());
     let busy = JOB.with(|job| job.borrow().as_ref().is_some_and(|j| j.wanted == wanted));
@@ -125,20 +125,20 @@ fn as_guest(engine: &Engine, address: &str, key: &str, model: &str) -> Work {
         told(engine, model, answer).await;
     });
     spawn_local(async move {
-        // what was given up is no news
+        // The stopped reading needs no report.
         let _ = reading.await;
     });
     Work::Guests(end)
 }
 
-/// Gives up what is on its way: another kind of server was chosen.
+/// Stops the loading, because the user chose another kind of server.
 pub fn forget() {
     // out of the cell first: ending it asks the host
     let ended = JOB.with(|job| job.borrow_mut().take());
     drop(ended);
 }
 
-/// What came of asking: a snapshot's bytes, or the code of the reason why there are none.
+/// Handles the answer: the bytes of a snapshot, or the code of a reason.
 async fn told(engine: Engine, model: String, answer: JsValue) {
     if let Some(bytes) = answer.dyn_ref::<Uint8Array>() {
         take(engine, model, bytes.to_vec()).await;

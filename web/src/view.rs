@@ -1,7 +1,7 @@
-//! What the page shows, as plain data.
+//! The data of the page, without behaviour.
 //!
-//! The engine's reports are turned into these values in one place ([`crate::bind`]); components
-//! only draw them. Nothing here computes a budget: sizes and limits are the engine's.
+//! [`crate::bind`] converts the engine's reports to these values, and components only draw them. Nothing here computes
+//! a budget: sizes and limits are the engine's.
 
 pub mod budget;
 pub mod card;

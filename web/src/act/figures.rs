@@ -1,4 +1,4 @@
-//! What was done and what would be done: the session's log, its figures, replays, and exactly what is sent.
+//! Shows the past and possible changes of the window: the session's log, its figures, replays, and the exact prompt.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use crate::text::{T, t};
 const STRIDE: usize = 16;
 
 thread_local! {
-    /// Which replay is the newest: older ones stop.
+    /// The number of the newest replay. Older ones stop.
     static REPLAY: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -138,7 +138,7 @@ pub(super) fn replay(policies: Vec<String>, window: u32) {
     });
 }
 
-/// What was said in a session, and how it is replayed.
+/// Returns the messages of a session and the options of a replay.
 fn of(
     session: &Session,
     window: u32,

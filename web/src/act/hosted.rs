@@ -1,5 +1,5 @@
-//! What the page around a mounted app reads of the open session and asks to be done with it, and what it tells of its storage.
-//! What crosses is JSON text: the very forms that the package's sessions have.
+//! Lets the page around a mounted app read and drive the open session, and reports on its storage. The data crosses as
+//! JSON text, in the forms of the package's sessions.
 
 use std::rc::Rc;
 

@@ -30,11 +30,11 @@ const AT_ONCE: usize = 8;
 const HITS: usize = 200;
 
 thread_local! {
-    /// Which search is the newest: older ones stop.
+    /// The number of the newest search. Older ones stop.
     static SEARCH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Looks for words where [`AppState::scope`] says, in all sessions. What is found appears as it is found.
+/// Searches words in the places of [`AppState::scope`], in all sessions. Results appear as they are found.
 pub(super) fn search(words: String) {
     let turn = SEARCH.get() + 1;
     SEARCH.set(turn);
@@ -117,7 +117,7 @@ fn found_in(session: &Session, needle: &str, messages: bool, layers: bool, found
     }
 }
 
-/// How much was found: sessions and places.
+/// The number of results in words: sessions and places.
 pub fn found_line(hits: &Hits) -> String {
     let (sessions, places) = hits.totals();
     format!(
@@ -174,7 +174,7 @@ async fn copy_of(back: &Rc<Back>, id: &str) -> Result<Session, String> {
 pub(super) fn export_session(format: Format) {
     with_engine(move |back| async move {
         if let Some(session) = back.session() {
-            // one that cannot be read whole is still saved as what was said
+            // A session that is not wholly readable is still saved, without the archive.
             let archive = match format {
                 Format::Json => back.engine.archive(session.id()).await.ok(),
                 _ => None,
@@ -184,7 +184,7 @@ pub(super) fn export_session(format: Format) {
     });
 }
 
-/// Saves what can be read of a session, with the rows that cannot: the file says what is lost where it was.
+/// Saves the readable part of a session and names the other rows. Marks in the file show the lost parts.
 pub(super) fn save_what_is_left(id: String) {
     with_engine(|back| async move {
         match back.engine.follow(&id).await {
@@ -305,7 +305,7 @@ impl Vault {
         self.failed |= page::save(&name, "application/json", &text).is_none();
     }
 
-    /// Saves what is left. How many sessions were saved, if all were.
+    /// Saves the rest. Returns the number of sessions, if all were saved.
     fn end(mut self) -> Option<u32> {
         if !self.text.is_empty() || self.files == 0 {
             self.save();

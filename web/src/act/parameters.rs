@@ -1,4 +1,4 @@
-//! How models are asked: the server of the settings, with the parameters that go with each model.
+//! Builds requests to models: the server of the settings, with the parameters of each model.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub(super) fn model(state: AppState) -> Rc<dyn LanguageModel> {
     })
 }
 
-/// How a message is sent.
+/// The options of a message.
 pub(super) fn options(state: AppState) -> SendOptions {
     // how words are chosen: the session's own, then the model's, then everyone's: see `tune`
     SendOptions::new(model(state))

@@ -30,7 +30,7 @@ pub(super) async fn load_profiles(back: &Rc<Back>) {
     back.state.profiles.change(found);
 }
 
-/// Keeps the profiles of a file. One that is there under the same name stays as it is. How many are new.
+/// Keeps the profiles of a file. An existing one with the same name stays. Returns the number of new ones.
 pub(super) async fn take_profiles(
     back: &Rc<Back>,
     profiles: BTreeMap<String, Profile>,

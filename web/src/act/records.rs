@@ -1,4 +1,4 @@
-//! Goal, pins, snapshots, quotes, layers: what stands beside the conversation.
+//! Goal, pins, snapshots, quotes and layers.
 
 use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState};
 use palimpsest_core::marker::Change;
@@ -62,7 +62,7 @@ pub(super) fn show(back: &Back) {
         .change(bind::quotes(context.view().recalled.as_ref()));
 }
 
-/// Sets what is to be reached; nothing takes the goal away.
+/// Sets the description of the goal. A user cannot remove the goal.
 pub(super) fn set_goal(text: String) {
     with_engine(|back| async move {
         let Some(session) = back.writer() else {
@@ -178,7 +178,7 @@ pub(super) fn pin(text: String, decided: bool) {
     });
 }
 
-/// Takes a line out of the records. It stays in what was said.
+/// Removes a line from the records. It stays in the conversation.
 pub(super) fn unpin(id: u32) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
@@ -253,8 +253,8 @@ pub(super) fn snapshot(name: String) {
     });
 }
 
-/// What going back to the place after the message with the number `tip` would lead to: how many messages are newer, and
-/// the last ones there with their numbers.
+/// Describes the result of going back to the place after message `tip`: the number of newer messages, and the last
+/// messages there with their numbers.
 pub fn look_back(tip: u32) -> (u32, Vec<(u32, String)>) {
     let Some(session) = super::back().and_then(|b| b.session()) else {
         return (0, Vec::new());
@@ -271,8 +271,8 @@ pub fn look_back(tip: u32) -> (u32, Vec<(u32, String)>) {
     (there.newer, last.collect())
 }
 
-/// Goes back to a snapshot. What was said since stays; the present is remembered first, under that name if it is not
-/// empty, so that the way back is one click.
+/// Returns to a snapshot. Later messages stay. A snapshot of the present is taken first, under that name if it is not
+/// empty, so the way back is one click.
 pub(super) fn restore(n: u32, present: String) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
@@ -323,7 +323,7 @@ pub(super) fn forget_quote(place: u32) {
     });
 }
 
-/// Takes a layer off: what it covers is sent word for word again.
+/// Removes a layer. Its messages are sent verbatim again.
 pub(super) fn lift(layer: u32, if_over: bool) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
@@ -372,7 +372,7 @@ pub(super) fn ask_lift(number: u32) {
     }
 }
 
-/// Opens the text of a layer beside what it covers.
+/// Opens the text of a layer beside its messages.
 pub(super) fn compare(id: u32) {
     with_engine(move |back| async move {
         let Some(session) = back.session() else {
@@ -388,7 +388,7 @@ pub(super) fn compare(id: u32) {
     });
 }
 
-/// Says what a compaction would do now. Asks no model.
+/// Describes the compaction that would happen now. It asks no model.
 pub(super) fn preview(focus: String) {
     with_engine(move |back| async move {
         let Some(session) = back.session() else {
@@ -415,7 +415,7 @@ pub(super) fn preview(focus: String) {
     });
 }
 
-/// What the open session's window would be under another policy. The newest one asked for is shown.
+/// Shows the window of the open session under another policy. Only the newest request counts.
 pub(super) fn try_policy(text: String) {
     with_engine(|back| async move {
         let tried = back.session().map(|s| s.preview_with(&text));

@@ -1,4 +1,4 @@
-//! The model server: what it has, what is wrong, its address and key, and how its models count.
+//! The model server: its models, its problems, its address and key, and the counting of its models.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,7 +23,7 @@ const ASK_AFTER: u32 = 15_000;
 thread_local! {
     /// The server that answered last since the page began, by its kind and its address.
     static WAS_THERE: RefCell<Option<(Server, String)>> = const { RefCell::new(None) };
-    /// Whether somebody waits to ask it once more: one at a time.
+    /// Another check waits. Only one may wait at a time.
     static IS_WAITING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -34,12 +34,12 @@ fn in_use(state: AppState) -> (Server, String) {
         .with_untracked(|s| (s.server, s.address.clone()))
 }
 
-/// Whether the server in use has answered before: another one may never have been there.
+/// Returns `true` if the server in use has answered before.
 fn was_there(state: AppState) -> bool {
     WAS_THERE.with_borrow(|known| known.as_ref() == Some(&in_use(state)))
 }
 
-/// Asks the model server what there is, and the doctor what is wrong.
+/// Asks the model server for its models, and the doctor for its problems.
 pub(super) fn survey_now() {
     if let Some(state) = AppState::remembered() {
         ask(state, false);
@@ -135,7 +135,7 @@ pub(super) fn want_vocabulary(back: Rc<Back>) {
         return;
     }
     tokenizer::want(&back.engine, &address, "", &session.head().model);
-    // What was stored may have been counted before the model was known this well.
+    // The stored counts may be older than this knowledge of the model.
     spawn_local(async move { session.settle().await });
 }
 

@@ -1,4 +1,4 @@
-//! What is kept in localStorage: the settings, and the drafts beside them.
+//! Keeps the settings and the drafts in localStorage.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ thread_local! {
     static KEYS: RefCell<BTreeMap<(&'static str, String), Key>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Where the settings stand in localStorage.
+/// The name of the settings in localStorage.
 const SETTINGS: &str = "palimpsest.settings";
 
 /// Drafts stand beside them, one for each session.
@@ -60,8 +60,8 @@ pub fn change(edit: impl FnOnce(&mut Settings)) {
     }
 }
 
-/// Another tab has changed what stands under that name in localStorage: its settings hold here too, all but the session
-/// that is open.
+/// Another tab changed the entry with that name in localStorage. Its settings apply here, too, except for the open
+/// session.
 pub fn settings_elsewhere(name: Option<String>) {
     let Some(state) = AppState::remembered().filter(|_| name.as_deref() == Some(SETTINGS)) else {
         return;
@@ -85,7 +85,7 @@ pub(super) fn remember_key(state: AppState) {
     }
 }
 
-/// Forgets what was typed in this tab for the origin of the server in use: its key was taken away.
+/// Forgets the key that was typed in this tab for the origin of the server in use, because it was removed.
 pub(super) fn forget_key(state: AppState) {
     let address = state.settings.with_untracked(|s| s.address.clone());
     KEYS.with_borrow_mut(|keys| keys.retain(|_, key| key.at(&address).is_empty()));

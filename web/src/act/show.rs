@@ -14,7 +14,7 @@ use crate::text::{T, fill, number};
 use crate::view::card::Card;
 use crate::{bind, embed};
 
-/// Everything of the open session, in one tick: what has to be read is read before anything is shown.
+/// Shows everything of the open session in one tick: it reads all data before it shows any.
 pub(super) async fn show_all(back: &Rc<Back>) {
     let Some(session) = back.session() else {
         return;
@@ -29,7 +29,7 @@ pub(super) async fn show_all(back: &Rc<Back>) {
     show_thread(back, &session, &story);
 }
 
-/// What a session's cards are made of: its revisions, and the layers they wrote.
+/// The data for a session's cards: its revisions, and the layers that they wrote.
 async fn story(session: &Session) -> (Vec<RevisionRow>, SortedMap<u32, Layer>) {
     let rows = session.revisions().await.unwrap_or_default();
     let mut written: SortedMap<u32, Layer> = SortedMap::new();
@@ -111,7 +111,7 @@ fn show_thread(
     state.thread.change(entries);
 }
 
-/// What the engine tells.
+/// Handles an event of the engine.
 pub(super) fn heard(back: &Rc<Back>, event: &Event) {
     if embed::is_guest() {
         tell(event);

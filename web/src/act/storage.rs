@@ -1,4 +1,4 @@
-//! How much the browser stores, and whether it promised to keep it.
+//! Shows the size of the browser's storage, and whether the browser promised to keep it.
 
 use std::cell::Cell;
 
@@ -15,10 +15,10 @@ use crate::text::{T, fill, number, t};
 use crate::view::hit::Hits;
 use crate::view::stored::{Integrity, Sizes};
 
-/// How much is stored, and whether the browser promised to keep it.
+/// Measures the storage, and asks whether the browser promised to keep it.
 async fn measure(state: AppState) {
     if embed::keeps() {
-        // what the browser stores for this page is not what the host keeps
+        // The browser's storage of this page is not the host's.
         let used = embed::used().await;
         return state.storage.update(|s| s.used = used);
     }
@@ -51,7 +51,7 @@ pub(super) fn measure_now() {
     with_engine(|back| async move { measure(back.state).await });
 }
 
-/// Asks the browser not to clear what is stored.
+/// Asks the browser not to clear the storage.
 pub(super) fn persist() {
     with_engine(|back| async move {
         if let Ok(promise) = window().navigator().storage().persist() {
@@ -62,7 +62,7 @@ pub(super) fn persist() {
 }
 
 thread_local! {
-    /// Which measuring is the newest: older ones stop.
+    /// The number of the newest measurement. Older ones stop.
     static TURN: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -86,7 +86,8 @@ pub(super) fn measure_storage() {
     });
 }
 
-/// Measures one session after the other, as long as the library is shown. What was not written since is not read again.
+/// Measures one session after the other while the library is open. It does not read sessions again that have not
+/// changed.
 pub(super) fn measure_sessions() {
     with_engine(|back| async move {
         let state = back.state;
@@ -124,7 +125,7 @@ pub(super) fn measure_sessions() {
     });
 }
 
-/// Reads everything back, and says whether it is as it was written.
+/// Reads everything back and checks that it is intact.
 pub(super) fn check_integrity() {
     with_engine(|back| async move {
         let state = back.state;

@@ -55,7 +55,7 @@ pub fn send(text: String) -> bool {
     true
 }
 
-/// Whether a model answers; if not, the person is told.
+/// Returns `true` if a model can answer, and otherwise tells the user.
 pub(super) fn can_send(back: &Back) -> bool {
     let state = back.state;
     let named = back.session().is_some_and(|s| !s.head().model.is_empty());
@@ -159,7 +159,7 @@ pub(super) fn keep_part() {
         let Some(session) = back.writer().filter(|s| !s.is_replying()) else {
             return;
         };
-        // taken away before anything is waited for: what is pressed twice is kept once
+        // It is removed before the first await, so a second click does not store it again.
         let told = back.state.notice.get_untracked();
         if !matches!(told, Some(Notice::Reply { .. } | Notice::Open(_))) {
             return;
@@ -179,18 +179,18 @@ pub(super) fn keep_part() {
     });
 }
 
-/// Stops the reply. What was written is kept.
+/// Stops the reply. The text so far is kept.
 pub fn stop() {
     if let Some(session) = back().and_then(|b| b.session()) {
         session.stop();
     }
 }
 
-/// What is to be answered.
+/// The message to answer.
 pub(super) enum Turn {
-    /// This, which is said first.
+    /// This new message.
     Says(NewMessage),
-    /// What stands at the end.
+    /// The message at the end.
     Waits,
     /// The last reply is gone on with.
     GoesOn,
@@ -326,7 +326,7 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     show_all(back).await;
     list(back).await;
     if back.shows(session) && state.waiting.with_untracked(Option::is_some) {
-        // The person goes first; what is due is done after their reply.
+        // The user's message comes first; due work follows the reply.
         return send_waiting(back, session);
     }
     tend(back, session).await;

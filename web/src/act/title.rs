@@ -21,8 +21,8 @@ const TOKENS: u32 = 40;
 /// Letters of an answer after which it is no title.
 const LETTERS: usize = 4_000;
 
-/// Asks for a title if the session has none but its first words. One call for each session; one that gives way to
-/// the person's next message is made after the reply to that. Whatever fails, the first words stay.
+/// Asks for a title if the session only has its first words. It makes one call per session; a call that gives way to
+/// the user's next message is made after the reply to that. After any failure the first words stay.
 pub(super) fn ask(back: &Rc<Back>, session: &Session) {
     let head = session.head();
     let wanted = back.state.settings.with_untracked(|s| s.titles);
@@ -78,7 +78,7 @@ pub(super) fn give_way(back: &Back) {
     }
 }
 
-/// What was said first and answered first.
+/// The first message and the first reply.
 fn first_exchange(session: &Session) -> Option<(String, String)> {
     let said = session.history(None, LATEST);
     let first = |role| {

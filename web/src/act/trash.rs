@@ -6,10 +6,11 @@ use super::{failed, go, list, note, open_now, with_engine};
 use crate::state::{Screen, Trashed};
 use crate::text::{T, fill, t};
 
-/// Sessions that are removed for good at one look at the library: each reads who else names its large texts.
+/// The number of sessions that one look at the library removes for good. For each one, the others are searched for its
+/// large texts.
 const AT_ONCE: u32 = 8;
 
-/// Looks again which sessions are deleted or damaged; what was deleted more than thirty days ago is removed for good.
+/// Lists deleted and damaged sessions again, and removes those for good that were deleted more than thirty days ago.
 pub(super) fn look_through() {
     with_engine(|back| async move {
         if let Err(error) = back.engine.purge_expired(AT_ONCE).await {
@@ -32,7 +33,7 @@ pub(super) fn look_through() {
                 title: info.head.title,
             })
             .collect();
-        // what is gone soonest stands first
+        // The session that is removed next comes first.
         palimpsest_text::order::sort_by(&mut trash, |a, b| a.days.cmp(&b.days));
         back.state.trash.change(trash);
         back.state.damaged.change(damaged);

@@ -1,13 +1,13 @@
-//! Characters that turn the direction of what follows them, made visible.
+//! Shows characters that change the reading direction.
 //!
-//! A text can be written so that it reads otherwise than it runs: an override, and code after it stands in
-//! another order on the screen. The character stays where it is, so that copying gives what was written; it is
-//! set apart, so that its effect ends with itself, and its abbreviation is shown.
+//! A text can be written so that it appears in another order than its characters: an override moves the code after it
+//! on the screen. The character stays in place, so that copying gives the original text. It is isolated, so that its
+//! effect ends with itself, and its abbreviation is shown.
 
 /// A stretch of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Shown as it is.
+    /// Ordinary text.
     Plain(&'a str),
     /// One character that turns the direction, with its usual abbreviation.
     Turn(&'a str, &'static str),

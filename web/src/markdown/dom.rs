@@ -37,7 +37,7 @@ pub fn clear(parent: &DomElement) {
     parent.set_text_content(None);
 }
 
-/// What was clicked in a message.
+/// The clicked part of a message.
 #[derive(Debug)]
 pub enum Clicked {
     /// The button that copies a code block: its text.
@@ -166,8 +166,8 @@ thread_local! {
     static SEEN: Option<IntersectionObserver> = observer();
 }
 
-/// Colours the code inside `parent` once it is seen. For blocks that are complete: what is still being written is
-/// made anew with every word.
+/// Colours the code inside of `parent` when it becomes visible. Call it for complete blocks only, because a block that
+/// is still arriving is rebuilt with every word.
 pub fn colour(parent: &DomElement) {
     let Ok(all) = parent.query_selector_all(PLAIN) else {
         return;
@@ -202,7 +202,7 @@ fn observer() -> Option<IntersectionObserver> {
     observer
 }
 
-/// Puts what is known of the code into elements of their own. Its text stays what it was.
+/// Puts the recognised pieces of the code into elements of their own. The text stays the same.
 fn paint(code: &DomElement) {
     let (Some(language), Some(document)) =
         (code.get_attribute("data-language"), code.owner_document())

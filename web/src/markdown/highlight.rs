@@ -1,9 +1,9 @@
-//! Code, coloured: keywords, strings, comments and numbers of the languages that are seen most.
+//! Colours code: keywords, strings, comments and numbers of the most common languages.
 //!
-//! A reader of tokens, not of grammars: one pass over the text, a table for each family of languages. What it does not
-//! know stays plain. Whatever the text, the pieces put together are the text.
+//! It reads tokens, not grammars: one pass over the text, with a table for each family of languages. Unknown code stays
+//! plain. The pieces together always equal the text.
 
-/// What a piece of code is.
+/// The kind of a piece of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing that is known.
@@ -16,7 +16,7 @@ pub enum Kind {
     Comment,
     /// A number.
     Number,
-    /// What is called: a word with a parenthesis after it.
+    /// A called name: a word with a parenthesis after it.
     Call,
 }
 
@@ -37,13 +37,13 @@ impl Kind {
 /// Longer code stays plain, in bytes.
 const LONGEST: usize = 60_000;
 
-/// How a family of languages writes what is coloured.
+/// The syntax of a family of languages, as far as it is coloured.
 struct Family {
-    /// What begins a comment to the end of the line.
+    /// The marks that begin a comment up to the end of the line.
     line: &'static [&'static str],
-    /// What begins and ends a comment.
+    /// The marks that begin and end a comment.
     block: &'static [(&'static str, &'static str)],
-    /// What begins and ends a string, the longest first.
+    /// The marks that begin and end a string, the longest first.
     quotes: &'static [(&'static str, &'static str)],
     /// Its words, each with a space before and after.
     words: &'static str,
@@ -183,7 +183,7 @@ impl Pieces<'_> {
         self.add(Kind::Plain, self.from, end);
     }
 
-    /// A piece from `start`; what was before it is plain.
+    /// Adds a piece from `start`; the text before it is plain.
     fn take(&mut self, kind: Kind, start: usize, end: usize) {
         self.plain_to(start);
         self.add(kind, start, end);
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(pieces("rust", &"x".repeat(LONGEST + 1)), None);
     }
 
-    /// I10: whatever stands in a block, nothing panics and nothing is lost.
+    /// I10: no text in a block causes a panic, and none is lost.
     #[test]
     fn any_text() {
         let letters = [

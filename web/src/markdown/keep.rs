@@ -1,4 +1,4 @@
-//! What Markdown would take for its own and damage: formulas, and backslashes that escape nothing Markdown knows.
+//! Protects text that Markdown would damage: formulas, and backslashes that escape nothing.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,11 +8,11 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 /// Characters that Markdown has no use for: a backslash before one of them is meant.
 const PLAIN: [char; 11] = [',', ';', ':', '=', '@', '%', '/', '?', '\'', '"', '^'];
 
-/// How formulas begin and end.
+/// The marks around formulas.
 const FORMULAS: [(&str, &str); 3] = [("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$")];
 
-/// The text with backslashes before what Markdown is to leave as it is: `\( … \)`, `\[ … \]` and `$$ … $$` with all that
-/// stands in them, and backslashes that escape nothing. Code stays as it is, and so do the addresses of links.
+/// Adds backslashes before text that Markdown has to leave alone: `\( … \)`, `\[ … \]` and `$$ … $$` with their
+/// content, and backslashes that escape nothing. Code and the addresses of links stay unchanged.
 pub(super) fn kept(text: &str, options: Options) -> Cow<'_, str> {
     if !text.contains('\\') && !text.contains("$$") {
         return Cow::Borrowed(text);
@@ -56,7 +56,7 @@ struct Fixed {
     link: Option<Range<usize>>,
 }
 
-/// Whether a formula may stand there: it cuts through no code and no link.
+/// Returns `true` if the formula crosses no code and no link.
 fn is_free(fixed: &[Fixed], formula: &Range<usize>) -> bool {
     fixed
         .iter()
@@ -68,10 +68,10 @@ fn is_free(fixed: &[Fixed], formula: &Range<usize>) -> bool {
         })
 }
 
-/// Where code and the addresses and titles of links stand, the first one first; no two overlap.
+/// The places of code and of the addresses and titles of links, in order, without overlaps.
 fn fixed(text: &str, options: Options) -> Vec<Fixed> {
     let mut found = Vec::new();
-    // the links around the event, each with the end of what it shows
+    // The links around the event, each with the end of its text.
     let mut open: Vec<(Range<usize>, usize)> = Vec::new();
     let events = Parser::new_ext(text, options).into_offset_iter();
     for (_, definition) in events.reference_definitions().iter() {
@@ -84,7 +84,7 @@ fn fixed(text: &str, options: Options) -> Vec<Fixed> {
         match event {
             Event::Start(Tag::Link { link_type, .. } | Tag::Image { link_type, .. }) => {
                 let shown = match link_type {
-                    // what is shown is the address
+                    // The text of the link is the address.
                     LinkType::Autolink | LinkType::Email => usize::MAX,
                     _ => range.start,
                 };
@@ -122,13 +122,13 @@ fn fixed(text: &str, options: Options) -> Vec<Fixed> {
     found
 }
 
-/// The formulas of a text, looked for from its beginning to its end. What was found is remembered, so that a text full of
-/// formulas that never end is read no more often than others.
+/// The formulas of a text, searched from beginning to end. Results are remembered, so a text with many unclosed
+/// formulas is not read more often than others.
 struct Formulas<'a> {
     text: &'a str,
-    /// Where the paragraph ends that was looked at last.
+    /// The end of the last examined paragraph.
     end: usize,
-    /// Where the text goes on after it.
+    /// The start of the text after it.
     next: usize,
     /// For each kind of formula, the next end of one in that paragraph: nothing if it was not looked for.
     closes: [Option<usize>; FORMULAS.len()],

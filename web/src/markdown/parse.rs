@@ -4,10 +4,10 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Par
 
 use super::{Align, Element, Image, ImageSource, Node, keep, url};
 
-/// The nodes of `text`: CommonMark with tables, task lists and strikethrough.
+/// Parses `text` into nodes: CommonMark with tables, task lists and strikethrough.
 ///
-/// Raw HTML comes back as [`Node::Text`]. Nesting past 64 levels is flattened, so that no message
-/// can exhaust the stack of whatever walks the tree.
+/// Raw HTML becomes [`Node::Text`]. Nesting beyond 64 levels is flattened, so that no message can exhaust the stack of
+/// code that walks the tree.
 pub fn parse(text: &str) -> Vec<Node> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -54,7 +54,7 @@ enum Kind {
     Link(String),
     Image(String),
     Cell,
-    /// Contents go to the parent: raw HTML blocks, refused links, what is nested too deep.
+    /// The content goes to the parent: raw HTML blocks, refused links, too deep nesting.
     Through,
 }
 
@@ -261,8 +261,8 @@ mod tests {
         assert_eq!(parse(source), expected, "{source:?}");
     }
 
-    /// F24: formulas and backslashes that escape nothing come through as they were written; code and escapes of
-    /// Markdown are what they were.
+    /// F24: formulas, and backslashes that escape nothing, appear as written; code and Markdown's escapes are
+    /// unaffected.
     #[test]
     fn what_markdown_does_not_know_stays() {
         let same = |source: &str| check(source, vec![paragraph(vec![text(source)])]);

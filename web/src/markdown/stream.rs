@@ -1,4 +1,4 @@
-//! Which part of a reply that is still being written can no longer change.
+//! Finds the part of an arriving reply that can no longer change.
 
 /// Follows a growing text and says up to where its blocks are finished, so that only the tail has
 /// to be read again with every delta. Each byte is looked at once.
@@ -19,11 +19,11 @@ impl Splitter {
         Self::default()
     }
 
-    /// The byte in `text` before which nothing changes any more. `text` must begin with what was
-    /// given before.
+    /// Returns the byte in `text` before which nothing changes any more. `text` must begin with the text of the last
+    /// call.
     ///
-    /// A block ends at a blank line outside a fence that is followed by a line which is not
-    /// indented (an indented one may continue a list item).
+    /// A block ends at a blank line outside of a fence if the next line is not indented (an indented one may continue a
+    /// list item).
     pub fn settled(&mut self, text: &str) -> usize {
         while let Some(end) = text.get(self.scanned..).and_then(|rest| rest.find('\n')) {
             let start = self.scanned;
@@ -88,7 +88,7 @@ mod tests {
         check("- a\n\n- b\n", "- a\n\n");
     }
 
-    /// However the text is cut, the same places are found, and what is settled stays settled.
+    /// Any pieces of the text give the same places, and settled text stays settled.
     #[test]
     fn deltas_do_not_matter() {
         let text =

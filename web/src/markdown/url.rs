@@ -1,4 +1,4 @@
-//! Which addresses of a message may become links.
+//! Decides which addresses of a message may become links.
 
 /// The address as it may stand in a link, or `None` when it may not be followed.
 ///

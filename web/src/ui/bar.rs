@@ -75,7 +75,7 @@ pub fn layer_by_number(named: T, plain: T, n: u32) -> String {
     }
 }
 
-/// What the line above the bar says.
+/// The text of the line above the bar.
 fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
     let about = if budget.estimated { "≈ " } else { "" };
     let line = el("p").child(
@@ -134,7 +134,7 @@ fn sum(budget: &Budget, now: State, big: bool, streaming: bool) -> El {
     }
 }
 
-/// Where a number comes from: a name for styles, and the words.
+/// The origin of a number: a name for styles, and the words.
 const fn source(source: Source) -> (&'static str, T) {
     match source {
         Source::Exact => ("exact", T::CountedExactly),
@@ -261,8 +261,8 @@ struct Label {
 }
 
 impl Label {
-    /// How far a text that begins at `from` is from these words, as a length in CSS; less than nothing where they would
-    /// touch. How wide the bar will be is not known here, so shares of it are percentages; letters are taken as wide ones.
+    /// The distance from a text that begins at `from` to these words, as a CSS length; negative if they would touch.
+    /// The width of the bar is not known here, so its shares are percentages, and letters count as wide ones.
     fn clear(&self, from: u32, text: &str, width: u32) -> String {
         const LETTER: f64 = 0.64;
         let ems = |letters: usize| letters as f64 * LETTER + 0.5;

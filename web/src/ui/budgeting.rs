@@ -141,7 +141,7 @@ fn typed<V: 'static>(
             fault.change(value.is_none());
             if let Some(value) = value {
                 then(value);
-                // what is shown may be what it was, and something else was typed
+                // The value may be the same as before although the user typed another one.
                 let (selector, shown) = (selector.clone(), shown.clone());
                 page::after(300, move || {
                     page::set_value(&selector, &shown.with(Clone::clone));

@@ -15,7 +15,7 @@ use crate::signal::{derived, effect, kept};
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, fill, number, t};
 
-/// How long typing must rest before the draft is counted and kept, in milliseconds.
+/// The pause in typing after which the draft is counted and stored, in milliseconds.
 const REST: i32 = 300;
 
 /// The composer. Its field is not controlled: typing never waits for anything else on the page.
@@ -44,7 +44,7 @@ pub fn composer() -> El {
         .attr("enterkeyhint", "send")
         .on("input", move |_| {
             let text = page::value("#msg");
-            // Only the beginning of a command makes anything else on the page look at what is typed.
+            // The rest of the page only needs the input if it begins a command.
             let slash = text.starts_with('/') && !text.contains(char::is_whitespace);
             state
                 .command
@@ -103,7 +103,7 @@ pub fn composer() -> El {
         )
 }
 
-/// The commands that begin with what was typed. A click completes the name.
+/// The commands that begin with the input. A click completes the name.
 fn offered(state: AppState) -> AnyView {
     live_on(
         move || command::beginning(&state.command.get()),
@@ -242,7 +242,8 @@ fn under(state: AppState) -> El {
         .child(send_or_stop(state))
 }
 
-/// One button: who sends with the keyboard has the focus on what stops the reply, and the other way round.
+/// One button for both: a user who sends with the keyboard has the focus on the button that stops the reply, and the
+/// other way round.
 fn send_or_stop(state: AppState) -> El {
     let busy = derived(move || state.reply.with(Option::is_some));
     let either = |stop: &'static str, send: &'static str| {
@@ -258,7 +259,7 @@ fn send_or_stop(state: AppState) -> El {
         )
         .text_live(move || t(if busy.get() { T::Stop } else { T::Send }).to_owned())
         .on("click", move |event| {
-            // the second click of a double click does not undo what the first began
+            // The second click of a double click must not undo the first.
             let clicks = js_sys::Reflect::get(&event, &"detail".into());
             let again = clicks.ok().and_then(|n| n.as_f64()) > Some(1.0);
             let busy = busy.get_untracked();
@@ -271,7 +272,7 @@ fn send_or_stop(state: AppState) -> El {
         })
 }
 
-/// Does what was typed. Whether the field is to be emptied.
+/// Handles the input. Returns `true` if the field should be emptied.
 fn run(state: AppState, text: &str) -> bool {
     let files = state.attached.with_untracked(|all| !all.is_empty());
     match command::read(text) {
@@ -288,7 +289,7 @@ fn run(state: AppState, text: &str) -> bool {
                 if desk.is_some() {
                     act::obey(text);
                 } else if page::value("#msg").is_empty() {
-                    // its code did not come: what was typed comes back
+                    // The code did not load, so the input returns to the field.
                     state.draft.set(text);
                 }
             });
@@ -297,7 +298,7 @@ fn run(state: AppState, text: &str) -> bool {
     }
 }
 
-/// Does what a command says.
+/// Runs a command.
 pub fn obey(text: String) {
     let state = AppState::here();
     let Input::Command(command) = command::read(&text) else {

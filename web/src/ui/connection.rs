@@ -15,7 +15,7 @@ use crate::ui::field::{option, tick};
 use crate::ui::header::selected;
 use crate::view::model::{Check, Connection, Fix, Verdict};
 
-/// The kinds of servers, and what they are called.
+/// The kinds of servers, and their names.
 const KINDS: [(Server, T); 3] = [
     (Server::Ollama, T::KindOllama),
     (Server::LlamaCpp, T::KindLlamaCpp),
@@ -56,7 +56,7 @@ pub fn connection(state: AppState) -> El {
         )
 }
 
-/// What a server at that address is called.
+/// The name of a server at that address.
 fn name_of(address: &str) -> String {
     match host_of(address) {
         "" => t(T::AnotherServer).to_owned(),
@@ -73,7 +73,7 @@ fn name_of(address: &str) -> String {
     }
 }
 
-/// The worst of what was found, in a word.
+/// The worst finding, in a word.
 fn chip(checks: &[Check]) -> AnyView {
     let worst = checks.iter().map(|c| c.verdict).max_by_key(|v| *v as u8);
     let (class, text) = match worst {

@@ -1,4 +1,4 @@
-//! The context screen: one page, two inks. What was said, and what the model sees of it.
+//! The context screen: one page in two inks, the conversation and the model's view of it.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ pub fn context() -> AnyView {
         .into_child()
 }
 
-/// Where the watermark is, and what stays before it.
+/// The place of the watermark, and the content that stays before it.
 fn mark(mark: &MarkReport) -> AnyView {
     let mut lines = vec![match (mark.boundary, mark.lost) {
         (Some(_), true) => t(T::MarkLost).to_owned(),
@@ -261,7 +261,7 @@ fn lens(state: AppState) -> El {
         }))
 }
 
-/// What was said, in the ink of what is sent, with each layer beside what it covers.
+/// The conversation in the ink of the sent text, with each layer beside its messages.
 fn overlay(state: AppState, shown: Signal<usize>) -> AnyView {
     let hidden = move || {
         let is_message = |e: &&Entry| matches!(e, Entry::Message(_));
@@ -494,7 +494,7 @@ fn beside(layer: &LayerView) -> El {
         )
 }
 
-/// The next window, exactly as it is sent; of a long one, as many messages as were asked for.
+/// The next window, exactly as it is sent; of a long one, the requested number of messages.
 fn sees(state: AppState, shown: Signal<usize>) -> El {
     let left = move || state.sent.with(|all| all.len().saturating_sub(shown.get()));
     let copy = el("button")

@@ -1,14 +1,14 @@
-//! A field of a form, with what is wrong about it beside it.
+//! A field of a form, with its error beside it.
 
 use std::rc::Rc;
 
 use crate::el::{El, el};
 use crate::text::{T, t};
 
-/// What is wrong with a field now, for a person to read; it is followed.
+/// The present error of a field, for a person to read. It is a signal.
 pub type Wrong = Rc<dyn Fn() -> Option<String>>;
 
-/// A field below its name, and under it what is wrong.
+/// A field below its name, with its error under it.
 pub fn framed(input: El, id: &'static str, name: T, wrong: &Wrong) -> El {
     let told = format!("{id}-wrong");
     let is_wrong = Rc::clone(wrong);
@@ -23,7 +23,7 @@ pub fn framed(input: El, id: &'static str, name: T, wrong: &Wrong) -> El {
         .child(fault(told, wrong))
 }
 
-/// What is wrong, read aloud as it appears.
+/// The error. Screen readers read it when it appears.
 pub fn fault(id: String, wrong: &Wrong) -> El {
     let wrong = Rc::clone(wrong);
     el("span")

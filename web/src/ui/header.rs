@@ -81,7 +81,7 @@ pub fn header() -> El {
         .child(bar::budget(false))
 }
 
-/// The model, and beside it what is known of it. A click opens the list.
+/// The model, with its known properties beside it. A click opens the list.
 fn model(state: AppState) -> AnyView {
     let chosen = derived(move || state.model());
     let about = move || {
@@ -134,7 +134,7 @@ pub fn describe(model: &ModelEntry) -> String {
     parts.join(" · ")
 }
 
-/// What a model can do beside talking, in words: "tools, thinking"; nothing if nothing is known of that.
+/// The abilities of a model besides talking, in words: "tools, thinking". `None` if they are unknown.
 pub fn capabilities(model: &ModelEntry) -> Option<String> {
     let known = [
         ("tools", T::CanUseTools),
@@ -146,7 +146,7 @@ pub fn capabilities(model: &ModelEntry) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// What was chosen in a list.
+/// The choice in a list.
 pub fn selected(event: &web_sys::Event) -> Option<String> {
     Some(
         event
@@ -186,7 +186,7 @@ fn window(state: AppState) -> AnyView {
     )
 }
 
-/// Whether a model answers, in a word; a link to the doctor when none does.
+/// The state of the connection, in a word; a link to the doctor if no model answers.
 fn connection(state: AppState) -> AnyView {
     live_on(
         move || state.connection.get(),

@@ -157,10 +157,10 @@ fn search(state: AppState) -> El {
         .child(el("p").class("sub").text_live(line))
 }
 
-/// What was found in one session, and what was looked for.
+/// The search words and the results in one session.
 type Here = Option<(String, Found)>;
 
-/// The title, with what was found in it marked.
+/// The title, with the results marked.
 fn marked(title: &str, here: &Here) -> AnyView {
     let found = here.as_ref().filter(|(_, found)| found.title);
     match found.and_then(|(needle, _)| split(title, needle)) {
@@ -304,8 +304,8 @@ fn rows(state: AppState) -> AnyView {
     })
 }
 
-/// What changes with every reply: percent of the window and its stretches, messages, layers, trust, and when it was last
-/// used (the bits of that number).
+/// The values that change with every reply: percent of the window and its stretches, messages, layers, trust, and the
+/// time of last use (as the bits of a number).
 type Figures = (
     Option<u32>,
     Vec<Segment>,

@@ -40,7 +40,7 @@ pub fn notes() -> El {
         .child(act::notes_inside())
 }
 
-/// What stands in them.
+/// The content of the notes.
 pub fn inside() -> AnyView {
     let state = AppState::here();
     el("aside")
@@ -55,8 +55,8 @@ pub fn inside() -> AnyView {
         .inside()
 }
 
-/// How far the session can be trusted: shape, word and number; unfolded, the arithmetic. It stays unfolded while its
-/// figures change.
+/// The reliability of the session: shape, word and number, and the arithmetic when unfolded. It stays unfolded while
+/// its figures change.
 fn trust(state: AppState) -> AnyView {
     let badge = move |trust: &Option<TrustView>| {
         let Some(trust) = trust else {
@@ -148,7 +148,7 @@ fn arithmetic(trust: &TrustView) -> AnyView {
         .view()
 }
 
-/// Where the figure can be looked into: each layer, and the log.
+/// Links to the evidence of the figure: each layer, and the log.
 fn evidence(state: AppState) -> El {
     let layers = move || {
         let number = |l: &LayerView| (l.number, l.id);
@@ -233,7 +233,7 @@ fn small(label: String, icon_name: &'static str, then: impl FnMut() + 'static) -
         .click(then)
 }
 
-/// A list whose lines keep their elements while what they show stays, or a sentence in its place.
+/// A list whose lines keep their elements while their content stays, or a sentence in its place.
 fn lines<I: Hash + 'static>(
     class: &'static str,
     none: T,
@@ -300,7 +300,7 @@ fn goal(state: AppState) -> El {
         )
 }
 
-/// What belongs to the goal, a line each.
+/// The items of the goal, one line each.
 pub fn goal_items(state: AppState) -> El {
     let items = move || {
         let items = |g: &GoalView| g.items.clone();
@@ -408,7 +408,7 @@ fn from_message(place: u32) -> El {
         .click(move || act::show_message(place))
 }
 
-/// What a summary proposes for the goal: nothing of it counts until the person accepts it.
+/// A summary's proposals for the goal. None of them counts before the user accepts it.
 fn proposals(state: AppState) -> AnyView {
     let line = |(id, words): (u32, String)| {
         let button = |label: T, sign: &'static str, accept: bool| {
@@ -498,7 +498,7 @@ fn snapshots(state: AppState) -> El {
                         ),
                     )
                 };
-                // what somebody named comes before what was made by itself
+                // Named snapshots come before automatic ones.
                 let (named, own): (Vec<_>, Vec<_>) = all.iter().partition(|s| !s.name.is_empty());
                 el("ul")
                     .class("marks")

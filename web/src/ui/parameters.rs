@@ -1,4 +1,4 @@
-//! What goes with the open session's model: its window, its parameters, who writes its layers.
+//! The parameters of the open session's model: its window, its sampling, its summariser.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::ui::field::{Wrong, framed, line, option};
 use crate::ui::header::selected;
 use crate::view::model::ModelEntry;
 
-/// A field: its element, its name, what is said of a mistake, what stands in it, and what becomes of what is typed.
+/// A field: its element, its name, the text of an error, its value, and the action on input.
 struct Field {
     id: &'static str,
     name: T,
@@ -31,7 +31,7 @@ type Edit = Box<dyn FnOnce(&mut ModelSettings)>;
 /// The usual time that a model stays loaded, in seconds.
 const USUAL: i32 = 1800;
 
-/// Times a model may stay loaded: seconds, and what they are called.
+/// The times for which a model may stay loaded: seconds and names.
 const STAYS: [(i32, T); 5] = [
     (0, T::KeepNone),
     (300, T::KeepShort),
@@ -40,7 +40,7 @@ const STAYS: [(i32, T); 5] = [
     (-1, T::KeepEver),
 ];
 
-/// How much a model may think: as it is chosen, and what it is called.
+/// The amounts of thinking: keys and names.
 const THINKS: [(&str, Think, T); 5] = [
     ("off", Think::Off, T::EditorOff),
     ("on", Think::On, T::EditorOn),
@@ -107,7 +107,7 @@ static FIELDS: [Field; 4] = [
     },
 ];
 
-/// What goes with the open session's model, folded.
+/// The parameters of the open session's model, folded.
 pub fn parameters(state: AppState) -> AnyView {
     let can_think = move |model: &str| {
         let own = |m: &ModelEntry| m.name == model && m.may_think();
@@ -211,7 +211,7 @@ fn writers(state: AppState, own: &ModelSettings) -> El {
         (Some(""), T::SummaryModelSame),
         (Some("-"), T::SummaryModelNone),
     ];
-    // what is chosen may have no name: each choice is told by its place
+    // A choice may have no name, so its index identifies it.
     let mut choices: Vec<(Option<String>, String)> = usual
         .into_iter()
         .map(|(name, words)| (name.map(str::to_owned), t(words).to_owned()))

@@ -1,4 +1,4 @@
-//! The policy editor: the session's policy as a form, and beside it what it would do now.
+//! The policy editor: the session's policy as a form, and a preview beside it.
 
 use std::rc::Rc;
 
@@ -18,10 +18,10 @@ use crate::ui::figures::{pass_name, policy_name};
 use crate::view::policy::{Entry, Field, Form, Kind, PASSES, REST, Wrong, base_of, text_of};
 use crate::view::record::TriedView;
 
-/// How long typing must rest before the preview is made, in milliseconds.
+/// The pause in typing after which the preview is made, in milliseconds.
 const REST_OF_TYPING: i32 = 150;
 
-/// A list: its element, its name, and what can be chosen.
+/// A list: its element, its name, and the choices.
 type Choice = (&'static str, T, &'static [(&'static str, T)]);
 
 const OF: Choice = (
@@ -102,8 +102,8 @@ pub fn editor(state: AppState) -> El {
         )
 }
 
-/// The fields before those of [`REST`] by the identifiers of their elements, with what they are called. The steps come
-/// between, by their own names.
+/// The fields before those of [`REST`], by the identifiers of their elements, with their names. The steps come between,
+/// with their own names.
 const FIRST: [(&str, T); 12] = [
     (OF.0, OF.1),
     ("policy-at", T::EditorAt),
@@ -119,7 +119,7 @@ const FIRST: [(&str, T); 12] = [
     ("policy-arrival", T::EditorArrival),
 ];
 
-/// What stands in the fields.
+/// The values in the fields.
 fn typed() -> Form {
     let rest = |entry: &Entry| {
         let selector = format!("#{}", entry.id);
@@ -150,12 +150,12 @@ fn typed() -> Form {
 /// A form that is being filled in.
 #[derive(Clone)]
 struct Sheet {
-    /// What stands in the fields now.
+    /// The present values.
     now: Signal<Form>,
     wrong: Signal<Option<Wrong>>,
-    /// What the preset has in them.
+    /// The values of the preset.
     preset: Rc<Form>,
-    /// What is to happen when a field has changed.
+    /// The action on a change of a field.
     heard: Rc<dyn Fn()>,
 }
 
@@ -301,7 +301,7 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
         .view()
 }
 
-/// The fields of [`REST`], folded by what they are about.
+/// The fields of [`REST`], folded by subject.
 fn groups(first: &Form, sheet: &Sheet) -> Vec<El> {
     let mut groups: Vec<(T, Vec<El>)> = Vec::new();
     for (at, (entry, value)) in REST.iter().zip(&first.rest).enumerate() {
@@ -348,7 +348,7 @@ fn list((id, name, choices): Choice, chosen: &str, sheet: &Sheet) -> El {
     el("div").child(label).child(back(id, name, sheet))
 }
 
-/// A field for a number or a text, with what is wrong about it beside it.
+/// A field for a number or a text, with its error beside it.
 fn field(
     (id, name, value): (&'static str, T, &str),
     about: (Field, T),
@@ -369,7 +369,7 @@ fn told(
     framed(input, id, name, &wrong_of(about, sheet.wrong)).child(back(id, name, sheet))
 }
 
-/// What is wrong with one field: the reason, or else these words.
+/// The error of one field: the reason, or else these words.
 fn wrong_of((own, words): (Field, T), wrong: Signal<Option<Wrong>>) -> field::Wrong {
     let told = move |w: &Wrong| match (w.field == Some(own), w.why.is_empty()) {
         (false, _) => None,
@@ -429,7 +429,7 @@ fn words_of(id: &str, value: &str) -> String {
     }
 }
 
-/// What differs from the preset, field by field: its value there, and here.
+/// The differences from the preset, field by field: its value and this one.
 fn differs(base: &str, sheet: Sheet) -> El {
     let title = [T::EditorDiffers, T::EditorSame].map(|text| fill(text, &[&policy_name(base)]));
     let changed = move || {
@@ -466,7 +466,7 @@ fn differs(base: &str, sheet: Sheet) -> El {
         })
 }
 
-/// What the policy would make of the window now.
+/// The present window under the policy.
 fn tried(shown: &TriedView) -> El {
     let budget = &shown.budget;
     let sizes = [budget.trigger, budget.limit, budget.target, budget.floor].map(number);

@@ -41,10 +41,10 @@ pub fn profiles(state: AppState) -> El {
         })
 }
 
-/// The form of the profile `own`, which may be none, of a session with that policy.
+/// The form of the profile `own`, which may be new, for a session with that policy.
 fn form(own: &str, policy: &str, all: &BTreeMap<String, Profile>) -> AnyView {
     let known = all.get(own);
-    // a new one begins with what the session has
+    // A new profile begins with the session's settings.
     let before = Rc::new(known.cloned().unwrap_or_else(|| Profile {
         policy: policy.to_owned(),
         ..Profile::default()
@@ -163,7 +163,7 @@ fn form(own: &str, policy: &str, all: &BTreeMap<String, Profile>) -> AnyView {
         .view()
 }
 
-/// The policies to choose from: the presets, and what the profile or the session has in place of one.
+/// The policies to choose from: the presets, and the own policy of the profile or the session.
 fn policies(chosen: &str, session: &str) -> El {
     let is_preset = |text: &str| POLICIES.iter().any(|(name, ..)| *name == text);
     let mut own = vec![chosen];
@@ -184,7 +184,7 @@ fn policies(chosen: &str, session: &str) -> El {
         .children(own)
 }
 
-/// What stands in the fields.
+/// The values in the fields.
 fn typed() -> Sheet {
     let rest = ENTRIES.iter().map(|entry| {
         let selector = format!("#{}", entry.id);

@@ -95,7 +95,7 @@ pub fn switch(id: &'static str, name: T, on: bool, then: fn(&mut Settings, bool)
     })
 }
 
-/// How compaction is done, for this session and for new ones.
+/// The policy of compactions, for this session and for new ones.
 fn policies(state: AppState) -> El {
     let chosen = derived(move || {
         state
@@ -121,7 +121,7 @@ fn policies(state: AppState) -> El {
         }))
 }
 
-/// Whether that policy goes with the session's model.
+/// Use that policy for the session's model.
 fn for_model(state: AppState) -> AnyView {
     live_on(
         move || state.model(),
@@ -152,7 +152,7 @@ fn for_model(state: AppState) -> AnyView {
     )
 }
 
-/// The presets with what they are called and what they do.
+/// The presets with their names and descriptions.
 pub const POLICIES: [(&str, T, T); 5] = [
     ("balanced", T::PolicyBalanced, T::PolicyBalancedHelp),
     (
@@ -262,7 +262,7 @@ fn appearance(state: AppState) -> El {
         ))
 }
 
-/// What is kept here, and files of it.
+/// The stored data, and files of it.
 fn data(state: AppState) -> El {
     let button = |id: &'static str, name: T| {
         el("button")
@@ -300,7 +300,7 @@ fn data(state: AppState) -> El {
 /// A key: itself, with Ctrl or the command key, or with Shift as well.
 #[derive(Debug, Clone, Copy)]
 pub enum Key {
-    /// As it is written.
+    /// As text.
     Plain(&'static str),
     /// With Ctrl, or the command key.
     Command(&'static str),

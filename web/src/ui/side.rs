@@ -173,7 +173,7 @@ fn row(state: AppState, session: SessionEntry) -> El {
         .child(tool(T::Delete, "cross").click(move || act::delete(to_delete.clone())))
 }
 
-/// A session's title, or what stands in its place.
+/// A session's title, or the text in its place.
 pub fn title_of(session: &SessionEntry) -> String {
     if session.title.is_empty() {
         t(T::Untitled).to_owned()

@@ -12,7 +12,7 @@ use crate::state::{AppState, Screen};
 use crate::text::{T, count, fill, language, number, t};
 use crate::view::record::SnapshotView;
 
-/// What is unfolded below a snapshot.
+/// The unfolded part below a snapshot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unfolded {
     Preview,
@@ -181,7 +181,7 @@ fn preview(tip: u32, name: &str) -> El {
         .child(el("p").class("sub").child(newer_line(newer, &[])))
 }
 
-/// How many messages are newer; than what, if that is said.
+/// The number of newer messages, compared with the given places.
 fn newer_line(newer: u32, than: &[&str]) -> String {
     if newer == 0 {
         return t(T::NewerNone).to_owned();
@@ -200,7 +200,7 @@ fn newer_line(newer: u32, than: &[&str]) -> String {
     }
 }
 
-/// Where to go on from there.
+/// Asks where to continue from there.
 fn ask(
     state: AppState,
     n: u32,

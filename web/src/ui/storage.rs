@@ -15,10 +15,10 @@ use crate::text::{self, T, bytes, count, fill, language, number, t};
 /// Days without an export after which the library reminds of one.
 const REMIND_AFTER: u32 = 7;
 
-/// Faults that are named; of more only the number is said.
+/// The number of faults that are named. Of more only the number is shown.
 const FAULTS: usize = 50;
 
-/// What the sessions take, how well they are kept, and whether they are as they were written.
+/// The size of the sessions, the safety of the storage, and its integrity.
 pub fn storage(state: AppState) -> El {
     let figure = |name: T, value: AnyView| {
         el("div")
@@ -156,7 +156,7 @@ pub fn storage(state: AppState) -> El {
         .child(checked(state))
 }
 
-/// Bytes by what they hold.
+/// The bytes by content.
 fn meter(state: AppState) -> AnyView {
     let kinds = move || {
         state
@@ -190,7 +190,7 @@ fn meter(state: AppState) -> AnyView {
     })
 }
 
-/// What the check has found so far.
+/// The results of the check so far.
 fn checked(state: AppState) -> AnyView {
     live_on(
         move || state.integrity.get(),
@@ -254,7 +254,7 @@ fn checked(state: AppState) -> AnyView {
     )
 }
 
-/// What of the open session cannot be read, line by line.
+/// The unreadable parts of the open session, line by line.
 pub fn losses() -> AnyView {
     let state = AppState::here();
     live_on(

@@ -1,5 +1,5 @@
-//! The thread: messages and cards. However many there are, the page holds those that are seen and some on both sides
-//! ([`Rows`]); it follows the end, or keeps the place of who reads further up.
+//! The thread: messages and cards. For any number of them the page holds the visible ones and some on both sides
+//! ([`Rows`]). It follows the end, or keeps the place of a user who reads further up.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -28,7 +28,7 @@ const FRAMES: u32 = 5;
 /// Pictures that are waited for a message to be in the page.
 const PATIENCE: u32 = 600;
 
-/// How near to the end the thread must be to follow it, in pixels.
+/// The distance from the end at which the thread still follows it, in pixels.
 const NEAR: i32 = 80;
 
 /// The thread of the open session.
@@ -72,7 +72,7 @@ pub fn thread() -> El {
         if seq > 0 {
             state.jump.set(0);
             let own = Rc::clone(&own);
-            // what was opened for it stands then
+            // Elements that were opened for it are in place then.
             page::next_frame(move || own.jump(seq));
         }
     });
@@ -133,7 +133,7 @@ fn keep_in(place: &Place) -> impl FnOnce(Element) + use<> {
     move |element| *place.borrow_mut() = element.dyn_into().ok()
 }
 
-/// What stands in the place of rows that are not in the page.
+/// The element in place of rows that are not in the page.
 fn blank(place: &Place) -> El {
     el("div")
         .class("blank")
@@ -167,7 +167,7 @@ fn rows(strip: &Rc<Strip>) -> El {
     })
 }
 
-/// How many messages stand above the page's, and how many of them are in layers.
+/// The number of messages above the page's, and the number of them in layers.
 fn earlier(strip: &Rc<Strip>) -> AnyView {
     let (state, shown) = (strip.state, strip.shown);
     let covered = move || {
@@ -204,7 +204,7 @@ fn earlier(strip: &Rc<Strip>) -> AnyView {
     )
 }
 
-/// How many messages stand below the page's.
+/// The number of messages below the page's.
 fn later(strip: &Rc<Strip>) -> AnyView {
     let (state, shown) = (strip.state, strip.shown);
     let below = move || {
@@ -228,7 +228,7 @@ fn later(strip: &Rc<Strip>) -> AnyView {
     )
 }
 
-/// Moves the focus to the next message, or the one before; from where it is, or else from what is seen.
+/// Moves the focus to the next or the previous message, from the focused one or else from the visible ones.
 pub fn walk(by: isize) {
     let messages = page::all::<HtmlElement>(".thread .msg");
     let focus = page::active();
@@ -302,8 +302,8 @@ impl Strip {
         self.follow();
     }
 
-    /// Other rows are in the page from now on. What is seen stays where it is, and the focus in the thread. Where nothing
-    /// of it stays in the page, the row `first` is seen first.
+    /// Puts other rows into the page. The visible ones and the focus in the thread stay in place. If none of them stays
+    /// in the page, the row `first` becomes the first visible one.
     fn redraw(self: &Rc<Self>, first: Option<usize>, change: impl FnOnce(&mut Rows)) {
         self.measure();
         let anchor = self.anchor();
@@ -330,7 +330,7 @@ impl Strip {
         self.shown.set(shown);
         if let Some((key, at)) = anchor {
             let own = Rc::clone(self);
-            // what a browser would do of itself is done here, once
+            // The browser's own scroll anchoring is done here, once.
             self.keep_place("none");
             page::next_frame(move || {
                 if let Some(now) = own.top_of(key)
@@ -344,7 +344,7 @@ impl Strip {
         }
     }
 
-    /// Whether the browser keeps what is seen in its place while heights change.
+    /// Switches the browser's scroll anchoring.
     fn keep_place(&self, how: &str) {
         if let Some(thread) = self.thread.borrow().as_ref() {
             let _ = thread.style().set_property("overflow-anchor", how);
@@ -399,7 +399,7 @@ impl Strip {
         ))
     }
 
-    /// How far below the thread's upper edge a row begins now.
+    /// The distance of a row from the upper edge of the thread.
     fn top_of(&self, key: u64) -> Option<i32> {
         let top = self.element(key)?.offset_top();
         Some(top - self.thread.borrow().as_ref()?.scroll_top())

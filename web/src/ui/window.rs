@@ -9,8 +9,8 @@ use crate::text::{T, number, t};
 use crate::ui::header::selected;
 use crate::view::window::{Choice, offered, profile};
 
-/// A list of the windows for a model, in two groups. It stays one element, whatever is chosen; what is chosen is
-/// shown once it holds.
+/// A list of the windows for a model, in two groups. It stays one element, and shows a choice after it has taken
+/// effect.
 pub fn windows(
     id: &'static str,
     model: impl Fn() -> String + Copy + 'static,
@@ -38,7 +38,7 @@ pub fn windows(
             .child(words(text))
             .view()
     };
-    // options may come and go meanwhile: which one is chosen is said when they stand
+    // Options may change meanwhile, so the choice is set after they are in place.
     effect(move || {
         let tokens = now().to_string();
         list();

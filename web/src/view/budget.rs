@@ -2,7 +2,7 @@
 
 use palimpsest_tokens::Source;
 
-/// What a stretch of the bar holds, in window order.
+/// The content of a stretch of the bar, in window order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// System prompt, tool definitions and the template around them.
@@ -13,18 +13,18 @@ pub enum Kind {
     Layer {
         /// The number people see.
         number: u32,
-        /// How far it has faded.
+        /// Its age.
         age: Age,
     },
     /// Quotes recalled for the last question.
     Recalled,
-    /// What the person said.
+    /// The user's messages.
     User,
-    /// What the model replied.
+    /// The model's replies.
     Assistant,
-    /// What tools returned.
+    /// Tool results.
     Tool,
-    /// What is being typed.
+    /// The message that the user is typing.
     Draft,
     /// The reply that is being written.
     Reply,
@@ -36,7 +36,7 @@ pub enum Kind {
     Margin,
 }
 
-/// How far a layer has faded; four forms as the textures have.
+/// The age of a layer: four forms, like the textures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Age {
     /// As first written.
@@ -52,7 +52,7 @@ pub enum Age {
 /// One stretch of the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// What it holds.
+    /// The content.
     pub kind: Kind,
     /// Its size in tokens.
     pub tokens: u32,
@@ -63,15 +63,15 @@ pub struct Segment {
 pub struct Budget {
     /// The window in tokens; the width of the bar. `None` until it is known.
     pub window: Option<u32>,
-    /// What a sent window may hold; the denominator of every percentage.
+    /// The limit of a sent window, the base of every percentage.
     pub limit: u32,
-    /// What the next window holds.
+    /// The tokens of the next window.
     pub used: u32,
     /// The number is an estimate: a `≈` stands before it.
     pub estimated: bool,
-    /// Where the number comes from.
+    /// The origin of the number.
     pub source: Source,
-    /// How many more tokens it may be.
+    /// The largest number of further tokens.
     pub bound: u32,
     /// The stretches in window order, without those made here ([`Self::stretches`]).
     pub segments: Vec<Segment>,
@@ -79,15 +79,15 @@ pub struct Budget {
     pub reserve: u32,
     /// Kept because counts may be off.
     pub margin: u32,
-    /// What no pass may shrink.
+    /// The tokens that no pass may remove.
     pub floor: u32,
-    /// What a compaction aims at.
+    /// The goal of a compaction.
     pub target: u32,
-    /// Where compaction starts.
+    /// The tokens at which compaction starts.
     pub trigger: u32,
 }
 
-/// What the engine is doing about the window.
+/// The engine's work on the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Activity {
     /// Nothing.
@@ -99,7 +99,7 @@ pub enum Activity {
     Stuck,
 }
 
-/// How the bar looks and what it says.
+/// The look and the words of the bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Under 65 % of the limit.
@@ -139,7 +139,7 @@ impl State {
 }
 
 impl Budget {
-    /// How the bar looks.
+    /// Returns the look of the bar.
     pub fn state(&self, activity: Activity) -> State {
         if self.window.is_none() || self.limit == 0 {
             return State::Unknown;
@@ -193,9 +193,9 @@ impl Budget {
         budget
     }
 
-    /// Every stretch of the bar, with free, answer and margin; they add up to the window. When the
-    /// contents exceed the limit, what is left of reserve and margin is shown; when they exceed the
-    /// window, the bar is as wide as the contents.
+    /// Returns every stretch of the bar, with free room, answer and margin; they add up to the window. If the content
+    /// exceeds the limit, the rest of reserve and margin is shown. If it exceeds the window, the bar is as wide as the
+    /// content.
     pub fn stretches(&self) -> Vec<Segment> {
         let all = self.segments.clone();
         match self.window {
@@ -204,12 +204,12 @@ impl Budget {
         }
     }
 
-    /// What the full width of the bar stands for.
+    /// The tokens that the full width of the bar represents.
     pub fn width(&self) -> u32 {
         sum(&self.stretches()).max(1)
     }
 
-    /// Whether the labels of floor and trigger would touch: the floor's goes to the left then.
+    /// Returns `true` if the labels of floor and trigger would touch; the floor's then goes to the left.
     pub fn ticks_are_close(&self) -> bool {
         let gap = self.trigger.saturating_sub(self.floor);
         u64::from(gap) * 100 < u64::from(self.width()) * 28
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(budget(7003).percent(), Some(99));
     }
 
-    /// B4, I9: what the bar says at each size.
+    /// B4, I9: the words of the bar at each size.
     #[test]
     fn states() {
         let check = |used, activity, expected: State| {

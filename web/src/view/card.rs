@@ -2,14 +2,14 @@
 
 use super::budget::Segment;
 
-/// What a card says.
+/// The content of a card.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Card {
     /// The compaction, from 1: the number of the layer it writes.
     pub number: u32,
     /// When it began; milliseconds since 1970.
     pub at: f64,
-    /// How it stands.
+    /// The state.
     pub state: State,
 }
 
@@ -76,9 +76,9 @@ pub enum State {
 /// The six stages of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Which messages.
+    /// The choice of messages.
     Identify,
-    /// What the summariser gets.
+    /// The input of the summariser.
     Prepare,
     /// The summary is written.
     Summarise,
@@ -102,16 +102,16 @@ impl Stage {
     ];
 }
 
-/// What stands word for word in every window of a session.
+/// The content that every window of a session holds word for word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Whether there is a system prompt.
+    /// There is a system prompt.
     pub has_prompt: bool,
-    /// How many lines the person pinned or locked.
+    /// The number of pinned and locked lines.
     pub pins: u32,
 }
 
-/// What a finished compaction left behind.
+/// The result of a finished compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Done {
     /// Tokens before.
@@ -128,29 +128,29 @@ pub struct Done {
     pub id: Option<u32>,
     /// First and last message covered.
     pub covers: (u32, u32),
-    /// How many messages were covered.
+    /// The number of covered messages.
     pub messages: u32,
-    /// Tokens of what is covered, and of the layer.
+    /// The tokens of the covered messages, and of the layer.
     pub layer: (u32, u32),
-    /// Who wrote it: a model's name, or `None` for the deterministic summariser.
+    /// The author: a model's name, or `None` for the deterministic summariser.
     pub author: Option<String>,
     /// Why the deterministic summariser stood in, if it did.
     pub fallback: Option<String>,
     /// Facts that are in no part of the window any more: the first of them.
     pub dropped: Vec<String>,
-    /// How many there were; 0 in reports that do not say.
+    /// The number of them; 0 in reports without it.
     pub lost: u32,
-    /// How many messages of the person stay word for word.
+    /// The number of the user's messages that stay word for word.
     pub kept: u32,
     /// Messages of the user of which an excerpt stands beside the layers.
     pub shortened: u32,
     /// Demands of the person that it found.
     pub demands: Vec<String>,
-    /// What stands in every window.
+    /// The content that every window holds.
     pub standing: Standing,
-    /// How long it took, in milliseconds, if known.
+    /// The time in milliseconds, if known.
     pub took: Option<f64>,
-    /// Whether this is the newest one, which can be taken back.
+    /// This is the newest one, which can be undone.
     pub undoable: bool,
 }
 
@@ -166,7 +166,7 @@ impl Done {
 mod tests {
     use super::*;
 
-    /// P1 on the page: progress does not make the card's buttons anew; what a person can do next does.
+    /// P1 on the page: progress does not rebuild the card's buttons; a change of the possible actions does.
     #[test]
     fn a_frame_stays_while_a_run_works() {
         let card = |state| Card {

@@ -1,11 +1,11 @@
-//! What a search over all sessions found.
+//! The results of a search over all sessions.
 
 use std::collections::BTreeMap;
 
-/// Places of one session that are shown; of the others only the number is said.
+/// The number of shown places of one session; of the others only the number is shown.
 pub const SHOWN: usize = 40;
 
-/// Where is looked for the words: titles, messages, layers.
+/// The places to search: titles, messages, layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scope(pub [bool; 3]);
 
@@ -15,10 +15,10 @@ impl Default for Scope {
     }
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hits {
-    /// What is looked for, in lower case.
+    /// The search words in lower case.
     pub needle: String,
     /// By session.
     pub by: BTreeMap<String, Found>,
@@ -34,14 +34,14 @@ impl Hits {
     }
 }
 
-/// What was found in one session.
+/// The results in one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
     /// In its title.
     pub title: bool,
     /// The places that are shown, messages first, the newest of them first.
     pub hits: Vec<Hit>,
-    /// How many more there are.
+    /// The number of further results.
     pub more: u32,
 }
 
@@ -55,7 +55,7 @@ impl Found {
         }
     }
 
-    /// How many places there are, the title among them.
+    /// The number of places, the title among them.
     pub fn places(&self) -> u32 {
         u32::from(self.title) + self.hits.len() as u32 + self.more
     }
@@ -64,13 +64,13 @@ impl Found {
 /// One place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The words around what was looked for: before, it, after.
+    /// The words around the result: before it, itself, after it.
     pub words: (String, String, String),
 }
 
-/// Where something was found.
+/// The place of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In the message with this number.
@@ -79,16 +79,16 @@ pub enum Place {
     Layer(u32),
 }
 
-/// Characters shown on each side of what was found.
+/// The number of characters shown on each side of a result.
 const AROUND: usize = 48;
 
-/// A short text cut into what stands before `needle`, it, and what stands after.
+/// Splits a short text into the parts before `needle`, of it, and after it.
 pub fn split<'a>(text: &'a str, needle: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let (start, end) = position(text, needle)?;
     Some((&text[..start], &text[start..end], &text[end..]))
 }
 
-/// The first place in `text` that holds `needle`, whatever the case; `needle` is in lower case.
+/// The first place in `text` with `needle`, in any case; `needle` is in lower case.
 pub fn find(text: &str, needle: &str) -> Option<(String, String, String)> {
     let (start, end) = position(text, needle)?;
     let mut from = text[..start]
