@@ -129,7 +129,7 @@ pub fn find(text: &str, needle: &str) -> Option<(String, String, String)> {
     Some((before, text[start..end].to_owned(), after))
 }
 
-/// Where `needle` (in lower case) stands in `text`, as bytes of `text`.
+/// The place of `needle` (in lower case) in `text`, as bytes of `text`.
 fn position(text: &str, needle: &str) -> Option<(usize, usize)> {
     if needle.is_empty() {
         return None;
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(split("Nothing", "cookie"), None);
     }
 
-    /// S6: what is looked for is found whatever its case, in any script, with the words around it.
+    /// S6: words are found in any case and script, with the words around them.
     #[test]
     fn words_around_what_is_found() {
         let check = |text: &str, needle: &str, expected: Option<(&str, &str, &str)>| {

@@ -1,6 +1,6 @@
-//! How well this browser keeps what was said.
+//! The durability of the conversation in this browser.
 
-/// Where sessions are kept, best first.
+/// The place of the sessions, best first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kept {
     /// In IndexedDB.

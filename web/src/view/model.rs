@@ -15,25 +15,25 @@ pub struct ModelEntry {
     pub loaded: Option<u32>,
     /// Bytes on disk.
     pub bytes: Option<f64>,
-    /// What it can do, as the server says: `tools`, `thinking`, `vision`.
+    /// Its abilities, as the server lists them: `tools`, `thinking`, `vision`.
     pub capabilities: Vec<String>,
     /// Its server is of a kind that does not say that.
     pub untold: bool,
 }
 
 impl ModelEntry {
-    /// Whether the server says that it can do that: `tools`, `thinking`, `vision`.
+    /// Returns `true` if the server lists that ability: `tools`, `thinking`, `vision`.
     pub fn can(&self, what: &str) -> bool {
         self.capabilities.iter().any(|c| c == what)
     }
 
-    /// Whether it can think as far as is known: some servers do not tell what their models can do.
+    /// Returns `true` if it can think, or if the server does not list abilities.
     pub fn may_think(&self) -> bool {
         self.untold || self.can("thinking")
     }
 }
 
-/// Whether a model server answers.
+/// The state of the model server.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Connection {
     /// Not asked yet.
@@ -52,21 +52,21 @@ pub enum Connection {
 /// One step of the connection doctor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// What was asked.
+    /// The question.
     pub title: String,
-    /// What was found, and what to do if it is wrong.
+    /// The finding, and the remedy for an error.
     pub detail: String,
-    /// How it went.
+    /// The verdict.
     pub verdict: Verdict,
-    /// How long it took, in milliseconds.
+    /// The time in milliseconds.
     pub took: Option<f64>,
-    /// What mends it, the most likely first.
+    /// The remedies, the most likely first.
     pub fixes: Vec<Fix>,
-    /// What was found, as the doctor calls it.
+    /// The doctor's code of the finding.
     pub code: &'static str,
 }
 
-/// How a check went.
+/// The verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// As it should be.
@@ -77,13 +77,13 @@ pub enum Verdict {
     Bad,
 }
 
-/// What mends it.
+/// A remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
     /// Linux, macOS, Windows, Docker; `None` if it is the same everywhere.
     pub system: Option<&'static str>,
-    /// What to do.
+    /// The instruction.
     pub text: String,
-    /// What to type, as it is; may be empty.
+    /// The commands to type; may be empty.
     pub commands: String,
 }

@@ -1,4 +1,4 @@
-//! A policy as a form: what stands in its fields, and the policy that they make.
+//! A policy as a form: the values of its fields, and the policy that they make.
 
 mod rest;
 mod rules;
@@ -26,13 +26,13 @@ pub const PASSES: [PassKind; 7] = [
 /// The fields of the form. Numbers are as they were typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Form {
-    /// What the fill level is a share of; empty: it does not act by fill.
+    /// The base of the fill level; empty: no fill trigger.
     pub of: String,
     /// At which share, in percent.
     pub at: String,
-    /// What stays of the end: `share`, `tokens` or `messages`.
+    /// The end that stays: `share`, `tokens` or `messages`.
     pub keep: String,
-    /// How many tokens or messages.
+    /// The number of tokens or messages.
     pub count: String,
     /// `needed` or `all`.
     pub cover: String,
@@ -48,11 +48,11 @@ pub struct Form {
     pub failure: String,
     /// The passes, as [`PASSES`] has them.
     pub passes: [bool; 7],
-    /// Whether covered passages are recalled.
+    /// Recall covered passages.
     pub recall: bool,
-    /// Whether tool output is condensed as it arrives.
+    /// Condense tool output on arrival.
     pub arrival: bool,
-    /// The other fields, as [`REST`] has them; what is on is `true`, what is off is empty.
+    /// The other fields, in the order of [`REST`]; `true` for on, empty for off.
     pub rest: Vec<String>,
 }
 
@@ -71,10 +71,10 @@ pub enum Field {
     Rest(usize),
 }
 
-/// What is wrong with a form.
+/// An error in a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// Where; `None`: with the whole.
+    /// The field; `None` for the whole form.
     pub field: Option<Field>,
     /// Why; empty where the field says it itself.
     pub why: String,
@@ -137,7 +137,7 @@ impl Form {
         }
     }
 
-    /// What stands in the field whose element has that identifier.
+    /// The value of the field whose element has that identifier.
     pub fn part(&self, id: &str) -> String {
         let flag = |on: bool| if on { "true" } else { "" }.to_owned();
         let plain = match id {
@@ -169,7 +169,7 @@ impl Form {
         plain.clone()
     }
 
-    /// The policy that the fields make of `policy`: what they do not name stays.
+    /// Returns `policy` with the values of the fields. Values without a field stay.
     pub fn apply(&self, policy: &Policy) -> Result<Policy, Wrong> {
         let mut policy = policy.clone();
         policy
@@ -279,7 +279,7 @@ pub fn acting_at(text: &str, percent: u32) -> Option<String> {
     text_of(&form.apply(&policy).ok()?, &base_of(text)).ok()
 }
 
-/// The policy as it is kept: the name of the preset if it is that one, else what differs from it.
+/// The stored form of the policy: the name of the preset if it is equal, otherwise the differences from it.
 pub fn text_of(policy: &Policy, base: &str) -> Result<String, CoreError> {
     let (mine, preset) = (fields(policy), fields(&Policy::preset(base)?));
     let given = format!("custom {base}");
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use palimpsest_core::policy::StripOptions;
 
-    /// E4: every preset goes through the form and comes back as it was, and is kept as its name.
+    /// E4: every preset survives the form unchanged, and is stored as its name.
     #[test]
     fn presets_come_back() {
         for (name, make) in palimpsest_core::policy::presets::ALL {
@@ -377,7 +377,7 @@ mod tests {
         assert_eq!(share_of("shorten"), None);
     }
 
-    /// E4: what was changed is kept as what differs from the preset, and reads back as the same policy.
+    /// E4: changes are stored as differences from the preset, and are read as the same policy.
     #[test]
     fn what_differs_is_kept() {
         let balanced = Policy::preset("balanced").unwrap();

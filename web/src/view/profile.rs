@@ -14,13 +14,13 @@ pub struct Entry {
     pub id: &'static str,
     /// Its name.
     pub name: T,
-    /// What may stand in it.
+    /// Its possible values.
     pub kind: Kind,
-    /// Where it stands in the settings; the group is empty for the top.
+    /// Its place in the settings; the group is empty for the top level.
     keys: [&'static str; 2],
 }
 
-/// What may stand in a field.
+/// The possible values of a field.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// A whole number above 0; nothing is as the policy has it.
@@ -29,7 +29,7 @@ pub enum Kind {
     Percent,
     /// A word.
     Word,
-    /// One of a few: the values and what they are called. The empty one is as the policy has it.
+    /// A choice: values and names. The empty one leaves it to the policy.
     Choice(&'static [(&'static str, T)]),
     /// On or off.
     Flag,
@@ -73,7 +73,7 @@ impl Entry {
         self.keys[1]
     }
 
-    /// Where its value stands.
+    /// The place of its value.
     fn at<'a>(&self, whole: &'a mut Value) -> &'a mut Value {
         match self.keys {
             ["", key] => &mut whole[key],
@@ -81,7 +81,7 @@ impl Entry {
         }
     }
 
-    /// What stands in the field for a value.
+    /// The text of the field for a value.
     fn shown(&self, value: &Value) -> String {
         match (self.kind, value) {
             (Kind::Percent, Value::Number(n)) => {
@@ -96,7 +96,7 @@ impl Entry {
         }
     }
 
-    /// The value of what was typed; else what is wrong. What was there stays where a share has not changed.
+    /// The value of the input, or the error. An unchanged share keeps the old value.
     fn read(&self, text: &str, before: &Value) -> Result<Value, T> {
         let text = text.trim();
         if text == self.shown(before) {
@@ -124,18 +124,18 @@ impl Entry {
 /// The identifier of the field with policies by model.
 pub const RULES: &str = "profile-rules";
 
-/// What stands in the fields.
+/// The values of the fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sheet {
     /// The policy: a preset's name, or JSON.
     pub policy: String,
     /// Policies by model, a line each: `pattern → policy`.
     pub rules: String,
-    /// The other settings, as [`ENTRIES`] has them; what is on is `true`, what is off is empty.
+    /// The other settings, in the order of [`ENTRIES`]; `true` for on, empty for off.
     pub rest: Vec<String>,
 }
 
-/// What is wrong with a form.
+/// An error in a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     /// The field's identifier; empty: the whole is wrong.
@@ -162,7 +162,7 @@ impl Sheet {
         }
     }
 
-    /// The profile that the fields make of `profile`: what they do not name stays.
+    /// Returns `profile` with the values of the fields. Values without a field stay.
     pub fn apply(&self, profile: &Profile) -> Result<Profile, Wrong> {
         let plain = |why: String| Wrong { id: "", why };
         let mut whole =
@@ -186,7 +186,7 @@ impl Sheet {
     }
 }
 
-/// The rules of such lines; else what is wrong, with its line.
+/// Parses the rules of such lines, or returns the error with its line.
 fn rules(text: &str) -> Result<Vec<ModelPolicy>, String> {
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
@@ -212,7 +212,7 @@ mod tests {
         ENTRIES.iter().position(|entry| entry.id == id).unwrap()
     }
 
-    /// E3, W4: a profile goes through the form and comes back as it was; each field changes its own place.
+    /// E3, W4: a profile survives the form unchanged, and each field changes only its own place.
     #[test]
     fn profiles_come_back() {
         let text = r#"{ "policy": { "base": "balanced", "recall": false },

@@ -24,14 +24,14 @@ pub enum Why {
     Decision,
 }
 
-/// What a conversation is for.
+/// The goal of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GoalView {
-    /// What is to be reached.
+    /// Its description.
     pub text: String,
     /// It has been reached.
     pub reached: bool,
-    /// Milestones, next steps and what is in the way, in that order.
+    /// Milestones, next steps and blockers, in that order.
     pub items: Vec<GoalItem>,
     /// Tokens of goal and pins in the window.
     pub tokens: u32,
@@ -44,11 +44,11 @@ pub struct GoalItem {
     pub id: u32,
     /// Its words.
     pub text: String,
-    /// What it is.
+    /// Its kind.
     pub kind: GoalKind,
 }
 
-/// What a line of a goal is.
+/// The kind of a line of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GoalKind {
     /// A milestone that is not begun.
@@ -64,9 +64,9 @@ pub enum GoalKind {
     },
     /// A file or another thing that was made.
     Artifact,
-    /// What to do next.
+    /// A next step.
     Next,
-    /// What is in the way.
+    /// An obstacle.
     Blocker,
 }
 
@@ -102,54 +102,54 @@ pub struct QuoteView {
     pub tokens: u32,
 }
 
-/// How far a session can be trusted after its compactions, with the arithmetic of it.
+/// The reliability of a session after its compactions, with the arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustView {
     /// The product, in percent.
     pub percent: u32,
     /// Its level, 1 (very low) to 4 (high).
     pub level: u32,
-    /// How often the window was compacted.
+    /// The number of compactions.
     pub compactions: u32,
-    /// What is left after so many compactions, in percent.
+    /// The factor after that many compactions, in percent.
     pub factor: u32,
     /// Facts that were checked and are still there, in percent; `None` if there were none to check.
     pub kept: Option<u32>,
-    /// What is recommended for the model's size: compactions from and to, and what one saves, in percent.
+    /// The recommendation for the model's size: compactions from and to, and the saving of one from and to, in percent.
     pub advice: Option<[u32; 4]>,
 }
 
-/// What another policy would make of the window.
+/// The window under another policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriedView {
     /// The window with its trigger, target and floor.
     pub budget: Budget,
-    /// What a compaction would do now, or why nothing.
+    /// The compaction that would happen now, or the reason against it.
     pub plan: Result<PreviewView, String>,
 }
 
-/// What a compaction would do now.
+/// The compaction that would happen now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewView {
     /// Tokens now.
     pub before: u32,
-    /// About what it would be.
+    /// The approximate size after it.
     pub after: u32,
     /// First and last message covered.
     pub covers: (u32, u32),
-    /// How many messages that is.
+    /// The number of those messages.
     pub messages: u32,
     /// Tokens a summariser has to read.
     pub read: u32,
     /// The most the new layer takes.
     pub layer: u32,
-    /// What it should dwell on.
+    /// The subject that it should cover in most detail.
     pub focus: String,
-    /// How long it will take.
+    /// Its expected time.
     pub takes: Takes,
 }
 
-/// How long a compaction will take.
+/// The expected time of a compaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Takes {
     /// No model is asked: next to nothing.

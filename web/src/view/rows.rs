@@ -1,5 +1,5 @@
-//! Which rows of a long thread are in the page: those that are seen, and some on both sides of them. In place of the
-//! others stand two blanks, as high as their rows were when they were last in the page, or as rows are on average.
+//! Decides which rows of a long thread are in the page: the visible ones, and some on both sides. Two blanks take the
+//! place of the others. They are as high as their rows were when last in the page, or as rows are on average.
 
 use palimpsest_core::sorted::SortedMap;
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl Rows {
         self.end();
     }
 
-    /// The same thread has changed. Who is at its end stays there; for others the rows in the page stay.
+    /// Applies a change of the same thread. A user at its end stays there; otherwise the rows in the page stay.
     pub fn change(&mut self, keys: Vec<u64>, at_end: bool) {
         let before = std::mem::replace(&mut self.keys, keys);
         let old = self.shown.clone();
@@ -67,24 +67,24 @@ impl Rows {
         self.shown.clone()
     }
 
-    /// What keeps the element of a row.
+    /// The key of a row's element.
     pub fn key(&self, row: usize) -> Option<u64> {
         self.keys.get(row).copied()
     }
 
-    /// Where a row with that key is, if it is in the page.
+    /// The row with that key, if it is in the page.
     pub fn shown_at(&self, key: u64) -> Option<usize> {
         self.shown
             .clone()
             .find(|row| self.keys.get(*row) == Some(&key))
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -153,7 +153,7 @@ impl Rows {
         }
     }
 
-    /// The height of a row, as it was or as rows are on average.
+    /// The height of a row: its last one, or the average.
     fn height(&self, row: usize) -> f64 {
         let known = self.keys.get(row).and_then(|key| self.heights.get(key));
         known.copied().unwrap_or_else(|| self.average())
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(rows.shown(), 12_315..12_375);
     }
 
-    /// Rows on both sides of what is seen, as many as fill the room.
+    /// The page holds enough rows on both sides of the visible ones to fill the room.
     #[test]
     fn what_is_seen_has_room_around_it() {
         let mut rows = thread(1_000);
@@ -271,7 +271,8 @@ mod tests {
         assert_eq!(rows.at(0, 1e9), 99);
     }
 
-    /// At the end a new row is in the page; further up the rows in the page stay, whatever comes before or after them.
+    /// At the end a new row is in the page; further up the rows in the page stay, whether rows come before or after
+    /// them.
     #[test]
     fn a_thread_that_grows() {
         let mut rows = thread(200);

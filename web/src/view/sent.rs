@@ -1,6 +1,6 @@
-//! What the model sees: one message of the next window.
+//! The model's view: one message of the next window.
 
-/// Where a sent message comes from, for the edge beside it.
+/// The origin of a sent message, for the edge beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ink {
     /// System prompt, goal, pins.
@@ -20,9 +20,9 @@ pub enum Ink {
 pub struct Sent {
     /// Its role, as the provider calls it.
     pub role: &'static str,
-    /// Where it comes from.
+    /// Its origin.
     pub ink: Ink,
-    /// What it is, in a word or two; may be empty.
+    /// Its kind in a word or two; may be empty.
     pub note: String,
     /// Its text.
     pub text: String,

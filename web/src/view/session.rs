@@ -11,13 +11,13 @@ pub struct SessionEntry {
     pub title: String,
     /// When it was last used; milliseconds since 1970.
     pub at: f64,
-    /// How full its window is, in percent of the limit.
+    /// The fill of its window, in percent of the limit.
     pub percent: Option<u32>,
-    /// How many messages it has.
+    /// The number of its messages.
     pub messages: u32,
-    /// How many layers it has, if that is known.
+    /// The number of its layers, if known.
     pub layers: Option<u32>,
-    /// How far it can be trusted, if that is known.
+    /// Its reliability, if known.
     pub recall: Option<Recall>,
     /// The stretches of its window, as far as they are known.
     pub bar: Vec<Segment>,
@@ -27,7 +27,7 @@ pub struct SessionEntry {
     pub pinned: bool,
 }
 
-/// How far a session can be trusted after its compactions.
+/// The reliability of a session after its compactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recall {
     /// In percent.

@@ -1,10 +1,10 @@
-//! What the sessions take in the store, and whether they are as they were written.
+//! The size of the sessions in the store, and their integrity.
 
 use std::collections::BTreeMap;
 
 use palimpsest_engine::{Fault, Taken};
 
-/// What was measured of the store, one session after the other.
+/// The measurements of the store, one session after the other.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sizes {
     /// Bytes by session, with the version of its head that was measured.
@@ -38,7 +38,7 @@ pub struct Integrity {
     pub of: u32,
     /// Messages read back.
     pub messages: u32,
-    /// What is not as it was written: the session's title or identifier, and what it is.
+    /// The faults: the session's title or identifier, and the fault.
     pub faults: Vec<(String, Fault)>,
     /// It is over.
     pub done: bool,
@@ -50,7 +50,7 @@ pub struct Integrity {
 mod tests {
     use super::*;
 
-    /// S5: what is stored is said by kind: the sessions' sum, and the vocabularies between.
+    /// S5: sizes are shown by kind: the sums over the sessions, and the vocabularies between them.
     #[test]
     fn kinds_add_up() {
         let taken = |messages, tools, layers, snapshots| Taken {

@@ -1,4 +1,4 @@
-//! A title from the first exchange: what the model is asked, and what of its answer can stand.
+//! Makes a title from the first exchange: the question to the model, and the usable part of its answer.
 
 /// Letters of each side that the model reads.
 const READ: usize = 800;
@@ -96,7 +96,7 @@ mod tests {
         check(&"x".repeat(61), None);
     }
 
-    /// What is asked stays short, however long the first exchange was.
+    /// The question stays short for any length of the first exchange.
     #[test]
     fn the_question_is_short() {
         let long = question(&"ä".repeat(90_000), &"b".repeat(90_000));

@@ -14,8 +14,8 @@ pub struct Choice {
     pub tokens: u32,
 }
 
-/// The windows offered for a model, smallest first: its named sizes, each with the share that is used of it, then
-/// plain numbers. `now` is among them, whatever it is.
+/// The windows on offer for a model, smallest first: its named sizes, each with the share that is used, then plain
+/// numbers. `now` is always among them.
 pub fn offered(profile: Option<&ModelProfile>, now: u32) -> (Vec<Choice>, Vec<Choice>) {
     let sizes = profile.map_or(&[][..], |p| p.sizes.as_slice());
     let named: Vec<Choice> = sizes
@@ -37,21 +37,21 @@ pub fn offered(profile: Option<&ModelProfile>, now: u32) -> (Vec<Choice>, Vec<Ch
     (named, plain.collect())
 }
 
-/// What is known of a model's windows; an unknown one is offered every named size.
+/// The known windows of a model; an unknown one gets every named size.
 pub fn profile(model: &str, models: &[ModelEntry]) -> ModelProfile {
     let known = models.iter().find(|m| m.name == model);
     let size = known.map(|m| m.size.as_str()).filter(|s| !s.is_empty());
     ModelProfile::new(model, size, known.and_then(|m| m.trained))
 }
 
-/// What is typed is no window.
+/// The input is not a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoWindow {
     /// Not a number of tokens that a window can have.
     Number,
     /// The model has no size of this name.
     Size {
-        /// What was typed.
+        /// The input.
         asked: String,
         /// The names it has.
         known: String,
@@ -94,8 +94,8 @@ mod tests {
         }
     }
 
-    /// B1: the named sizes of a model stand with their share for Ollama, up to what it was made for; the window that
-    /// is in use is always among what is offered, once.
+    /// B1: the named sizes of a model are offered with their share for Ollama, up to its limit, and the present window
+    /// is offered exactly once.
     #[test]
     fn named_sizes_are_offered() {
         let profile = profile("llama3.2:3b", &[entry(Some(20_000))]);

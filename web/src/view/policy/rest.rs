@@ -1,4 +1,4 @@
-//! The fields of a policy beyond the first ones, as a table: where each stands in a policy's JSON, and what it may be.
+//! The further fields of a policy as a table: the place of each in a policy's JSON, and its possible values.
 
 use palimpsest_core::policy::Policy;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Field, Wrong, rules};
 use crate::text::{T, fill, number, t};
 
-/// Where a field stands.
+/// The place of a field.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     /// Below these keys.
@@ -19,14 +19,14 @@ enum Place {
     Escalation(Option<&'static str>),
 }
 
-/// What a field may be.
+/// The possible values of a field.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// A whole number from and to. Nothing is 0.
     Number(u32, u32),
     /// On or off.
     Flag,
-    /// One of a few: the word in JSON, and what is shown.
+    /// A choice: the word in JSON, and the text for the user.
     Choice(&'static [(&'static str, T)]),
     /// A text. Nothing is none.
     Text,
@@ -45,7 +45,7 @@ pub struct Entry {
     pub id: &'static str,
     /// Its name.
     pub name: T,
-    /// What it may be.
+    /// Its possible values.
     pub kind: Kind,
     place: Place,
 }
@@ -186,12 +186,12 @@ pub(super) fn apply(values: &[String], policy: &Policy) -> Result<Policy, Wrong>
 }
 
 impl Entry {
-    /// Whether there may be no text.
+    /// Returns `true` if the text may be empty.
     fn may_be_none(&self) -> bool {
         matches!(self.place, Place::Keys(["slot_prefix"]))
     }
 
-    /// Whether nothing that stands in the other fields makes use of it.
+    /// Returns `true` if the other fields make no use of it.
     pub fn is_idle(&self, form: &super::Form) -> bool {
         match self.place {
             Place::Escalation(Some(_)) => {
@@ -212,7 +212,7 @@ impl Entry {
 }
 
 impl Place {
-    /// Whether 0 is that there is none.
+    /// Returns `true` if 0 means none.
     const fn may_be_absent(self) -> bool {
         matches!(self, Self::Trigger(..))
     }
@@ -228,7 +228,7 @@ impl Place {
             Self::Trigger(name, Some(key)) => named("triggers", "on", name)?.get(key).cloned(),
             Self::Pass(name, key) => {
                 let pass = named("passes", "pass", name)?;
-                // what is not written is off
+                // A missing key means off.
                 Some(pass.get(key).cloned().unwrap_or(json!(false)))
             }
             Self::Escalation(None) => whole.get("escalate")?.get("when").cloned(),

@@ -23,7 +23,7 @@ pub(super) fn shown(rules: &[CondenseRule]) -> String {
     rules.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The rules of such lines; else what is wrong, for a person to read.
+/// Parses the rules of such lines, or returns the error for a person.
 pub(super) fn read(text: &str) -> Result<Vec<CondenseRule>, String> {
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!((rule.above_rows, rule.above_lines), (20, 3));
     }
 
-    /// T2, E4: what is no rule is told with its line and its word.
+    /// T2, E4: an error names the line and the word.
     #[test]
     fn mistakes_by_line() {
         let check = |text, expected: &str| {
