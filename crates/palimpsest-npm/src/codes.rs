@@ -54,6 +54,9 @@ codes! {
     "unknown_policy" never,
     "not_found" never,
     "egress" never,
+    // saved conversations
+    "saved_newer" never,
+    "saved_damaged" never,
     // why a compaction changed nothing
     "nothing_to_compress" never,
     "nothing_compressible" never,
