@@ -43,18 +43,18 @@ pub struct Entry {
     pub counted_by: u64,
 }
 
-/// What the provider counted for a window that was sent (B8).
+/// The provider's count of a window that was sent (B8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Anchor {
     /// Messages on the path when it was sent.
     entries: usize,
     /// The provider's count of the whole prompt.
     tokens: u32,
-    /// Our own tokens then of what is not in the messages: recalled quotes, stand-ins.
+    /// The tokens, by our own count at that time, that belong to no message: recalled quotes, stand-ins.
     beside: u32,
 }
 
-/// How whoever reads a window gets at a text that is not shown whole.
+/// The way in which a reader of a window finds the full text of a shortened part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Lookup {
     /// The session recalls it, for the user and, as a tool, for the model.
@@ -66,16 +66,16 @@ pub enum Lookup {
     Nowhere,
 }
 
-/// What the context needs to know beside messages and view.
+/// The setup of a context besides its messages and view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// How the window is divided.
+    /// The division of the window.
     pub shares: Shares,
     /// The rules.
     pub policy: Rc<Policy>,
     /// Tokens of the tool definitions that go with each request.
     pub tools: u32,
-    /// How a text that is not shown whole is found.
+    /// The way to the full text of a shortened part.
     pub lookup: Lookup,
 }
 
@@ -102,7 +102,7 @@ impl Setup {
     }
 }
 
-/// Tokens of what is shown, by who said it.
+/// The tokens of the shown messages, by speaker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     pub(crate) user: u32,
@@ -129,8 +129,8 @@ impl Sums {
     }
 }
 
-/// Calls without a result and results without a call among what is shown: each costs a few tokens
-/// more in a window, for the stand-in or the label that keeps it valid.
+/// Calls without a result and results without a call among the shown messages. Each costs a few tokens more in a
+/// window, for the stand-in or the label that keeps it valid.
 #[derive(Debug, Clone, Default)]
 struct OpenCalls {
     open: SortedMap<String, u32>,
@@ -188,15 +188,15 @@ pub struct Context {
     reasoning: Rc<SortedMap<usize, u32>>,
     /// The reasoning of entries before this one is left out.
     reasoning_from: usize,
-    /// Whether tools were called since the user spoke last.
+    /// Tools were called since the user's last message.
     in_loop: bool,
-    /// Whether tools were ever called.
+    /// Tools were called at any time.
     has_called: bool,
     /// Tokens of all the user said on the path, shown or not, as stored.
     said_by_user: u64,
-    /// The epoch of the counter when it last counted what the window bounds.
+    /// The epoch of the counter at the last count of the content that the window bounds.
     epoch: u64,
-    /// Tokens of what is shown and was counted by another counter.
+    /// The tokens of the shown content that another counter counted.
     stale: u32,
     anchor: Option<Anchor>,
 }
@@ -258,8 +258,8 @@ impl Context {
         self.push(message);
     }
 
-    /// Whether the reasoning of an entry is sent as the entry is shown now. That of finished turns goes with the first shorter
-    /// form; in a loop of tool calls that still runs it stays beside every form.
+    /// Returns `true` if the reasoning of an entry is sent with its present form. Reasoning of finished turns leaves
+    /// with the first shorter form; in a running loop of tool calls it stays beside every form.
     pub(crate) fn sends_reasoning(&self, index: usize) -> bool {
         if index < self.reasoning_from {
             return false;
@@ -271,7 +271,7 @@ impl Context {
         }
     }
 
-    /// Tokens of the reasoning that is sent with an entry as it is shown now.
+    /// The tokens of the reasoning that is sent with the present form of an entry.
     pub(crate) fn reasoning_of(&self, index: usize) -> u32 {
         match self.reasoning.get(&index) {
             Some(tokens) if self.sends_reasoning(index) => *tokens,
@@ -390,13 +390,13 @@ impl Context {
         slot::slot(&self.view, &self.demands(), policy, self.counter.as_ref())
     }
 
-    /// The demands that stand at the head of the layers: those whose message is not shown as it was said.
+    /// Returns the demands at the head of the layers: those whose message is not verbatim in the window.
     pub fn demands(&self) -> Vec<&Demand> {
         let demands = self.rendered.demands.iter();
         demands.filter(|d| !self.shows(d)).collect()
     }
 
-    /// Whether a message in the window says the demand.
+    /// Returns `true` if a message in the window contains the demand.
     fn shows(&self, demand: &Demand) -> bool {
         let place = self
             .entries
@@ -430,7 +430,7 @@ impl Context {
         self.rendered.demands.iter().collect()
     }
 
-    /// Whether the quote is all that its message says.
+    /// Returns `true` if the quote is the whole text of its message.
     pub fn says_whole(&self, quote: &Quote) -> bool {
         let place = self
             .entries
@@ -439,7 +439,8 @@ impl Context {
         entry.is_some_and(|e| e.message.words().trim() == quote.text)
     }
 
-    /// What layers cover, oldest first: it is passed over, so that the cost of a view is that of what it shows.
+    /// Returns the covered ranges, oldest first. The loop over the path skips them, so the cost of a view depends on
+    /// the shown messages.
     pub(crate) fn covered(&self) -> Vec<Span> {
         let layers = self.view.layers.iter();
         let mut spans: Vec<Span> = layers.flat_map(|l| l.covers.iter().copied()).collect();
@@ -472,9 +473,9 @@ impl Context {
         self.anchor = anchor;
     }
 
-    /// Counts with another tokenizer from now on. What is bounded by the window (records, layers, shorter forms) is counted
-    /// again at once; messages keep their counts, as estimates, until [`Self::recount`] has reached them. What the model sees
-    /// stays the same, and so does the provider's own count of it.
+    /// Replaces the counter. Content that the window bounds (records, layers, shorter forms) is counted again at once.
+    /// Messages keep their counts, as estimates, until [`Self::recount`] has reached them. The window stays the same,
+    /// and so does the provider's own count of it.
     pub fn set_counter(&mut self, counter: Rc<dyn TokenCounter>) {
         let epoch = counter.epoch();
         self.counter = counter;
@@ -489,8 +490,8 @@ impl Context {
         self.anchor = anchor;
     }
 
-    /// Counts what the view holds beside whole messages again: shorter forms, layers, quotes. For a view that was stored
-    /// under another counter.
+    /// Counts the content of the view besides whole messages again: shorter forms, layers, quotes. It serves a view
+    /// that was stored under another counter.
     pub fn recount_view(&mut self) {
         let counter = Rc::clone(&self.counter);
         let counter = counter.as_ref();
@@ -530,8 +531,8 @@ impl Context {
         self.refresh();
     }
 
-    /// Counts messages of the window again that another counter counted, newest first, until about `bytes` bytes of text
-    /// were counted or none is left (`true`). What layers cover is counted when it is shown again.
+    /// Counts messages of the window again that another counter counted, newest first, until it has counted about
+    /// `bytes` bytes of text or none is left (`true`). Covered messages are counted when they are shown again.
     pub fn recount(&mut self, bytes: usize) -> bool {
         let epoch = self.epoch;
         let mut done = 0;
@@ -565,13 +566,13 @@ impl Context {
         !left
     }
 
-    /// Whether everything in the window was counted by the present counter.
+    /// Returns `true` if the present counter counted everything in the window.
     pub const fn is_settled(&self) -> bool {
         self.stale == 0
     }
 
-    /// What the provider counted for the window as it was when the path had `entries` messages, and is still but for the
-    /// messages added since. The report's numbers start from it until the view or the records change.
+    /// Notes the provider's count of the window at the time when the path had `entries` messages. The report's numbers
+    /// start from it until the view or the records change.
     pub fn anchor(&mut self, entries: usize, tokens: u32) {
         if entries > self.entries.len() {
             return;
@@ -602,7 +603,7 @@ impl Context {
         &self.entries
     }
 
-    /// Tokens of what the user said that layers cover, as stored. Bounded by what is shown, not by the history.
+    /// The stored tokens of the user's covered messages. The cost depends on the shown messages, not on the history.
     pub(crate) fn covered_user_tokens(&self) -> u32 {
         let shown = self.shown.iter().map(|&i| &self.entries[i]);
         let shown = shown.filter(|e| e.message.role == Role::User);
@@ -610,7 +611,7 @@ impl Context {
         u32::try_from(self.said_by_user.saturating_sub(shown)).unwrap_or(u32::MAX)
     }
 
-    /// How many messages are shown, in whatever form.
+    /// The number of messages that are shown in any form.
     pub fn shown_count(&self) -> u32 {
         self.shown.len() as u32
     }
@@ -635,7 +636,7 @@ impl Context {
         &self.setup
     }
 
-    /// What it counts with.
+    /// The counter.
     pub fn counter(&self) -> &Rc<dyn TokenCounter> {
         &self.counter
     }
@@ -669,7 +670,7 @@ impl Context {
         self.slot.as_ref().map_or(0, |s| s.tokens)
     }
 
-    /// What is shown of the messages, with recalled quotes.
+    /// The tokens of the shown messages and of recalled quotes.
     pub(crate) fn conversation_tokens(&self) -> u32 {
         self.sums.total().saturating_add(self.beside())
     }
@@ -680,14 +681,14 @@ impl Context {
         self.recalled_now().map_or(0, |r| r.tokens)
     }
 
-    /// Whether tools are offered, or were called.
+    /// Returns `true` if tools are offered or were called.
     pub(crate) fn has_tools(&self) -> bool {
         self.setup.tools > 0 || self.sums.tool > 0 || self.has_called
     }
 
-    /// The most that quotes for a question may take now, `more` tokens beside the window as it is without quotes: a quarter
-    /// of `limit`, of what is free. Where tools are in play, half of what is free is left for their calls and results, so
-    /// that the quotes can stay through the turn.
+    /// Returns the room for the quotes of a question, when `more` tokens join the window without quotes: at most a
+    /// quarter of `limit`, and no more than is free. With tools, half of the free room is left for their calls and
+    /// results, so that the quotes can stay through the turn.
     pub fn recall_room(&self, limit: u32, more: u32) -> u32 {
         let used = self.count().tokens.saturating_sub(self.recalled_tokens());
         let free = limit.saturating_sub(used.saturating_add(more));
@@ -704,8 +705,8 @@ impl Context {
             .filter(|r| r.before == last && !r.quotes.is_empty())
     }
 
-    /// The count of the window with its source and bound: exact where a vocabulary counted all of it, else from the
-    /// provider's own count of what was sent, with what was added since counted or estimated.
+    /// Returns the count of the window with its source and bound. It is exact if a vocabulary counted everything;
+    /// otherwise it starts from the provider's count of the sent part and adds the counted or estimated rest.
     pub fn count(&self) -> Count {
         let own = self.tokens();
         // An estimate's own bound allows for it.
@@ -773,12 +774,12 @@ impl Context {
         }
     }
 
-    /// Tokens at the window's front that the server has read already, as far as it is known.
+    /// The tokens at the window's front that the server is known to have read.
     pub(crate) fn already_read(&self) -> u32 {
         self.anchor.map_or(0, |anchor| anchor.tokens)
     }
 
-    /// What a message would cost.
+    /// The cost of a message in tokens.
     pub fn tokens_of(&self, role: Role, parts: &[Part]) -> u32 {
         crate::data::message::message_tokens(role, parts, self.counter.as_ref())
     }
@@ -795,7 +796,7 @@ impl Context {
             .rposition(|e| e.message.role == Role::Assistant)
     }
 
-    /// Tokens an entry takes as it is shown now.
+    /// The tokens of the present form of an entry.
     pub(crate) fn shown_tokens(&self, index: usize) -> u32 {
         let entry = &self.entries[index];
         let tokens = match self.view.rendition(entry.message.seq) {

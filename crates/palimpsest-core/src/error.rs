@@ -1,4 +1,4 @@
-//! What can go wrong in the core, one variant per thing a caller can do about it.
+//! The errors of the core, one variant for each action of a caller.
 
 use palimpsest_dialect::DialectError;
 use thiserror::Error;
@@ -30,7 +30,7 @@ pub enum CoreError {
         /// Tokens there is room for.
         room: u32,
     },
-    /// What no pass may shrink is larger than the limit (B10).
+    /// The content that no pass may remove is larger than the limit (B10).
     #[error(
         "What must stay takes {floor} tokens, but the limit is {limit}. Shorten the system prompt, the pins or the last message, or choose a larger window."
     )]
@@ -43,9 +43,9 @@ pub enum CoreError {
     /// A window no conversation fits in.
     #[error("A window of {window} tokens is not possible: {why}.")]
     InvalidWindow {
-        /// What was asked for.
+        /// The requested window.
         window: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         why: &'static str,
     },
     /// A policy that contradicts itself.
@@ -54,7 +54,7 @@ pub enum CoreError {
     /// A policy name nobody knows.
     #[error("There is no policy called \"{name}\". Choose one of: {known}.")]
     UnknownPolicy {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The names there are.
         known: String,
@@ -62,7 +62,7 @@ pub enum CoreError {
     /// A layer, snapshot, pin or message that is not there.
     #[error("There is no {what} {id} in this session.")]
     NotFound {
-        /// What was looked for.
+        /// The kind of the missing item.
         what: &'static str,
         /// Its number.
         id: u32,
@@ -91,12 +91,12 @@ pub enum CoreError {
         /// Its form.
         version: u64,
     },
-    /// Text that is no saved conversation, or not as it was written.
+    /// The text is not a saved conversation, or it was edited.
     #[error(
         "This is no saved conversation as it was written: {why}. Load the text that save() gave, or push your messages into a new conversation."
     )]
     SavedDamaged {
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// A part of a window that is not of the active context (I7).

@@ -1,8 +1,8 @@
-//! Finds what was covered: a BM25 index over the originals (R1).
+//! Finds covered passages: a BM25 index over the originals (R1).
 //!
-//! Passages are cut into chunks of about 60 to 120 tokens at sentence borders; only hashes and positions are kept,
-//! never text, so the index of a long history stays small. It is rebuilt by adding the originals again, in order:
-//! the same additions give the same answers on every machine.
+//! It cuts passages into chunks of about 60 to 120 tokens at sentence borders. It keeps only hashes and positions,
+//! never text, so the index of a long history stays small. To rebuild it, add the originals again in order: the same
+//! additions give the same answers on every machine.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -63,7 +63,8 @@ const SHORT: u32 = 60;
 const K1: f32 = 1.2;
 const B: f32 = 0.7;
 
-/// What the neighbouring messages add to a chunk: an answer often shares no word with the question, but the message before it does.
+/// The share of a neighbouring message's score that a chunk gets: an answer often shares no word with the question, but
+/// the message before it does.
 const NEIGHBOUR: f32 = 0.6;
 /// And those one further.
 const FURTHER: f32 = 0.24;
@@ -104,7 +105,7 @@ impl Recall {
         self.chunks.len()
     }
 
-    /// Whether nothing was added.
+    /// Returns `true` if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
@@ -272,7 +273,7 @@ impl Recall {
     }
 }
 
-/// How many of the newest postings of each term are looked at: all of the rarest terms, and of the others as far as
+/// The number of newest postings of each term that a search reads: all of the rarest terms, and of the others as far as
 /// [`MOST_SCORED`] reaches, so that the cost of a question has a bound.
 fn newest_of(terms: &[(f32, &[u32])]) -> Vec<usize> {
     let mut rarest: Vec<usize> = (0..terms.len()).collect();
@@ -384,7 +385,8 @@ fn log2(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// R1: what a question costs has a bound, and a word that is rare in a long history is found however old its place is.
+    /// R1: the cost of a question has a bound, and a word that is rare in a long history is found in its oldest places,
+    /// too.
     #[test]
     fn common_words_count_in_the_newest_places_only() {
         let mut recall = Recall::default();
@@ -401,7 +403,7 @@ mod tests {
         assert_eq!(newest_of(&terms), [MOST_SCORED - 10, 10]);
     }
 
-    /// Looking only at what is near a term finds what looking at everything finds.
+    /// A search near the terms finds the same chunks as a search through all of them.
     #[test]
     fn what_is_near_is_all_there_is() {
         let mut recall = Recall::default();

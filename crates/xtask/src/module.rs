@@ -12,7 +12,7 @@ use crate::process;
 use crate::setup::wasm::has_std_source;
 use crate::setup::{Machine, say};
 
-/// How much work the compiler puts in.
+/// The effort of the compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quality {
     /// Profile `wasm`, then wasm-opt: small, slow to make.
@@ -30,11 +30,11 @@ impl Quality {
     }
 }
 
-/// What becomes of what a module names to be loaded later.
+/// The treatment of the parts that a module loads later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Later {
-    /// It becomes modules of its own in the folder [`PARTS`], which the script beside the module fetches. Their names say
-    /// what is in them: a page that was loaded before a new version finds none of the new parts in place of its own.
+    /// Each becomes a module of its own in the folder [`PARTS`], which the script beside the module fetches. Their
+    /// names contain a hash of the content, so a page of an older version never gets a new part in place of its own.
     Fetched,
     /// The same, with names that stay, and the script asks `../parts.js` for each.
     Brought,
@@ -48,7 +48,7 @@ impl Later {
     }
 }
 
-/// The folder of what is loaded later.
+/// The folder of the parts.
 pub(crate) const PARTS: &str = "parts";
 
 /// Builds `package` and leaves `<name>.js`, `<name>_bg.wasm` and their types in `folder`, where `<name>` is the
@@ -114,10 +114,10 @@ pub(crate) fn build(
     bindgen
         .args(["--target", "web", "--out-name", &name, "--out-dir"])
         .arg(folder)
-        // who loads the module says where it is; a second address would make bundlers emit it twice
+        // The loader of the module gives its address; a second address would make bundlers emit it twice.
         .arg("--omit-default-module-path");
     if later.is_apart() {
-        // what the parts share with it
+        // The exports that the parts share with it.
         bindgen.arg("--keep-lld-exports");
     }
     process::quiet(bindgen.arg(&main))?;
@@ -143,9 +143,9 @@ pub(crate) fn build(
 /// hook that does tell.
 const SAYS_NOT_WHY: &str = "palimpsest-npm";
 
-/// The standard library comes compiled for speed. A release compiles it once more, for size, and leaves out the places
-/// in the source that panics name: 20 KB less of each of the package's modules. Where nobody hears what a panic says, it
-/// traps at once, and what it would say is left out, too.
+/// The standard library comes compiled for speed. A release compiles it again for size, without the source places that
+/// panics name: this saves 20 KB of each of the package's modules. In a module whose panic messages nobody reads, a
+/// panic traps at once, and its message is left out, too.
 fn with_small_std(machine: &Machine, package: &str, cargo: &mut Command) {
     if !has_std_source(machine) {
         say(
@@ -200,7 +200,7 @@ fn shrunk(
     Ok((names, script))
 }
 
-/// Gives the parts names that say what is in them. The script that fetches them comes to stand beside the module.
+/// Names the parts by their content. The script that fetches them goes beside the module.
 fn fetched(machine: &Machine, name: &str, quality: Quality, folder: &Path) -> Result<()> {
     let parts = folder.join(PARTS);
     let (files, mut script) = shrunk(machine, name, quality, &parts)?;
@@ -292,10 +292,10 @@ fn guard(script: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How the script that is made instantiates a part.
+/// The way in which the generated script instantiates a part.
 const STREAMED: &str = "WebAssembly.instantiateStreaming(src, imports)";
 
-/// What it does instead: any server of static files will do, as for the module itself.
+/// The replacement, which works with any server of static files, as for the module itself.
 const ANY_SERVER: &str = "
 // A server that does not say that it is wasm is believed all the same.
 async function instantiate(source, imports) {
@@ -319,8 +319,9 @@ fn remapping() -> String {
     format!("--remap-path-prefix={}=/cargo", home.display())
 }
 
-/// What `wasm-opt` is told. No feature flags: the module says itself which it uses, and more than those would not load
-/// everywhere. Nothing of Rust's lies in the first 1,024 bytes of memory but the far end of a stack that is all used up.
+/// The options of `wasm-opt`. There are no feature flags: the module names the features that it uses, and more would
+/// not load everywhere. The first 1,024 bytes of memory hold nothing of Rust's but the far end of a stack that is all
+/// used up.
 const OPTIMISING: [&str; 2] = ["-Oz", "--low-memory-unused"];
 
 /// Shrinks a module in place. The same input gives the same output, so the last result is kept.

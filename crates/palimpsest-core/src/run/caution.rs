@@ -1,4 +1,4 @@
-//! What the user should know of a run that succeeded.
+//! Warnings for the user about a successful run.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -22,7 +22,7 @@ pub enum Caution {
     /// A reference left the window, and the text it stood for is not there to come back (O3).
     #[error("the text of message {}, part {} could not be released: it is not there any more", .reference.message, .reference.part)]
     NotReleased {
-        /// What stood in the window.
+        /// The reference that stood in the window.
         reference: Reference,
     },
 }

@@ -13,11 +13,11 @@ use crate::pass::offload;
 pub struct JobPassage {
     /// The message.
     pub seq: Seq,
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
     /// The words, without thinking.
     pub text: String,
-    /// Where in the text the calls of tools begin, if it makes any.
+    /// The place in the text at which tool calls begin, if there are any.
     pub calls: Option<usize>,
     /// The day it was said, if that is known.
     pub day: Option<extractive::Day>,
@@ -57,8 +57,8 @@ impl JobPassage {
     }
 }
 
-/// What another program offloaded to a file of its own cannot be read here: it says so (O3). What palimpsest
-/// offloaded is whole in the message.
+/// A result that another program offloaded to its own file is not readable here, and the text says so (O3). A result
+/// that palimpsest offloaded is whole in the message.
 fn restored(part: &Part) -> Part {
     let mut part = part.clone();
     if let Part::ToolResult { text, .. } = &mut part
@@ -69,7 +69,7 @@ fn restored(part: &Part) -> Part {
     part
 }
 
-/// How big a picture is: base64 holds three bytes in four letters; of a picture elsewhere nothing is known.
+/// The size of a picture: base64 holds three bytes in four letters. The size of a linked picture is unknown.
 fn size_of(data: &str) -> String {
     if data.starts_with("http:") || data.starts_with("https:") {
         return "linked".into();
@@ -107,7 +107,7 @@ pub(super) fn words_of(parts: &[Part]) -> String {
     out
 }
 
-/// What a mode holds dearest.
+/// The priorities of a mode.
 pub(super) const fn emphasis(mode: Mode) -> Emphasis {
     match mode {
         Mode::Developer => Emphasis::Developer,

@@ -57,7 +57,7 @@ impl Rewrite {
         })
     }
 
-    /// What to ask for.
+    /// The job for the model.
     pub const fn job(&self) -> &SummaryJob {
         &self.job
     }
@@ -93,7 +93,7 @@ impl Rewrite {
         view.cause = Cause::Rewritten { layer: old.id };
         view.revision += 1;
         let mut after_context = context.clone();
-        // lines of the old form that stand in the user's own words cost nothing: what is seen must get smaller
+        // Lines of the old form that the user's own words repeat cost nothing, so the shown form must become smaller.
         let after = loop {
             view.layers[place] = Rc::new(layer.clone());
             after_context.set_view(view.clone());
