@@ -62,7 +62,7 @@ test("the guide", () => {
 test("the reference", () => {
   const made = reference(path.join(folder, "node_modules/palimpsest/dist"));
   assert.ok(made === fs.readFileSync(path.join(root, "docs/api.md"), "utf8"), "docs/api.md is another: node tests/packaging/reference.mjs");
-  for (const name of ["openSession()", "Session", "compact()", "StorageAdapter", "fitStep()", "fitMessages()", "mount()", "attachPalimpsest()"]) {
+  for (const name of ["openSession()", "Session", "compact()", "Conversation", "StorageAdapter", "fitStep()", "fitMessages()", "mount()", "attachPalimpsest()"]) {
     assert.ok(made.includes(`\n### ${name}\n`), name);
   }
 });
@@ -70,7 +70,7 @@ test("the reference", () => {
 /** The result has the type of what was passed in, and a wrong option is an error of the compiler's. */
 test("types of results and options", () => {
   fs.writeFileSync(path.join(folder, "types.ts"), `
-    import { compact, countTokens, validate, type PalimpsestError } from "palimpsest";
+    import { compact, Conversation, countTokens, validate, type PalimpsestError } from "palimpsest";
     type Message = { role: "user" | "assistant"; content: string; mark: number };
     const history: Message[] = [];
     const { messages, report } = compact(history, { window: 8192, policy: "balanced" });
@@ -83,9 +83,16 @@ test("types of results and options", () => {
     compact(history, { window: 8192, maxToken: 5 });
     // @ts-expect-error a window is needed
     compact(history, {});
+    const held = new Conversation<Message>({ window: 8192 });
+    held.push(...history);
+    const fitted: Message[] = held.fit().messages;
+    // @ts-expect-error it is of another shape
+    held.push({ role: "user", text: "x" });
+    // @ts-expect-error a conversation keeps its state itself
+    new Conversation({ window: 8192, state: { version: 2 } });
     // @ts-expect-error there is no such code
     const wrong: PalimpsestError["code"] = "oops";
-    export { mark, after, source, repaired, code, wrong };
+    export { mark, after, source, repaired, code, wrong, fitted };
   `);
   tsc({ module: "NodeNext", moduleResolution: "NodeNext", exactOptionalPropertyTypes: true }, ["types.ts"], false);
 });

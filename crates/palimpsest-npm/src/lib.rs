@@ -5,7 +5,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `lists/` | the functions for lists: `compact`, `recall`, `resolvePolicy`, `replay`, `validate`, `forgotten`, `ConversationReader`, counting, calibrating |
+//! | `lists/` | the functions for lists: `compact`, `Conversation`, `recall`, `resolvePolicy`, `replay`, `validate`, `forgotten`, `ConversationReader`, counting, calibrating |
 //! | `session.rs` | the classes `Session`, `Library`, `Server`, `Answer` |
 //! | `tokenizer.rs` | the class `TokenizerLoader` |
 //! | `opening.rs` | the exports that make those: each loads its part |

@@ -5,6 +5,7 @@ pub(crate) mod compact;
 pub(crate) mod conversations;
 pub(crate) mod count;
 pub(crate) mod forgotten;
+pub(crate) mod live;
 pub(crate) mod own_counter;
 pub(crate) mod recall;
 pub(crate) mod replay;

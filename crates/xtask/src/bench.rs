@@ -11,12 +11,13 @@ use crate::process;
 use crate::setup::Machine;
 
 /// Tests of `palimpsest-core` that print figures. They assert the limits and show the rest.
-const TABLES: [(&str, &str, &str); 9] = [
+const TABLES: [(&str, &str, &str); 10] = [
     ("canary", "behaviour", "canary::"),
     ("growth", "growth", "conversation::"),
     ("growth_cold", "growth", "cold::"),
     ("growth_live", "growth", "live::"),
     ("growth_passes", "growth", "passes::"),
+    ("loop", "loops", "figures::"),
     ("recall", "behaviour", "recall::"),
     ("replays", "behaviour", "replays::"),
     ("retained", "behaviour", "retained::"),
@@ -86,7 +87,10 @@ pub(crate) fn run(machine: &Machine, name: Option<&str>) -> Result<()> {
             binary,
             tests,
             "--",
+            // figures that take minutes are tests that only run when they are asked for
+            "--include-ignored",
             "--nocapture",
+            "--test-threads=1",
         ]));
     }
     match name {

@@ -1,13 +1,13 @@
-//! The figures of every way at every window, printed: `cargo test -p palimpsest-core --test loops -- --include-ignored --nocapture`.
+//! The figures of every way at every window, printed by `cargo xtask bench loop`.
 #![allow(clippy::print_stdout, reason = "figures are to be read")]
 
 use serde_json::Value;
 
 use super::corpus;
 use super::play::{Compact, Way, play};
-use super::rivals::{All, Clear, Prune, Tail};
+use super::rivals::{All, Clear, OpenCode, Prune, Tail};
 
-const WINDOWS: [u32; 3] = [8_192, 16_384, 32_768];
+const WINDOWS: [u32; 4] = [8_192, 16_384, 32_768, 98_304];
 const PRESETS: [&str; 5] = [
     "balanced",
     "checkpoints",
@@ -37,10 +37,14 @@ fn print(name: &str, list: &[Value]) {
         .filter(|w| at.as_deref().is_none_or(|at| at == w.to_string()))
     {
         let limit = window * 11 / 12;
-        show(&format!("tail {window}"), &mut Tail(limit));
+        show(&format!("tail, as trimMessages {window}"), &mut Tail(limit));
         show(
             &format!("clear old results {window}"),
             &mut Clear { limit, cleared: 0 },
+        );
+        show(
+            &format!("like opencode {window}"),
+            &mut OpenCode { limit, cleared: 0 },
         );
         for preset in PRESETS
             .into_iter()
@@ -58,6 +62,11 @@ fn print(name: &str, list: &[Value]) {
 #[ignore = "prints figures; asked for by name"]
 fn of_a_generated_loop() {
     print("generated, one request", &corpus::generated(1, 220, 0));
+}
+
+#[test]
+#[ignore = "prints figures; asked for by name"]
+fn of_a_generated_loop_with_requests() {
     print("generated, many requests", &corpus::generated(2, 220, 20));
 }
 

@@ -11,6 +11,7 @@ use super::rivals::{All, Prune};
 fn check(window: u32, figures: &Figures) {
     let line = figures.line(&format!("{window}"));
     assert!(figures.broken() <= 0.10, "breaks of the prefix: {line}");
+    assert!(figures.read_anew() <= 0.10, "what is read anew: {line}");
     assert!(figures.least_fill() >= 0.35, "the emptiest window: {line}");
     // in windows of 8,192 the newest messages of the same size know one value in a hundred more
     assert!(

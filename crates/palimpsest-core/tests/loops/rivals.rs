@@ -94,6 +94,43 @@ impl Way for Clear {
     }
 }
 
+/// As the coding agent opencode does it: once the results before the newest 40,000 tokens of them hold more than 20,000, those are
+/// replaced by a word. Both numbers in proportion to a window of 200,000.
+pub(crate) struct OpenCode {
+    pub(crate) limit: u32,
+    pub(crate) cleared: usize,
+}
+
+impl Way for OpenCode {
+    fn window(&mut self, list: &[Value], tokens: &mut Tokens) -> Made {
+        let (protected, least) = (self.limit / 5, self.limit / 10);
+        let results: Vec<usize> = (0..list.len())
+            .filter(|&n| list[n]["role"] == "tool")
+            .collect();
+        let mut newest = 0;
+        let mut old = results.len();
+        while old > self.cleared && newest < protected {
+            old -= 1;
+            newest += tokens.of(&list[results[old]]);
+        }
+        let freed: u32 = results[self.cleared.min(old)..old]
+            .iter()
+            .map(|&n| tokens.of(&list[n]))
+            .sum();
+        if freed > least {
+            self.cleared = old;
+        }
+        let mut window = list.to_vec();
+        for &n in &results[..self.cleared] {
+            window[n]["content"] = json!("[Old tool result content cleared]");
+        }
+        if tokens.all(&window) > self.limit {
+            window = tail(&window, self.limit, tokens);
+        }
+        made(window, Some(self.limit))
+    }
+}
+
 const fn made(window: Vec<Value>, limit: Option<u32>) -> Made {
     Made {
         window,

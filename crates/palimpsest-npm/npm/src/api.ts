@@ -22,6 +22,7 @@ export {
   type SummaryJob,
 } from "./compact.js";
 export { Calibration, type ObserveOptions, type ProviderUsage } from "./calibration.js";
+export { Conversation, type ConversationOptions, type Fitted } from "./conversation.js";
 export { importConversations, readConversations, type FileSource, type FoundBranch, type FoundConversation, type FoundMessage, type ImportedFile, type ImportReport } from "./conversations.js";
 export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";
 export {

@@ -5,7 +5,7 @@ import { call } from "./runtime.js";
 import type { TextCounter } from "./own-counter.js";
 import { counterOf, type Count, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
-import type { Compaction } from "./wasm/palimpsest_npm.js";
+import type { Compaction, Counter } from "./wasm/palimpsest_npm.js";
 
 /** The named policies. */
 export type PolicyName = "balanced" | "checkpoints" | "watermark" | "offload-compact" | "auto-summarize";
@@ -486,6 +486,17 @@ class Summaries {
 }
 
 function begin(messages: readonly unknown[], options: CompactOptions & { model?: string }, secret: Uint8Array): Compaction {
+  const { text, tools, state, counter } = crossing(options);
+  return call("compact()", (module) => new module.Compaction(toText(messages), text, tools, state, counter(), secret));
+}
+
+/** Options as the module takes them. @internal */
+export function crossing(options: CompactOptions & { model?: string }): {
+  text: string;
+  tools: string | undefined;
+  state: string | undefined;
+  counter: () => Counter;
+} {
   if (typeof options !== "object" || options === null) {
     throw new PalimpsestError("invalid_options", "Expected options with a window: { window: 8192 }.");
   }
@@ -494,18 +505,12 @@ function begin(messages: readonly unknown[], options: CompactOptions & { model?:
   const given: Record<string, unknown> = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
   if (typeof policy === "object") given["rules"] = snake(JSON.parse(written(policy, odd)));
   else if (policy !== undefined) given["policy"] = policy;
-  return call(
-    "compact()",
-    (module) =>
-      new module.Compaction(
-        toText(messages),
-        written(given, odd),
-        tools === undefined ? undefined : toText(tools),
-        state === undefined ? undefined : written(state),
-        counterOf(tokenizer),
-        secret,
-      ),
-  );
+  return {
+    text: written(given, odd),
+    tools: tools === undefined ? undefined : toText(tools),
+    state: state === undefined ? undefined : written(state),
+    counter: () => counterOf(tokenizer),
+  };
 }
 
 /** The names of the options of `compact` and `compactWith`. @internal */

@@ -21,7 +21,7 @@ use crate::lists::count::Counter;
 /// cross as text beside them.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Options {
+pub(crate) struct Options {
     window: Tokens,
     reserve: Option<Tokens>,
     max_tokens: Option<Tokens>,
@@ -48,7 +48,7 @@ struct Options {
 }
 
 impl Options {
-    fn core(self, tools: Vec<Value>) -> Result<CompactOptions, Failure> {
+    pub(crate) fn core(self, tools: Vec<Value>) -> Result<CompactOptions, Failure> {
         let mut policy = match (self.rules, self.policy) {
             (Some(rules), _) => Policy::from_value(&rules)?,
             (None, Some(name)) => Policy::preset(&name)?,
