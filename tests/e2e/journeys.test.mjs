@@ -266,12 +266,19 @@ test("window, model and system prompt are the session's own and come back", SLOW
   await click(page, "#edit-system");
   await page.waitForSelector("dialog[open] #system");
   await page.type("#system", "Answer in one word.");
+  // G4: what layers keep first
+  assert.equal(await page.$eval("#mode", (s) => s.value), "assistant");
+  await page.select("#mode", "planning");
   await click(page, "dialog [type=submit]");
   await until(page, () => document.querySelector(".notes .system")?.textContent === "Answer in one word.");
   await page.reload();
   await until(page, () => document.querySelector(".notes .system")?.textContent === "Answer in one word.");
   assert.equal(await page.$eval("#window", (s) => s.value), "16384");
   assert.equal(await text(page, "#model"), names[1]);
+  await click(page, "#edit-system");
+  await page.waitForSelector("dialog[open] #mode");
+  assert.equal(await page.$eval("#mode", (s) => s.value), "planning");
+  await page.keyboard.press("Escape");
   await until(page, () => document.querySelector(".live.okc"));
   await say(page, "Hi");
   await until(page, () => document.querySelectorAll(".msg:not(.replying)").length === 2);
@@ -365,6 +372,7 @@ test("where the browser stores nothing, the page says so and works from memory",
   await world.open();
   await page.waitForSelector(".notice");
   assert.match(await text(page, ".notice"), /your sessions are gone when you close the tab/);
+  await page.waitForSelector(".start");
   const welcome = await text(page, ".start");
   assert.doesNotMatch(welcome, /stays in this browser/);
   assert.match(welcome, /gone when you close the tab/);

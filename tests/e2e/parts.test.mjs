@@ -1,14 +1,55 @@
 // What is loaded later: when, and what the page says if it cannot be.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import test from "node:test";
-import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
+import { app, begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
 import { click, messages, ready, until } from "./acts.mjs";
 
 test.afterEach(cleanUp);
 
 const SLOW = { timeout: 180_000 };
+/** The most that a first visit fetches before the first key, in bytes as they are sent. The aim is 450,000. */
+const MOST_FIRST = 830_000;
 const screens = /\/parts\/split_desk\.\w+\.wasm/;
+
+/** The bytes of these files of the app as they are sent, compressed. */
+const sent = (names) => [...new Set(names)].reduce((sum, name) => {
+  const file = path.join(app, name);
+  return sum + fs.statSync(fs.existsSync(`${file}.br`) ? `${file}.br` : file).size;
+}, 0);
+
+/// What a first visit fetches before anybody does something: the page, Markdown, what asks the model server and begins a
+/// session. Replies and compactions come with the first key or touch.
+test("a first visit fetches little before the first key", SLOW, async () => {
+  const world = await begin({ ready: false });
+  const { page } = world;
+  await page.evaluate(async () => {
+    for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
+    for (const one of await indexedDB.databases()) indexedDB.deleteDatabase(one.name);
+  });
+  await page.setBypassServiceWorker(true);
+  const asked = [];
+  page.on("request", (request) => {
+    const { origin, pathname } = new URL(request.url());
+    if (origin === new URL(world.site.url).origin) asked.push(pathname === "/" ? "index.html" : pathname.slice(1));
+  });
+  await page.reload();
+  await ready(page);
+  // quiet: nothing more is asked for
+  for (let n = -1; n !== asked.length; await new Promise((done) => setTimeout(done, 1000))) n = asked.length;
+  assert.deepEqual(asked.filter((name) => /split_(talk|desk|german)/.test(name)), []);
+  const module = asked.find((name) => /^palimpsest_web_bg\./.test(name));
+  const first = sent(asked);
+  // the gate is of the small build; a quick one is twice as large
+  const isSmall = sent([module]) < 600_000;
+  assert.ok(!isSmall || first <= MOST_FIRST, `${first} bytes: ${asked.map((name) => `${name} ${sent([name])}`).join(", ")}`);
+  console.log(`first visit: ${first} bytes${isSmall ? "" : " (quick build)"}`);
+  await page.keyboard.press("Shift");
+  await until(page, () => performance.getEntriesByType("resource").some((entry) => /split_talk/.test(entry.name)));
+  await world.end();
+});
 
 /// The page, a session and its replies do without the code of the other screens; that comes once, when one of them is
 /// looked at. German comes only to those who read it.
@@ -98,7 +139,7 @@ test("a page without its first parts shows what was said", SLOW, async () => {
   await world.end({ tolerate: [/ERR_FAILED|Failed to fetch/] });
 });
 
-/// A new session that waits for the conversation's code is not shown, and not made, once another was chosen.
+/// A new session that waits for its code is not shown, and not made, once another was chosen.
 test("a session that is chosen while a new one is on its way stays", SLOW, async () => {
   const world = await begin();
   const { page } = world;
@@ -112,7 +153,7 @@ test("a session that is chosen while a new one is on its way stays", SLOW, async
   const held = new Promise((done) => { release = done; });
   await page.setRequestInterception(true);
   page.on("request", async (request) => {
-    if (/split_talk/.test(request.url())) await held;
+    if (/split_wire/.test(request.url())) await held;
     await request.continue();
   });
   await page.reload();
@@ -122,7 +163,7 @@ test("a session that is chosen while a new one is on its way stays", SLOW, async
   await page.evaluate(() => [...document.querySelectorAll("[data-session]")].find((row) => row.textContent.includes("Bread")).click());
   await until(page, () => document.querySelector("#h-chat").textContent === "Bread");
   release();
-  await until(page, () => performance.getEntriesByType("resource").some((entry) => /split_talk/.test(entry.name) && entry.responseEnd > 0));
+  await until(page, () => performance.getEntriesByType("resource").some((entry) => /split_wire/.test(entry.name) && entry.responseEnd > 0));
   await new Promise((done) => setTimeout(done, 1500));
   assert.equal(await page.$eval("#h-chat", (heading) => heading.textContent), "Bread");
   assert.equal(await page.$$eval("[data-session]", (rows) => rows.length), before);

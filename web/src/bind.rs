@@ -115,8 +115,12 @@ pub fn layer(layer: &Layer) -> LayerView {
         original: layer.original_tokens,
         author: match &layer.author {
             Author::Model { name } => Some(name.clone()),
-            Author::Extractive | Author::Fallback { .. } => None,
+            Author::Extractive | Author::Fallback { .. } | Author::Person => None,
         },
+        by_person: layer.author == Author::Person,
+        decisions: layer.key_decisions.clone(),
+        files: layer.files_modified.clone(),
+        steps: layer.next_steps.clone(),
         dropped: layer.dropped.clone(),
     }
 }
@@ -243,6 +247,7 @@ pub fn thread(
             message.ended = None;
             message.stats = costs.get(&seq).copied().or(message.stats);
             message.tokens += item.tokens;
+            message.offloaded.extend(offloaded(item));
             answer(&mut message.blocks, &item.message.parts);
             continue;
         }
@@ -277,12 +282,18 @@ pub fn thread(
                 ReducedKind::Offloaded => Form::Offloaded,
                 ReducedKind::Excerpt => Form::Excerpt,
             }),
+            offloaded: offloaded(item).into_iter().collect(),
             tokens: item.tokens,
             branch: item.branch,
         });
     }
     close(&mut open, &mut entries, u32::MAX);
     entries
+}
+
+/// The number of a message of which only a reference is sent.
+fn offloaded(item: &HistoryItem) -> Option<u32> {
+    (item.reduced == Some(ReducedKind::Offloaded)).then(|| place(item.message.seq))
 }
 
 fn block(blocks: &mut Vec<Block>, part: &Part) {

@@ -277,3 +277,10 @@ pub fn crashed(text: &str, detail: &str) {
         let _ = note.remove_attribute("hidden");
     }
 }
+
+/// Where the sample conversation is; `None` where the page brings none.
+pub fn sample() -> Option<String> {
+    let meta = web_sys::window()?.document()?;
+    let meta = meta.query_selector("meta[name=palimpsest-sample]").ok()??;
+    meta.get_attribute("content")
+}

@@ -419,6 +419,15 @@ pub enum Dialog {
     Import,
     /// The text of [`AppState::layer`].
     Layer,
+    /// A person's own words in place of the text of [`AppState::layer`].
+    EditLayer,
+    /// Who writes [`AppState::layer`] again, and with an eye on what.
+    RewriteLayer,
+    /// Which messages a new layer covers.
+    Cover {
+        /// The number of the last one, as it is offered.
+        place: u32,
+    },
     /// Another window size.
     Window,
     /// Another model.
@@ -518,6 +527,8 @@ pub enum Undo {
         /// Which.
         layer: u32,
     },
+    /// The last change of the window.
+    Window,
     /// A restored snapshot: back to the one of the present.
     Restore {
         /// Which.

@@ -18,7 +18,9 @@ use crate::data::tool::definitions_tokens;
 use crate::error::CoreError;
 use crate::loss::{self, Loss};
 use crate::pass::{Adjustment, PassKind, Shed, emergency};
-use crate::run::{JobId, Refusal, Run, RunOptions, RunReport, Step, SummaryJob, SuppliedSummary};
+use crate::run::{
+    JobId, Refusal, Run, RunOptions, RunReport, Scope, Step, SummaryJob, SuppliedSummary,
+};
 use crate::watermark;
 use palimpsest_dialect::{self as dialect, Dialect, Parsed, Rendered, Shows};
 use palimpsest_text::retention::Known;
@@ -238,6 +240,7 @@ impl Compaction {
         // what is changed is changed at once: the next requests find the beginning as it is
         let run = (is_over && context.tokens() > aim || marked).then(|| {
             let run_options = RunOptions {
+                scope: Scope::Policy,
                 aim: quoting::aim(&context, limit, aim),
                 manual: false,
                 focus: options.focus.clone(),

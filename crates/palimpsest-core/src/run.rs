@@ -10,6 +10,7 @@ mod caution;
 mod checkpoint;
 mod choice;
 mod cover;
+mod edit;
 mod forced;
 mod identify;
 mod ladder;
@@ -20,6 +21,7 @@ mod proposal;
 mod quoting;
 mod report;
 mod rewrite;
+mod scope;
 mod summarize;
 mod update;
 mod verify;
@@ -46,9 +48,11 @@ use summarize::{Answers, Asking};
 
 pub use crate::data::refusal::Refusal;
 pub use caution::Caution;
+pub use edit::edited_layer;
 pub use passage::JobPassage;
 pub use report::{RunReport, StageTime, Verification};
 pub use rewrite::Rewrite;
+pub use scope::Scope;
 pub use summarize::{JobId, SummaryJob, SuppliedSummary};
 
 /// What a run aims at.
@@ -80,6 +84,8 @@ impl Aim {
 /// Who asked for the run, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOptions {
+    /// Which messages the new layer covers.
+    pub scope: Scope,
     /// What to aim at.
     pub aim: Aim,
     /// Whether a person asked: then even a small gain is taken.
@@ -99,6 +105,7 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
+            scope: Scope::Policy,
             aim: Aim::Target,
             manual: false,
             focus: None,
@@ -309,6 +316,11 @@ impl Run {
     /// Whether a person asked for it.
     pub const fn is_manual(&self) -> bool {
         self.task.options.manual
+    }
+
+    /// Which messages its new layer covers.
+    pub const fn scope(&self) -> Scope {
+        self.task.options.scope
     }
 
     /// The stage that comes next, or in which the run ended.

@@ -9,6 +9,7 @@ mod compact;
 mod count;
 mod exact;
 mod history;
+mod layers;
 mod load;
 mod log;
 mod marks;

@@ -6,6 +6,7 @@
 //! | `sw.js` | `web/public/sw.js`, with that version and the names of all files |
 //! | `palimpsest_web.<hash>.js`, `palimpsest_web_bg.<hash>.wasm` | the crate `palimpsest-web` |
 //! | `parts/*.wasm`, `later.<hash>.js` | what of it is loaded later, and what loads that |
+//! | `sample/trip.<hash>.json` | `tests/fixtures/survival/trip.json`, the messages alone |
 //! | everything else, with its hash in its name | `web/public/` |
 //! | `*.br`, `*.gz` | made of each text and wasm file that gets smaller |
 
@@ -22,6 +23,9 @@ use crate::module::{self, Later, Quality};
 use crate::policy;
 use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
+
+/// The sample conversation, in the app's folder. It is not among what is fetched ahead for visits without a network.
+const SAMPLE: &str = "sample/trip.json";
 
 /// Builds the app and returns its folder. The page may connect to the origins `connect` besides those of this machine.
 pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> Result<PathBuf> {
@@ -49,6 +53,7 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
     if web.join("public").is_dir() {
         copy_tree(&web.join("public"), &work)?;
     }
+    write_sample(machine, &work)?;
     named::name_by_content(&work)?;
     compress(machine, &work, quality)?;
     if folder.exists() {
@@ -57,6 +62,24 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
     fs::rename(&work, &folder)?;
     say("built", &format!("dist/app in {:.1} s", watch.seconds()));
     Ok(folder)
+}
+
+/// Writes the conversation that the page opens as a sample: one that the bench of what survives has, without what was written
+/// down about it. The page names it, and fetches it when somebody asks for it.
+fn write_sample(machine: &Machine, work: &Path) -> Result<()> {
+    let source = machine
+        .places
+        .root
+        .join("tests/fixtures/survival/trip.json");
+    let text =
+        fs::read_to_string(&source).with_context(|| format!("cannot read {}", source.display()))?;
+    let mut talks: serde_json::Value = serde_json::from_str(&text)?;
+    let messages = talks[0]["messages"].take();
+    ensure!(messages.is_array(), "{} has no messages", source.display());
+    let to = work.join(SAMPLE);
+    fs::create_dir_all(to.parent().unwrap_or(work))?;
+    fs::write(to, serde_json::to_string(&messages)?)?;
+    Ok(())
 }
 
 /// Copies the content of a folder into another.

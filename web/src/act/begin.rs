@@ -10,7 +10,7 @@ use palimpsest_tokens::{Estimator, TokenCounter};
 
 use super::{
     BACK, Back, back, create_now, leave_draft, list, memory_store, note, open_now, parts, prose,
-    read_along, reload_profiles, superseded, survey, talk, title, toast,
+    read_along, reload_profiles, superseded, survey, talk, title, toast, wire,
 };
 use crate::state::{AppState, Notice};
 use crate::text::{T, t};
@@ -40,7 +40,7 @@ pub fn start(state: AppState) {
                 // The store opened and then failed: work from memory, and say so.
                 state.notice.set(Some(Notice::Saving(error.to_string())));
                 kept = Kept::Memory;
-                talk().wait().await;
+                wire().wait().await;
                 let Some(store) = memory_store() else {
                     return;
                 };
@@ -98,7 +98,11 @@ pub fn start(state: AppState) {
                 .map(|s| s.id.clone())
         });
         match known {
-            Some(id) => open_now(&back, &id, false).await,
+            Some(id) => {
+                open_now(&back, &id, false).await;
+                // who has said something before will soon say more
+                talk().load();
+            }
             None => create_now(&back).await,
         }
         state.ready.set(true);

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
+use palimpsest_core::run::{Refusal, Scope};
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{Signal, StoreError};
@@ -16,6 +17,7 @@ use crate::state::{Dialog, Undo};
 use crate::text::{T, fill, number, t};
 use crate::view::budget::Activity;
 use crate::view::card::{Card, State};
+use crate::view::layer::Writer;
 use crate::view::model::Connection;
 use crate::view::thread::Entry;
 
@@ -92,6 +94,76 @@ pub(super) fn compact(focus: String) {
         // what became of it is on its card
         let _ = compact_now(&back, focus).await;
     });
+}
+
+/// Makes a layer of the messages between two, both included.
+pub(super) fn cover(from: u32, to: u32, by: Writer) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let (Some(from), Some(to)) = (from.checked_sub(1), to.checked_sub(1)) else {
+            return;
+        };
+        let options = CompactOptions {
+            scope: Scope::Range { from, to },
+            manual: true,
+            ..writer(&back, by)
+        };
+        back.manual.set(true);
+        // what became of it is on its card
+        let _ = run(&back, &session, options).await;
+        back.manual.set(false);
+        send_waiting(&back, &session);
+    });
+}
+
+/// Has a layer written again, by a model or the built-in summariser, with an eye on `focus`.
+pub(super) fn rewrite_layer(id: u32, by: Writer, focus: String) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let options = CompactOptions {
+            focus: Some(focus).filter(|f| !f.is_empty()),
+            ..writer(&back, by)
+        };
+        if by == Writer::Model && options.model.is_none() {
+            return note(t(T::RewriteNoModel).to_owned(), true);
+        }
+        let (passing, _) = next_card(&session);
+        back.manual.set(true);
+        let done = session.rewrite_layer(id, options, Signal::never()).await;
+        back.manual.set(false);
+        // its progress was shown on a card; the layer it wrote has one already
+        back.passing.borrow_mut().remove(&passing);
+        if back.shows(&session) {
+            back.state.activity.set(Activity::Quiet);
+            show_all(&back).await;
+        }
+        list(&back).await;
+        match done {
+            Ok(done) => {
+                let (before, after) = (done.report.before, done.report.after);
+                let text = fill(T::LayerRewritten, &[&number(before), &number(after)]);
+                back.state.say(text.clone());
+                toast(&back, text, Some(Undo::Window), false);
+            }
+            Err(EngineError::Refused(Refusal::ModelFailed)) => {
+                note(t(T::RewriteFailed).to_owned(), true);
+            }
+            Err(error) => failed(&back, &error),
+        }
+        send_waiting(&back, &session);
+    });
+}
+
+/// Who writes, as a person chose.
+fn writer(back: &Back, by: Writer) -> CompactOptions {
+    match by {
+        Writer::Model => summariser(back),
+        Writer::BuiltIn => CompactOptions::default(),
+    }
 }
 
 /// The same, with what became of it.
@@ -225,8 +297,7 @@ async fn run(
                         card(State::Skipped { why: why.clone() }),
                     );
                 }
-                EngineError::Refused(palimpsest_core::run::Refusal::Cancelled)
-                | EngineError::Busy(_) => {
+                EngineError::Refused(Refusal::Cancelled) | EngineError::Busy(_) => {
                     back.passing.borrow_mut().remove(&number);
                 }
                 EngineError::Refused(_) if manual => put_card(

@@ -9,13 +9,13 @@ use palimpsest_engine::error::EngineError;
 use palimpsest_engine::imports::{FileReader, Imported, Meeting, meet};
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::{
-    Accept, Config, Engine, NewSession, Rejected, Restored, SessionInfo, Transfer, TransferError,
+    Accept, Engine, NewSession, Rejected, Restored, SessionInfo, Transfer, TransferError,
 };
 use web_sys::File;
 
+use super::sessions::begins_with;
 use super::{
-    Back, Progress, change, contents, go, list, open_now, take_profiles, toast, usual_model,
-    with_engine,
+    Back, Progress, change, contents, go, list, open_now, take_profiles, toast, with_engine,
 };
 use crate::import::{self, Beside};
 use crate::settings::{Settings, address_of};
@@ -331,18 +331,11 @@ async fn merge(
 }
 
 async fn make(back: &Rc<Back>, id: &str, imported: Imported) -> Result<(), EngineError> {
-    let chosen = back.state.settings.get_untracked();
+    // model, window, policy and profile are those of every new session
     let new = NewSession {
         title: imported.title,
-        // the model that will answer counts best from the beginning
-        model: usual_model(back.state).unwrap_or(chosen.model),
-        window: chosen.window,
-        config: Config {
-            reserve: chosen.reserve,
-            ..Config::default()
-        },
         system: imported.system,
-        ..NewSession::default()
+        ..begins_with(back)
     };
     let session = back.engine.create_with_id(id, new).await?;
     // What does not fit into the records stays in what was said.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use palimpsest_core::message::Role;
+use palimpsest_core::mode::Mode;
 use palimpsest_engine::{Config, Sampling, Session};
 
 use super::{
@@ -228,13 +229,24 @@ pub fn sampling() -> Sampling {
     session.map_or_else(Sampling::default, |s| s.config().sampling)
 }
 
-/// Another system prompt, and another way to choose words.
-pub(super) fn set_system(text: String, sampling: Sampling) {
+/// What kind of work the open session is.
+pub fn mode() -> Mode {
+    let session = back().and_then(|b| b.session());
+    session.map_or_else(Mode::default, |s| s.head().mode)
+}
+
+/// Another system prompt, another way to choose words, and another kind of work.
+pub(super) fn set_system(text: String, sampling: Sampling, mode: Mode) {
     with_engine(move |back| async move {
         let Some(session) = back.writer() else {
             return;
         };
         if let Err(error) = session.set_system(&text).await {
+            failed(&back, &error);
+        }
+        if session.head().mode != mode
+            && let Err(error) = session.set_mode(mode).await
+        {
             failed(&back, &error);
         }
         let config = session.config();

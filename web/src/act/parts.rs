@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use leptos::prelude::AnyView;
 use palimpsest_browser::HostTransport;
+use palimpsest_core::mode::Mode;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::ports::{LocalFuture, Store};
 use palimpsest_engine::session::NewMessage;
@@ -15,8 +16,8 @@ use wasm_bindgen::JsValue;
 use web_sys::{Element, File};
 
 use super::{
-    Back, begin, branch, compaction, figures, hosted, import as files, library, model, page,
-    profiles, records, server, sessions, storage, talk as saying, trash,
+    Back, begin, branch, compaction, figures, hosted, import as files, layers, library, model,
+    page, profiles, records, sample, server, sessions, storage, talk as saying, trash,
 };
 use crate::export::Format;
 use crate::later::{Door, part};
@@ -25,6 +26,7 @@ use crate::settings::Server;
 use crate::state::{Dialog, Undo};
 use crate::text::{self, learn};
 use crate::view::hit::Place;
+use crate::view::layer::Writer;
 use crate::view::model::Connection;
 use crate::view::record::GoalKind;
 use crate::{embed, host, tokenizer, ui};
@@ -72,8 +74,8 @@ part! {
 }
 
 part! {
-    /// The conversation: the model server, replies, compactions. It is loaded once the page stands.
-    talk: Talk {
+    /// What the page needs to be ready: the model server, a new session, storage. It is loaded once the page stands.
+    wire: Wire {
         /// Asks the model server what there is, and the doctor what is wrong.
         fn survey() = server::survey_now;
         /// The same, with a question to the open session's model at the end: it is loaded with the session's window.
@@ -82,6 +84,38 @@ part! {
         fn settle_in(back: Rc<Back>, session: Session) = server::settle_in;
         /// Asks for the vocabulary of the open session's model, where it is to be had.
         fn want_vocabulary(back: Rc<Back>) = server::want_vocabulary;
+        /// Reads every profile there is.
+        fn reload_profiles(back: Rc<Back>) = profiles::reload_profiles;
+        /// Looks how much is stored.
+        fn measure() = storage::measure_now;
+        /// Lets other pages count this one, and removes what was deleted long ago.
+        fn be_present(back: Rc<Back>) = begin::be_present;
+        /// Writes here from now on; the other tab reads along.
+        fn take_over() = sessions::take_over;
+        answer {
+            /// The host hears of what happens to the open session.
+            fn tell(event: &Event) -> () = embed::tell;
+            /// Makes a session and shows it, if it is still the last wish.
+            fn create(back: Rc<Back>, wish: u32) -> LocalFuture<'static, ()> = sessions::create;
+            /// The storage of a host, if it brings one.
+            fn hosted_store() -> Option<Rc<dyn Store>> = embed::storage;
+            /// A store that is gone with the tab.
+            fn memory_store() -> Rc<dyn Store> = host::memory;
+            /// A store for little, where the browser refuses the better one.
+            fn small_store() -> Option<Rc<dyn Store>> = host::small;
+        }
+        view {
+            /// What stands in the notes.
+            fn notes_inside() = ui::notes::inside;
+            /// What to do when no model answers.
+            fn offline(connection: Connection) = ui::chat::offline;
+        }
+    }
+}
+
+part! {
+    /// The conversation: replies and compactions. It is loaded when somebody begins to do something, or has a session already.
+    talk: Talk {
         /// Says something, or has the last question answered.
         fn say(back: Rc<Back>, session: Session, message: Option<NewMessage>) = saying::say_now;
         /// Does what is due after a reply or another limit.
@@ -103,38 +137,18 @@ part! {
         fn flip(place: u32, by: i32) = branch::flip;
         /// Makes the window smaller because a person asked, with an eye on `focus`.
         fn compact(focus: String) = compaction::compact;
+        /// Has a layer written again, by a model or the built-in summariser, with an eye on `focus`.
+        fn rewrite_layer(id: u32, by: Writer, focus: String) = compaction::rewrite_layer;
+        /// Makes a layer of the messages between two, both included.
+        fn cover(from: u32, to: u32, by: Writer) = compaction::cover;
         /// Takes the last compaction back. Where the window before does not fit, the note names the choices and
         /// offers to show it all the same.
         fn undo() = compaction::undo;
         /// The same, although the window before is over its limit.
         fn undo_even_if_over() = compaction::undo_even_if_over;
-        /// Reads every profile there is.
-        fn reload_profiles(back: Rc<Back>) = profiles::reload_profiles;
-        /// Looks how much is stored.
-        fn measure() = storage::measure_now;
-        /// Lets other pages count this one, and removes what was deleted long ago.
-        fn be_present(back: Rc<Back>) = begin::be_present;
-        /// Writes here from now on; the other tab reads along.
-        fn take_over() = sessions::take_over;
         answer {
-            /// The host hears of what happens to the open session.
-            fn tell(event: &Event) -> () = embed::tell;
-            /// Makes a session and shows it, if it is still the last wish.
-            fn create(back: Rc<Back>, wish: u32) -> LocalFuture<'static, ()> = sessions::create;
             /// Does something with the open session for a host: see [`hosted::asked`].
             fn asked(what: String, given: String) -> LocalFuture<'static, String> = hosted::asked;
-            /// The storage of a host, if it brings one.
-            fn hosted_store() -> Option<Rc<dyn Store>> = embed::storage;
-            /// A store that is gone with the tab.
-            fn memory_store() -> Rc<dyn Store> = host::memory;
-            /// A store for little, where the browser refuses the better one.
-            fn small_store() -> Option<Rc<dyn Store>> = host::small;
-        }
-        view {
-            /// What stands in the notes.
-            fn notes_inside() = ui::notes::inside;
-            /// What to do when no model answers.
-            fn offline(connection: Connection) = ui::chat::offline;
         }
     }
 }
@@ -195,6 +209,14 @@ part! {
         fn lift(layer: u32, if_over: bool) = records::lift;
         /// Asks before a layer is lifted: `number` is the one people see.
         fn ask_lift(number: u32) = records::ask_lift;
+        /// Has tool results sent whole again, of which the model was sent a reference.
+        fn bring_results_back(places: Vec<u32>) = layers::bring_results_back;
+        /// Puts a person's words in place of a layer's text.
+        fn edit_layer(id: u32, text: String) = layers::edit_layer;
+        /// Opens a dialog about the layer that people see under that number.
+        fn with_layer(number: u32, dialog: Dialog) = layers::with_layer;
+        /// Opens the conversation that shows what the page does.
+        fn open_sample() = sample::open_sample;
         /// Opens the text of a layer beside what it covers.
         fn compare(id: u32) = records::compare;
         /// Opens the text of a layer.
@@ -231,8 +253,8 @@ part! {
         fn replay(policies: Vec<String>, window: u32) = figures::replay;
         /// Copies the next window as the JSON it is sent as.
         fn copy_window() = page::copy_window;
-        /// Another system prompt, and another way to choose words.
-        fn set_system(text: String, sampling: Sampling) = model::set_system;
+        /// Another system prompt, another way to choose words, and another kind of work.
+        fn set_system(text: String, sampling: Sampling, mode: Mode) = model::set_system;
         /// Another model.
         fn choose_model(name: String) = model::choose_model;
         /// Another window.

@@ -14,7 +14,7 @@ use super::{
     parts,
     profiles::load_profiles,
     records::{lift, restore},
-    settle_in, show_all, show_head, talk, thinks, toast, tokens_of, undo_even_if_over, usual_model,
+    settle_in, show_all, show_head, thinks, toast, tokens_of, undo_even_if_over, usual_model, wire,
     with_engine,
 };
 use crate::state::{AppState, Lens, Notice, Screen, Undo};
@@ -83,7 +83,7 @@ pub(super) fn begins_with(back: &Back) -> NewSession {
 
 pub(super) async fn create_now(back: &Rc<Back>) {
     let wish = back.wish();
-    talk().wait().await;
+    wire().wait().await;
     if let Some(creating) = parts::create(Rc::clone(back), wish) {
         creating.await;
     }
@@ -373,6 +373,7 @@ pub(super) fn take_back(id: u32, undo: Undo) {
         let (id, title) = match undo {
             Undo::Delete { id, title } => (id, title),
             Undo::EvenIfOver => return undo_even_if_over(),
+            Undo::Window => return super::undo(),
             Undo::LiftAll { layer } => return lift(layer, true),
             Undo::Restore { n } => return restore(n, String::new()),
         };

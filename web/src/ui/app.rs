@@ -22,6 +22,9 @@ pub fn app() -> AnyView {
     effect(move || page::title(&title(state)));
     el("div")
         .class("root")
+        // who touches the page is about to say something: the conversation's code is on its way before it is needed
+        .on("pointerdown", |_| act::talk().load())
+        .on("keydown", |_| act::talk().load())
         .child(
             el("a")
                 .class("skip")
@@ -97,8 +100,11 @@ pub fn listen(state: AppState) {
     on_hash.forget();
     state.screen.set(address());
 
-    let on_key =
-        Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| key(state, &event));
+    let on_key = Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| {
+        // a key that goes to no element of the page is a sign of somebody, too
+        act::talk().load();
+        key(state, &event);
+    });
     let _ = window.add_event_listener_with_callback("keydown", on_key.as_ref().unchecked_ref());
     on_key.forget();
 

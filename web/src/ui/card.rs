@@ -10,7 +10,7 @@ use crate::el::{El, IntoChild, each, el, live_if, live_on, nothing};
 use crate::icon::{arrow, icon, strata};
 use crate::page::clock;
 use crate::signal::Signal;
-use crate::state::AppState;
+use crate::state::{AppState, Dialog};
 use crate::text::{T, count, fill, number, seconds, t};
 use crate::ui::bar::{layer_by_number, mini};
 use crate::view::card::{Card, Done, Stage, State};
@@ -104,7 +104,7 @@ fn fill_in(card: &Card, body: El) -> El {
                     .child(button(T::DontWait, act::skip_wait))
                     .child(button(T::Cancel, act::cancel_compaction)),
             ),
-        State::Done(done) => written(done, body),
+        State::Done(done) => written(card.number, done, body),
         State::Skipped { why } => body
             .child(plain(if why.contains("unchanged") {
                 // most reasons say so themselves
@@ -180,7 +180,30 @@ fn progress_of(id: u32) -> AnyView {
     })
 }
 
-fn written(done: &Done, body: El) -> El {
+/// What a person can do with the layer's text, while the layer is in the window.
+fn hands(number: u32) -> AnyView {
+    let state = AppState::here();
+    let there = move || {
+        let follows = state.open.with(|o| o.as_ref().is_some_and(|o| o.follower));
+        !follows
+            && state
+                .layers
+                .with(|all| all.iter().any(|l| l.number == number))
+    };
+    live_if(there, move || {
+        el("p")
+            .class("hands")
+            .child(button(T::LayerEdit, move || {
+                act::with_layer(number, Dialog::EditLayer);
+            }))
+            .child(button(T::LayerRewrite, move || {
+                act::with_layer(number, Dialog::RewriteLayer);
+            }))
+            .view()
+    })
+}
+
+fn written(number_of: u32, done: &Done, body: El) -> El {
     let pair = fill(T::CardPair, &[&number(done.before), &number(done.after)]);
     let body = body.child(delta(
         false,
@@ -265,7 +288,9 @@ fn written(done: &Done, body: El) -> El {
     } else {
         acts
     };
-    body.child(facts).child(acts.child(compare))
+    body.child(facts)
+        .child(acts.child(compare))
+        .child(done.id.map(|_| hands(number_of)))
 }
 
 /// What a layer does not say any more, the first few in full.

@@ -7,6 +7,7 @@ use crate::el::{El, IntoChild, el, live_on, nothing};
 use crate::embed;
 use crate::export::Format;
 use crate::icon::icon;
+use crate::page;
 use crate::state::{AppState, Dialog, Notice, Screen};
 use crate::text::{self, T, fill, number, t};
 use crate::ui::{composer::composer, header::header, notes::notes, thread::thread};
@@ -188,8 +189,16 @@ pub fn start() -> AnyView {
                 .attr("href", format!("#{}", Screen::Settings.name()))
                 .child(t(T::StartConnect))
         });
+        let sample =
+            page::sample().map(|_| button(T::StartSample, act::open_sample).attr("id", "sample"));
         block
-            .child(el("p").class("acts").child(connect).child(import))
+            .child(
+                el("p")
+                    .class("acts")
+                    .child(connect)
+                    .child(sample)
+                    .child(import),
+            )
             .view()
     })
 }

@@ -1,8 +1,11 @@
 //! The dialogs, on the native element.
 
+mod layers;
+
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
+use palimpsest_core::mode::Mode;
 use palimpsest_engine::Sampling;
 use wasm_bindgen::JsCast;
 use web_sys::{File, HtmlDialogElement, HtmlInputElement};
@@ -33,6 +36,9 @@ pub fn dialog(dialog: Dialog) -> AnyView {
         Dialog::System => system(state),
         Dialog::Import => import(state),
         Dialog::Layer => layer(state),
+        Dialog::EditLayer => layers::edit(state),
+        Dialog::RewriteLayer => layers::rewrite(state),
+        Dialog::Cover { place } => layers::cover(state, place),
         Dialog::Window => window_size(state),
         Dialog::Model => model(state),
         Dialog::Goal => goal(state),
@@ -186,7 +192,7 @@ fn system(state: AppState) -> AnyView {
     });
     let body = form(move || match read() {
         Ok(sampling) => {
-            act::set_system(page::value("#system"), sampling);
+            act::set_system(page::value("#system"), sampling, chosen_mode());
             state.dialog.set(None);
         }
         Err(id) => {
@@ -206,6 +212,7 @@ fn system(state: AppState) -> AnyView {
                     .child(text),
             ),
     )
+    .child(modes(act::mode()))
     .child(
         el("fieldset")
             .class("only")
@@ -214,6 +221,28 @@ fn system(state: AppState) -> AnyView {
     )
     .child(buttons(state));
     frame(state, t(T::SystemPrompt).to_owned(), body)
+}
+
+/// The choice of what kind of work a session is.
+fn modes(now: Mode) -> El {
+    let words = |mode| match mode {
+        Mode::Assistant => T::ModeAssistant,
+        Mode::Developer => T::ModeDeveloper,
+        Mode::Planning => T::ModePlanning,
+        Mode::Debugger => T::ModeDebugger,
+    };
+    let options = Mode::ALL
+        .into_iter()
+        .map(|mode| field::option(mode.name(), t(words(mode)), mode == now));
+    el("label")
+        .child(el("span").class("sub").child(t(T::Mode)))
+        .child(el("select").attr("id", "mode").children(options))
+}
+
+fn chosen_mode() -> Mode {
+    let name = page::value("#mode");
+    let mut all = Mode::ALL.into_iter();
+    all.find(|mode| mode.name() == name).unwrap_or_default()
 }
 
 /// The fields of how a session's replies choose their words.
@@ -376,10 +405,7 @@ fn layer(state: AppState) -> AnyView {
         return nothing();
     };
     let (from, to) = layer.range();
-    let author = layer
-        .author
-        .clone()
-        .unwrap_or_else(|| t(T::CardExtractive).to_owned());
+    let author = layers::author(&layer);
     let cost = fill(
         T::LayerCost,
         &[
@@ -390,11 +416,16 @@ fn layer(state: AppState) -> AnyView {
             &author,
         ],
     );
-    let facts = el("dl").class("facts tight").child(
-        el("div")
-            .child(el("dt").child(t(T::CardDropped)))
-            .child(dropped(&layer.dropped)),
-    );
+    let facts = el("dl")
+        .class("facts tight")
+        .child(layers::listed(T::LayerDecisions, &layer.decisions))
+        .child(layers::listed(T::LayerFiles, &layer.files))
+        .child(layers::listed(T::LayerSteps, &layer.steps))
+        .child(
+            el("div")
+                .child(el("dt").child(t(T::CardDropped)))
+                .child(dropped(&layer.dropped)),
+        );
     let body = el("div")
         .class("layer")
         .child(
@@ -409,7 +440,8 @@ fn layer(state: AppState) -> AnyView {
                 .child(prose(&layer.text)),
         )
         .child(ledger(&layer.ledger))
-        .child(facts);
+        .child(facts)
+        .child(layers::hands(state, layer.id));
     frame(state, fill(T::Layer, &[&layer.number.to_string()]), body)
 }
 

@@ -141,6 +141,8 @@ fn entry(entry: &LogEntry) -> [El; 2] {
         LogAction::ByHand => T::LogByHand,
         LogAction::Emergency => T::LogEmergency,
         LogAction::Compacted => T::LogCompacted,
+        LogAction::Edited => T::LogEdited,
+        LogAction::Remade => T::LogRemade,
     };
     let (before, after) = entry.tokens;
     let row = el("tr")

@@ -119,6 +119,11 @@ fn tools(message: &Arc<Message>) -> El {
         .class("tools")
         .child(flip)
         .child(tool(T::CopyMessage, "copy").click(move || act::copy(plain(&whole))));
+    let last = message.last;
+    let line = line.child(tool(T::CoverTitle, "strata").click(move || {
+        let dialog = Dialog::Cover { place: last };
+        AppState::here().dialog.set(Some(dialog));
+    }));
     match message.who {
         Who::You => {
             let text = act::words(&message.blocks);
@@ -132,7 +137,12 @@ fn tools(message: &Arc<Message>) -> El {
             }))
             .child(tool(T::PinMessage, "pin").click(move || act::pin(pinned.clone(), false)))
         }
-        Who::Model => line.child(again(message)),
+        Who::Model => line
+            .child((!message.offloaded.is_empty()).then(|| {
+                let results = message.offloaded.clone();
+                tool(T::ResultBack, "back").click(move || act::bring_results_back(results.clone()))
+            }))
+            .child(again(message)),
         Who::Other => line,
     }
 }

@@ -21,8 +21,16 @@ pub struct LayerView {
     pub tokens: u32,
     /// Tokens of what it covers.
     pub original: u32,
-    /// Who wrote it; `None`: the built-in summariser.
+    /// The model that wrote it; `None`: the built-in summariser, or a person.
     pub author: Option<String>,
+    /// Whether a person wrote it.
+    pub by_person: bool,
+    /// Decisions that were found in what it covers.
+    pub decisions: Vec<String>,
+    /// Files that tools wrote there, or that were named.
+    pub files: Vec<String>,
+    /// Next steps that were found there.
+    pub steps: Vec<String>,
     /// Facts that are in no part of the window.
     pub dropped: Vec<String>,
 }
@@ -35,6 +43,16 @@ impl LayerView {
             .any(|(from, to)| (*from..=*to).contains(&seq))
     }
 
+    /// Its text as a person edits it: the summary, and each fact that is carried beside it as a line.
+    pub fn whole(&self) -> String {
+        let mut text = self.text.clone();
+        for fact in &self.ledger {
+            text.push_str("\n* ");
+            text.push_str(fact);
+        }
+        text
+    }
+
     /// First and last message it covers.
     pub fn range(&self) -> (u32, u32) {
         (
@@ -42,6 +60,15 @@ impl LayerView {
             self.covers.iter().map(|c| c.1).max().unwrap_or(0),
         )
     }
+}
+
+/// Who is to write a layer's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writer {
+    /// The model that the settings name.
+    Model,
+    /// The built-in summariser.
+    BuiltIn,
 }
 
 /// The height of a layer's band in pixels: its tokens against those of the largest, 40 at most, so

@@ -63,6 +63,8 @@ pub struct Message {
     pub stats: Option<Stats>,
     /// How it is sent, where that is not word for word.
     pub form: Option<Form>,
+    /// The messages of tools in it of whose text only a reference is sent.
+    pub offloaded: Vec<u32>,
     /// Its tokens, word for word.
     pub tokens: u32,
     /// Which of its siblings it is, from 1, and how many there are.

@@ -71,6 +71,7 @@ mod tests {
             stats: None,
             form: None,
             tokens,
+            offloaded: Vec::new(),
             branch: (1, 1),
         }))
     }

@@ -29,6 +29,8 @@ pub enum Author {
         /// Its name.
         name: String,
     },
+    /// A person, who wrote it over what stood there.
+    Person,
     /// The deterministic summariser, because no model was asked.
     Extractive,
     /// The deterministic summariser, because the model's text was rejected or never came.

@@ -76,6 +76,16 @@ pub enum Cause {
         /// The layer.
         layer: LayerId,
     },
+    /// A person had a layer written again from the messages that it covers.
+    Remade {
+        /// The layer as it was.
+        layer: LayerId,
+    },
+    /// A person wrote a layer's text.
+    Edited {
+        /// The layer as it was.
+        layer: LayerId,
+    },
     /// An offloaded result came back.
     Returned {
         /// The message that holds it.

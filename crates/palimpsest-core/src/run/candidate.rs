@@ -49,7 +49,9 @@ impl Candidate {
     /// The window as the deterministic passes left it. Nothing of `plan` is covered yet.
     pub(super) fn of(found: &Identified, plan: Plan, struck: u32) -> Self {
         let mut context = found.trimmed.context.clone();
-        context.edit_view(|view| view.compactions += 1);
+        // a layer that is written again is no further compaction
+        let further = u32::from(found.remade.is_none());
+        context.edit_view(|view| view.compactions += further);
         Self {
             context,
             plan,
@@ -101,8 +103,11 @@ impl Candidate {
             } else {
                 PassKind::Summarize
             };
-            let trimmed = found.trimmed.context.tokens();
-            let tokens = trimmed.saturating_sub(self.context.tokens());
+            let before = match found.remade {
+                Some(_) => &task.original,
+                None => &found.trimmed.context,
+            };
+            let tokens = before.tokens().saturating_sub(self.context.tokens());
             let messages = self.plan.covered.len() as u32;
             self.passes.push(Shed::new(kind, messages, tokens));
         }
@@ -169,7 +174,7 @@ fn below_trigger(context: &Context, limit: u32) -> u32 {
 }
 
 /// All words of a window, which the audit searches: those of records and slot, and those of the messages.
-fn window_words(context: &Context) -> (String, String) {
+pub(super) fn window_words(context: &Context) -> (String, String) {
     let (mut front, mut tail) = (String::new(), String::new());
     for message in context.window().messages() {
         for (part, source) in message.parts().iter().zip(message.sources()) {

@@ -10,7 +10,7 @@ use crate::data::tool::Pairing;
 use super::{Aim, Refusal};
 
 /// About what the fence, the intro and the headings of the slot take.
-const SLOT_FRAME: u32 = 48;
+pub(super) const SLOT_FRAME: u32 = 48;
 /// Below this size a summary says nothing; the range is covered without one.
 pub(super) const SMALLEST_SUMMARY: u32 = 24;
 

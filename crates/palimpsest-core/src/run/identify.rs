@@ -1,10 +1,14 @@
 //! Stage 1: what the deterministic passes do, and what is covered after them (P2).
 
+use std::rc::Rc;
+
 use crate::context::Context;
+use crate::data::layer::Layer;
 use crate::pass::{PassKind, Shed};
 
 use super::cover::{Plan, cover};
 use super::ladder::{Trimmed, trim};
+use super::scope::{Named, named};
 use super::{Aim, Refusal, Task};
 
 /// What the run will do.
@@ -16,6 +20,8 @@ pub(super) struct Identified {
     pub(super) trimmed: Trimmed,
     /// What is covered after them.
     pub(super) plan: Plan,
+    /// The layer that is written again, if a person asked for that.
+    pub(super) remade: Option<Rc<Layer>>,
 }
 
 /// Runs the deterministic passes and, where they are not enough, chooses what a layer covers.
@@ -23,6 +29,19 @@ pub(super) fn identify(task: &Task) -> Result<Identified, Refusal> {
     let mut context = task.original.clone();
     // first, so that nothing is covered to make room for what goes anyway
     let forgotten = forget_recalled(&mut context);
+    if let Some(named) = named(&context, task.options.scope) {
+        let Named {
+            context,
+            plan,
+            remade,
+        } = named?;
+        return Ok(Identified {
+            forgotten,
+            trimmed: Trimmed::untouched(context),
+            plan,
+            remade,
+        });
+    }
     let (aim, limit) = match task.options.aim {
         Aim::Target => (context.target(), context.setup().shares.limit),
         Aim::AtMost(most) => (most, most),
@@ -60,6 +79,7 @@ pub(super) fn identify(task: &Task) -> Result<Identified, Refusal> {
         forgotten,
         trimmed,
         plan,
+        remade: None,
     })
 }
 

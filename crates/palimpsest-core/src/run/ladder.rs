@@ -96,14 +96,7 @@ pub(super) struct Trimmed {
 
 /// Runs the passes before summarising until the window is at most `aim`.
 pub(super) fn trim(task: &Task, context: Context, aim: u32, limit: u32) -> Trimmed {
-    let mut trimmed = Trimmed {
-        context,
-        passes: Vec::new(),
-        replaced: 0,
-        marked: false,
-        cautions: Vec::new(),
-        is_enough: false,
-    };
+    let mut trimmed = Trimmed::untouched(context);
     let hard = task.options.aim.hard().is_some();
     let settled = trimmed.settle();
     for trim in &task.ladder.trims {
@@ -144,6 +137,18 @@ fn is_large_recent(context: &Context, index: usize, aim: u32) -> bool {
 }
 
 impl Trimmed {
+    /// A window that no pass has changed.
+    pub(super) const fn untouched(context: Context) -> Self {
+        Self {
+            context,
+            passes: Vec::new(),
+            replaced: 0,
+            marked: false,
+            cautions: Vec::new(),
+            is_enough: false,
+        }
+    }
+
     /// Lets a pending mark settle. Says whether the policy acts on marks: then the tool blocks before the boundary go,
     /// however full the window is.
     fn settle(&mut self) -> bool {

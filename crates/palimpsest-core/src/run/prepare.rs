@@ -74,7 +74,8 @@ pub(super) fn prepare(task: &Task, found: &Identified) -> Asking {
         queue.push_back(job);
         id += 1;
     }
-    if asks_model && let Some(job) = fade_job(task, context, id, language) {
+    let fades = asks_model && found.remade.is_none();
+    if fades && let Some(job) = fade_job(task, context, id, language) {
         queue.push_back(job);
         id += 1;
     }

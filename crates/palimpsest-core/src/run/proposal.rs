@@ -32,11 +32,14 @@ pub(super) fn propose(task: &Task, found: &Identified, mut chosen: Candidate) ->
     let mut view = context.view().clone();
     view.number_changed_layers(before.view());
     view.revision = before.view().revision + 1;
-    view.cause = Cause::Compaction {
-        number: view.compactions,
-        manual: task.options.manual,
+    view.cause = match &found.remade {
+        Some(old) => Cause::Remade { layer: old.id },
+        None => Cause::Compaction {
+            number: view.compactions,
+            manual: task.options.manual,
+        },
     };
-    view.paused = false;
+    view.paused = found.remade.is_some() && before.view().paused;
 
     let released = released(before, context);
     let mut cautions = found.trimmed.cautions.clone();

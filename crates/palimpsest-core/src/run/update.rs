@@ -22,6 +22,7 @@ use super::identify::Identified;
 use super::metadata::Metadata;
 use super::passage::emphasis;
 use super::quoting::quotes;
+use super::scope::Scope;
 use super::summarize::Answers;
 
 /// Makes the window with the new layer.
@@ -68,8 +69,15 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         };
         candidate.layer = Some(layer.id);
         view.notes.extend(noted.note.map(Rc::new));
-        aging.age(view);
-        push_layer(view, layer);
+        if let Some(old) = &found.remade {
+            view.layers.push(Rc::new(in_place_of(old, layer)));
+        } else {
+            aging.age(view);
+            push_layer(view, layer);
+        }
+        if task.options.scope != Scope::Policy {
+            palimpsest_text::order::sort_by_key(&mut view.layers, |l| l.range().from);
+        }
         let layers = view.layers.iter();
         let used: Vec<u32> = layers.flat_map(|l| l.notes.iter().copied()).collect();
         view.notes.retain(|n| used.contains(&n.id));
@@ -100,6 +108,18 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         }
     }
     candidate
+}
+
+/// A layer that takes the place of an older one: its text is new, its past is not.
+fn in_place_of(old: &Layer, layer: Layer) -> Layer {
+    Layer {
+        number: old.number,
+        rank: old.rank,
+        created: old.created,
+        compressions: old.compressions,
+        replaces: vec![old.id],
+        ..layer
+    }
 }
 
 /// The demands in the user's covered words (P9), and what the summaries propose (G3). Only the host's own

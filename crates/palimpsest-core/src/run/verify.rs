@@ -1,5 +1,6 @@
 //! Stage 6: the new window must fit, be whole and be worth it (I3, I5). Otherwise nothing changes.
 
+use crate::data::layer::Author;
 use crate::pass::PassKind;
 
 use super::candidate::Candidate;
@@ -12,6 +13,9 @@ pub(super) fn verify(
     found: &Identified,
     candidate: &Candidate,
 ) -> Result<(), Refusal> {
+    if found.remade.is_some() {
+        return written_as_asked(task, candidate);
+    }
     let (before, after) = (task.original.tokens(), candidate.context.tokens());
     let limit = task.limit();
     // quotes for one message go anyway
@@ -29,4 +33,15 @@ pub(super) fn verify(
         return Ok(());
     }
     Err(Refusal::NotWorth { before, after })
+}
+
+/// A layer that a person has written again may be longer than before. Where a model was asked and its text was not taken, the
+/// layer stays as it is: the person did not ask for the text of the deterministic summariser.
+fn written_as_asked(task: &Task, candidate: &Candidate) -> Result<(), Refusal> {
+    let layers = &candidate.context.view().layers;
+    let layer = layers.iter().find(|l| Some(l.id) == candidate.layer);
+    match layer.map(|l| &l.author) {
+        Some(Author::Fallback { .. }) if task.options.model.is_some() => Err(Refusal::ModelFailed),
+        _ => Ok(()),
+    }
 }

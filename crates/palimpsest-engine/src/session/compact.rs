@@ -14,8 +14,8 @@ use palimpsest_core::request::{
     Usage,
 };
 use palimpsest_core::run::{
-    Caution, Preview, Proposal, Refusal, Rewrite, Run, RunOptions, RunReport, Stage, StageTime,
-    Step, SummaryJob, SuppliedSummary,
+    Caution, Preview, Proposal, Refusal, Rewrite, Run, RunOptions, RunReport, Scope, Stage,
+    StageTime, Step, SummaryJob, SuppliedSummary,
 };
 use palimpsest_core::view_edit::Stale;
 use palimpsest_core::watermark;
@@ -40,6 +40,8 @@ const STRIKES: u8 = 2;
 /// The options of a compaction.
 #[derive(Clone, Default)]
 pub struct CompactOptions {
+    /// Which messages the new layer covers: what the policy says, or what a person named.
+    pub scope: Scope,
     /// The model that writes the summaries. `None` selects the deterministic summariser.
     pub model: Option<Rc<dyn LanguageModel>>,
     /// The summary model's name; `None` is the session's model.
@@ -348,6 +350,7 @@ impl Session {
                 .or(settings.summary_model.as_ref());
             named.unwrap_or(&state.head.model).clone()
         });
+        self.check_scope(options.scope)?;
         let mut run = match self.put_off_run(options) {
             Some(run) => run,
             None => self.new_run(options, name.clone()),
@@ -461,6 +464,7 @@ impl Session {
     fn new_run(&self, options: &CompactOptions, model: Option<String>) -> Run {
         let state = self.0.state.borrow();
         let mut run_options = RunOptions {
+            scope: options.scope,
             manual: options.manual,
             focus: options.focus.clone(),
             mode: options.mode.unwrap_or(state.head.mode),
@@ -486,6 +490,7 @@ impl Session {
         let run = state.put_off.take()?;
         let fits = run.base() >= state.layout
             && run.is_manual() == options.manual
+            && run.scope() == options.scope
             && options.focus.is_none();
         fits.then_some(*run)
     }

@@ -24,6 +24,12 @@ pub enum LogAction {
     /// An emergency, which does whatever it takes to fit.
     #[serde(rename = "emergency")]
     Emergency,
+    /// A person wrote a layer's text.
+    #[serde(rename = "layer edited")]
+    Edited,
+    /// A person had a layer written again.
+    #[serde(rename = "layer rewritten")]
+    Remade,
 }
 
 impl LogAction {
@@ -33,6 +39,8 @@ impl LogAction {
             Self::ByHand => "compacted by hand",
             Self::Compacted => "compacted",
             Self::Emergency => "emergency",
+            Self::Edited => "layer edited",
+            Self::Remade => "layer rewritten",
         }
     }
 }
@@ -91,6 +99,8 @@ impl Session {
             let action = match row.cause {
                 Cause::Compaction { manual: true, .. } => LogAction::ByHand,
                 Cause::Emergency => LogAction::Emergency,
+                Cause::Edited { .. } => LogAction::Edited,
+                Cause::Remade { .. } => LogAction::Remade,
                 _ => LogAction::Compacted,
             };
             Some(LogEntry {

@@ -35,7 +35,7 @@ const USUAL_WINDOWS: [u32; 9] = [
 ];
 
 /// Refuses a view over the limit, with the alternatives.
-fn check_room(state: &State, view: &View, if_over: IfOver) -> Result<(), EngineError> {
+pub(super) fn check_room(state: &State, view: &View, if_over: IfOver) -> Result<(), EngineError> {
     let mut context = state.context.clone();
     context.set_view(view.clone());
     let check = context.check_limit();
@@ -96,7 +96,7 @@ fn edited(view: &View, edits: &[ViewEdit]) -> Result<View, Stale> {
     Ok(view)
 }
 
-/// A compaction in force, and the view before it.
+/// A change of the layers that is in force, and the view before it.
 struct Undoing {
     /// The view that it made.
     made: View,
@@ -129,18 +129,18 @@ impl Undoing {
                 *anchored = now.anchors.contains(seq);
             }
         }
-        edits.push(ViewEdit::Pause);
+        // a layer as it was before a person wrote over it asks for no rest from automatic runs
+        if matches!(self.made.cause, Cause::Compaction { .. } | Cause::Emergency) {
+            edits.push(ViewEdit::Pause);
+        }
         edits
     }
 }
 
 impl Session {
-    /// Shows the window as it was before the last compaction. No automatic run starts until the next message would not
-    /// fit or the user asks.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError::WouldNotFit`] with the alternatives.
+    /// Shows the window as it was before the last compaction, or before a person wrote a layer or had it written again.
+    /// After a compaction was undone no automatic run starts until the next
+    /// message would not fit or the user asks. Refused with the choices if it would not fit.
     pub async fn undo(&self) -> Result<(), EngineError> {
         self.undo_with(IfOver::Refuse).await
     }
@@ -196,7 +196,10 @@ impl Session {
             let row = stored::revision(store, &self.0.id, n).await?;
             let to = row.parent.ok_or(EngineError::NothingToUndo)?;
             n = match row.cause {
-                Cause::Compaction { .. } | Cause::Emergency => {
+                Cause::Compaction { .. }
+                | Cause::Emergency
+                | Cause::Remade { .. }
+                | Cause::Edited { .. } => {
                     let tip = row.tip;
                     let made = self.view_of(row).await?;
                     return Ok(Undoing { made, tip, to });

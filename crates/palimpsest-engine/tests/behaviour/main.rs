@@ -9,6 +9,7 @@ mod counting;
 mod damage;
 mod evidence;
 mod goldens;
+mod hands;
 mod imports;
 mod orders;
 mod overflow;

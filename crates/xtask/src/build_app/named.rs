@@ -42,7 +42,7 @@ pub(super) fn name_by_content(folder: &Path) -> Result<String> {
     let version = digest(&all);
     let listed: Vec<&str> = files
         .keys()
-        .filter(|file| !FIXED.contains(&file.as_str()))
+        .filter(|file| !FIXED.contains(&file.as_str()) && file.as_str() != super::SAMPLE)
         .map(|file| named.get(file).unwrap_or(file).as_str())
         .collect();
     let build = serde_json::json!({ "version": version, "files": listed });

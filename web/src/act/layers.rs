@@ -1,0 +1,72 @@
+//! What a person does by hand to the window: their words in place of a layer's text, results that are sent whole again.
+
+use palimpsest_engine::error::EngineError;
+use palimpsest_engine::session::IfOver;
+
+use super::{failed, list, note, show_all, toast, with_engine};
+use crate::state::{AppState, Dialog, Undo};
+use crate::text::{T, fill, number, t};
+
+/// Opens a dialog about the layer that people see under that number.
+pub(super) fn with_layer(number: u32, dialog: Dialog) {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    let found = state
+        .layers
+        .with_untracked(|all| all.iter().find(|l| l.number == number).cloned());
+    match found {
+        Some(layer) => {
+            state.layer.set(Some(layer));
+            state.dialog.set(Some(dialog));
+        }
+        None => note(fill(T::NoLayer, &[&number.to_string()]), true),
+    }
+}
+
+/// Puts a person's words in place of a layer's text. The note offers to take that back.
+pub(super) fn edit_layer(id: u32, text: String) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        match session.edit_layer(id, &text, IfOver::Refuse).await {
+            Ok(_) => {
+                show_all(&back).await;
+                list(&back).await;
+                let text = fill(T::LayerEdited, &[&number(session.budget().used.tokens)]);
+                back.state.say(text.clone());
+                toast(&back, text, Some(Undo::Window), false);
+            }
+            Err(EngineError::Core(error)) if error.code() == "empty_record" => {
+                note(t(T::LayerEmpty).to_owned(), true);
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Has tool results sent whole again, of which the model was sent a reference. Those before one that does not fit come back.
+pub(super) fn bring_results_back(places: Vec<u32>) {
+    with_engine(move |back| async move {
+        let Some(session) = back.writer() else {
+            return;
+        };
+        let mut refused = None;
+        for seq in places.iter().filter_map(|place| place.checked_sub(1)) {
+            if let Err(error) = session.bring_back(seq).await {
+                refused = Some(error);
+                break;
+            }
+        }
+        show_all(&back).await;
+        list(&back).await;
+        match refused {
+            Some(error) => failed(&back, &error),
+            None => note(
+                fill(T::ResultIsBack, &[&number(session.budget().used.tokens)]),
+                false,
+            ),
+        }
+    });
+}
