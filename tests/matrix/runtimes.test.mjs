@@ -129,6 +129,30 @@ async function shows(out, policy = POLICY) {
   }
 }
 
+test("a service worker, in one file, with the modules beside it", async () => {
+  const { build } = await load("esbuild");
+  const out = path.join(folder, "service-worker");
+  // a service worker may not import later on: its bundle is one file
+  const contents = `${source("palimpsest")}
+    self.addEventListener("install", () => self.skipWaiting());
+    self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+    self.addEventListener("fetch", (event) => {
+      if (!event.request.url.endsWith("/said")) return;
+      event.respondWith(work().then((said) => new Response(said), (error) => new Response(\`\${error.code}: \${error.message}\`)));
+    });`;
+  await build({ stdin: { contents, resolveDir: folder }, bundle: true, format: "esm", outfile: path.join(out, "sw.js"), logLevel: "error" });
+  fs.cpSync(path.join(folder, "node_modules/palimpsest/dist/wasm"), path.join(out, "wasm"), { recursive: true });
+  fs.writeFileSync(
+    path.join(out, "main.js"),
+    `await navigator.serviceWorker.register("sw.js", { type: "module" });
+     await navigator.serviceWorker.ready;
+     if (!navigator.serviceWorker.controller) await new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
+     document.getElementById("result").textContent = await (await fetch("said")).text();`,
+  );
+  fs.writeFileSync(path.join(out, "index.html"), '<!doctype html><link rel="icon" href="data:,"><p id="result"></p><script type="module" src="main.js"></script>');
+  await shows(out);
+});
+
 test("Rspack takes the modules along by itself", async () => {
   const { rspack } = await load("@rspack/core");
   const out = path.join(folder, "rspack");
