@@ -1,8 +1,8 @@
 //! Reads goal markers in a summariser's output: proposed changes of the goal.
 //!
-//! Between `<<pal:NONCE:goal>>` and `<<pal:NONCE:end>>` a summary may hold lines such as `[CHECKPOINT] Design the flow
-//! - COMPLETED (#12, #14)`. They are proposals: this module changes no goal, and nothing can lock a decision. The same
-//! words at any other place are only text.
+//! Between `<<pal:NONCE:goal>>` and `<<pal:NONCE:end>>` a summary may hold lines such as
+//! `[CHECKPOINT] Design the flow - COMPLETED (#12, #14)`. They are proposals: this module changes no goal, and nothing can
+//! lock a decision. The same words at any other place are only text.
 
 mod line;
 
