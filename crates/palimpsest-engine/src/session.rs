@@ -145,6 +145,15 @@ pub(crate) struct Change {
     pub(crate) head: Head,
 }
 
+/// The date of the last change that a write leaves in a session's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dating {
+    /// The present, unless the change brings another date than the head had.
+    Now,
+    /// The date that the change brings, also where it is the one that the head had.
+    AsGiven,
+}
+
 impl Session {
     pub(crate) fn begin(
         open: &Rc<OpenSessions>,
@@ -287,6 +296,17 @@ impl Session {
         plan: impl FnOnce(&State) -> Result<(Change, T), EngineError>,
         done: impl FnOnce(&mut State, T),
     ) -> Result<(), EngineError> {
+        self.write_dated(durability, Dating::Now, plan, done).await
+    }
+
+    /// [`Self::write`] with a choice of the date that the session carries afterwards.
+    pub(crate) async fn write_dated<T>(
+        &self,
+        durability: Durability,
+        dating: Dating,
+        plan: impl FnOnce(&State) -> Result<(Change, T), EngineError>,
+        done: impl FnOnce(&mut State, T),
+    ) -> Result<(), EngineError> {
         let mut turn = self.0.writing.lock().await;
         let (mut change, carry, expect) = {
             let state = self.0.state.borrow();
@@ -297,7 +317,9 @@ impl Session {
             change.head.version = state.head.version + 1;
             change.head.epoch = self.0.lease.epoch;
             // Rows that come from elsewhere carry their own date.
-            if change.head.updated.to_bits() == state.head.updated.to_bits() {
+            if dating == Dating::Now
+                && change.head.updated.to_bits() == state.head.updated.to_bits()
+            {
                 change.head.updated = self.now();
             }
             (

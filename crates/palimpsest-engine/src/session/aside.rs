@@ -9,7 +9,7 @@ use crate::error::EngineError;
 use crate::ports::Durability;
 use crate::rows::message_ops;
 
-use super::{Change, NewMessage, Session, Stored};
+use super::{Change, Dating, NewMessage, Session, Stored};
 
 /// What a message of another branch follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,15 +31,17 @@ pub struct Aside {
 
 impl Session {
     /// Stores messages beside the shown branch, whose messages are `path`: all of them or none. What is shown stays as it is;
-    /// [`Self::switch_to`] shows them. An aside that follows nothing which is there is left out.
+    /// [`Self::switch_to`] shows them. An aside that follows nothing which is there is left out. The session keeps the date of its
+    /// last change.
     pub async fn append_aside(&self, path: &[Seq], asides: Vec<Aside>) -> Result<(), EngineError> {
         if asides.is_empty() {
             return Ok(());
         }
         let now = self.now();
         let id = self.0.id.clone();
-        self.write(
+        self.write_dated(
             Durability::Strict,
+            Dating::AsGiven,
             |state| {
                 let mut head = state.head.clone();
                 let counter = Rc::clone(state.context.counter());

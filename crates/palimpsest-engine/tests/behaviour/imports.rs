@@ -235,7 +235,11 @@ fn branches_can_be_shown() {
             .await
             .unwrap();
         let path = session.append_all(imported.messages).await.unwrap();
+        let date = engine.sessions().await.unwrap()[0].head.updated;
         session.append_aside(&path, imported.asides).await.unwrap();
+        // a chat is as old as what was said in it
+        let kept = engine.sessions().await.unwrap()[0].head.updated;
+        assert_eq!(kept.to_bits(), date.to_bits());
         let window = session.window();
         drop(session);
         let session = engine.open(&imported.id, true).await.unwrap();
