@@ -187,6 +187,40 @@ test("log, figures, offloaded results, quotes, marks and branches", async () => 
   assert.equal(got.gone, 0);
 });
 
+/** P10, C1: a layer's text is written over and written again; what a new layer covers is said; each is undone. */
+test("hands on layers", async () => {
+  const got = await run(`
+    const session = await openSession({ model: "any", window: 8192 });
+    await session.append(talk(60));
+    const numbers = session.history().map((item) => item.seq);
+    await session.compact({ upTo: numbers[19] });
+    const [layer] = session.layers();
+    out.covers = [layer.covers[0].from, layer.covers.at(-1).to, numbers[19]];
+    const before = JSON.stringify(session.window());
+    const edited = await session.editLayer(layer.id, "Parcels were weighed. Nothing else matters.");
+    const [now] = session.layers();
+    out.edited = [now.summary, now.author.by, now.ledger.length, edited.report.layer === now.id, JSON.stringify(session.window()).includes("Nothing else matters.")];
+    await session.undo();
+    out.undone = JSON.stringify(session.window()) === before;
+    await session.rewriteLayer(session.layers()[0].id, { by: "builtin", focus: "gate" });
+    out.rewritten = [session.layers().length, session.layers()[0].author.by, (await session.log()).map((l) => l.action)];
+    await session.undo();
+    await session.compact({ from: numbers[20], to: numbers[49] });
+    out.second = session.layers().map((l) => [l.covers[0].from, l.covers.at(-1).to]);
+    const id = session.layers()[0].id;
+    out.hands = [await failed(session.editLayer(99, "x")), await failed(session.editLayer(id, " ")), await failed(session.rewriteLayer(99)),
+      await failed(session.compact({ from: 3 })), await failed(session.compact({ from: 9, to: 3 })), await failed(session.rewriteLayer(id, { by: "hand" }))];
+    await session.close();
+  `);
+  assert.deepEqual(got.covers.slice(0, 2), [0, got.covers[2]]);
+  assert.deepEqual(got.edited, ["Parcels were weighed. Nothing else matters.", "person", 0, true, true]);
+  assert.ok(got.undone, "undo brings the very window back");
+  assert.deepEqual(got.rewritten, [1, "extractive", ["compacted by hand", "layer edited", "layer rewritten"]]);
+  assert.equal(got.second.length, 2);
+  assert.ok(got.second[1][0] > got.second[0][1], JSON.stringify(got.second));
+  assert.deepEqual(got.hands.map((line) => line.split(":")[0]), ["not_found", "empty_record", "not_found", "bad_input", "bad_input", "invalid_options"]);
+});
+
 /** S3, S6, S7: sessions are found by their words, put first, doubled with all that they hold, and brought back from a backup. */
 test("copies, backups and a search over every session", async () => {
   const got = await run(`

@@ -53,6 +53,9 @@ calls! {
         fn undo(show: bool) -> Promise;
         /// Takes one layer off.
         fn lift(layer: u32, show: bool) -> Promise;
+        /// Puts a text in place of a layer's.
+        #[wasm_bindgen(js_name = editLayer)]
+        fn edit_layer(layer: u32, written: String, show: bool) -> Promise;
         /// System prompt, goal, pins, and what is proposed for the goal.
         fn records() -> Result<String, Failure>;
         /// Another system prompt.

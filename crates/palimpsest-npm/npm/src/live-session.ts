@@ -171,7 +171,7 @@ export class LiveSession implements Session {
   }
 
   async compact(options: Parameters<Session["compact"]>[0] = {}): Promise<Compaction | null> {
-    check(options, ["focus", "mostSeconds", "extractive", "signal"]);
+    check(options, ["focus", "mostSeconds", "extractive", "upTo", "from", "to", "signal"]);
     const { signal, ...rest } = options;
     try {
       return await this.#stoppable(signal, (s, stop) => s.compact(written(rest), stop));
@@ -179,6 +179,21 @@ export class LiveSession implements Session {
       if (error instanceof PalimpsestError && error.code === "nothing_to_compress") return null;
       throw error;
     }
+  }
+
+  async editLayer(layer: number, text: string, options: { ifOver?: "refuse" | "show" } = {}): Promise<Compaction> {
+    check(options, ["ifOver"]);
+    return this.#act((s) => s.editLayer(layer, text, options.ifOver === "show"));
+  }
+
+  async rewriteLayer(layer: number, options: Parameters<Session["rewriteLayer"]>[1] = {}): Promise<Compaction> {
+    check(options, ["by", "focus", "signal"]);
+    const { by, focus, signal } = options;
+    if (by !== undefined && by !== "model" && by !== "builtin") {
+      throw new PalimpsestError("invalid_options", `"by" is "model" or "builtin", not ${JSON.stringify(by)}.`);
+    }
+    const given = { layer, extractive: by === "builtin", ...(focus !== undefined && { focus }) };
+    return this.#stoppable(signal, (s, stop) => s.compact(written(given), stop));
   }
 
   async rest(options: { signal?: AbortSignal | undefined } = {}): Promise<number | null> {

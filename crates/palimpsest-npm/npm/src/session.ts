@@ -445,7 +445,7 @@ export interface SessionLayer {
   /** 3 as first written, 2 and 1 as it gets shorter with age. */
   level: 1 | 2 | 3;
   /** Who wrote it. */
-  author: { by: "model"; name: string } | { by: "extractive" } | { by: "fallback"; reason: string };
+  author: { by: "model"; name: string } | { by: "person" } | { by: "extractive" } | { by: "fallback"; reason: string };
   /** Facts that are in no part of the window any more. */
   dropped: string[];
 }
@@ -508,7 +508,7 @@ export interface SessionLogEntry {
   revision: number;
   /** When, in milliseconds since 1970. */
   at: number;
-  action: "compacted by hand" | "compacted" | "emergency";
+  action: "compacted by hand" | "compacted" | "emergency" | "layer edited" | "layer rewritten";
   /** Messages that were shown before and after. */
   messages: [number, number];
   /** Tokens of the window before and after. */
@@ -785,8 +785,36 @@ export interface Session {
     mostSeconds?: number;
     /** The extractive summariser instead of the model. */
     extractive?: boolean;
+    /** The new layer covers every message up to the one with this number, and that one. */
+    upTo?: number;
+    /** The new layer begins with this message; goes with `to`. */
+    from?: number;
+    /** The new layer ends with this message; goes with `from`. Calls and their results stay together, the last exchange stays. */
+    to?: number;
     signal?: AbortSignal | undefined;
   }): Promise<Compaction | null>;
+
+  /**
+   * Shows `text` in place of a layer's summary and ledger: a change like any other, measured against what the layer covers, with
+   * a snapshot before, and taken back by {@link Session.undo}. Shorter forms of the layer are made from this text. A compaction
+   * that runs meanwhile is refused as `busy`: it was planned with the text before.
+   *
+   * @throws `not_found` if the layer is not in the window, `empty_record`; `would_not_fit` unless `ifOver` is `show`.
+   */
+  editLayer(layer: number, text: string, options?: { ifOver?: "refuse" | "show" }): Promise<Compaction>;
+
+  /**
+   * Has a layer written again from the messages that it covers. {@link Session.undo} takes it back.
+   *
+   * @throws `not_found` if the layer is not in the window; `model_failed` if the model's text was not taken: the layer stays.
+   */
+  rewriteLayer(layer: number, options?: {
+    /** Who writes: the session's model, or the built-in summariser. The model if there is one. */
+    by?: "model" | "builtin";
+    /** What the text should dwell on. */
+    focus?: string;
+    signal?: AbortSignal | undefined;
+  }): Promise<Compaction>;
 
   /**
    * Uses a quiet moment: one layer that was cut without a model is written again by the session's model, from its notes. Gives way

@@ -7,11 +7,13 @@ use futures_util::lock::Mutex;
 use js_sys::{Function, Promise};
 use palimpsest_browser::outline::{Info, Item};
 use palimpsest_core::dialect;
+use palimpsest_core::error::CoreError;
 use palimpsest_core::goal::{Goal, GoalEdit};
 use palimpsest_core::mode::Mode;
 use palimpsest_core::prompt::Skill;
 use palimpsest_core::record::PinKind;
 use palimpsest_core::request::RequestMessage;
+use palimpsest_core::run::Scope;
 use palimpsest_engine::Engine;
 use palimpsest_engine::ports::LanguageModel;
 use palimpsest_engine::session::{CompactOptions, Compacted, IfOver, PromptParts};
@@ -117,12 +119,14 @@ impl Live {
         self.0.session()
     }
 
-    fn compacting(&self, given: Compacting, stop: &Stop) -> Promise {
+    fn compacting(&self, given: Compacting, stop: &Stop) -> Result<Promise, Failure> {
+        let scope = given.scope()?;
         let (open, session, signal) = (Rc::clone(&self.0), self.now(), stop.signal());
         let model = self.0.model.clone().filter(|_| !given.extractive);
-        promise(async move {
+        Ok(promise(async move {
             open.heed_server().await;
             let options = CompactOptions {
+                scope,
                 model,
                 focus: given.focus,
                 most_seconds: given.most_seconds,
@@ -131,7 +135,7 @@ impl Live {
             };
             let done = session.compact(options, signal).await?;
             text(&Done::from(done))
-        })
+        }))
     }
 
     /// Does something that gives nothing back.
@@ -156,6 +160,29 @@ struct Compacting {
     /// Without the model, though there is one.
     #[serde(default)]
     extractive: bool,
+    /// The last message of the new layer, which begins with the first.
+    up_to: Option<u32>,
+    /// The first message of the new layer.
+    from: Option<u32>,
+    /// The last message of the new layer.
+    to: Option<u32>,
+    /// The layer that is written again.
+    layer: Option<u32>,
+}
+
+impl Compacting {
+    /// Which messages the new layer covers.
+    fn scope(&self) -> Result<Scope, CoreError> {
+        match (self.layer, self.up_to, self.from, self.to) {
+            (None, None, None, None) => Ok(Scope::Policy),
+            (Some(layer), None, None, None) => Ok(Scope::Layer(layer)),
+            (None, Some(to), None, None) => Ok(Scope::UpTo(to)),
+            (None, None, Some(from), Some(to)) => Ok(Scope::Range { from, to }),
+            _ => Err(CoreError::BadInput(
+                "Say either `upTo`, or both `from` and `to`: the numbers of messages, as `history` has them.".into(),
+            )),
+        }
+    }
 }
 
 /// What is to change of the system message's parts.
@@ -234,7 +261,7 @@ impl Conversing for Live {
 
     fn compact(&self, given: &str, stop: &Stop) -> Result<Promise, Failure> {
         let given: Compacting = options(given)?;
-        Ok(self.compacting(given, stop))
+        self.compacting(given, stop)
     }
 
     fn tend(&self, stop: &Stop) -> Promise {
@@ -264,6 +291,14 @@ impl Conversing for Live {
 
     fn lift(&self, layer: u32, show: bool) -> Promise {
         self.done(move |session| async move { session.lift_with(layer, if_over(show)).await })
+    }
+
+    fn edit_layer(&self, layer: u32, written: String, show: bool) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let done = session.edit_layer(layer, &written, if_over(show)).await?;
+            text(&Done::from(done))
+        })
     }
 
     fn records(&self) -> Result<String, Failure> {
