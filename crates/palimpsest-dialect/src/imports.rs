@@ -84,6 +84,8 @@ pub struct Importer {
     sink: Sink,
     is_begun: bool,
     is_json: bool,
+    /// Whether what a file of palimpsest's own holds beside conversations was taken already.
+    is_own: bool,
     /// Why the first record that is no JSON is none.
     why: Option<String>,
     /// The shape of the first record.
@@ -101,7 +103,9 @@ impl Importer {
 
     /// What was read since this was called last.
     pub fn take(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.sink.events)
+        let events = std::mem::take(&mut self.sink.events);
+        self.is_own |= has_own(&events);
+        events
     }
 
     /// Ends the file: the last events, and what became of it all. Fails if there was no conversation in it, unless the file is
@@ -111,8 +115,7 @@ impl Importer {
         records.finish(|record| self.record(record));
         self.sink.end();
         let Sink { events, report, .. } = self.sink;
-        let is_own = events.iter().any(|e| matches!(e, Event::Beside(_)));
-        if report.imported > 0 || is_own {
+        if report.imported > 0 || self.is_own || has_own(&events) {
             return Ok((events, report));
         }
         if !self.is_begun {
@@ -156,6 +159,11 @@ impl Importer {
             }
         }
     }
+}
+
+/// Whether what a file of palimpsest's own holds beside conversations is among the events.
+fn has_own(events: &[Event]) -> bool {
+    events.iter().any(|e| matches!(e, Event::Beside(_)))
 }
 
 /// Reads one record, whichever program wrote it.

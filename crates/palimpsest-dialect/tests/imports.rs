@@ -536,3 +536,19 @@ fn a_long_chat_with_swipes() {
         (27_000, 54_000)
     );
 }
+
+/// S7: a file of settings has no conversation and is read all the same, also where it is taken as it arrives.
+#[test]
+fn a_file_of_settings_alone() {
+    let text = "{\n  \"palimpsest\": 1,\n  \"settings\": { \"theme\": \"dark\" },\n  \"profiles\": {}\n}\n";
+    for size in [1, 7, text.len()] {
+        let mut importer = Importer::default();
+        let mut file = Imported::default();
+        for piece in text.as_bytes().chunks(size) {
+            importer.push(piece);
+            file.take(importer.take());
+        }
+        let beside = file.finish(importer).unwrap().beside.unwrap();
+        assert_eq!(beside["settings"]["theme"], "dark", "pieces of {size}");
+    }
+}
