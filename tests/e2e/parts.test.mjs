@@ -11,7 +11,7 @@ test.afterEach(cleanUp);
 
 const SLOW = { timeout: 180_000 };
 /** The most that a first visit fetches before the first key, in bytes as they are sent. The aim is 450,000. */
-const MOST_FIRST = 830_000;
+const MOST_FIRST = 755_000;
 const screens = /\/parts\/split_desk\.\w+\.wasm/;
 
 /** The bytes of these files of the app as they are sent, compressed. */
@@ -25,9 +25,12 @@ const sent = (names) => [...new Set(names)].reduce((sum, name) => {
 test("a first visit fetches little before the first key", SLOW, async () => {
   const world = await begin({ ready: false });
   const { page } = world;
+  // away from the app first: a page that is still beginning would make its databases after they were removed
+  await page.goto(`${world.site.url}/empty`);
   await page.evaluate(async () => {
     for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
-    for (const one of await indexedDB.databases()) indexedDB.deleteDatabase(one.name);
+    const removed = (name) => new Promise((done, failed) => Object.assign(indexedDB.deleteDatabase(name), { onsuccess: done, onerror: failed }));
+    for (const one of await indexedDB.databases()) await removed(one.name);
   });
   await page.setBypassServiceWorker(true);
   const asked = [];
@@ -35,7 +38,7 @@ test("a first visit fetches little before the first key", SLOW, async () => {
     const { origin, pathname } = new URL(request.url());
     if (origin === new URL(world.site.url).origin) asked.push(pathname === "/" ? "index.html" : pathname.slice(1));
   });
-  await page.reload();
+  await page.goto(world.site.url);
   await ready(page);
   // quiet: nothing more is asked for
   for (let n = -1; n !== asked.length; await new Promise((done) => setTimeout(done, 1000))) n = asked.length;
