@@ -191,7 +191,9 @@ test("log, figures, offloaded results, quotes, marks and branches", async () => 
 test("hands on layers", async () => {
   const got = await run(`
     const session = await openSession({ model: "any", window: 8192 });
-    await session.append(talk(60));
+    // long enough that a layer is shorter than what it covers
+    const long = talk(60).map((one) => ({ ...one, content: one.content + " The road was wet, the lift was slow and nobody was in a hurry that morning.".repeat(3) }));
+    await session.append(long);
     const numbers = session.history().map((item) => item.seq);
     await session.compact({ upTo: numbers[19] });
     const [layer] = session.layers();
