@@ -280,7 +280,8 @@ pub fn crashed(text: &str, detail: &str) {
 
 /// Where the sample conversation is; `None` where the page brings none.
 pub fn sample() -> Option<String> {
-    let meta = web_sys::window()?.document()?;
-    let meta = meta.query_selector("meta[name=palimpsest-sample]").ok()??;
+    let meta = document()
+        .query_selector("meta[name=palimpsest-sample]")
+        .ok()??;
     meta.get_attribute("content")
 }

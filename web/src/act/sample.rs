@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use leptos::prelude::window;
 use palimpsest_core::message::Part;
 use palimpsest_engine::NewSession;
 use palimpsest_engine::session::NewMessage;
@@ -87,9 +88,8 @@ async fn fetched() -> Result<String, String> {
     let Some(address) = page::sample() else {
         return Err(String::new());
     };
-    let window = web_sys::window().ok_or_else(String::new)?;
     let failed = |_| address.clone();
-    let response = JsFuture::from(window.fetch_with_str(&address)).await;
+    let response = JsFuture::from(window().fetch_with_str(&address)).await;
     let response: Response = response.map_err(failed)?.unchecked_into();
     if !response.ok() {
         return Err(format!("{}: {}", address, response.status()));
