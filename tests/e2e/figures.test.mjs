@@ -223,6 +223,8 @@ for (const engine of ENGINES) test(`the policy is edited with a live preview (${
   await page.reload();
   await ready(page);
   await page.evaluate(() => (location.hash = "chat"));
+  // the server may answer before the session is open
+  await page.waitForSelector(".thread .msg");
   await click(page, "#compact");
   await page.waitForSelector(".card.done .facts");
   assert.match(await text(page, ".card.done .facts"), new RegExp(`messages ${first}–${last}: ${messages} of them`));
