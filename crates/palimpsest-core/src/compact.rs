@@ -94,11 +94,11 @@ pub struct Compaction {
     hash: String,
     /// The index over what layers cover, where one is kept between calls.
     covered: Option<Covered>,
-    /// Who keeps the state until the next call.
+    /// The place that keeps the state until the next call.
     keeper: Keeper,
 }
 
-/// Who keeps a state until the next call.
+/// The place that keeps a state until the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keeper {
     /// The caller, outside of the program: it is sealed.

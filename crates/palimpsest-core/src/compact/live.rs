@@ -34,7 +34,7 @@ pub struct Live {
     tools: u32,
     values: Vec<Value>,
     reading: Reading,
-    /// Whether the shape is certain: said by the owner, or plain from a message.
+    /// `true` once the shape is certain: the owner said it, or a message shows it.
     is_certain: bool,
     /// Every message that is finished, without a view.
     base: Context,
@@ -137,12 +137,12 @@ impl Live {
         Ok(live)
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     pub const fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether nothing was added yet.
+    /// `true` while nothing was added.
     pub const fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
