@@ -26,7 +26,7 @@ test("a message that waits says for what and for which layer, until it is over",
   await ready(page);
   const long = transcript(bakery(16), "Bakery");
   await importFile(page, long);
-  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery" && document.querySelector(".thread .msg"));
   await say(page, "And now?");
   const told = await (await until(page, () => {
     const card = document.querySelector(".card.working");

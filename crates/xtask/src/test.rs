@@ -1,9 +1,11 @@
 //! `cargo xtask test`: named steps, two at a time where they do not disturb each other, all run even when one fails, totals
 //! at the end.
 
+mod again;
 mod schedule;
 mod totals;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -226,6 +228,8 @@ struct Row {
     seconds: f64,
     /// If something failed: what its runner said of it.
     why: String,
+    /// The test files that may run once more, because all that failed is in them.
+    again: BTreeSet<String>,
 }
 
 /// Sets up, runs the chosen steps and prints the table. The last line is `N passed, N failed`,
@@ -258,10 +262,14 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
             totals: Totals::FAILED,
             seconds: 0.0,
             why: String::new(),
+            again: BTreeSet::new(),
         });
     }
     match setup::prepare(places, &parts) {
-        Ok(machine) => rows.extend(schedule::run(&chosen, |step| run_step(&machine, step))),
+        Ok(machine) => {
+            let ran = schedule::run(&chosen, |step| run_step(&machine, step));
+            rows.extend(ran.into_iter().map(|row| run_again(&machine, row)));
+        }
         Err(error) => {
             eprintln!("{error:#}");
             rows.push(Row {
@@ -269,6 +277,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
                 totals: Totals::FAILED,
                 seconds: watch.seconds(),
                 why: format!("{error:#}"),
+                again: BTreeSet::new(),
             });
         }
     }
@@ -290,61 +299,110 @@ fn run_step(machine: &Machine, step: &Step) -> Row {
     } else {
         machine
     };
-    let mut success = true;
-    let mut text = String::new();
-    match step.does {
-        Does::Run(commands) => {
-            for mut command in commands(machine) {
-                println!("$ {}", process::shown(&command));
-                match process::watch(
-                    &mut command,
-                    Duration::from_mins(step.minutes),
-                    Echo::As(step.name),
-                ) {
-                    Ok(finished) => {
-                        success &= finished.success;
-                        text.push_str(&finished.text);
-                    }
-                    Err(error) => {
-                        println!("{error:#}");
-                        text.push_str(&why(&error));
-                        success = false;
-                    }
-                }
-                if !success {
-                    break;
-                }
-            }
-        }
-        Does::Call(function) => {
-            if let Err(error) = function(machine) {
+    let (text, success) = match step.does {
+        Does::Run(commands) => run_commands(step, commands(machine)),
+        Does::Call(function) => match function(machine) {
+            Ok(()) => (String::new(), true),
+            Err(error) => {
                 println!("{error:#}");
-                text.push_str(&why(&error));
-                success = false;
+                (why(&error), false)
             }
-        }
-    }
+        },
+    };
     let totals = step.read.totals(&text, success);
     let seconds = watch.seconds();
     let word = if totals.failed == 0 { "ok" } else { "FAILED" };
     println!("── {}: {word}, {}, {seconds:.1} s ──", step.name, totals);
-    let why = if totals.failed == 0 {
-        String::new()
-    } else {
-        step.read.why(&text)
-    };
+    let mut why = String::new();
+    let mut again = BTreeSet::new();
+    if totals.failed > 0 {
+        why = step.read.why(&text);
+        if step.read == Read::Node && step.lane == Lane::Drive {
+            again = again::files(&text, totals.failed);
+        }
+    }
     Row {
         name: step.name,
         totals,
         seconds,
         why,
+        again,
+    }
+}
+
+/// Runs programs until one fails. Returns everything that they printed and `true` if all succeeded.
+fn run_commands(step: &Step, commands: Vec<Command>) -> (String, bool) {
+    let mut text = String::new();
+    for mut command in commands {
+        println!("$ {}", process::shown(&command));
+        let limit = Duration::from_mins(step.minutes);
+        match process::watch(&mut command, limit, Echo::As(step.name)) {
+            Ok(finished) => {
+                text.push_str(&finished.text);
+                if !finished.success {
+                    return (text, false);
+                }
+            }
+            Err(error) => {
+                println!("{error:#}");
+                text.push_str(&why(&error));
+                return (text, false);
+            }
+        }
+    }
+    (text, true)
+}
+
+/// Runs the files of a step's failed tests once more, now that nothing runs beside them.
+fn run_again(machine: &Machine, row: Row) -> Row {
+    let step = STEPS.iter().find(|step| step.name == row.name);
+    let Some(Step {
+        does: Does::Run(commands),
+        ..
+    }) = step
+    else {
+        return row;
+    };
+    let commands: Vec<Command> = commands(machine)
+        .iter()
+        .filter_map(|command| again::command(command, &row.again))
+        .collect();
+    let Some(step) = step.filter(|_| !commands.is_empty()) else {
+        return row;
+    };
+    let watch = Stopwatch::start();
+    println!(
+        "\n── {} again: failed with other steps beside it ──\n{}",
+        row.name, row.why
+    );
+    let (text, success) = run_commands(step, commands);
+    let second = step.read.totals(&text, success);
+    println!(
+        "── {} again: {second}, {:.1} s ──",
+        row.name,
+        watch.seconds()
+    );
+    Row {
+        totals: again::totals(row.totals, second),
+        seconds: row.seconds + watch.seconds(),
+        why: if second.failed == 0 {
+            row.why
+        } else {
+            step.read.why(&text)
+        },
+        ..row
     }
 }
 
 fn summarise(rows: &[Row], watch: Stopwatch) -> ExitCode {
     // said again here: nobody should have to search hours of output for it
     for row in rows.iter().filter(|row| !row.why.is_empty()) {
-        println!("\n── why {} failed ──\n{}", row.name, row.why);
+        let what = if row.totals.failed == 0 {
+            "passed only when it ran alone; with other steps beside it this failed"
+        } else {
+            "failed, because"
+        };
+        println!("\n── {} {what} ──\n{}", row.name, row.why);
     }
     println!(
         "\n{:<20}{:>9}{:>9}{:>9}{:>10}",
