@@ -28,6 +28,7 @@ fn main() {
     let file = arguments.iter().skip_while(|a| *a != "--layers").nth(1);
     match file {
         Some(file) => report::layers(file),
-        None => report::tables(has("--quick"), has("--bless")),
+        None if has("--room") => report::room(),
+        None => report::tables(report::Extent::of(&has), has("--bless")),
     }
 }

@@ -7,10 +7,10 @@ use palimpsest_core::policy::presets;
 use palimpsest_core::shares::{ShareOptions, Shares};
 
 use crate::contender::{Shown, Who};
-use crate::corpus::{self, Talk, chats, joined, own};
+use crate::corpus::{self, Talk, chats, joined, own, said};
 use crate::measure::{
-    Asked, Ruled, Share, after_compactions, live, measured, needed, needs, own_rules,
-    recorded_rules, rules,
+    Asked, Ended, Ruled, Share, after_compactions, end, is_reply, live, measured, needed, needs,
+    own_rules, plain, recorded_rules, rules, stands,
 };
 use crate::peers::Kind;
 use crate::table::{Table, mean, percent, replace};
@@ -58,8 +58,35 @@ impl Domain {
     }
 }
 
-fn contenders(quick: bool) -> Vec<Who> {
-    if quick {
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All conversations, windows and methods.
+    Whole,
+    /// All of our own conversations and windows with a few methods: for looking at a change.
+    Ours,
+    /// A few of them with a few methods.
+    Quick,
+}
+
+impl Extent {
+    pub(crate) fn of(has: &dyn Fn(&str) -> bool) -> Self {
+        match (has("--quick"), has("--ours")) {
+            (true, _) => Self::Quick,
+            (false, true) => Self::Ours,
+            (false, false) => Self::Whole,
+        }
+    }
+}
+
+fn contenders(extent: Extent) -> Vec<Who> {
+    if extent == Extent::Ours {
+        let kinds = [Kind::Tail, Kind::TfIdf];
+        let mut all = vec![Who::List("balanced"), Who::Session];
+        all.extend(kinds.map(Who::Peer));
+        return all;
+    }
+    if extent == Extent::Quick {
         let kinds = [Kind::Tail, Kind::TextRank, Kind::TfIdf, Kind::Bm25];
         let mut all = vec![Who::List("balanced"), Who::Session];
         all.extend(kinds.map(Who::Peer));
@@ -94,11 +121,16 @@ fn both(asked: Asked) -> String {
     format!("{} / {}", percent(asked.evidence), percent(asked.answer))
 }
 
+/// Chats by which nothing is chosen.
+fn held_out_chats() -> Vec<Talk> {
+    [own("boat"), own("choir")].concat()
+}
+
 /// Questions; the same run tells what stands when nothing is asked.
-fn own_tables(quick: bool, all: &[Who]) -> Vec<Table> {
+fn own_tables(extent: Extent, all: &[Who]) -> Vec<Table> {
     let chats = chats();
     let (service, coding) = (joined("service", &own("service")), own("coding"));
-    let domains = if quick {
+    let mut domains = if extent == Extent::Quick {
         vec![
             Domain::new("chats", chats, &[4_096]),
             Domain::new("service", vec![service], &[2_048]),
@@ -112,6 +144,12 @@ fn own_tables(quick: bool, all: &[Who]) -> Vec<Table> {
             Domain::new("coding", coding, &[2_048, 4_096, 8_192]),
         ]
     };
+    let held_out = [
+        Domain::new("held-out chats", held_out_chats(), &[1_024, 2_048]),
+        Domain::new("held-out service", own("clinic"), &[1_024, 2_048]),
+        Domain::new("held-out coding", own("press"), &[2_048, 4_096]),
+    ];
+    domains.extend(held_out);
     let names = columns(&domains);
     let mut questions = Table::new(
         "Our own conversations: questions with all evidence word for word / with the answer's words in the window, %",
@@ -174,9 +212,9 @@ fn recorded_questions(all: &[Who]) -> Table {
     table
 }
 
-fn values(quick: bool, recorded: bool, all: &[Who]) -> Table {
+fn values(extent: Extent, recorded: bool, all: &[Who]) -> Table {
     let service = vec![joined("service", &own("service"))];
-    let mut domains = if quick {
+    let mut domains = if extent == Extent::Quick {
         vec![Domain::new("service", service, &[2_048])]
     } else {
         vec![
@@ -184,7 +222,7 @@ fn values(quick: bool, recorded: bool, all: &[Who]) -> Table {
             Domain::new("coding", own("coding"), &[2_048, 4_096, 8_192]),
         ]
     };
-    if recorded && !quick {
+    if recorded && extent != Extent::Quick {
         let mut desk = corpus::recorded_service();
         desk.truncate(30);
         let rest = [
@@ -306,32 +344,114 @@ fn root() -> PathBuf {
 }
 
 /// `cargo xtask bench survival`: all tables, into `docs/benchmarks.md` with `--bless`.
-pub(crate) fn tables(quick: bool, bless: bool) {
+pub(crate) fn tables(extent: Extent, bless: bool) {
     let recorded = corpus::is_recorded();
-    let all = contenders(quick);
+    let all = contenders(extent);
+    let whole = extent == Extent::Whole;
     let mut tables = Vec::new();
     let mut add = |table: Table| {
         println!("{}", table.markdown());
         tables.push(table);
     };
-    own_tables(quick, &all).into_iter().for_each(&mut add);
-    add(values(quick, recorded, &all));
-    add(rule_tables(recorded && !quick, &all));
-    languages(recorded && !quick, &contenders(true))
+    own_tables(extent, &all).into_iter().for_each(&mut add);
+    add(values(extent, recorded, &all));
+    add(rule_tables(recorded && extent != Extent::Quick, &all));
+    languages(recorded && whole, &contenders(Extent::Quick))
         .into_iter()
         .for_each(&mut add);
-    if recorded && !quick {
+    if recorded && extent != Extent::Quick {
         add(recorded_questions(&all));
     }
     if !recorded {
         println!("\nThere is no ../shared/data: only conversations of our own were measured.");
     }
     if bless {
-        assert!(recorded && !quick, "the document holds all tables");
+        assert!(recorded && whole, "the document holds all tables");
         let path = root().join("docs/benchmarks.md");
         let old = std::fs::read_to_string(&path).unwrap();
         let all: String = tables.iter().map(Table::markdown).collect();
         std::fs::write(&path, replace(&old, "survival", &all)).unwrap();
+    }
+}
+
+/// Requests of a conversation at which [`room`] looks, from its middle to its end.
+const LOOKS: usize = 12;
+
+/// What stands at several moments of a conversation while nothing is asked, and what the window's parts take.
+fn looks(talk: &Talk, who: Who, window: u32) -> (Ended, Vec<(String, u32)>) {
+    let texts: Vec<String> = talk.messages.iter().map(|m| plain(&said(m))).collect();
+    let first = |words: &String| texts.iter().position(|t| stands(t, &plain(words)));
+    let replies: Vec<usize> = (talk.messages.len() / 2..talk.messages.len())
+        .filter(|n| is_reply(&talk.messages, *n))
+        .collect();
+    let step = replies.len().div_ceil(LOOKS).max(1);
+    let moments: Vec<usize> = replies.into_iter().step_by(step).collect();
+    let mut contender = who.start(&talk.system, window);
+    let mut sum = Ended::default();
+    let mut parts: Vec<(String, u32)> = Vec::new();
+    live(&talk.messages, contender.as_mut(), |n, contender| {
+        if !moments.contains(&n) {
+            return;
+        }
+        let shown = contender.now();
+        let mut known = talk.clone();
+        let is_said = |words: &String| first(words).is_some_and(|at| at < n);
+        known.facts.retain(is_said);
+        known.rules.retain(is_said);
+        known.updates.retain(|u| is_said(&u.old) && is_said(&u.new));
+        sum.join(end(&known, &shown));
+        for (kind, tokens) in shown.parts {
+            match parts.iter_mut().find(|(name, _)| *name == kind) {
+                Some((_, all)) => *all += tokens,
+                None => parts.push((kind, tokens)),
+            }
+        }
+    });
+    (sum, parts)
+}
+
+/// `cargo bench -p palimpsest-engine --bench survival -- --room`: what stands at several moments while nothing is asked, for our own
+/// conversations and for those that are held out, and what the parts of a session's window take.
+pub(crate) fn room() {
+    let domains = [
+        Domain::new("chats", chats(), &[2_048, 4_096, 8_192]),
+        Domain::new(
+            "service",
+            vec![joined("service", &own("service"))],
+            &[2_048, 4_096],
+        ),
+        Domain::new("coding", own("coding"), &[2_048, 4_096]),
+        Domain::new("held-out chats", held_out_chats(), &[768, 1_024, 2_048]),
+        Domain::new("held-out service", own("clinic"), &[1_024, 2_048]),
+        Domain::new("held-out coding", own("press"), &[2_048, 4_096]),
+    ];
+    for domain in &domains {
+        for window in &domain.windows {
+            for who in [Who::List("balanced"), Who::Session, Who::Peer(Kind::Tail)] {
+                let mut sum = Ended::default();
+                let mut parts: Vec<(String, u32)> = Vec::new();
+                for talk in &domain.talks {
+                    let (ended, own) = looks(talk, who, *window);
+                    sum.join(ended);
+                    parts = own;
+                }
+                let parts = parts
+                    .iter()
+                    .map(|(kind, n)| format!("{kind} {}", n / LOOKS as u32));
+                println!(
+                    "{} {window} {}: facts {} rules {} stale {} empty {} vague {} bare {} · {}",
+                    domain.name,
+                    who.name().replace("**", "").replace(", balanced", ""),
+                    percent(sum.facts),
+                    percent(sum.rules),
+                    percent(sum.stale),
+                    percent(sum.empty),
+                    percent(sum.vague),
+                    percent(sum.bare),
+                    parts.collect::<Vec<_>>().join(", "),
+                );
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use futures_executor::block_on;
+use palimpsest_core::budget::Segment;
 use palimpsest_core::compact::{CompactOptions as ListOptions, CompactState, Compaction};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{self, Dialect, Rendered};
@@ -35,6 +36,22 @@ pub(crate) struct Shown {
     pub(crate) made: String,
     pub(crate) tokens: u32,
     pub(crate) took: Duration,
+    /// What the window's parts take, in tokens, where that is known.
+    pub(crate) parts: Vec<(String, u32)>,
+}
+
+/// The stretches of a window by their kind, in tokens.
+fn parts_of(stretches: &[Segment]) -> Vec<(String, u32)> {
+    let mut parts: Vec<(String, u32)> = Vec::new();
+    for segment in stretches {
+        let kind = serde_json::to_value(segment.kind).unwrap();
+        let name = kind["kind"].as_str().unwrap_or("?").to_owned();
+        match parts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, tokens)) => *tokens += segment.count.tokens,
+            None => parts.push((name, segment.count.tokens)),
+        }
+    }
+    parts
 }
 
 /// Something that makes windows of a conversation that grows.
@@ -152,6 +169,7 @@ impl List {
             made: made.join("\n"),
             tokens: report.after.tokens,
             took,
+            parts: Vec::new(),
         };
         Some((shown, out.state, report.covered))
     }
@@ -252,6 +270,7 @@ impl Contender for InSession {
             made: made.join("\n"),
             tokens: window.tokens(),
             took,
+            parts: parts_of(&context.stretches()),
         }
     }
 

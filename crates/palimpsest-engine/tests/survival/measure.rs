@@ -90,7 +90,8 @@ impl Ended {
     }
 }
 
-fn is_reply(messages: &[Value], n: usize) -> bool {
+/// Whether a request is answered by this message.
+pub(crate) fn is_reply(messages: &[Value], n: usize) -> bool {
     messages[n]["role"] == "assistant" && (n == 0 || messages[n - 1]["role"] != "assistant")
 }
 
