@@ -7,7 +7,7 @@ use crate::data::message::{Role, Seq};
 use crate::data::policy::{Cover, Fading, KeepRecent, UserWords, scaled};
 use crate::data::tool::Pairing;
 
-use super::{Aim, Refusal};
+use super::{Aim, Refusal, RunOptions};
 
 /// About what the fence, the intro and the headings of the slot take.
 pub(super) const SLOT_FRAME: u32 = 48;
@@ -16,6 +16,9 @@ pub(super) const SMALLEST_SUMMARY: u32 = 24;
 
 /// About what the line takes that stands for messages left out without a summary.
 const NOTE_TOKENS: u32 = 24;
+
+/// What the newest messages keep of the aim at least where people talk, in tenths.
+const TAIL_TENTHS: u32 = 3;
 
 /// A turn of so many replies is a loop of tool calls, which may be cut between any two of its steps.
 const LOOP_STEPS: usize = 4;
@@ -79,14 +82,36 @@ impl Plan {
 
 /// Chooses the oldest whole exchanges whose covering brings the window to `goal` tokens. The last user message and the last
 /// exchange always stay (B10); a cut never parts a call from its result (I3).
-pub(super) fn cover(context: &Context, aim: Aim, form: Form, goal: u32) -> Result<Plan, Refusal> {
-    Cutting { context, aim }.plan(form, goal)
+pub(super) fn cover(
+    context: &Context,
+    options: &RunOptions,
+    form: Form,
+    goal: u32,
+) -> Result<Plan, Refusal> {
+    let cutting = Cutting {
+        context,
+        aim: options.aim,
+        writer: if options.model.is_some() {
+            Writer::Model
+        } else {
+            Writer::Deterministic
+        },
+    };
+    cutting.plan(form, goal)
 }
 
 /// A window that is to be cut.
 struct Cutting<'a> {
     context: &'a Context,
     aim: Aim,
+    writer: Writer,
+}
+
+/// The author of the summaries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Model,
+    Deterministic,
 }
 
 impl Cutting<'_> {
@@ -141,7 +166,22 @@ impl Cutting<'_> {
                 .filter(|s| s.newest > 0 && s.projected <= most)
                 .min_by_key(|s| (s.projected, s.cut))
         };
-        let summarized = all.or_else(|| summary(goal));
+        // Where people talk, more is covered than has to be while enough of the newest messages stays: its room says more in
+        // layers. A model's summary does not get longer for it.
+        let floor = shares.recent.max(goal / 10 * TAIL_TENTHS);
+        let is_talk = self.writer == Writer::Deterministic && !context.has_tools();
+        let conversation = context.conversation_tokens();
+        let farther = |first: Size| {
+            let leaves = |cut: &&usize| {
+                **cut <= wanted && conversation.saturating_sub(sums.shown[**cut]) >= floor
+            };
+            let far = cuts.iter().rev().find(leaves);
+            let far = far.filter(|cut| is_talk && **cut > first.cut);
+            let size = far.map(|cut| with(*cut));
+            size.filter(|s| s.newest > 0 && s.projected <= goal)
+                .unwrap_or(first)
+        };
+        let summarized = all.or_else(|| summary(goal).map(farther));
         let chosen = match self.aim {
             Aim::Target => summarized.or_else(|| smallest(&mut cuts.iter().map(|&c| with(c)))),
             // Nothing leaves without a summary while there is room for one, nor without a line.

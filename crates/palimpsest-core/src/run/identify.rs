@@ -63,7 +63,7 @@ pub(super) fn identify(task: &Task) -> Result<Identified, Refusal> {
     let trimmed = trim(task, context, aim, limit);
     let context = &trimmed.context;
     let planned = match task.ladder.covers {
-        Some(form) if !trimmed.is_enough => cover(context, task.options.aim, form, aim),
+        Some(form) if !trimmed.is_enough => cover(context, &task.options, form, aim),
         _ => Err(Refusal::NothingToCompress),
     };
     // A policy that never covers messages has to fall back on the emergency pass.

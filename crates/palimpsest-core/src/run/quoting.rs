@@ -12,50 +12,95 @@ use palimpsest_text::extractive;
 
 use super::cover::SMALLEST_SUMMARY;
 
-/// The user's words from covered messages, newest first, within `room` (P3). In the order of the conversation. Words that
-/// stand in the window already are not quoted, nor is what says next to nothing by itself. What does not fit as a whole is cut to at most a quarter of the room, if it
-/// is long; what is short stays whole or goes.
-pub(super) fn quotes(context: &Context, room: u32) -> Vec<Quote> {
-    let counter = context.counter.as_ref();
-    if context.setup().policy.user_words == UserWords::Summarize || room < SMALLEST_SUMMARY {
-        return Vec::new();
+/// How much of its worth the oldest message loses against the newest.
+const AGE: f32 = 0.3;
+
+/// The newest covered messages of the user's that are looked through for those that say the most.
+const MOST_OWN: usize = 512;
+
+/// The user's covered words that could be quoted: the best first.
+pub(super) struct OwnWords {
+    /// Where people talk, a message that has no room makes way for the next one.
+    is_talk: bool,
+    /// Each message with its words.
+    words: Vec<(Seq, String)>,
+}
+
+impl OwnWords {
+    /// Where people talk, the messages that say the most come first, and of those that say alike the newer one; where tools are
+    /// used, the newest come first. What says next to nothing by itself is left out.
+    pub(super) fn of(context: &Context) -> Self {
+        let is_talk = !context.has_tools();
+        let all = context.entries.len().max(1) as f32;
+        let mut found: Vec<(f32, Seq, String)> = Vec::new();
+        let newest = context.entries.iter().enumerate().rev();
+        let covered = newest.filter(|(_, entry)| {
+            let message = &entry.message;
+            message.role == Role::User
+                && matches!(context.view.rendition(message.seq), Rendition::Covered(_))
+        });
+        for (n, entry) in covered.take(MOST_OWN) {
+            let words = entry.message.words().trim().to_owned();
+            let worth = extractive::worth(&words);
+            if worth < extractive::LITTLE {
+                continue;
+            }
+            let age = 1.0 - n as f32 / all;
+            found.push((worth * (1.0 - AGE * age), entry.message.seq, words));
+        }
+        if is_talk {
+            palimpsest_text::order::sort_by(&mut found, |a, b| {
+                b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+            });
+        }
+        let words = found.into_iter().map(|(_, seq, words)| (seq, words));
+        Self {
+            is_talk,
+            words: words.collect(),
+        }
     }
-    let most = room / 4;
-    let mut said = standing(context);
-    let mut left = room;
-    let mut quotes: Vec<Quote> = Vec::new();
-    // what was cut although nobody needs its room yet, newest first
-    let mut cut: Vec<(usize, String)> = Vec::new();
-    for entry in context.entries.iter().rev() {
-        let message = &entry.message;
-        if message.role != Role::User
-            || !matches!(context.view.rendition(message.seq), Rendition::Covered(_))
-        {
-            continue;
+
+    /// As many of them as have `room`, in the order of the conversation (P3). Words that stand in the window already are not
+    /// quoted. What does not fit as a whole is cut to at most a quarter of the room, if it is long; what is short stays whole
+    /// or goes.
+    pub(super) fn quotes(&self, context: &Context, room: u32) -> Vec<Quote> {
+        let counter = context.counter.as_ref();
+        if context.setup().policy.user_words == UserWords::Summarize || room < SMALLEST_SUMMARY {
+            return Vec::new();
         }
-        let words = message.words().trim().to_owned();
-        if said.contains(&words) || extractive::says_little(&words) {
-            continue;
+        let most = room / 4;
+        let mut said = standing(context);
+        let mut left = room;
+        let mut quotes: Vec<Quote> = Vec::new();
+        // what was cut although nobody needs its room yet, the best first
+        let mut cut: Vec<(usize, &str)> = Vec::new();
+        for (seq, words) in &self.words {
+            if said.contains(words) {
+                continue;
+            }
+            let Some(quote) = quote(*seq, words, most.min(left), left, counter) else {
+                if self.is_talk {
+                    continue;
+                }
+                break;
+            };
+            left -= quote.tokens;
+            if quote.text != *words {
+                cut.push((quotes.len(), words));
+            }
+            said.insert(words.clone());
+            quotes.push(quote);
         }
-        let Some(quote) = quote(message.seq, &words, most.min(left), left, counter) else {
-            break;
-        };
-        left -= quote.tokens;
-        if quote.text != words {
-            cut.push((quotes.len(), words.clone()));
+        for (at, words) in cut {
+            let room = quotes[at].tokens + left;
+            if let Some(longer) = quote(quotes[at].seq, words, room, room, counter) {
+                left = room - longer.tokens;
+                quotes[at] = longer;
+            }
         }
-        said.insert(words);
-        quotes.push(quote);
+        palimpsest_text::order::sort_by_key(&mut quotes, |q| q.seq);
+        quotes
     }
-    for (at, words) in cut {
-        let room = quotes[at].tokens + left;
-        if let Some(longer) = quote(quotes[at].seq, &words, room, room, counter) {
-            left = room - longer.tokens;
-            quotes[at] = longer;
-        }
-    }
-    quotes.reverse();
-    quotes
 }
 
 /// The fewest tokens of a message that is ever cut: of a shorter one a cut leaves less than its mark costs.

@@ -11,17 +11,18 @@ use crate::data::mode::Mode;
 use crate::data::policy::{Demands, Fading};
 use crate::data::record::Found;
 use crate::data::shares::{ShareOptions, Shares};
-use palimpsest_text::retention;
+use palimpsest_text::extractive;
+use palimpsest_text::retention::{self, Fact};
 
 use super::Task;
 use super::aging::{Aging, keep_within, push_layer};
-use super::candidate::Candidate;
+use super::candidate::{Candidate, window_words};
 use super::checkpoint::Noted;
 use super::cover::{Form, SMALLEST_SUMMARY};
 use super::identify::Identified;
 use super::metadata::Metadata;
 use super::passage::emphasis;
-use super::quoting::quotes;
+use super::quoting::OwnWords;
 use super::scope::Scope;
 use super::summarize::Answers;
 
@@ -83,29 +84,34 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         view.notes.retain(|n| used.contains(&n.id));
     });
 
-    // The user's own words, newest first.
+    // The user's own words.
+    let own = OwnWords::of(&candidate.context);
     let share = base.setup().shares.user;
-    candidate.quote(share);
+    candidate.quote(&own, share);
 
     // What the summary missed; what room is left goes there first (P4).
     if plan.form != Form::Summary {
         return candidate;
     }
     candidate.fill_ledger(aging.mode);
+    let talks = !base.has_tools();
+    if talks {
+        // a sentence of a layer says more for its room than a whole message of a talk
+        candidate.lengthen(&aging);
+    }
     let left = candidate.left();
     if left > 0 {
         let quotes = candidate.context.view().quotes.iter();
         let taken: u32 = quotes.map(|q| q.tokens).sum();
-        candidate.quote(taken.max(share) + left);
+        candidate.quote(&own, taken.max(share) + left);
         if candidate.context.tokens() > plan.aim {
-            candidate.quote(share);
+            candidate.quote(&own, share);
         }
-        // What nobody else needs: what faded comes back, and what the layers can say well is said.
-        if base.setup().policy.fading == Fading::Notes {
-            candidate.restore(&aging);
-            candidate.widen();
-            candidate.grow(&aging);
-        }
+        candidate.lengthen(&aging);
+    }
+    // references of tools are alike without replacing each other
+    if talks {
+        candidate.follow_changes(task);
     }
     candidate
 }
@@ -145,14 +151,49 @@ fn adopted(task: &Task, context: &Context, covered: &[usize], proposals: Vec<Pro
 }
 
 impl Candidate {
+    /// What is left under the aim goes to the layers: what faded comes back, and what the layers can say well is said.
+    fn lengthen(&mut self, aging: &Aging<'_>) {
+        if aging.base.setup().policy.fading == Fading::Notes {
+            self.restore(aging);
+            self.widen();
+            self.grow(aging);
+        }
+    }
+
+    /// Adds to the newest layer what changed later of what the layers and the user's own words say: a value that was
+    /// replaced does not stand without its successor.
+    fn follow_changes(&mut self, task: &Task) {
+        let Some(at) = self.newest() else { return };
+        let shares = self.context.setup().shares;
+        // no more than every compaction leaves to quotes, so that none is due again at once
+        let more = shares.recall;
+        let most = self.plan.aim.saturating_add(more).min(task.limit());
+        let notes = self.context.view().notes.iter();
+        let facts: Vec<Fact> = notes.flat_map(|n| n.facts.iter().cloned()).collect();
+        let (front, tail) = window_words(&self.context);
+        for sentence in extractive::changes(&front, &facts) {
+            if tail.contains(sentence) {
+                continue;
+            }
+            let before = Rc::clone(&self.context.view().layers[at]);
+            let mut layer = (*before).clone();
+            layer.ledger.push(sentence.to_owned());
+            layer.recount(self.context.counter.as_ref());
+            self.put(at, Rc::new(layer));
+            if self.context.tokens() > most {
+                self.put(at, before);
+            }
+        }
+    }
+
     /// Tokens that are left below the aim.
     fn left(&self) -> u32 {
         self.plan.aim.saturating_sub(self.context.tokens())
     }
 
     /// Quotes the user's covered words within `room` tokens.
-    fn quote(&mut self, room: u32) {
-        let quotes = quotes(&self.context, room);
+    fn quote(&mut self, own: &OwnWords, room: u32) {
+        let quotes = own.quotes(&self.context, room);
         self.context.edit_view(|view| view.quotes = quotes);
     }
 

@@ -192,11 +192,14 @@ fn note_time(stages: &mut Vec<StageTime>, stage: Stage, ms: f64) {
 }
 
 impl Session {
-    /// Previews a compaction of the present window. It asks no model (P10).
+    /// Previews a compaction of the present window. It asks no model (P10). Where a model has written summaries since the session
+    /// was opened, one is expected to write the next.
     pub fn preview(&self, focus: Option<String>) -> Result<Preview, EngineError> {
+        let writes = self.speed().reads.is_some();
         let options = RunOptions {
             manual: true,
             focus,
+            model: writes.then(|| self.0.state.borrow().head.model.clone()),
             ..RunOptions::default()
         };
         let run = Run::new(&self.0.state.borrow().context, options, self.seed());

@@ -94,16 +94,11 @@ pub(crate) fn announces_a_change(text: &str) -> bool {
     does
 }
 
-/// Whether a text says next to nothing by itself: small talk, a nod, a question of two words.
-pub fn says_little(text: &str) -> bool {
-    alone(text) < LITTLE
-}
-
 /// Below this a text says next to nothing: the ramp half a point under zero.
-const LITTLE: f32 = 0.3;
+pub const LITTLE: f32 = 0.3;
 
-/// The same for a sentence by itself, of which nothing else of the conversation is known.
-pub(crate) fn alone(text: &str) -> f32 {
+/// How likely it is, from 0 to 1, that a text says something one may be asked about, where nothing else of the conversation is known.
+pub fn alone(text: &str) -> f32 {
     let mut features = Features::default();
     let mut seen: Vec<u64> = Vec::new();
     each_term(text, |term| {
