@@ -118,6 +118,7 @@ impl Pool {
         let with_tools = passages
             .iter()
             .any(|p| p.role == Speaker::Tool || p.calls.is_some());
+        let terse = terseness(passages);
         // German writes every noun with a capital.
         let capitals_are_names = !turns.language.is_some_and(|l| l.tables().has_capital_nouns);
         for (index, passage) in passages.iter().enumerate() {
@@ -155,6 +156,7 @@ impl Pool {
                 };
             let voice = match passage.role {
                 Speaker::User if with_tools => 1.8,
+                Speaker::User => terse,
                 Speaker::Assistant if passage.calls.is_some() => 0.35,
                 _ => 1.0,
             };
@@ -260,7 +262,7 @@ impl Pool {
                 if count == 0 {
                     continue;
                 }
-                let mut weight = unit_weight(passage.role, unit, body, emphasis) * voice;
+                let mut weight = unit_weight(unit, body, emphasis) * voice;
                 weight *= 1.0 + 0.8 * hits.min(3) as f32;
                 own.is_machine = is_tool || matches!(unit.kind, UnitKind::Code | UnitKind::Line);
                 if !is_machine && own.announces_a_change() {
@@ -527,7 +529,7 @@ fn fact_worth(class: FactClass, emphasis: Emphasis, is_tool: bool) -> f32 {
     base * factor * if is_tool { 0.6 } else { 1.0 }
 }
 
-fn unit_weight(role: Speaker, unit: &Unit, body: &str, emphasis: Emphasis) -> f32 {
+fn unit_weight(unit: &Unit, body: &str, emphasis: Emphasis) -> f32 {
     let code = match emphasis {
         Emphasis::Developer => 0.9,
         Emphasis::Debugger => 0.7,
@@ -541,12 +543,26 @@ fn unit_weight(role: Speaker, unit: &Unit, body: &str, emphasis: Emphasis) -> f3
         UnitKind::Code => code * 0.4,
         UnitKind::Line => 0.25,
     };
-    // The closing question of a model says nothing.
-    if role == Speaker::Assistant && body.ends_with(['?', '？', '؟']) {
+    // A question asks for facts and seldom holds one; the closing question of a model says nothing.
+    if body.ends_with(['?', '？', '؟']) {
         weight * 0.5
     } else {
         weight
     }
+}
+
+/// Returns how many times as long a message of the assistant is as one of the user, 1 to 3. Where the assistant explains
+/// at length what the user asked briefly, the facts are in the user's words.
+fn terseness(passages: &[Passage<'_>]) -> f32 {
+    let mean = |role: Speaker| {
+        let (mut bytes, mut messages) = (0usize, 0usize);
+        for passage in passages.iter().filter(|p| p.role == role) {
+            bytes += passage.text.len();
+            messages += 1;
+        }
+        bytes as f32 / messages.max(1) as f32
+    };
+    (mean(Speaker::Assistant) / mean(Speaker::User).max(1.0)).clamp(1.0, 3.0)
 }
 
 /// Returns the worth of a tool's line that reports trouble.
