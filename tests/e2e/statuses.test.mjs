@@ -21,10 +21,11 @@ test("a message that waits says for what and for which layer, until it is over",
   let release;
   const held = new Promise((resolve) => (release = resolve));
   const writer = (request) => (asksForSummary(request, request.messages) ? { held } : "Gladly.");
-  const world = await begin({ settings: { window: 2048 }, script: { replies: writer } });
+  // In a window of 2,048 and less no model is asked for a summary, and there is nothing to hold back.
+  const world = await begin({ settings: { window: 4096 }, script: { replies: writer } });
   const { page } = world;
   await ready(page);
-  const long = transcript(bakery(16), "Bakery");
+  const long = transcript(bakery(24), "Bakery");
   await importFile(page, long);
   await until(page, () => document.querySelector("#h-chat").textContent === "Bakery" && document.querySelector(".thread .msg"));
   await say(page, "And now?");

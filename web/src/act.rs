@@ -26,6 +26,7 @@ mod import;
 mod layers;
 mod library;
 mod model;
+mod opening;
 mod page;
 mod parameters;
 mod parts;
@@ -73,6 +74,7 @@ pub use talk::{detach, drafted, send, stop, unqueue};
 use begin::note_of;
 use compaction::{compact_now, summariser, worked, working};
 use model::{give_model, thinks, usual_model};
+use opening::Opening;
 use page::{Progress, contents, toast};
 use parts::{
     prose, reload_profiles, say, settle_in, tell, tended, undo_even_if_over, want_vocabulary,
@@ -85,7 +87,7 @@ use sessions::{
 };
 use settings::{forget_key, keep_draft, kept_draft, key_of, remember_key};
 use show::{heard, show_all, show_head, show_window};
-use talk::{can_send, send_waiting};
+use talk::{can_send, send_held, send_waiting};
 
 thread_local! {
     static BACK: RefCell<Option<Rc<Back>>> = const { RefCell::new(None) };
@@ -101,6 +103,8 @@ struct Back {
     listener: Cell<u32>,
     /// How often a session was asked for. Only the one that was asked for last is shown.
     wish: Cell<u32>,
+    /// The time in which a session is opened or made.
+    opening: Opening,
     /// Cards that are not part of the session's story: working, skipped, failed; by number, with
     /// the place they stand at.
     passing: RefCell<SortedMap<u32, (u32, Card)>>,
@@ -148,6 +152,19 @@ impl Back {
         self.wish.get()
     }
 
+    /// The session that is shown is the one that is asked for.
+    fn wish_for_this(&self) {
+        self.wish();
+        self.opening.end();
+    }
+
+    /// The same for a session that has to be opened or made first: until [`Opening::end`], actions on the session wait.
+    fn wish_to_open(&self) -> u32 {
+        let wish = self.wish();
+        self.opening.begin();
+        wish
+    }
+
     /// Whether none was asked for since.
     fn wishes(&self, wish: u32) -> bool {
         self.wish.get() == wish
@@ -162,6 +179,16 @@ impl Back {
         self.session()
     }
 
+    /// The same once nothing is being opened any more. Without a session the user is told so.
+    async fn opened(&self) -> Option<Session> {
+        self.opening.over().await;
+        let session = self.writer();
+        if session.is_none() && !self.follower.get() {
+            note(t(T::NoSession).to_owned(), true);
+        }
+        session
+    }
+
     /// Whether this is the session that is shown. Another one may still be replying.
     fn shows(&self, session: &Session) -> bool {
         self.session
@@ -171,11 +198,24 @@ impl Back {
     }
 }
 
-/// Does something with the engine, in its own time.
-fn with_engine<F: Future<Output = ()> + 'static>(then: impl FnOnce(Rc<Back>) -> F) {
-    if let Some(back) = back() {
-        spawn_local(then(back));
+/// Does something with the engine, in its own time. At the start of the page the action waits for the store.
+fn with_engine<F: Future<Output = ()> + 'static>(then: impl FnOnce(Rc<Back>) -> F + 'static) {
+    match back() {
+        Some(back) => spawn_local(then(back)),
+        None => begin::early(Box::new(move |back| spawn_local(then(back)))),
     }
+}
+
+/// Does something with the open session if this tab writes it, and otherwise tells the user why not. The action waits for
+/// a session that is being opened.
+fn with_writer<F: Future<Output = ()> + 'static>(
+    then: impl FnOnce(Rc<Back>, Session) -> F + 'static,
+) {
+    with_engine(|back| async move {
+        if let Some(session) = back.opened().await {
+            then(back, session).await;
+        }
+    });
 }
 
 /// The present time in milliseconds since 1970.

@@ -243,9 +243,11 @@ pub async fn copy(text: &str) -> bool {
     JsFuture::from(copied).await.is_ok()
 }
 
-/// Goes to a screen's address. `false` in a mounted app, which has none.
-pub fn visit(screen: &str) -> bool {
-    !embed::is_guest() && window().location().set_hash(screen).is_ok()
+/// Goes to a screen's address. A mounted app has none.
+pub fn visit(screen: &str) {
+    if !embed::is_guest() {
+        let _ = window().location().set_hash(screen);
+    }
 }
 
 /// Begins anew.

@@ -16,6 +16,7 @@ use palimpsest_engine::{Fault, Profile};
 use crate::key::Key;
 use crate::settings::{Server, Settings};
 use crate::signal::Signal;
+use crate::text::T;
 use crate::view::budget::{Activity, Budget};
 use crate::view::card::Card;
 use crate::view::hit::{Hits, Scope};
@@ -79,14 +80,16 @@ pub struct AppState {
     pub preview: Signal<Option<PreviewView>>,
     /// What the policy that is being edited would do.
     pub tried: Signal<Option<TriedView>>,
-    /// A message that is sent once the reply or the compaction that goes on is done.
-    pub waiting: Signal<Option<String>>,
+    /// A message that is not sent yet.
+    pub waiting: Signal<Option<Waiting>>,
     /// Text files that go with the next message: name and text.
     pub attached: Signal<Vec<(String, String)>>,
     /// The beginning of a command in the message field; empty while none is typed.
     pub command: Signal<String>,
     /// The message that the thread is to show; 0 for none.
     pub jump: Signal<u32>,
+    /// The messages by which the focus is to move on in the thread; negative towards its beginning.
+    pub steps: Signal<i32>,
     /// What is looked for in the library, and what was found.
     pub hits: Signal<Option<Hits>>,
     /// Where it is looked for.
@@ -187,6 +190,7 @@ impl AppState {
             attached: Signal::default(),
             command: Signal::default(),
             jump: Signal::new(0),
+            steps: Signal::new(0),
             hits: Signal::default(),
             scope: Signal::default(),
             sizes: Signal::default(),
@@ -477,6 +481,34 @@ pub struct Storage {
     pub kept: Kept,
     /// Other pages of this browser that show palimpsest, if that can be known.
     pub others: Option<u32>,
+}
+
+/// A message that is not sent yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its words.
+    pub text: String,
+    /// What it waits for.
+    pub until: Until,
+}
+
+/// The moment at which a message that waits is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// The reply or the compaction that runs is over.
+    Free,
+    /// The session that was asked for is open.
+    Open,
+}
+
+impl Until {
+    /// The text that tells of it.
+    pub const fn told(self) -> T {
+        match self {
+            Self::Free => T::Waits,
+            Self::Open => T::WaitsForOpening,
+        }
+    }
 }
 
 /// A note above the thread.

@@ -9,8 +9,8 @@ use palimpsest_engine::{DEVICE, Engine};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 use super::{
-    BACK, Back, back, create_now, leave_draft, list, memory_store, note, open_now, parts, prose,
-    read_along, reload_profiles, superseded, survey, talk, title, toast, wire,
+    BACK, Back, Opening, back, create_now, leave_draft, list, memory_store, note, open_now, parts,
+    prose, read_along, reload_profiles, send_held, superseded, survey, talk, title, toast, wire,
 };
 use crate::state::{AppState, Notice};
 use crate::text::{T, t};
@@ -20,6 +20,18 @@ use crate::{host, page};
 
 /// Sessions that are removed for good at the beginning.
 const PURGED_AT_BEGIN: u32 = 2;
+
+/// An action that was asked for before the store was open.
+type Early = Box<dyn FnOnce(Rc<Back>)>;
+
+thread_local! {
+    static EARLY: RefCell<Vec<Early>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps an action until the first session is open.
+pub(super) fn early(action: Early) {
+    EARLY.with_borrow_mut(|all| all.push(action));
+}
 
 /// Opens the store, the last session, and asks the model server.
 pub fn start(state: AppState) {
@@ -65,6 +77,7 @@ pub fn start(state: AppState) {
             session: RefCell::default(),
             listener: Cell::new(0),
             wish: Cell::new(0),
+            opening: Opening::of_the_first(),
             passing: RefCell::default(),
             follower: Cell::new(false),
             manual: Cell::new(false),
@@ -98,6 +111,8 @@ pub fn start(state: AppState) {
                 .map(|s| s.id.clone())
         });
         match known {
+            // a person has asked for a session meanwhile
+            _ if !back.wishes(0) => {}
             Some(id) => {
                 open_now(&back, &id, false).await;
                 // who has said something before will soon say more
@@ -106,6 +121,10 @@ pub fn start(state: AppState) {
             None => create_now(&back).await,
         }
         state.ready.set(true);
+        send_held(&back);
+        for action in EARLY.take() {
+            action(Rc::clone(&back));
+        }
         parts::measure();
     });
     survey();
@@ -165,6 +184,7 @@ fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
 
 /// Lets go of everything, where the app is taken away and its page stays.
 pub fn end() {
+    EARLY.take();
     let Some(back) = BACK.take() else { return };
     // a session that is being opened is not shown any more
     back.wish();

@@ -2,17 +2,14 @@
 
 use super::sessions::{forget_failure, offer_reply};
 use super::talk::{Turn, talk};
-use super::{failed, list, note, show_all, with_engine};
+use super::{failed, list, note, show_all, with_engine, with_writer};
 use crate::text::{T, t};
 use crate::view::thread::{Block, Entry, Who};
 use crate::{bind, state::AppState};
 
 /// Has the last reply written again; the present one stays on its branch.
 pub(super) fn regenerate() {
-    with_engine(|back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(|back, session| async move {
         if session.is_replying() || !super::can_send(&back) {
             return;
         }
@@ -40,10 +37,7 @@ pub(super) fn continue_reply() {
 
 /// Says something else in place of the message with the number `place`. What followed stays on its branch.
 pub(super) fn resend(place: u32, text: String) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         if text.trim().is_empty() || session.is_replying() {
             return;
         }
@@ -63,10 +57,7 @@ pub(super) fn resend(place: u32, text: String) {
 
 /// Shows the branch `by` steps beside that of the message with the number `place`.
 pub(super) fn flip(place: u32, by: i32) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         if session.is_replying() {
             return note(t(T::BusyReplying).to_owned(), true);
         }

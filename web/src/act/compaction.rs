@@ -11,6 +11,7 @@ use palimpsest_engine::session::{CompactOptions, Compacted, IfOver};
 
 use super::{
     Back, back, failed, list, note, parameters, send_waiting, show_all, toast, with_engine,
+    with_writer,
 };
 use crate::bind;
 use crate::state::{Dialog, Undo};
@@ -83,25 +84,21 @@ pub(super) fn worked(back: &Back, wrote: bool) {
 
 /// Makes the window smaller because a person asked, with an eye on `focus`.
 pub(super) fn compact(focus: String) {
-    with_engine(|back| async move {
-        if back
-            .writer()
-            .is_some_and(|session| session.message_count() == 0)
-        {
+    with_writer(|back, session| async move {
+        if session.message_count() == 0 {
             // no card: the page of an empty session stays
             return note(t(T::CompactsNothing).to_owned(), false);
         }
-        // what became of it is on its card
-        let _ = compact_now(&back, focus).await;
+        // The card of a compaction tells of every other outcome.
+        if let Err(error @ EngineError::Busy(_)) = compact_now(&back, focus).await {
+            note(error.to_string(), true);
+        }
     });
 }
 
 /// Makes a layer of the messages between two, both included.
 pub(super) fn cover(from: u32, to: u32, by: Writer) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let (Some(from), Some(to)) = (from.checked_sub(1), to.checked_sub(1)) else {
             return;
         };
@@ -120,10 +117,7 @@ pub(super) fn cover(from: u32, to: u32, by: Writer) {
 
 /// Has a layer written again, by a model or the built-in summariser, with an eye on `focus`.
 pub(super) fn rewrite_layer(id: u32, by: Writer, focus: String) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let options = CompactOptions {
             focus: Some(focus).filter(|f| !f.is_empty()),
             ..writer(&back, by)
@@ -377,7 +371,7 @@ async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
 
 /// Opens the text of a layer.
 pub(super) fn read_layer(id: u32) {
-    with_engine(|back| async move {
+    with_engine(move |back| async move {
         let Some(session) = back.session() else {
             return;
         };

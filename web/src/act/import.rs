@@ -33,7 +33,6 @@ pub(super) fn import(file: File, take_system: bool) {
         match read_in(&back, &file, take_system).await {
             Ok(read) => {
                 let text = if read.sessions {
-                    go(Screen::Chat);
                     let done = match read.messages {
                         0 => fill(T::ImportNothing, &[&name]),
                         n => fill(T::ImportDone, &[&name, &number(n)]),
@@ -206,6 +205,8 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
     list(back).await;
     let sessions = first.is_some();
     if let Some(id) = first {
+        // its title never stands over a screen that is still another one
+        go(Screen::Chat);
         open_now(back, &id, false).await;
     }
     Ok(Read {
@@ -257,6 +258,7 @@ async fn take_transfer(
         .map_or(0, |info| info.head.messages);
     let messages = session.head().messages.saturating_sub(there);
     list(back).await;
+    go(Screen::Chat);
     open_now(back, &id, false).await;
     Ok(Read {
         sessions: true,

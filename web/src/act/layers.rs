@@ -3,7 +3,7 @@
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::session::IfOver;
 
-use super::{failed, list, note, show_all, toast, with_engine};
+use super::{failed, list, note, show_all, toast, with_writer};
 use crate::state::{AppState, Dialog, Undo};
 use crate::text::{T, fill, number, t};
 
@@ -26,10 +26,7 @@ pub(super) fn with_layer(number: u32, dialog: Dialog) {
 
 /// Puts a person's words in place of a layer's text. The note offers to take that back.
 pub(super) fn edit_layer(id: u32, text: String) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         match session.edit_layer(id, &text, IfOver::Refuse).await {
             Ok(_) => {
                 show_all(&back).await;
@@ -48,10 +45,7 @@ pub(super) fn edit_layer(id: u32, text: String) {
 
 /// Has tool results sent whole again, of which the model was sent a reference. Those before one that does not fit come back.
 pub(super) fn bring_results_back(places: Vec<u32>) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let mut refused = None;
         for seq in places.iter().filter_map(|place| place.checked_sub(1)) {
             if let Err(error) = session.bring_back(seq).await {

@@ -8,7 +8,7 @@ use palimpsest_engine::{Config, Sampling, Session};
 
 use super::{
     Back, back, begins_with, change, failed, list, show_all, show_head, show_window, tended,
-    want_vocabulary, with_engine,
+    want_vocabulary, with_engine, with_writer,
 };
 use crate::bind;
 use crate::settings::{ModelSettings, Server, Settings, Think};
@@ -95,10 +95,7 @@ pub(super) fn choose_policy(text: String) {
 
 /// Other tokens kept for the answer, in this session and in new ones; `None` as fits the window.
 pub(super) fn choose_reserve(tokens: Option<u32>) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let mut config = session.config();
         config.reserve = tokens;
         match session.configure(config).await {
@@ -112,10 +109,7 @@ pub(super) fn choose_reserve(tokens: Option<u32>) {
 
 /// Another share of its denominator at which the policy acts, in percent.
 pub(super) fn compact_at(percent: u32) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let mut config = session.config();
         let policy = config.policy.clone().unwrap_or_default();
         let Some(text) = policy::acting_at(&policy, percent) else {
@@ -174,10 +168,7 @@ pub(super) fn policy_for_model(on: bool) {
 
 /// Changes model, window or policy of the open session; the next session starts with the same.
 fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
-    with_engine(|back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(|back, session| async move {
         let head = session.head();
         let general = back.state.settings.get_untracked();
         let mut wish = general.clone();
@@ -237,10 +228,7 @@ pub fn mode() -> Mode {
 
 /// Another system prompt, another way to choose words, and another kind of work.
 pub(super) fn set_system(text: String, sampling: Sampling, mode: Mode) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         if let Err(error) = session.set_system(&text).await {
             failed(&back, &error);
         }

@@ -49,11 +49,11 @@ pub(super) fn copy_window() {
     copy(format!("{value:#}"));
 }
 
-/// Goes to a screen.
+/// Goes to a screen. It is shown at once: the browser tells of a new address only later, and keys that are pressed until
+/// then would go to nobody.
 pub fn go(screen: Screen) {
-    if !page::visit(screen.name())
-        && let Some(state) = AppState::remembered()
-    {
+    page::visit(screen.name());
+    if let Some(state) = AppState::remembered() {
         state.screen.change(screen);
     }
 }

@@ -9,7 +9,7 @@ use palimpsest_engine::session::{IfOver, proposal_sentence};
 use palimpsest_tokens::Estimator;
 
 use super::sessions::{forget_failure, offer_reply};
-use super::{Back, failed, list, note, show_all, show_head, toast, with_engine};
+use super::{Back, failed, list, note, show_all, show_head, toast, with_engine, with_writer};
 use crate::bind;
 use crate::state::{AppState, Dialog, Undo};
 use crate::text::{T, fill, number, t};
@@ -64,10 +64,7 @@ pub(super) fn show(back: &Back) {
 
 /// Sets the description of the goal. A user cannot remove the goal.
 pub(super) fn set_goal(text: String) {
-    with_engine(|back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(|back, session| async move {
         let text = text.trim();
         let (limits, counter) = (GoalLimits::default(), Estimator::default());
         let goal = if text.is_empty() {
@@ -161,10 +158,7 @@ pub(super) fn reach_goal(reached: bool) {
 
 /// Keeps a line word for word; as a decision if `decided`.
 pub(super) fn pin(text: String, decided: bool) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let kind = if decided {
             PinKind::Decision
         } else {
@@ -180,10 +174,7 @@ pub(super) fn pin(text: String, decided: bool) {
 
 /// Removes a line from the records. It stays in the conversation.
 pub(super) fn unpin(id: u32) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         if let Err(error) = session.unpin(id).await {
             failed(&back, &error);
         }
@@ -193,10 +184,7 @@ pub(super) fn unpin(id: u32) {
 
 /// Takes a proposal over into the goal, or turns it down for good.
 pub(super) fn decide_proposal(id: u32, accept: bool) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let result = if accept {
             session.accept_proposal(id).await.map(drop)
         } else {
@@ -220,10 +208,7 @@ pub(super) fn skip_wait() {
 
 /// Goes on in a new session that starts from the layers and records of this one.
 pub(super) fn roll_over() {
-    with_engine(|back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(|back, session| async move {
         match session.roll_over().await {
             Ok(next) => {
                 list(&back).await;
@@ -236,10 +221,7 @@ pub(super) fn roll_over() {
 
 /// Remembers the present under a name, or without one.
 pub(super) fn snapshot(name: String) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let name = if name.trim().is_empty() {
             t(T::SnapshotUnnamed).to_owned()
         } else {
@@ -274,10 +256,7 @@ pub fn look_back(tip: u32) -> (u32, Vec<(u32, String)>) {
 /// Returns to a snapshot. Later messages stay. A snapshot of the present is taken first, under that name if it is not
 /// empty, so the way back is one click.
 pub(super) fn restore(n: u32, present: String) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         match session.restore_as(n, &present).await {
             Ok(()) => {
                 let present = session.snapshots().last().map(|s| s.n);
@@ -299,10 +278,7 @@ pub(super) fn restore(n: u32, present: String) {
 
 /// Removes a snapshot. Nothing that was said goes with it.
 pub(super) fn delete_snapshot(n: u32) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         if let Err(error) = session.delete_snapshot(n).await {
             failed(&back, &error);
         }
@@ -312,10 +288,7 @@ pub(super) fn delete_snapshot(n: u32) {
 
 /// Takes a recalled quote out of the window.
 pub(super) fn forget_quote(place: u32) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         if let Err(error) = session.forget_recalled(place.checked_sub(1)).await {
             failed(&back, &error);
         }
@@ -325,10 +298,7 @@ pub(super) fn forget_quote(place: u32) {
 
 /// Removes a layer. Its messages are sent verbatim again.
 pub(super) fn lift(layer: u32, if_over: bool) {
-    with_engine(move |back| async move {
-        let Some(session) = back.writer() else {
-            return;
-        };
+    with_writer(move |back, session| async move {
         let if_over = if if_over {
             IfOver::Show
         } else {

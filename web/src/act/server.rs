@@ -9,7 +9,8 @@ use palimpsest_engine::Session;
 
 use super::sessions::offer_reply;
 use super::{
-    Back, back, change, forget_key, give_model, key_of, list, remember_key, show_all, survey,
+    Back, back, change, forget_key, give_model, key_of, list, remember_key, send_held, show_all,
+    survey,
 };
 use crate::key::Key;
 use crate::settings::{Place, Server, Settings};
@@ -93,6 +94,7 @@ fn ask(state: AppState, try_model: bool) {
             && let Some(session) = back.session()
         {
             give_model(&back, &session).await;
+            send_held(&back);
             want_vocabulary(back);
         }
     });

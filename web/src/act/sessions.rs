@@ -14,10 +14,10 @@ use super::{
     parts,
     profiles::load_profiles,
     records::{lift, restore},
-    settle_in, show_all, show_head, thinks, toast, tokens_of, undo_even_if_over, usual_model, wire,
-    with_engine,
+    send_held, settle_in, show_all, show_head, thinks, toast, tokens_of, undo_even_if_over,
+    usual_model, wire, with_engine,
 };
-use crate::state::{AppState, Lens, Notice, Screen, Undo};
+use crate::state::{AppState, Lens, Notice, Screen, Undo, Until, Waiting};
 use crate::text::{T, fill, t};
 use crate::view::budget::Activity;
 use crate::view::hit::Place;
@@ -47,7 +47,7 @@ pub fn new_session() {
     with_engine(|back| async move {
         let fresh = back.session().is_some_and(|s| s.message_count() == 0);
         if fresh {
-            back.wish();
+            back.wish_for_this();
         } else {
             create_now(&back).await;
         }
@@ -82,10 +82,19 @@ pub(super) fn begins_with(back: &Back) -> NewSession {
 }
 
 pub(super) async fn create_now(back: &Rc<Back>) {
-    let wish = back.wish();
+    let wish = back.wish_to_open();
     wire().wait().await;
     if let Some(creating) = parts::create(Rc::clone(back), wish) {
         creating.await;
+    }
+    opened(back, wish);
+}
+
+/// The session that was wished for is open, or cannot be opened. What waited for that goes on.
+fn opened(back: &Rc<Back>, wish: u32) {
+    if back.wishes(wish) {
+        back.opening.end();
+        send_held(back);
     }
 }
 
@@ -123,7 +132,8 @@ pub fn open(id: String) {
     with_engine(|back| async move {
         go(Screen::Chat);
         if back.session().is_some_and(|s| s.id() == id) {
-            back.wish();
+            back.wish_for_this();
+            send_held(&back);
             return;
         }
         open_now(&back, &id, false).await;
@@ -158,16 +168,17 @@ pub(super) fn open_at(id: String, place: Place) {
 
 /// Opens a session, unless another is asked for before it is there.
 pub(super) async fn open_now(back: &Rc<Back>, id: &str, take_over: bool) {
-    let wish = back.wish();
-    let opened = back.engine.open(id, take_over).await;
+    let wish = back.wish_to_open();
+    let found = back.engine.open(id, take_over).await;
     if !back.wishes(wish) {
         return;
     }
-    match opened {
+    match found {
         Ok(session) => adopt(back, session, false).await,
         Err(EngineError::Store(StoreError::Busy)) => elsewhere(back, id, wish).await,
         Err(error) => failed(back, &error),
     }
+    opened(back, wish);
 }
 
 /// The session is written in another tab: it is shown as it stands, and read again when it changes.
@@ -235,7 +246,6 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     let state = back.state;
     back.passing.borrow_mut().clear();
     back.costs.borrow_mut().clear();
-    state.waiting.set(None);
     state.attached.set(Vec::new());
     state.reply.set(None);
     state.activity.set(Activity::Quiet);
@@ -244,12 +254,10 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     if let Some(before) = back.session() {
         before.off(back.listener.get());
     }
+    // What was typed while this session was being opened belongs to it.
+    let typed = back.opening.typed();
     leave_draft(back);
-    let draft = match kept_draft(&id) {
-        // What was typed before any session was there belongs to the first one.
-        none if none.is_empty() && !state.ready.get_untracked() => page::value("#msg"),
-        kept => kept,
-    };
+    let draft = together(kept_draft(&id), &typed);
     state.draft_tokens.set(tokens_of(Some(&session), &draft));
     state.draft.set(draft);
     if !follower {
@@ -307,11 +315,33 @@ pub(super) fn forget_failure(state: AppState) {
     });
 }
 
-/// Keeps what stands in the field for the session that is left.
+/// Keeps for the session that is left what stands in the field, and the message that waits for its reply or compaction.
 pub(super) fn leave_draft(back: &Back) {
-    if let Some(session) = back.session() {
-        keep_draft(session.id(), &page::value("#msg"));
+    let waiting = back.state.waiting;
+    let is_its_own = |w: &Option<Waiting>| w.as_ref().is_some_and(|w| w.until == Until::Free);
+    let unsent = waiting
+        .with_untracked(is_its_own)
+        .then(|| waiting.get_untracked());
+    let unsent = unsent.flatten().map(|waiting| waiting.text);
+    if unsent.is_some() {
+        waiting.set(None);
     }
+    if let Some(session) = back.session() {
+        let typed = if back.opening.typed().is_empty() {
+            page::value("#msg")
+        } else {
+            String::new()
+        };
+        keep_draft(session.id(), &together(unsent.unwrap_or_default(), &typed));
+    }
+}
+
+/// Two texts as one draft.
+pub(super) fn together(first: String, second: &str) -> String {
+    if first.is_empty() || second.is_empty() {
+        return first + second;
+    }
+    format!("{first}\n\n{second}")
 }
 
 /// Another title.

@@ -12,12 +12,12 @@ use palimpsest_engine::session::{NewMessage, SendEvent};
 use web_sys::File;
 
 use super::compaction::tend;
-use super::sessions::{arrived, forget_failure, offer_reply};
+use super::sessions::{arrived, forget_failure, offer_reply, together};
 use super::{
     Back, Incoming, back, contents, failed, give_model, keep_draft, list, note, open_now,
     parameters, say, show_all, survey, take_in, title, tokens_of, with_engine,
 };
-use crate::state::{AppState, Notice, Reply};
+use crate::state::{AppState, Notice, Reply, Until, Waiting};
 use crate::text::{T, bytes, fill, number, t};
 use crate::view::model::Connection;
 use crate::view::thread::Stats;
@@ -29,22 +29,24 @@ const LARGEST_FILE: u32 = 4_000_000;
 /// Seconds that a message waits for a model's summary where the session does not say.
 const USUAL_WAIT: u32 = 10;
 
-/// Says something. Whether it was taken: if not, the text stays where it is. While a reply comes in or a
-/// person's compaction runs, it waits.
+/// Says something. Whether it was taken: if not, the text stays where it is. While a session is being opened, a reply comes
+/// in, or a person's compaction runs, it waits.
 pub fn send(text: String) -> bool {
-    let Some(back) = back() else { return false };
-    let state = back.state;
+    let Some(state) = AppState::remembered() else {
+        return false;
+    };
+    let Some(back) = back().filter(|back| !back.opening.is_on()) else {
+        return wait(state, text, Until::Open);
+    };
     let Some(session) = back.writer() else {
         return false;
     };
     if session.is_replying() || back.manual.get() {
-        if state.waiting.with_untracked(Option::is_some) {
-            return false;
+        let waits = wait(state, text, Until::Free);
+        if waits {
+            keep_draft(session.id(), "");
         }
-        keep_draft(session.id(), "");
-        state.say(t(T::Waits));
-        state.waiting.set(Some(text));
-        return true;
+        return waits;
     }
     if !can_send(&back) {
         return false;
@@ -53,6 +55,39 @@ pub fn send(text: String) -> bool {
     let message = with_files(state, text);
     say(back, session, Some(message));
     true
+}
+
+/// Lets a message wait. Returns `false` if another one waits already.
+fn wait(state: AppState, text: String, until: Until) -> bool {
+    if state.waiting.with_untracked(Option::is_some) {
+        return false;
+    }
+    state.say(t(until.told()));
+    state.waiting.set(Some(Waiting { text, until }));
+    true
+}
+
+/// Sends the message that waited for a session to be open, once it is known whether a model answers. A message that cannot
+/// be sent goes back into the field.
+pub(super) fn send_held(back: &Rc<Back>) {
+    let state = back.state;
+    let asking = |c: &Connection| matches!(c, Connection::Unknown | Connection::Asking);
+    if back.opening.is_on() || state.connection.with_untracked(asking) {
+        return;
+    }
+    if let Some(text) = no_longer(state, Until::Open)
+        && !send(text.clone())
+    {
+        state.draft.set(together(text, &page::value("#msg")));
+    }
+}
+
+/// Takes the message that waits for that moment, if there is one.
+fn no_longer(state: AppState, moment: Until) -> Option<String> {
+    let waiting = state.waiting.get_untracked();
+    let waiting = waiting.filter(|waiting| waiting.until == moment)?;
+    state.waiting.set(None);
+    Some(waiting.text)
 }
 
 /// Returns `true` if a model can answer, and otherwise tells the user.
@@ -84,10 +119,10 @@ fn with_files(state: AppState, text: String) -> NewMessage {
 /// Takes the waiting message back into the field.
 pub fn unqueue() {
     if let Some(state) = AppState::remembered()
-        && let Some(text) = state.waiting.get_untracked()
+        && let Some(waiting) = state.waiting.get_untracked()
     {
         state.waiting.set(None);
-        state.draft.set(text);
+        state.draft.set(waiting.text);
         page::focus("#msg");
     }
 }
@@ -97,8 +132,7 @@ pub(super) fn send_waiting(back: &Rc<Back>, session: &Session) {
     if !back.shows(session) || session.is_replying() {
         return;
     }
-    if let Some(text) = back.state.waiting.get_untracked() {
-        back.state.waiting.set(None);
+    if let Some(text) = no_longer(back.state, Until::Free) {
         let message = with_files(back.state, text);
         say(Rc::clone(back), session.clone(), Some(message));
     }
@@ -368,7 +402,8 @@ pub fn drafted(text: String) {
     back.state
         .draft_tokens
         .set(tokens_of(back.session().as_ref(), &text));
-    if let Some(session) = back.session() {
+    // what is typed while another session is being opened is that one's
+    if let Some(session) = back.session().filter(|_| !back.opening.is_on()) {
         keep_draft(session.id(), &text);
     }
 }

@@ -330,6 +330,7 @@ texts! {
     StoreDeleted: "The stored sessions are being deleted in another tab.",
     StoreLost: "This browser held more sessions when you were last here. The browser, or a cleaning program, has cleared its storage. You can import exported files again.",
     OtherTab: "Read-only here: this chat is open in another tab.",
+    NoSession: "No chat is open. Choose one in the list, or begin a new one.",
     TakeOver: "Write here instead",
 
     // settings
@@ -508,6 +509,7 @@ texts! {
     Resend: "Send edited message",
     BusyReplying: "A reply is coming in. Stop it first.",
     Waits: "Waits for its turn:",
+    WaitsForOpening: "Sent as soon as the chat is open:",
     TakeBack: "Take back",
     Attach: "Attach text files",
     Attached: "{} attached.",

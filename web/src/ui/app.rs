@@ -11,7 +11,7 @@ use crate::page;
 use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog, Screen};
 use crate::text::{T, language, t};
-use crate::ui::{chat, side, thread, toast};
+use crate::ui::{chat, side, toast};
 use crate::view::model::Connection;
 
 /// The page. Mounted anew when the language changes.
@@ -95,7 +95,8 @@ fn title(state: AppState) -> String {
 /// Listens to the address, the keys and dropped files, for as long as the page lives.
 pub fn listen(state: AppState) {
     let window = window();
-    let on_hash = Closure::<dyn FnMut(HashChangeEvent)>::new(move |_| state.screen.set(address()));
+    let on_hash =
+        Closure::<dyn FnMut(HashChangeEvent)>::new(move |_| state.screen.change(address()));
     let _ = window.add_event_listener_with_callback("hashchange", on_hash.as_ref().unchecked_ref());
     on_hash.forget();
     state.screen.set(address());
@@ -189,7 +190,8 @@ pub fn key(state: AppState, event: &KeyboardEvent) {
         (true, false, "b") => page::toggle("data-side"),
         (false, _, "?") if !page::is_typing() => state.dialog.set(Some(Dialog::Keys)),
         (false, false, "arrowup" | "arrowdown") if event.alt_key() => {
-            thread::walk(if name == "ArrowUp" { -1 } else { 1 });
+            let step = if name == "ArrowUp" { -1 } else { 1 };
+            state.steps.update(|steps| *steps += step);
         }
         _ => return,
     }

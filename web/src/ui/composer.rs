@@ -133,17 +133,17 @@ fn offered(state: AppState) -> AnyView {
     )
 }
 
-/// The message that waits for a reply or a compaction to end.
+/// The message that waits.
 fn waiting(state: AppState) -> AnyView {
     live_on(
         move || state.waiting.get(),
         |waiting| match waiting {
             None => nothing(),
-            Some(text) => el("p")
+            Some(waiting) => el("p")
                 .class("queued")
-                .child(el("span").class("sub").child(t(T::Waits)))
+                .child(el("span").class("sub").child(t(waiting.until.told())))
                 .child(" ")
-                .child(el("span").attr("dir", "auto").child(text.clone()))
+                .child(el("span").attr("dir", "auto").child(waiting.text.clone()))
                 .child(
                     el("button")
                         .class("link")

@@ -96,8 +96,13 @@ fn frame(state: AppState, title: String, body: El) -> AnyView {
         .into_child()
 }
 
-/// The buttons at the foot of a form.
+/// The buttons at the foot of a form that saves something.
 fn buttons(state: AppState) -> El {
+    buttons_for(state, T::Save)
+}
+
+/// The buttons at the foot of a form: one leaves it, and the other does what `name` says.
+fn buttons_for(state: AppState, name: T) -> El {
     el("p")
         .class("acts end")
         .child(
@@ -111,7 +116,7 @@ fn buttons(state: AppState) -> El {
             el("button")
                 .class("btn solid")
                 .attr("type", "submit")
-                .child(t(T::Save)),
+                .child(t(name)),
         )
 }
 

@@ -76,6 +76,17 @@ pub fn thread() -> El {
             page::next_frame(move || own.jump(seq));
         }
     });
+    let own = Rc::clone(&strip);
+    effect(move || {
+        let steps = state.steps.get();
+        if steps != 0 {
+            state.steps.set(0);
+        }
+        let step = if steps < 0 { Walk::Back } else { Walk::On };
+        for _ in 0..steps.unsigned_abs() {
+            own.walk(step);
+        }
+    });
     let (scrolled, latest, away) = (Rc::clone(&strip), Rc::clone(&strip), strip.away);
     el("div")
         .class("thread")
@@ -228,24 +239,13 @@ fn later(strip: &Rc<Strip>) -> AnyView {
     )
 }
 
-/// Moves the focus to the next or the previous message, from the focused one or else from the visible ones.
-pub fn walk(by: isize) {
-    let messages = page::all::<HtmlElement>(".thread .msg");
-    let focus = page::active();
-    let here = messages
-        .iter()
-        .position(|m| focus.as_ref().is_some_and(|f| m.contains(Some(f))));
-    let next = if let Some(here) = here {
-        here.saturating_add_signed(by)
-    } else {
-        let end = page::find(".thread").map_or(0, |t| t.scroll_top() + t.client_height());
-        let above = messages.iter().filter(|m| m.offset_top() < end).count();
-        above.saturating_sub(1)
-    };
-    if let Some(message) = messages.get(next) {
-        let _ = message.focus();
-        stay(message.clone(), FRAMES);
-    }
+/// A step of the focus from message to message.
+#[derive(Clone, Copy)]
+enum Walk {
+    /// To the message before.
+    Back,
+    /// To the message after.
+    On,
 }
 
 /// Keeps a message with the focus in view until those around it have their heights.
@@ -300,6 +300,62 @@ impl Strip {
             }
         });
         self.follow();
+    }
+
+    /// Moves the focus to the next or the previous message, from the focused one or else from the visible ones. A message
+    /// whose row is not in the page yet is looked for, as [`jump`](Self::jump) does; a step that is made meanwhile goes on
+    /// from there.
+    fn walk(self: &Rc<Self>, step: Walk) {
+        if let Some(going) = self.going.get() {
+            let row = self.rows.borrow().position(going);
+            if let Some(row) = row {
+                self.walk_from(row, step);
+            }
+            return;
+        }
+        let messages = page::all::<HtmlElement>(".thread .msg");
+        let focus = page::active();
+        let here = messages
+            .iter()
+            .position(|m| focus.as_ref().is_some_and(|f| m.contains(Some(f))));
+        let next = match (here, step) {
+            (Some(here), Walk::Back) => here.checked_sub(1),
+            (Some(here), Walk::On) => Some(here + 1),
+            (None, _) => {
+                let thread = self.thread.borrow();
+                let end = thread
+                    .as_ref()
+                    .map_or(0, |t| t.scroll_top() + t.client_height());
+                let above = messages.iter().filter(|m| m.offset_top() < end).count();
+                Some(above.saturating_sub(1))
+            }
+        };
+        if let Some(message) = next.and_then(|next| messages.get(next)) {
+            let _ = message.focus();
+            stay(message.clone(), FRAMES);
+            // The browser tells of the scrolling only with the next picture.
+            self.scrolled();
+        } else if let Some(key) = self.focus() {
+            let row = self.rows.borrow().position(key);
+            if let Some(row) = row {
+                self.walk_from(row, step);
+            }
+        }
+    }
+
+    /// Looks for the message before or after a row.
+    fn walk_from(self: &Rc<Self>, row: usize, step: Walk) {
+        let seq = |entry: &Entry| match entry {
+            Entry::Message(m) => Some(m.seq),
+            Entry::Card(_) => None,
+        };
+        let next = self.state.thread.with_untracked(|all| match step {
+            Walk::Back => all.iter().take(row).rev().find_map(seq),
+            Walk::On => all.iter().skip(row + 1).find_map(seq),
+        });
+        if let Some(seq) = next {
+            self.jump(seq);
+        }
     }
 
     /// Puts other rows into the page. The visible ones and the focus in the thread stay in place. If none of them stays

@@ -72,6 +72,11 @@ impl Rows {
         self.keys.get(row).copied()
     }
 
+    /// The row with that key.
+    pub fn position(&self, key: u64) -> Option<usize> {
+        self.keys.iter().position(|k| *k == key)
+    }
+
     /// The row with that key, if it is in the page.
     pub fn shown_at(&self, key: u64) -> Option<usize> {
         self.shown

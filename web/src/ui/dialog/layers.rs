@@ -2,7 +2,7 @@
 
 use leptos::prelude::AnyView;
 
-use super::{area, buttons, form, frame};
+use super::{area, buttons, buttons_for, form, frame};
 use crate::act;
 use crate::el::{El, el, nothing};
 use crate::page;
@@ -101,7 +101,7 @@ pub(super) fn rewrite(state: AppState) -> AnyView {
             ),
     )
     .child(writers(state))
-    .child(ends(state, T::LayerRewrite));
+    .child(buttons_for(state, T::LayerRewrite));
     let title = fill(T::LayerRewriteTitle, &[&layer.number.to_string()]);
     frame(state, title, body)
 }
@@ -145,7 +145,7 @@ pub(super) fn cover(state: AppState, place: u32) -> AnyView {
             }),
     )
     .child(writers(state))
-    .child(ends(state, T::CompactNow));
+    .child(buttons_for(state, T::CompactNow));
     frame(state, t(T::CoverTitle).to_owned(), body)
 }
 
@@ -189,22 +189,4 @@ fn writer() -> Writer {
     } else {
         Writer::BuiltIn
     }
-}
-
-fn ends(state: AppState, name: T) -> El {
-    el("p")
-        .class("acts end")
-        .child(
-            el("button")
-                .class("btn")
-                .attr("type", "button")
-                .child(t(T::Cancel))
-                .click(move || state.dialog.set(None)),
-        )
-        .child(
-            el("button")
-                .class("btn solid")
-                .attr("type", "submit")
-                .child(t(name)),
-        )
 }
