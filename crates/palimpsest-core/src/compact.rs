@@ -297,14 +297,14 @@ impl Compaction {
                 let was = self.context.clone();
                 // some way below the limit, so that the next message finds room
                 let below = self.aim.max(self.limit - self.limit / 8);
-                let mut done = emergency::shrink(&mut self.context, below, 0.0);
+                let mut done = emergency::shrink_with_demands(&mut self.context, below, 0.0);
                 if done.is_err() && below < self.limit {
                     self.context = was.clone();
-                    done = emergency::shrink(&mut self.context, self.limit, 0.0);
+                    done = emergency::shrink_with_demands(&mut self.context, self.limit, 0.0);
                 }
                 match done {
                     Ok(done) => {
-                        self.adjustments.extend(done);
+                        self.adjustments.extend(done.adjustments);
                         shed(
                             &mut self.passes,
                             PassKind::Emergency,

@@ -6,6 +6,7 @@
 //! on every machine.
 
 mod features;
+mod personal;
 mod reader;
 mod table;
 #[cfg(test)]
@@ -17,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use crate::words::Language;
 use crate::words::cues::Word;
 use features::{Flag, Seen, Shape};
+pub(crate) use personal::{asked, bound};
 use reader::{Frame, Reader};
-use table::Class;
+use table::{Class, set};
 use weights::{BIAS, WEIGHTS};
 
 /// The certainty that a sentence is meant to last.
@@ -99,6 +101,17 @@ impl Judged {
         } else {
             (measured || sum >= DOUBTS).then_some(Level::Likely)
         }
+    }
+
+    /// Whether it begins with words that make it last ("for the rest of this session"), or tells what replies should be.
+    pub(crate) fn endures(&self) -> bool {
+        let seen = &self.seen;
+        let tells = set!(Past | Report | Story);
+        let lasts = seen.first(set!(Duration)) && !seen.class(Class::Always);
+        let orders = seen.shape(Shape::Order) || seen.any(set!(ThingMust | Auxiliary));
+        let speaks = seen.first(set!(YourOutput)) && orders;
+        let others = seen.any(set!(SubjectI | SubjectWe)) || seen.opening(set!(SubjectOther));
+        (lasts || speaks) && !others && !seen.any(tells) && !seen.is(Flag::Veto)
     }
 
     fn sum(&self) -> i32 {

@@ -126,7 +126,16 @@ impl Found {
 const MOST_PENDING: usize = 64;
 
 /// Demands that are only likely take no more than this share of the window.
-const SHARE_OF_LIKELY: u32 = 16;
+const SHARE_OF_LIKELY: u32 = 12;
+/// The same in a small window, in tokens: enough for some fifteen short sentences.
+const LEAST_OF_LIKELY: u32 = 256;
+/// The share that is not exceeded for it.
+const MOST_OF_LIKELY: u32 = 5;
+
+/// The room for demands that are only likely, in tokens.
+fn room_of_likely(window: u32) -> u32 {
+    (window / SHARE_OF_LIKELY).max(LEAST_OF_LIKELY.min(window / MOST_OF_LIKELY))
+}
 
 /// One revision of a session's records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -551,7 +560,7 @@ impl Records {
             let likely = level == Level::Likely;
             let fits = is_own(pin)
                 || measured + size <= room
-                    && (!likely || measured_likely + size <= window / SHARE_OF_LIKELY);
+                    && (!likely || measured_likely + size <= room_of_likely(window));
             measured += if fits { size } else { 0 };
             measured_likely += if fits && likely { size } else { 0 };
             if let (PinKind::Constraint { from, level }, true) = (&pin.kind, fits)

@@ -6,16 +6,81 @@ use std::rc::Rc;
 use crate::context::Context;
 use crate::data::layer::{Layer, Level, Span};
 use crate::data::message::{Part, Role, Seq};
+use crate::data::policy::Demands;
+use crate::data::record::Found;
 use crate::data::refusal::Refusal;
 use crate::data::rendition::{Reduced, ReducedKind, Rendition, verbatim_parts};
 use crate::data::tool::Pairing;
 use palimpsest_text::extractive;
-use palimpsest_text::retention::Speaker;
+use palimpsest_text::retention::{self, Constraint, Speaker};
+use palimpsest_text::standing;
 
 use super::Adjustment;
 
 /// One measure. Its arguments are the context, the limit in tokens, and the time.
 type Measure = fn(&mut Context, u32, f64);
+
+/// Demands are looked for at most so many times: what makes room for those that were found may hold others.
+const ROUNDS: usize = 4;
+
+/// The effects of an emergency.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Helped {
+    /// The measures that were taken.
+    pub adjustments: Vec<Adjustment>,
+    /// The user's demands in messages that no longer stand word for word. The context's records hold them.
+    pub found: Found,
+}
+
+/// Shrinks the context as [`shrink`] does. Its records then hold the demands of the user's messages that left the window
+/// or are shortened in it (P9). If the limit leaves no room for all of them, those that are only likely go first.
+pub fn shrink_with_demands(context: &mut Context, limit: u32, now: f64) -> Result<Helped, Refusal> {
+    let before = context.clone();
+    let mut adjustments = shrink(context, limit, now)?;
+    let mut found = Found::default();
+    for level in [standing::Level::Likely, standing::Level::Sure] {
+        for _ in 0..ROUNDS {
+            let mut wanted = found.clone();
+            let lost = demands_of(&before, context).into_iter();
+            let more =
+                lost.filter(|lost| lost.1.level >= level && !found.constraints.contains(lost));
+            wanted.constraints.extend(more);
+            if wanted == found {
+                return Ok(Helped { adjustments, found });
+            }
+            palimpsest_text::order::sort_by_key(&mut wanted.constraints, |(seq, _)| *seq);
+            let mut records = before.records().clone();
+            records.adopt(&wanted);
+            let mut smaller = before.clone();
+            smaller.set_records(records);
+            let Ok(done) = shrink(&mut smaller, limit, now) else {
+                break;
+            };
+            *context = smaller;
+            adjustments = done;
+            found = wanted;
+        }
+    }
+    Ok(Helped { adjustments, found })
+}
+
+/// The demands in the user's messages that stood word for word before and do not now.
+fn demands_of(before: &Context, after: &Context) -> Vec<(Seq, Constraint)> {
+    if before.setup().policy.demands == Demands::Off {
+        return Vec::new();
+    }
+    let is_whole =
+        |context: &Context, seq: Seq| matches!(context.view().rendition(seq), Rendition::Verbatim);
+    let shown = before.shown.iter().map(|&i| &before.entries[i].message);
+    let lost = shown
+        .filter(|m| m.role == Role::User && is_whole(before, m.seq) && !is_whole(after, m.seq));
+    let demands = lost.flat_map(|message| {
+        let words = message.own_words().unwrap_or_default();
+        let found = retention::constraints(&words).into_iter();
+        found.map(|constraint| (message.seq, constraint))
+    });
+    demands.collect()
+}
 
 /// Shrinks the context until its window has at most `limit` tokens. Returns the measures that it took.
 pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustment>, Refusal> {
@@ -327,8 +392,26 @@ fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
     }
 }
 
+/// How often more messages are covered if the demands of those that left need room, too.
+const COVERINGS: usize = 4;
+
 /// Covers the oldest messages until the window fits, with the largest summary for which there is then room.
 fn cover(context: &mut Context, limit: u32, now: f64) {
+    let was = context.view.clone();
+    let mut aim = limit;
+    for _ in 0..COVERINGS {
+        context.set_view(was.clone());
+        cover_to(context, aim, limit, now);
+        let over = context.tokens().saturating_sub(limit);
+        if over == 0 {
+            return;
+        }
+        aim = aim.saturating_sub(over);
+    }
+}
+
+/// Covers the oldest messages until the window has about `aim` tokens. The summary may fill it up to `limit`.
+fn cover_to(context: &mut Context, aim: u32, limit: u32, now: f64) {
     let end = first_kept(context);
     let pairing = Pairing::of(
         context
@@ -340,7 +423,7 @@ fn cover(context: &mut Context, limit: u32, now: f64) {
     // At least a few words in their frame, so that no message leaves without a line.
     let words = (limit / 4).min(LEAST_SLOT);
     let roomy = context.setup.shares.older.min(limit / 16).max(words);
-    let mut over = i64::from(context.tokens()) - i64::from(limit.saturating_sub(roomy));
+    let mut over = i64::from(context.tokens()) - i64::from(aim.saturating_sub(roomy));
     let mut cut = 0;
     // A question leaves together with its reply.
     let parts_a_turn = |p: usize| {

@@ -127,15 +127,20 @@ impl Candidate {
         let most = self.most(task, limit);
         if self.context.tokens() > most {
             let was = self.context.clone();
-            let helped = match emergency::shrink(&mut self.context, most, task.seed.now) {
-                Err(_) if most < limit => {
-                    self.context = was.clone();
-                    emergency::shrink(&mut self.context, limit, task.seed.now)?
-                }
-                result => result?,
-            };
+            let helped =
+                match emergency::shrink_with_demands(&mut self.context, most, task.seed.now) {
+                    Err(_) if most < limit => {
+                        self.context = was.clone();
+                        emergency::shrink_with_demands(&mut self.context, limit, task.seed.now)?
+                    }
+                    result => result?,
+                };
             self.shed(PassKind::Emergency, &was);
-            self.adjustments.extend(helped);
+            self.adjustments.extend(helped.adjustments);
+            if !helped.found.constraints.is_empty() {
+                self.records = Some(self.context.records().clone());
+                self.found.constraints.extend(helped.found.constraints);
+            }
         }
         Ok(self)
     }

@@ -603,7 +603,7 @@ fn an_emergency_is_told_alike_everywhere() {
     for from in parsed.messages {
         context.push(Rc::new(from.message));
     }
-    let report = RunReport::of_emergency(&mut context, told.limit, 0.0).unwrap();
+    let (report, _) = RunReport::of_emergency(&mut context, told.limit, 0.0).unwrap();
     assert_eq!(report.facts, Some(told.facts));
     assert_eq!(report.lossy, Some(told.lossy));
     assert_eq!(
@@ -650,7 +650,7 @@ fn an_emptied_layer_is_measured_anew() {
     context.set_view(view);
     let before = context.view().layers[0].retention;
     let floor = context.floor();
-    let report = RunReport::of_emergency(&mut context, floor + 8, 0.0).unwrap();
+    let (report, _) = RunReport::of_emergency(&mut context, floor + 8, 0.0).unwrap();
     let layer = &context.view().layers[0];
     assert!(
         report.codes.iter().any(|code| code == "emptied_layers"),

@@ -341,6 +341,12 @@ mod demands {
         for line in include_str!("retention/constraints.txt").lines() {
             let (sign, text) = line.split_at(1);
             let found = constraints(text.trim());
+            if sign == "~" {
+                // A habit may be meant for the assistant.
+                let is_sure = found.iter().any(|c| c.level == Level::Sure);
+                wrong.extend(is_sure.then_some(line));
+                continue;
+            }
             if sign == "+" {
                 demands += 1;
                 sure += found.iter().filter(|c| c.level == Level::Sure).count();

@@ -469,7 +469,7 @@ impl Session {
         let proposal = {
             let state = self.0.state.borrow();
             let mut context = state.context.clone();
-            let report = RunReport::of_emergency(&mut context, limit, self.now())
+            let (report, found) = RunReport::of_emergency(&mut context, limit, self.now())
                 .map_err(EngineError::Refused)?;
             allows(context.view())?;
             let mut view = context.view().clone();
@@ -480,9 +480,9 @@ impl Session {
                 tip: state.head.tip,
                 edits: state.context.view().edits_to(&view),
                 view,
-                records: None,
-                records_base: context.records().revision,
-                found: palimpsest_core::record::Found::default(),
+                records: (!found.constraints.is_empty()).then(|| context.records().clone()),
+                records_base: state.context.records().revision,
+                found,
                 report,
             }
         };

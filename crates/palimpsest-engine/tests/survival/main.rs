@@ -14,6 +14,7 @@
 mod contender;
 mod corpus;
 mod gate;
+mod instructions;
 mod measure;
 mod page;
 mod peers;

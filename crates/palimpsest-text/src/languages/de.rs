@@ -2,7 +2,7 @@
 
 use super::cue::Cue;
 use super::rules::{BAN, Forms, Grammar, Test, When};
-use super::tables::{Choice, Pasted, Quantities, Refusal, RuleWords, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
+use super::tables::{Choice, Pasted, Personal, Quantities, Refusal, RuleWords, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
 
 use Cue as C;
 use Test as T;
@@ -73,6 +73,32 @@ pub(super) const TABLES: Tables = Tables {
     standing: &Standing {
         phrases: include_str!("tables/de.txt"),
         ..Standing::NONE
+    },
+    personal: &Personal {
+        leads: "und|aber|auch|also|bitte|beachte|denk daran|übrigens|hallo|hi|ok|okay|weil|da|hier|zur info|wichtig|generell",
+        subjects: "ich|wir",
+        states: "ich bin|wir sind|ich habe|wir haben|ich sitze",
+        between: "eigentlich|persönlich|grundsätzlich|hier|überhaupt|auch|mich|mir|uns",
+        denial_reach: 5,
+        strict: "nie|niemals",
+        loose: "nur|immer|ausschließlich",
+        denials: "kein|keine|keinen|keinem|keiner|nicht",
+        firm: "esse|trinke|fahre|fliege|reise|rauche|nutze|benutze|verwende|verwenden|nutzen|benutzen|vertrage|trage|kaufe|\
+                 kaufen|buche|buchen|arbeite|arbeiten|deployen|erlauben|erlaube|akzeptiere|unterstützen|mergen|committen|\
+                 spreche|schreibe|schreiben|koche|nehme|nehmen|mag|steige|zahle|zahlen|schwimme",
+        passing: "habe|hab|haben|war|waren|bin|sind|weiß|glaube|denke|meine|finde|sehe|hatte|hätte|wurde|will|kann|könnte|\
+                 möchte|brauche|verstehe|erinnere|wollte|dachte|wusste|sagte|ging|kam|muss|werde|hoffe|freue|würde|lasse",
+        tastes: "bevorzuge|hasse|vermeide|meide|verabscheue|lehne|im rollstuhl|mag kein|mag keine|mag keinen",
+        conditions: "allergisch|allergie|allergien|vegetarier|vegetarierin|vegetarisch|vegan|veganer|veganerin|zöliakie|\
+                 laktoseintolerant|laktoseintoleranz|unverträglichkeit|glutenfrei|diabetiker|diabetikerin|rollstuhl|\
+                 höhenangst|flugangst",
+        moment: "heute|morgen|gestern|jetzt|gerade|diesmal|noch|mehr|früher|letzte|letztes|letzten|war|waren|hatte|hatten|als kind|\
+                 im moment",
+        requests: "könntest du|kannst du|würdest du|könnten sie|können sie|würden sie|könntest du bitte|kannst du bitte|\
+                 würdest du bitte|könnten sie bitte|es wäre schön wenn du|es wäre gut wenn du|wäre es möglich",
+        lasting: "immer|nie|niemals|keine|kein|keinen|jedes|jeder|jede|stets|jedes mal|ab jetzt|von nun an|ab sofort|künftig|\
+                 in zukunft|nur noch|aufhören",
+        ..Personal::NONE
     },
     rules: &RuleWords {
             choices: &[

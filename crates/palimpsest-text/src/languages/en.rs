@@ -2,7 +2,7 @@
 
 use super::cue::Cue;
 use super::rules::{Forms, Grammar, Test, When};
-use super::tables::{Choice, DateWords, Pasted, Quantities, Refusal, RuleWords, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
+use super::tables::{Choice, DateWords, Pasted, Personal, Quantities, Refusal, RuleWords, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
 
 use Cue as C;
 use Test as T;
@@ -131,6 +131,47 @@ pub(super) const TABLES: Tables = Tables {
         money: "EUR|euro|Euro|USD|CHF|dollar|bucks|franc",
         phrases: include_str!("tables/en.txt"),
         ..Standing::NONE
+    },
+    personal: &Personal {
+        leads: "and|but|also|so|well|oh|hi|hello|hey|ok|okay|please|note|note that|remember|remember that|keep in mind|\
+                 keep in mind that|bear in mind|bear in mind that|by the way|btw|fyi|just so you know|for the record|\
+                 because|since|as|just|you should know that|in general|generally|here|be aware that|one more thing",
+        subjects: "i|we|our team|my family and i|my wife and i|my husband and i",
+        states: "i'm|i am|i have|i've|im|we're|we are|we have|i am on",
+        past_endings: "ed",
+        between: "really|strictly|strongly|firmly|deeply|adamantly|vastly|much|personally|generally|usually|typically|absolutely|also|still|just|simply|both",
+        strict: "never|never ever",
+        loose: "only|always|exclusively",
+        denials: "don't|do not|dont|won't|will not|can't|cannot|can not|cant",
+        firm: "eat|drink|drive|fly|travel|smoke|use|take|do|climb|swim|walk|wear|buy|book|shop|work|deploy|push|merge|\
+                 commit|ship|release|support|allow|accept|permit|stay|watch|read|play|cook|speak|write|rent|own|hike|ride|\
+                 ski|squash|consume|tolerate|pay|gamble|follow|publish|share|sleep|rely",
+        passing: "think|know|knew|remember|understand|mean|see|saw|get|got|care|mind|want|wanted|have|need|feel|felt|\
+                 believe|wait|find|found|recall|thought|said|told|did|had|was|were|went|came|heard|like|love|loved|look|\
+                 wonder|forget|make|made|seem|agree|worry|quit|give|gave|help|stop|expect|hear|notice|realize|realise|\
+                 learn|let|be|been|tire|miss|regret|plan|hope|doubt|hesitate|imagine|met|took|left|saying|say|try|ask|can|could|\
+                 may|might|should|mix|appreciate|enjoy|struggle|end|fail",
+        tastes: "prefer|prefer to|dislike|hate|detest|avoid|refuse|refuse to|can't stand|cannot stand|don't like|do not like|\
+                 don't enjoy|do not enjoy|not a fan of|not interested in|not comfortable|afraid of|scared of|a phobia of|\
+                 an aversion|a strong aversion|use a wheelchair|would rather not|try to avoid|no interest in|a strong dislike|a deep dislike|an intense dislike|a strong preference|\
+                 a deep aversion|loathe|despise|find it hard|find it difficult|left-handed|\
+                 on a diet|follow a|opposed to|against",
+        conditions: "allergic|allergy|allergies|intolerant|intolerance|vegetarian|vegan|pescatarian|coeliac|celiac|diabetic|\
+                 kosher|halal|phobia|wheelchair|colour-blind|color-blind|teetotal|gluten-free|dyslexic",
+        moment: "yet|today|tonight|tomorrow|yesterday|right now|at the moment|this time|for now|ago|used to|this morning|\
+                 this week|this weekend|currently|when i was|as a kid|as a child|was|were|had|did|last week|last year|\
+                 last night|last month|last time|would|anymore|any more|until now|so far|do that|do this|wonder|wondered|thought|once",
+        requests: "could you|can you|would you|will you|could we|can we|could you please|can you please|would you please|\
+                 please could you|please can you|would you mind|would it be possible to|is it possible to|\
+                 it would be nice if you could|it would be nice if you|it would be great if you could|\
+                 it would be great if you|it'd be great if you could|it'd be nice if you could|it would help if you|\
+                 it'd be cool if you could|i'd be grateful if you could|i would be grateful if you could|\
+                 i'd appreciate it if you could|i would appreciate it if you could|can i ask you to|could i ask you to",
+        lasting: "always|never|every time|each time|every answer|every reply|every response|each answer|each reply|\
+                 each response|whenever|stop|avoid|throughout|from now on|from here on|from this point on|going forward|\
+                 rest of|for our conversation|for this conversation|during our conversation|all your|no longer|\
+                 your answers|your replies|your responses|your messages|the answers|the greetings",
+        ..Personal::NONE
     },
     rules: &RuleWords {
             choices: &[

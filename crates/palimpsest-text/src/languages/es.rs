@@ -2,7 +2,7 @@
 
 use super::cue::Cue;
 use super::rules::{BAN, Forms, Grammar, Test};
-use super::tables::{Choice, Pasted, Quantities, Refusal, RuleWords, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
+use super::tables::{Choice, Pasted, Personal, Quantities, Refusal, RuleWords, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
 
 use Cue as C;
 use Test as T;
@@ -61,6 +61,28 @@ pub(super) const TABLES: Tables = Tables {
         has_pronoun_after_frequency: true,
         phrases: include_str!("tables/es.txt"),
         ..Standing::NONE
+    },
+    personal: &Personal {
+        leads: "y|pero|también|por favor|ten en cuenta que|recuerda que|hola|ok|porque|aquí|por cierto|ojo|además",
+        subjects: "yo|nosotros|nosotras",
+        states: "soy|somos|tengo|tenemos|sigo|yo soy|yo tengo",
+        own_endings: "o mos",
+        between: "me|nos|lo|la|los|las|también|aquí|en avión",
+        strict: "nunca|jamás",
+        loose: "siempre|solo|solamente|únicamente",
+        denials: "no",
+        firm: "como|bebo|conduzco|fumo|tolero|uso|usamos|utilizo|utilizamos|viajo|vuelo|llevo|compro|trabajo|permitimos|\
+                 aceptamos|desplegamos|soporto|hablo|tomo|pago|comemos|bebemos|escribimos|subimos",
+        passing: "sé|puedo|quiero|tengo|creo|recuerdo|entiendo|pienso|veo|he|hemos|tenemos|podemos|queremos|sabemos|estoy|\
+                 estamos|digo|hago|vamos|necesito|encuentro|espero|era|fui",
+        tastes: "prefiero|odio|evito|detesto|rechazo|alérgico|en silla de ruedas",
+        conditions: "alérgico|alérgica|alergia|alergias|vegetariano|vegetariana|vegano|vegana|celíaco|celíaca|intolerante|\
+                 intolerancia|diabético|diabética|vértigo",
+        moment: "hoy|mañana|ayer|ahora|todavía|aún|ya|antes|esta vez|por el momento|era|estaba|había|la semana pasada",
+        requests: "podrías|puedes|podría|puede|podrías por favor|puedes por favor|te importaría|sería posible|\
+                 estaría bien que|sería genial si pudieras",
+        lasting: "siempre|nunca|no|cada|dejar|evitar|a partir de ahora|en adelante|solo|todas",
+        ..Personal::NONE
     },
     rules: &RuleWords {
             choices: &[

@@ -2,7 +2,7 @@
 
 use super::cue::Cue;
 use super::rules::{BAN, Forms, Grammar, Test};
-use super::tables::{Choice, Pasted, Quantities, Refusal, RuleWords, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
+use super::tables::{Choice, Pasted, Personal, Quantities, Refusal, RuleWords, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
 
 use Cue as C;
 use Test as T;
@@ -54,6 +54,29 @@ pub(super) const TABLES: Tables = Tables {
     standing: &Standing {
         phrases: include_str!("tables/fr.txt"),
         ..Standing::NONE
+    },
+    personal: &Personal {
+        leads: "et|mais|aussi|s'il te plaît|note que|sache que|bonjour|ok|parce que|car|ici|au fait|d'ailleurs|attention",
+        subjects: "je|j'|nous",
+        states: "je suis|nous sommes|j'ai|nous avons",
+        between: "ne|n'|me|m'|nous|en|y|l'|le|la|les|vraiment",
+        denial_reach: 4,
+        strict: "jamais",
+        loose: "toujours|uniquement|seulement",
+        denials: "pas|aucun|aucune|plus",
+        firm: "mange|bois|conduis|fume|supporte|utilise|utilisons|voyage|vole|porte|achète|travaille|acceptons|déployons|\
+                 prends|prenons|parle|nage|paie|autorisons|monte|mangeons|écrivons|poussons",
+        passing: "sais|peux|veux|ai|avons|crois|suis|sommes|comprends|pense|vois|étais|avais|dois|trouve|souviens|pouvons|\
+                 voulons|savons|fais|vais|dis|espère|aurais|voudrais",
+        tastes: "préfère|déteste|évite|refuse|en fauteuil roulant",
+        conditions: "allergique|allergie|allergies|végétarien|végétarienne|végétalien|végétalienne|végane|vegan|coeliaque|\
+                 cœliaque|intolérant|intolérante|intolérance|diabétique|vertige",
+        moment: "aujourd'hui|demain|hier|maintenant|encore|cette fois|pour l'instant|pour le moment|avant|étais|était|avait|\
+                 la semaine dernière",
+        requests: "pourrais-tu|peux-tu|pourriez-vous|pouvez-vous|est-ce que tu peux|est-ce que tu pourrais|\
+                 tu pourrais|tu peux|serait-il possible de|ce serait bien si tu pouvais",
+        lasting: "toujours|jamais|ne pas|chaque|arrêter|éviter|à partir de maintenant|désormais|dorénavant|uniquement|tous",
+        ..Personal::NONE
     },
     rules: &RuleWords {
             choices: &[

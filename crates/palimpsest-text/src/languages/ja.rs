@@ -2,7 +2,7 @@
 
 use super::cue::Cue;
 use super::rules::{ConstraintKind, Grammar, Rule, Test, When};
-use super::tables::{Choice, Pasted, Quantities, Refusal, RuleWords, Script, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
+use super::tables::{Choice, Pasted, Personal, Quantities, Refusal, RuleWords, Script, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
 
 use Cue as C;
 use ConstraintKind as K;
@@ -27,6 +27,29 @@ pub(super) const TABLES: Tables = Tables {
         money: "ユーロ",
         phrases: include_str!("tables/ja.txt"),
         ..Standing::NONE
+    },
+    personal: &Personal {
+        leads: "あと、|また、|ちなみに、|なお、|実は、|それと、",
+        subjects: "私は|僕は|俺は|私たちは|うちは|ここでは|このプロジェクトでは|私|僕",
+        strict: "絶対に|決して|一切",
+        denials: "ません|ないです|ない",
+        firm: "食べません|食べられません|飲みません|飲めません|乗りません|乗れません|運転しません|使いません|吸いません|\
+                 行きません|着ません|買いません|受け付けません|食べない|飲まない|乗らない|使わない|運転できません|泳げません",
+        passing: "分かりません|わかりません|知りません|ありません|いません|思いません|すみません|かもしれません|なりません|\
+                 なければ|覚えていません|ないでください|ないといけ|彼は|彼女は|弟は|兄は|母は|父は|友達は",
+        tastes: "は避けています|は苦手です|が苦手です|が嫌いです",
+        conditions: "アレルギー|ベジタリアン|ヴィーガン|菜食|乳糖不耐|糖尿病|車椅子|高所恐怖症|ハラール",
+        moment: "今日|昨日|明日|まだ|今は|今回|でした|ました|前は|だった|先週",
+        request_ends: &[
+            ("もらえますか", "ください"),
+            ("もらえませんか", "ください"),
+            ("いただけますか", "ください"),
+            ("いただけませんか", "ください"),
+            ("くれますか", "ください"),
+            ("くれませんか", "ください"),
+        ],
+        lasting: "毎回|いつも|常に|必ず|ないで|今後|これから|すべて|全て|だけ",
+        ..Personal::NONE
     },
     rules: &RuleWords {
             choices: &[

@@ -33,6 +33,8 @@ pub(crate) struct Tables {
     pub grammar: Option<&'static Grammar>,
     /// The words for the judgement of standing instructions.
     pub standing: &'static Standing,
+    /// Words of the user's habits and bounds, and of requests in the form of a question.
+    pub personal: &'static Personal,
     /// Words that count in the comparison of two rules.
     pub rules: &'static RuleWords,
     /// Words that introduce text of other authors.
@@ -64,6 +66,7 @@ impl Tables {
         cues: &[],
         grammar: None,
         standing: &Standing::NONE,
+        personal: &Personal::NONE,
         rules: &RuleWords::NONE,
         pasted: &Pasted::NONE,
         time: &Time::NONE,
@@ -121,6 +124,74 @@ impl Worth {
         time: "",
         change: "",
         contractions: "",
+    };
+}
+
+/// Words of the user's habits and bounds ("I never fly"), and of requests in the form of a question ("could you always …").
+///
+/// Every list holds phrases. In scripts without spaces the phrases of [`Personal::firm`] and [`Personal::passing`] may
+/// stand anywhere in the clause.
+#[derive(Debug)]
+pub(crate) struct Personal {
+    /// Phrases that may stand before the subject: "and", "please note that".
+    pub leads: &'static str,
+    /// The user as the subject: "i", "we".
+    pub subjects: &'static str,
+    /// The user with a verb of being or having, before a condition: "i'm", "i have".
+    pub states: &'static str,
+    /// Endings of verbs that have the user as their subject without a pronoun, apart by spaces. Empty where the subject is
+    /// always said.
+    pub own_endings: &'static str,
+    /// Endings of verbs in the past, apart by spaces.
+    pub past_endings: &'static str,
+    /// Words that may stand between the subject and its verb.
+    pub between: &'static str,
+    /// Words after the verb among which a denial may stand. Zero where it always stands before the verb.
+    pub denial_reach: usize,
+    /// Words that make a lasting bound of any verb: "never".
+    pub strict: &'static str,
+    /// Words that make a habit of any verb: "always", "only".
+    pub loose: &'static str,
+    /// Denials that make a bound of the verbs in [`Personal::firm`] alone: "don't".
+    pub denials: &'static str,
+    /// Verbs of habits: "eat", "drive", "use".
+    pub firm: &'static str,
+    /// Verbs that tell of the moment, even after "never" and "don't": "know", "remember".
+    pub passing: &'static str,
+    /// Verbs and phrases of taste directly after the subject: "prefer", "avoid".
+    pub tastes: &'static str,
+    /// Words that say a lasting condition of the user: "allergic", "vegetarian".
+    pub conditions: &'static str,
+    /// Phrases that make a clause one of a moment or of the past: "today", "used to".
+    pub moment: &'static str,
+    /// Beginnings of requests: "could you", "it would be nice if you".
+    pub requests: &'static str,
+    /// Endings of requests, each with the form of an order in its place.
+    pub request_ends: &'static [(&'static str, &'static str)],
+    /// Words that make a request last: "always", "stop".
+    pub lasting: &'static str,
+}
+
+impl Personal {
+    pub(crate) const NONE: Self = Self {
+        leads: "",
+        subjects: "",
+        states: "",
+        own_endings: "",
+        past_endings: "",
+        between: "",
+        denial_reach: 0,
+        strict: "",
+        loose: "",
+        denials: "",
+        firm: "",
+        passing: "",
+        tastes: "",
+        conditions: "",
+        moment: "",
+        requests: "",
+        request_ends: &[],
+        lasting: "",
     };
 }
 

@@ -2,7 +2,7 @@
 
 use super::cue::Cue;
 use super::rules::{ConstraintKind, Grammar, Rule, Test, When};
-use super::tables::{Choice, Pasted, Quantities, Refusal, RuleWords, Script, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
+use super::tables::{Choice, Pasted, Personal, Quantities, Refusal, RuleWords, Script, Standing, Tables, Time, TimeUnit, TimeWord, Worth};
 
 use Cue as C;
 use ConstraintKind as K;
@@ -26,6 +26,24 @@ pub(super) const TABLES: Tables = Tables {
         money: "欧元",
         phrases: include_str!("tables/zh.txt"),
         ..Standing::NONE
+    },
+    personal: &Personal {
+        leads: "另外|还有|请注意|请记住|记住|注意|顺便说一下|对了|因为|而且|但是|，|、| ",
+        subjects: "我们这里|我们团队|我们|我",
+        states: "我对|我是|我有|我们是|我吃|我患|我坐",
+        between: "这里|平时|一般|也|都|对",
+        strict: "从不|从来不|绝不|绝对不",
+        loose: "只|总是|一直",
+        denials: "不能|不会|不",
+        firm: "吃|喝|开车|坐|抽|用|穿|买|爬|游|允许|接受|支持|发布|部署|乘|住|写|会开",
+        passing: "知道|记得|想|太|是|确定|明白|懂|觉得|要|好意思|同意|认为|敢|久|过是|可能|怎么|小心|了解|认识|相信|得不",
+        tastes: "更喜欢|讨厌|避免|拒绝|不喜欢",
+        conditions: "过敏|吃素|素食|纯素|乳糖不耐|糖尿病|轮椅|恐高|清真",
+        moment: "今天|昨天|明天|现在|刚才|这次|暂时|过去|以前|了|上周|还没",
+        requests: "你能不能|能不能|你可不可以|可不可以|你可以|可以请你|你能|能否|可否|请问你能",
+        request_ends: &[("吗", ""), ("么", ""), ("呢", "")],
+        lasting: "每次|每个|总是|始终|一直|不要|别|从现在|以后|只用|所有|都",
+        ..Personal::NONE
     },
     rules: &RuleWords {
             choices: &[

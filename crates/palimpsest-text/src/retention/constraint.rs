@@ -16,7 +16,7 @@ use crate::languages::List;
 use crate::languages::cue::Cue;
 pub use crate::languages::rules::ConstraintKind;
 use crate::languages::tables::Script;
-use crate::standing::{Gist, Instructions, Level, closest};
+use crate::standing::{Gist, Instructions, Level, asked, bound, closest};
 use crate::words::cues::Reading;
 use crate::words::script::{kana, unspaced};
 use crate::words::segment::{Unit, UnitKind, prose};
@@ -40,6 +40,8 @@ pub struct Constraint {
     pub level: Level,
 }
 
+/// The language of a sentence with at most so many words may be taken for another.
+const SHORT: usize = 10;
 /// Longer "sentences" are pasted material.
 const LONGEST: usize = 600;
 
@@ -134,31 +136,24 @@ impl Judge {
 
     /// Judges the sentence that `reading` already holds.
     pub(crate) fn decide(&mut self, text: &str, unit: &Unit) -> Option<Decided> {
-        if self.reading.question || unit.end - unit.start > LONGEST {
-            return None;
-        }
         let sentence = &text[unit.start..unit.end];
-        if message_of_a_machine(sentence) {
+        if unit.end - unit.start > LONGEST || message_of_a_machine(sentence) {
             return None;
         }
-        let by_cues = self.by_cues(text, unit);
+        let by_cues = if self.reading.question {
+            None
+        } else {
+            self.by_cues(text, unit)
+        };
         let language = match by_cues {
             Some((_, language)) => Some(language),
             None => self.read_in(text, sentence),
         };
-        let item = unit.kind == UnitKind::Item;
-        let judged = language.and_then(|l| {
-            let span = (unit.start, unit.end);
-            self.instructions
-                .judge(text, span, l, (item, names_file(sentence)))
-        });
-        let (kind, level) = match (by_cues, judged) {
-            (Some((kind, _)), Some(judged)) => {
-                let measured = matches!(kind, ConstraintKind::Budget | ConstraintKind::Deadline);
-                (kind, judged.with_cues(measured)?)
-            }
-            (None, Some(judged)) => (kind_of(judged.gist()), judged.level()?),
-            _ => return None,
+        let asked = language.and_then(|l| self.asked(text, unit, l));
+        let (kind, level) = match asked {
+            Some(asked) => asked,
+            None if self.reading.question => return None,
+            None => self.told(text, unit, by_cues.map(|c| c.0), language)?,
         };
         let pasted = self.pasted.get_or_insert_with(|| Pasted::of(text));
         if pasted.holds(unit.start, unit.end)
@@ -168,9 +163,76 @@ impl Judge {
         }
         Some(Decided {
             kind,
-            language: language?,
+            language: language.unwrap_or(Language::English),
             level,
         })
+    }
+
+    /// Judges a sentence that is no question, by its cues, by all of its phrases, and as a habit of the user's.
+    fn told(
+        &mut self,
+        text: &str,
+        unit: &Unit,
+        by_cues: Option<ConstraintKind>,
+        language: Option<Language>,
+    ) -> Option<(ConstraintKind, Level)> {
+        let span = (unit.start, unit.end);
+        let frame = (
+            unit.kind == UnitKind::Item,
+            names_file(&text[unit.start..unit.end]),
+        );
+        let judged = language.and_then(|l| self.instructions.judge(text, span, l, frame));
+        let ordered = match (by_cues, judged) {
+            (Some(kind), Some(judged)) => {
+                let measured = matches!(kind, ConstraintKind::Budget | ConstraintKind::Deadline);
+                judged.with_cues(measured).map(|level| (kind, level))
+            }
+            (None, Some(judged)) => judged.level().map(|level| (kind_of(judged.gist()), level)),
+            _ => None,
+        };
+        if ordered.is_some_and(|(_, level)| level == Level::Sure) {
+            return ordered;
+        }
+        let bound = self.bound(text, span, language);
+        let endures = || {
+            let reads = language.is_some_and(|l| !l.tables().standing.is_verb_last);
+            (reads && judged?.endures()).then_some(Level::Likely)
+        };
+        let bound = bound.or_else(endures);
+        match (ordered, bound) {
+            (Some((kind, level)), bound) => Some((kind, bound.map_or(level, |b| b.max(level)))),
+            (None, bound) => bound.map(|level| (ConstraintKind::Standing, level)),
+        }
+    }
+
+    /// Judges a habit or a bound of the user's. A short sentence in Latin script may be in any language.
+    fn bound(&self, text: &str, span: (usize, usize), read: Option<Language>) -> Option<Level> {
+        let words = &self.reading.words;
+        let is_latin = read.is_none_or(|l| l.tables().script == Script::Latin);
+        let is_open = is_latin && words.len() <= SHORT && self.reading.language() != read;
+        let others = Language::latin().filter(|l| is_open && Some(*l) != read);
+        let all = read.into_iter().chain(others);
+        all.filter_map(|l| bound(text, span, words, l)).max()
+    }
+
+    /// Judges the order in a request that looks like a question: "Could you always …?"
+    fn asked(
+        &mut self,
+        text: &str,
+        unit: &Unit,
+        language: Language,
+    ) -> Option<(ConstraintKind, Level)> {
+        let words = &self.reading.words;
+        let order = asked(text, (unit.start, unit.end), words, language)?;
+        let inner = Unit {
+            start: 0,
+            end: order.len(),
+            kind: unit.kind,
+            opens: true,
+        };
+        let decided = Judge::new(&order).judge(&order, &inner);
+        let lasts = decided.map(|d| (d.kind, d.level));
+        Some(lasts.unwrap_or((ConstraintKind::Standing, Level::Likely)))
     }
 
     /// Returns the judgement of a sentence, and whether its cues make a demand. Returns `None` inside of pasted text.

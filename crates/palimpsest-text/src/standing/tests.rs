@@ -143,6 +143,9 @@ fn agreed() -> Vec<Row> {
     let mut rows = Vec::new();
     for line in list.lines() {
         let (sign, text) = line.split_at(1);
+        if sign == "~" {
+            continue;
+        }
         let mut judge = Judge::new(text.trim());
         for unit in prose(text.trim()) {
             let words = &text.trim()[unit.start..unit.end];
