@@ -27,6 +27,7 @@ pub use excerpt::excerpt;
 pub use fade::{Piece, fade, faded, joined};
 pub use relative::undated;
 pub use shorten::shorten;
+pub(crate) use turns::speaker;
 pub use updates::{changes, replacements};
 
 pub use crate::retention::{Emphasis, Speaker};

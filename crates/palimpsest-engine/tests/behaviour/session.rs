@@ -661,7 +661,7 @@ fn a_crash_at_every_step_of_a_commit() {
     });
 }
 
-/// R1: what is covered is quoted before the message that asks for it, within its slot; it can be removed; a
+/// R1: what is covered is quoted before the message that asks for it, in a quarter of the limit; it can be removed; a
 /// new message has its own quotes.
 #[test]
 fn covered_passages_are_recalled() {
@@ -693,7 +693,7 @@ fn covered_passages_are_recalled() {
         assert!(quoted.starts_with("<recalled_quotes>"), "{quoted}");
         assert!(quoted.contains("limit of part 7 to 7 seconds"), "{quoted}");
         let recalled = s.context().view().recalled.clone().unwrap();
-        assert!(recalled.tokens <= s.context().setup().shares.recall);
+        assert!(recalled.tokens <= s.context().setup().shares.limit / 4);
         assert_eq!(s.window().tokens(), s.context().tokens());
         s.forget_recalled(None).await.unwrap();
         assert_eq!(s.window().messages().last().unwrap().parts().len(), 1);

@@ -132,6 +132,11 @@ struct Head<'a> {
     end: usize,
 }
 
+/// Returns the name of the speaker that stands before the words of a message, if one does.
+pub(crate) fn speaker(text: &str) -> Option<&str> {
+    head(text).map(|head| head.name)
+}
+
 fn head(text: &str) -> Option<Head<'_>> {
     let start = text.len() - text.trim_start().len();
     let line = text[start..].lines().next()?;
