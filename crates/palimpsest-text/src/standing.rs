@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::words::Language;
 use crate::words::cues::Word;
 use features::{Flag, Seen, Shape};
-pub(crate) use personal::{asked, bound};
+pub(crate) use personal::{asked, bound, reports};
 use reader::{Frame, Reader};
 use table::{Class, set};
 use weights::{BIAS, WEIGHTS};

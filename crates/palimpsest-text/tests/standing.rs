@@ -60,6 +60,23 @@ fn sentences_are_taken_for_what_they_are() {
         Some(Level::Sure),
     );
     check("Never fire it twice.", Some(Level::Sure));
+    check("I never fly.", Some(Level::Sure));
+    check("I'm allergic to nuts.", Some(Level::Sure));
+    check("I never thought of that.", None);
+    check("I don't remember the number.", None);
+    check(
+        "Could you always answer in short sentences?",
+        Some(Level::Sure),
+    );
+    check("Could you book the later train?", None);
+    check(
+        "Booked: confirmation KD-20817, 340 euros, dinner not included, we pay the rest there.",
+        None,
+    );
+    check(
+        "Gebucht, Code TR-118, Frühstück nicht inbegriffen, wir zahlen dort.",
+        None,
+    );
     check("Antworte immer auf Deutsch.", Some(Level::Sure));
     check("Ich habe immer davon geträumt.", None);
     check("Responde siempre en español.", Some(Level::Sure));

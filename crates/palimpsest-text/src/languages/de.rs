@@ -94,6 +94,7 @@ pub(super) const TABLES: Tables = Tables {
                  höhenangst|flugangst",
         moment: "heute|morgen|gestern|jetzt|gerade|diesmal|noch|mehr|früher|letzte|letztes|letzten|war|waren|hatte|hatten|als kind|\
                  im moment",
+        done: "gebucht|bezahlt|bestellt|reserviert|bestätigt|gekauft|storniert|erledigt|unterschrieben",
         requests: "könntest du|kannst du|würdest du|könnten sie|können sie|würden sie|könntest du bitte|kannst du bitte|\
                  würdest du bitte|könnten sie bitte|es wäre schön wenn du|es wäre gut wenn du|wäre es möglich",
         lasting: "immer|nie|niemals|keine|kein|keinen|jedes|jeder|jede|stets|jedes mal|ab jetzt|von nun an|ab sofort|künftig|\

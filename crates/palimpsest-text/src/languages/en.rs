@@ -161,6 +161,7 @@ pub(super) const TABLES: Tables = Tables {
         moment: "yet|today|tonight|tomorrow|yesterday|right now|at the moment|this time|for now|ago|used to|this morning|\
                  this week|this weekend|currently|when i was|as a kid|as a child|was|were|had|did|last week|last year|\
                  last night|last month|last time|would|anymore|any more|until now|so far|do that|do this|wonder|wondered|thought|once",
+        done: "booked|paid|ordered|reserved|confirmed|bought|cancelled|rebooked|sent|done|sorted|signed",
         requests: "could you|can you|would you|will you|could we|can we|could you please|can you please|would you please|\
                  please could you|please can you|would you mind|would it be possible to|is it possible to|\
                  it would be nice if you could|it would be nice if you|it would be great if you could|\

@@ -79,6 +79,7 @@ pub(super) const TABLES: Tables = Tables {
         conditions: "alérgico|alérgica|alergia|alergias|vegetariano|vegetariana|vegano|vegana|celíaco|celíaca|intolerante|\
                  intolerancia|diabético|diabética|vértigo",
         moment: "hoy|mañana|ayer|ahora|todavía|aún|ya|antes|esta vez|por el momento|era|estaba|había|la semana pasada",
+        done: "reservado|pagado|pedido|confirmado|comprado|cancelado|hecho|firmado",
         requests: "podrías|puedes|podría|puede|podrías por favor|puedes por favor|te importaría|sería posible|\
                  estaría bien que|sería genial si pudieras",
         lasting: "siempre|nunca|no|cada|dejar|evitar|a partir de ahora|en adelante|solo|todas",

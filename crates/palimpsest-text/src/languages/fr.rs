@@ -73,6 +73,7 @@ pub(super) const TABLES: Tables = Tables {
                  cœliaque|intolérant|intolérante|intolérance|diabétique|vertige",
         moment: "aujourd'hui|demain|hier|maintenant|encore|cette fois|pour l'instant|pour le moment|avant|étais|était|avait|\
                  la semaine dernière",
+        done: "réservé|payé|commandé|confirmé|acheté|annulé|fait|signé",
         requests: "pourrais-tu|peux-tu|pourriez-vous|pouvez-vous|est-ce que tu peux|est-ce que tu pourrais|\
                  tu pourrais|tu peux|serait-il possible de|ce serait bien si tu pouvais",
         lasting: "toujours|jamais|ne pas|chaque|arrêter|éviter|à partir de maintenant|désormais|dorénavant|uniquement|tous",

@@ -164,6 +164,8 @@ pub(crate) struct Personal {
     pub conditions: &'static str,
     /// Phrases that make a clause one of a moment or of the past: "today", "used to".
     pub moment: &'static str,
+    /// Words before a mark that report something done: "booked:", "paid,".
+    pub done: &'static str,
     /// Beginnings of requests: "could you", "it would be nice if you".
     pub requests: &'static str,
     /// Endings of requests, each with the form of an order in its place.
@@ -189,6 +191,7 @@ impl Personal {
         tastes: "",
         conditions: "",
         moment: "",
+        done: "",
         requests: "",
         request_ends: &[],
         lasting: "",

@@ -16,7 +16,7 @@ use crate::languages::List;
 use crate::languages::cue::Cue;
 pub use crate::languages::rules::ConstraintKind;
 use crate::languages::tables::Script;
-use crate::standing::{Gist, Instructions, Level, asked, bound, closest};
+use crate::standing::{Gist, Instructions, Level, asked, bound, closest, reports};
 use crate::words::cues::Reading;
 use crate::words::script::{kana, unspaced};
 use crate::words::segment::{Unit, UnitKind, prose};
@@ -177,6 +177,10 @@ impl Judge {
         language: Option<Language>,
     ) -> Option<(ConstraintKind, Level)> {
         let span = (unit.start, unit.end);
+        let words = &self.reading.words;
+        if language.is_some_and(|l| reports(text, unit.start, words, l)) {
+            return None;
+        }
         let frame = (
             unit.kind == UnitKind::Item,
             names_file(&text[unit.start..unit.end]),

@@ -35,6 +35,7 @@ struct Lists {
     tastes: Phrases,
     conditions: Phrases,
     moment: Phrases,
+    done: Phrases,
     requests: Phrases,
     lasting: Phrases,
 }
@@ -54,6 +55,7 @@ impl Lists {
             tastes: Phrases::of(table.tastes),
             conditions: Phrases::of(table.conditions),
             moment: Phrases::of(table.moment),
+            done: Phrases::of(table.done),
             requests: Phrases::of(table.requests),
             lasting: Phrases::of(table.lasting),
         }
@@ -136,6 +138,15 @@ fn leading(words: &[Word], lists: &Lists) -> usize {
             lead => at += lead,
         }
     }
+}
+
+/// Whether a sentence reports something done, word by word: "Booked: confirmation 22814, breakfast not included."
+pub(crate) fn reports(text: &str, start: usize, words: &[Word], language: Language) -> bool {
+    if language.tables().script.is_unspaced() {
+        return after(&text[start..], language.tables().personal.done).is_some();
+    }
+    let done = lists(language).done.begin(words);
+    done > 0 && words.get(done).is_some_and(|next| next.clause)
 }
 
 fn clause_bound(text: &str, clause: &[Word], lists: &Lists, table: &Personal) -> Option<Level> {
