@@ -670,6 +670,11 @@ impl Context {
         self.slot.as_ref().map_or(0, |s| s.tokens)
     }
 
+    /// The text of the slot; empty if there is none.
+    pub(crate) fn slot_text(&self) -> &str {
+        self.slot.as_ref().map_or("", |s| s.text.as_str())
+    }
+
     /// The tokens of the shown messages and of recalled quotes.
     pub(crate) fn conversation_tokens(&self) -> u32 {
         self.sums.total().saturating_add(self.beside())

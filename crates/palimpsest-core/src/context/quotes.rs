@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::context::window::{RECALL_FRAME, quote_tokens};
 use crate::context::{Context, Quote, Recalled};
 use crate::data::message::{Message, Seq};
+use crate::data::rendition::Rendition;
+use palimpsest_text::extractive;
 use palimpsest_text::recall::{Recall, within};
+use palimpsest_text::retention::{self, Fact, FactClass, Speaker};
 
 /// The number of best passages that are considered.
 const MOST_HITS: usize = 64;
@@ -67,7 +70,88 @@ pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -
         let quote = passage(hit).quote(context);
         quote.map_or(u32::MAX, |quote| quote.tokens)
     });
-    chosen.iter().map(passage).collect()
+    let chosen = chosen.iter().map(passage).collect();
+    // References of tools resemble each other without replacing each other.
+    if context.has_tools() {
+        return chosen;
+    }
+    with_changes(context, index, chosen, room)
+}
+
+/// Adds to each passage the newest one that changes its value, within `room` tokens. A passage whose change has no room is
+/// left out: a value that no longer holds does not stand alone.
+fn with_changes(
+    context: &Context,
+    index: &Recall,
+    chosen: Vec<Passage>,
+    room: u32,
+) -> Vec<Passage> {
+    let tokens = |p: &Passage| p.quote(context).map_or(0, |quote| quote.tokens);
+    let mut used: u32 = chosen
+        .iter()
+        .map(tokens)
+        .fold(RECALL_FRAME, u32::saturating_add);
+    let mut all = chosen.clone();
+    for passage in chosen {
+        let Some((change, sentence)) = change_of(context, index, &passage) else {
+            continue;
+        };
+        let holds =
+            |p: &Passage| p.seq == change.seq && p.start <= change.start && change.end <= p.end;
+        let stands = matches!(context.view().rendition(change.seq), Rendition::Verbatim);
+        if stands || all.iter().any(holds) || context.slot_text().contains(&sentence) {
+            continue;
+        }
+        let more = tokens(&change);
+        if used.saturating_add(more) <= room {
+            used += more;
+            all.push(change);
+        } else {
+            used = used.saturating_sub(tokens(&passage));
+            all.retain(|p| *p != passage);
+        }
+    }
+    palimpsest_text::order::sort_by_key(&mut all, |p| (p.seq, p.start));
+    all
+}
+
+/// The number of newer passages that are searched for a change of one.
+const MOST_NEWER: usize = 12;
+
+/// Returns the newest passage that changes a value of this one, and its sentence with the new value.
+fn change_of(context: &Context, index: &Recall, passage: &Passage) -> Option<(Passage, String)> {
+    let text = passage.quote(context)?.text;
+    let states_a_value = retention::extract_from(&text, Speaker::Assistant)
+        .iter()
+        .any(|fact| {
+            matches!(
+                fact.class,
+                FactClass::Number | FactClass::Date | FactClass::Identifier
+            )
+        });
+    if !states_a_value {
+        return None;
+    }
+    let mut newer = index.search(&text, MOST_NEWER, |seq| seq > passage.seq);
+    palimpsest_text::order::sort_by_key(&mut newer, |hit| (hit.seq, hit.start));
+    let newer: Vec<(Passage, String)> = newer
+        .iter()
+        .filter_map(|hit| {
+            let passage = Passage {
+                seq: hit.seq,
+                start: hit.start,
+                end: hit.end,
+            };
+            Some((passage, passage.quote(context)?.text))
+        })
+        .collect();
+    let facts: Vec<Fact> = newer
+        .iter()
+        .flat_map(|(_, text)| retention::extract_from(text, Speaker::Assistant))
+        .collect();
+    let sentence = (*extractive::changes(&text, &facts).last()?).to_owned();
+    let (change, _) = newer.iter().rfind(|(_, text)| text.contains(&sentence))?;
+    Some((*change, sentence))
 }
 
 /// Returns the block of these quotes before the message `before`, or `None` without quotes.

@@ -101,6 +101,38 @@ fn what_is_asked_for_is_quoted() {
     assert!(none.report.recalled.is_empty());
 }
 
+/// R1: a quote that says what was changed later comes with the change, or not at all.
+#[test]
+fn a_quoted_value_stands_with_its_change() {
+    let check = |old: &str, new: &str, values: [&str; 2], question: &str| {
+        let mut list = talk(80);
+        list[12]["content"] = json!(old);
+        list[70]["content"] = json!(new);
+        list.push(json!({"role": "user", "content": question}));
+        let mut stood = 0;
+        for window in (512..=2_048).step_by(256) {
+            let out = compact(&list, &CompactOptions::new(window), None);
+            let got = text(&fill(&out, &list));
+            let stands = values.map(|value| got.contains(value));
+            assert!(!stands[0] || stands[1], "{window}: {old}");
+            stood += usize::from(stands[0]);
+        }
+        assert!(stood > 0, "{old}: what is asked for is quoted");
+    };
+    check(
+        "The dinner at Rossi's is on 12 May at 19:30, with a dress code: white.",
+        "We moved the dinner to 14 May.",
+        ["12 May", "14 May"],
+        "What was the dress code at Rossi's?",
+    );
+    check(
+        "The kitchen budget is £2,400, tiles and a walnut worktop included.",
+        "I'm raising the kitchen budget to £2,900 now.",
+        ["£2,400", "£2,900"],
+        "Which wood is the worktop, walnut?",
+    );
+}
+
 /// Adds the calls of a loop, each with its result.
 fn step(list: &mut Vec<Value>, n: usize) {
     let id = format!("c{n}");
