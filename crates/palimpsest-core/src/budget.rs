@@ -475,14 +475,11 @@ impl Context {
             }
             add(SegmentKind::Quoted, left);
         }
-        add(
-            SegmentKind::Recalled,
-            self.recalled_now().map_or(0, |r| r.tokens),
-        );
+        let recalled = self.quoted_tokens();
+        add(SegmentKind::Recalled, recalled);
         add(SegmentKind::User, self.sums.user + self.sums.system);
         add(SegmentKind::Assistant, self.sums.assistant);
         let spoken = self.sums.user + self.sums.system + self.sums.assistant;
-        let recalled = self.recalled_now().map_or(0, |r| r.tokens);
         add(
             SegmentKind::Tool,
             self.conversation_tokens()

@@ -12,7 +12,7 @@ mod choice;
 mod cover;
 mod edit;
 mod forced;
-mod identify;
+pub(crate) mod identify;
 mod ladder;
 mod metadata;
 mod passage;

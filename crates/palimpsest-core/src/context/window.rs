@@ -147,7 +147,9 @@ impl Window {
                     Source::Records => !context.rendered.text.is_empty() || context.slot.is_some(),
                     Source::Slot | Source::Bridge => context.slot.is_some(),
                     Source::Message(seq) | Source::Repair(seq) => active(seq),
-                    Source::Recalled => context.view.recalled.is_some(),
+                    Source::Recalled => {
+                        context.view.recalled.is_some() || !context.view.stayed.is_empty()
+                    }
                 };
                 if !ok {
                     return Err(CoreError::Egress("a part that is not shown"));
@@ -222,9 +224,9 @@ fn assemble(context: &Context) -> Window {
     let last_user = shown.iter().rposition(|s| s.role == Role::User);
     for (i, message) in shown.iter().enumerate() {
         let source = Source::Message(message.seq);
-        if Some(i) == last_user
-            && let Some(recalled) = context.recalled_now()
-        {
+        let now = context.recalled_now().filter(|_| Some(i) == last_user);
+        let stayed = context.stayed();
+        for recalled in stayed.filter(|r| r.before == message.seq).chain(now) {
             let block = recall_block(&recalled.quotes);
             out.push(
                 Role::User,
