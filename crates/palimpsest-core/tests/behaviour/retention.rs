@@ -43,6 +43,13 @@ mod facts {
             r"Open C:\Users\me\notes.txt please",
             &[r"C:\Users\me\notes.txt"],
         );
+        check(r"Open C:\new\notes.txt please", &[r"C:\new\notes.txt"]);
+        // the arguments of a call, once and twice in JSON
+        check(
+            r#"edit {"path": "src/feed.py", "new": "\n\ndef read():\n    open(\"a/b.csv\")"}"#,
+            &["src/feed.py", "a/b.csv"],
+        );
+        check(r#"{"body": "import x\\nfrom lib/y.py\\n"}"#, &["lib/y.py"]);
         check("在src/main.rs里，还有~/work/计划", &["src/main.rs"]);
         check(
             "Cargo.toml and .env and /etc/hosts",
@@ -496,6 +503,11 @@ mod demands {
             (
                 "The hotel budget is 500 euros.",
                 "The flight budget is 300 euros.",
+                false,
+            ),
+            (
+                "So the budget is now 20,900.",
+                "Please keep your answers under 150 words.",
                 false,
             ),
             (

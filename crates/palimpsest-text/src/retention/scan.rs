@@ -133,6 +133,8 @@ impl Scanner {
                     quote_from = past;
                 }
                 at = after;
+            } else if let Some(length) = escape(&text[at..end], eye) {
+                at += length;
             } else if delimiter(c) {
                 at = after;
             } else if unspaced(c) {
@@ -191,7 +193,7 @@ impl Scanner {
         eye: Eye,
         out: &mut Vec<Found>,
     ) -> usize {
-        let run = Run::of(text, start, end);
+        let run = Run::of(text, start, end, eye);
         if let Some(colon) = run.scheme_end {
             return self.url(text, start, colon, end, out);
         }
@@ -297,7 +299,9 @@ struct Run {
 }
 
 impl Run {
-    fn of(text: &str, start: usize, end: usize) -> Self {
+    fn of(text: &str, start: usize, end: usize, eye: Eye) -> Self {
+        // In "C:\\new" the mark is a part of a path.
+        let may_escape = !shape::drive(&text[start..end]);
         let mut run = Self {
             stop: end,
             is_plain: true,
@@ -316,7 +320,8 @@ impl Run {
                 let digit = |c: char| c.is_ascii_digit();
                 c == ',' && digit(before) && chars.peek().is_some_and(|&(_, next)| digit(next))
             };
-            if c.is_whitespace() || unspaced(c) || delimiter(c) && !groups_digits() {
+            let escapes = || may_escape && escape(&text[start + i..end], eye).is_some();
+            if c.is_whitespace() || unspaced(c) || delimiter(c) && !groups_digits() || escapes() {
                 run.stop = start + i;
                 break;
             }
@@ -349,6 +354,32 @@ fn opens(c: char, mark: char, before: Option<char>) -> bool {
     mark != c
         || before
             .is_none_or(|p| p.is_whitespace() || matches!(p, '(' | '[' | ':' | '=') || unspaced(p))
+}
+
+/// Returns the length of an escape of JSON at the beginning of `text`: `\n`, `\"`, `\u00e9`, and the same in a text that
+/// was escaped twice. The arguments of calls are written like this, and the letter belongs to no name. People write
+/// `src\tests`, so in their words only a line feed and a quotation mark count.
+fn escape(text: &str, eye: Eye) -> Option<usize> {
+    let letter = text.trim_start_matches('\\');
+    let marks = text.len() - letter.len();
+    if marks == 0 {
+        return None;
+    }
+    match letter.bytes().next()? {
+        b'n' | b'"' => Some(marks + 1),
+        b't' | b'r' | b'b' | b'f' | b'/' if eye == Eye::Machine || marks > 1 => Some(marks + 1),
+        b'u' if letter
+            .bytes()
+            .skip(1)
+            .take(4)
+            .filter(u8::is_ascii_hexdigit)
+            .count()
+            == 4 =>
+        {
+            Some(marks + 5)
+        }
+        _ => None,
+    }
 }
 
 fn delimiter(c: char) -> bool {

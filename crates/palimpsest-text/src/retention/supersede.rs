@@ -36,8 +36,9 @@ pub fn supersedes(new: &str, old: &str) -> bool {
     let least = a.topic.len().min(b.topic.len());
     let near = least > 0 && shared * 2 >= least && shared >= 1;
     if same_kind {
-        // Two budgets of different things stand side by side: "flights 300 €", "hotel 500 €".
-        let other_things = shared == 0 && !a.topic.is_empty() && !b.topic.is_empty();
+        // Two budgets of different things stand side by side: "flights 300 €", "answers under 150 words". A budget that
+        // names no thing replaces only one that names none either.
+        let other_things = shared == 0 && !(a.topic.is_empty() && b.topic.is_empty());
         return (a.values != b.values || a.slots != b.slots) && !other_things;
     }
     // "Forget the rule about emojis", "you can use digits again": the common subject of both is no longer ruled.
