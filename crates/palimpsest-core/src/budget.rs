@@ -475,11 +475,14 @@ impl Context {
             }
             add(SegmentKind::Quoted, left);
         }
-        let recalled = self.quoted_tokens();
-        add(SegmentKind::Recalled, recalled);
+        add(
+            SegmentKind::Recalled,
+            self.recalled_now().map_or(0, |r| r.tokens),
+        );
         add(SegmentKind::User, self.sums.user + self.sums.system);
         add(SegmentKind::Assistant, self.sums.assistant);
         let spoken = self.sums.user + self.sums.system + self.sums.assistant;
+        let recalled = self.recalled_now().map_or(0, |r| r.tokens);
         add(
             SegmentKind::Tool,
             self.conversation_tokens()

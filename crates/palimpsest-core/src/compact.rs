@@ -19,7 +19,7 @@ use crate::error::CoreError;
 use crate::loss::{self, Loss};
 use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::run::{
-    self, JobId, Refusal, Run, RunOptions, RunReport, Scope, Step, SummaryJob, SuppliedSummary,
+    JobId, Refusal, Run, RunOptions, RunReport, Scope, Step, SummaryJob, SuppliedSummary,
 };
 use crate::watermark;
 use palimpsest_dialect::{self as dialect, Dialect, Parsed, Rendered, Shows};
@@ -169,8 +169,8 @@ impl Compaction {
             // of a list that was handed back the shorter forms are what was read
             state.view.reduced.clear();
             if is_handed || prefix.or(whole).as_deref() == Some(&state.hash) {
-                let quoted = quoted.filter(|_| is_handed);
-                earlier = Earlier::of(&mut state, quoted.as_deref(), options.cache, &context);
+                let quoted = quoted.filter(|_| is_handed).unwrap_or_default();
+                earlier = Earlier::of(&state, quoting::given(&state, quoted, &context));
                 adopt(&mut records, state.pins);
                 if !is_handed {
                     stored::put(&mut state.view, &state.shorter, &context);
@@ -215,9 +215,8 @@ impl Compaction {
             hash,
             mut adjustments,
             is_handed,
-            mut earlier,
+            earlier,
         } = given;
-        earlier.settle(&context, options.cache);
         let plain = options.pins.is_empty() && options.goal.is_none();
         let found = context.clone();
         let mut passes = Vec::new();
@@ -295,8 +294,6 @@ impl Compaction {
             Step::Refused(Refusal::NothingCompressible) => Err(CoreError::NothingCompressible),
             Step::Refused(Refusal::NothingToCompress | Refusal::NotWorth { .. }) => {
                 // No summary helps: whatever else makes it fit.
-                self.passes
-                    .extend(run::identify::forget_recalled(&mut self.context));
                 let was = self.context.clone();
                 // some way below the limit, so that the next message finds room
                 let below = self.aim.max(self.limit - self.limit / 8);
@@ -416,8 +413,6 @@ impl Compaction {
         let after = self.context.count();
         let mut view = self.context.view().clone();
         let quotes_now = view.recalled.take();
-        let stayed = self.stayed(asked.as_ref());
-        let quoted_before = std::mem::take(&mut view.stayed);
         let recalled_tokens = self.settle_quotes(quotes_now.as_ref(), was, after.tokens);
         // what a caller counts are the values of its list, of which one may hold several messages
         let position = |seq: Seq| self.parsed.raw_of(seq).map_or(seq, |raw| raw as u32);
@@ -451,9 +446,8 @@ impl Compaction {
             shortened,
             demands: self.demands(position),
             summarised: loss.summarised.into_iter().map(position).collect(),
-            recalled: quoted_before
+            recalled: quotes_now
                 .iter()
-                .chain(&quotes_now)
                 .flat_map(|r| r.quotes.iter().map(|q| position(q.seq)))
                 .collect(),
             recalled_tokens,
@@ -481,7 +475,6 @@ impl Compaction {
             reasoning_from: Some(self.context.reasoning_from() as Seq).filter(|from| *from > 0),
             output,
             asked,
-            stayed,
             seal: String::new(),
         };
         if self.keeper == Keeper::Caller {

@@ -586,7 +586,9 @@ impl Context {
 
     /// Tokens of the conversation that are in no message: recalled quotes, stand-ins.
     fn beside(&self) -> u32 {
-        self.quoted_tokens().saturating_add(self.calls.tokens())
+        self.recalled_now()
+            .map_or(0, |r| r.tokens)
+            .saturating_add(self.calls.tokens())
     }
 
     /// Tokens of the messages from the path's `from`-th on, as they are shown.
@@ -697,19 +699,6 @@ impl Context {
         let free = limit.saturating_sub(used.saturating_add(more));
         let free = if self.has_tools() { free / 2 } else { free };
         free.min(Shares::recall_most(limit))
-    }
-
-    /// Tokens of all recalled quotes in the window.
-    pub(crate) fn quoted_tokens(&self) -> u32 {
-        let stayed = self.stayed().map(|block| block.tokens);
-        stayed.fold(self.recalled_tokens(), u32::saturating_add)
-    }
-
-    /// The quotes that stand before earlier messages of the user's, as far as those are shown.
-    pub(crate) fn stayed(&self) -> impl Iterator<Item = &Recalled> {
-        let is_shown = |seq: Seq| !matches!(self.view.rendition(seq), Rendition::Covered(_));
-        let blocks = self.view.stayed.iter();
-        blocks.filter(move |block| is_shown(block.before))
     }
 
     /// The recalled quotes, if they belong to the last user message.

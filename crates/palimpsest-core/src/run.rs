@@ -12,7 +12,7 @@ mod choice;
 mod cover;
 mod edit;
 mod forced;
-pub(crate) mod identify;
+mod identify;
 mod ladder;
 mod metadata;
 mod passage;

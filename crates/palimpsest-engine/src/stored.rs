@@ -393,7 +393,6 @@ pub(crate) async fn view(
         reduced,
         quotes: row.quotes,
         recalled: row.recalled,
-        stayed: Vec::new(),
         watermark: row.watermark,
         pending: row.pending,
         anchors: row.anchors,

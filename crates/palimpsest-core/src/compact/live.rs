@@ -234,12 +234,12 @@ impl Live {
         self.base.set_records(records.clone());
         let before = self.base.count();
         let mut earlier = Earlier::default();
-        let context = if let Some(mut state) = self.state.clone() {
-            earlier = Earlier::of(&mut state, None, self.options.cache, &self.base);
-            let mut view = state.view;
+        let context = if let Some(state) = &self.state {
+            earlier = Earlier::of(state, None);
+            let mut view = state.view.clone();
             view.reduced.clear();
             stored::put(&mut view, &state.shorter, &self.base);
-            adopt(&mut records, state.pins);
+            adopt(&mut records, state.pins.clone());
             let from = state.reasoning_from.unwrap_or(0) as usize;
             self.base.through(setup, records, view, from)
         } else {

@@ -3,17 +3,11 @@
 //! What was chosen for a message stays while that message is the last of the user's, so that the calls of one turn find
 //! the beginning of the prompt as it was. It is chosen anew when a run has written the window anew, and goes when it does
 //! not fit any more.
-//!
-//! In a loop with tools much stands behind such a message when the user's next one comes, and all of it would be read anew.
-//! There quotes stay where they are ([`View::stayed`]) until a compaction writes the window anew. If they do not fit any
-//! more, that is a reason for one.
-//!
-//! [`View::stayed`]: crate::context::View
 
 use palimpsest_tokens::Count;
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, CompactState, Compaction};
+use super::{CompactState, Compaction};
 use crate::context::quotes::{self, Passage};
 use crate::context::slot::recall_block;
 use crate::context::{Context, Entry, Quote, Recalled};
@@ -28,9 +22,6 @@ use palimpsest_text::recall::Recall;
 /// Bytes of covered words that are looked through at most, the newest.
 const MOST_BYTES: usize = 4_000_000;
 
-/// Quotes that stay take together at most this part of the limit.
-const MOST_STAYED: u32 = 8;
-
 /// What was chosen for a message of the user's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Asked {
@@ -44,10 +35,6 @@ pub(super) struct Asked {
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
     asked: Option<Asked>,
-    /// The choices whose quotes stand in the view that the call finds.
-    stayed: Vec<Asked>,
-    /// Quotes stay where they are when the user's next message comes.
-    stays: bool,
     /// The layers that stood then.
     layers: Vec<LayerId>,
     /// The quotes as they stand in the given list.
@@ -55,56 +42,12 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// Reads from `state` what was quoted. `texts` are the quotes as a given list holds them, in the order of
-    /// [`CompactState::choices`]. `context` holds the messages. What stays where it is becomes part of the state's view.
-    pub(super) fn of(
-        state: &mut CompactState,
-        texts: Option<&[Vec<(Seq, String)>]>,
-        cache: Cache,
-        context: &Context,
-    ) -> Self {
-        let layers = state.view.layers.iter().map(|l| l.id).collect();
-        let asked = state.asked.clone();
-        let choices: Vec<Asked> = state.choices().cloned().collect();
-        let quotes = |n: usize, choice: &Asked| match texts {
-            Some(texts) => {
-                let texts = texts.get(n).into_iter().flatten();
-                texts
-                    .map(|(seq, text)| quotes::quote(*seq, text, context))
-                    .collect()
-            }
-            None => choice.quotes(context),
-        };
-        let mut blocks = choices.into_iter().enumerate().map(|(n, choice)| {
-            let block = quotes::block(choice.before, quotes(n, &choice));
-            (choice, block)
-        });
-        if !stays(context, cache) {
-            let given = texts.is_some().then(|| blocks.next_back()?.1).flatten();
-            let given =
-                given.filter(|given| asked.as_ref().is_some_and(|a| a.before == given.before));
-            return Self {
-                asked,
-                layers,
-                given,
-                ..Self::default()
-            };
-        }
-        let (stayed, view) = blocks
-            .filter_map(|(choice, block)| Some((choice, block?)))
-            .unzip();
-        state.view.stayed = view;
+    pub(super) fn of(state: &CompactState, given: Option<Recalled>) -> Self {
         Self {
-            asked,
-            stayed,
-            layers,
-            ..Self::default()
+            asked: state.asked.clone(),
+            layers: state.view.layers.iter().map(|l| l.id).collect(),
+            given,
         }
-    }
-
-    /// Decides whether quotes stay in this call.
-    pub(super) fn settle(&mut self, context: &Context, cache: Cache) {
-        self.stays = stays(context, cache);
     }
 
     /// The quotes that the given list holds.
@@ -113,34 +56,11 @@ impl Earlier {
     }
 }
 
-impl Asked {
-    fn quotes(&self, context: &Context) -> Vec<Quote> {
-        let quotes = self.passages.iter();
-        quotes.filter_map(|p| p.quote(context)).collect()
-    }
-}
-
-/// Whether quotes stay where they are when the user's next message comes.
-fn stays(context: &Context, cache: Cache) -> bool {
-    cache == Cache::Prefix && context.has_tools()
-}
-
 impl CompactState {
-    /// What was chosen for the user's messages, oldest first, that for the last one at the end.
-    fn choices(&self) -> impl Iterator<Item = &Asked> {
-        self.stayed.iter().chain(&self.asked)
-    }
-
-    /// The words of the quotes in the list that was handed out with this state, in the order of the choices. Those that
-    /// are not there as they were have none.
-    pub(super) fn given_quotes(&self, parsed: &Parsed) -> Vec<Vec<(Seq, String)>> {
-        self.choices()
-            .map(|c| self.given_block(c, parsed))
-            .collect()
-    }
-
-    fn given_block(&self, asked: &Asked, parsed: &Parsed) -> Vec<(Seq, String)> {
+    /// The words of the quotes in the list that was handed out with this state; nothing if they are not there as they were.
+    pub(super) fn given_quotes(&self, parsed: &Parsed) -> Vec<(Seq, String)> {
         let block = || {
+            let asked = self.asked.as_ref()?;
             let shows = &self.output.as_ref()?.shows;
             let place = shows.iter().position(|row| row.seq == Some(asked.before))?;
             let row = shows.get(place)?;
@@ -196,6 +116,17 @@ fn split(block: &str, passages: &[Passage]) -> Option<Vec<(Seq, String)>> {
 /// White space at the borders of a passage that a quote leaves out, at most as a rule.
 const TRIMMED: usize = 4;
 
+/// The block of the quotes that a given list holds.
+pub(super) fn given(
+    state: &CompactState,
+    quotes: Vec<(Seq, String)>,
+    context: &Context,
+) -> Option<Recalled> {
+    let quotes = quotes.into_iter();
+    let quotes = quotes.map(|(seq, text)| quotes::quote(seq, &text, context));
+    quotes::block(state.asked.as_ref()?.before, quotes.collect())
+}
+
 /// What of a limit is left to quotes: where people talk and something was covered, a question finds at least half of the
 /// room that quotes may take, however long ago the last compaction was.
 pub(super) fn kept_free(context: &Context, limit: u32) -> u32 {
@@ -249,17 +180,8 @@ impl Compaction {
             return None;
         }
         let question = self.question()?;
-        if self.stands_for(question.seq) {
-            return self.earlier.asked.clone();
-        }
         let (passages, quotes) = self.same_quotes(question.seq).unwrap_or_else(|| {
             let mut room = self.context.recall_room(self.limit, 0);
-            if self.earlier.stays {
-                // what stays takes room from the steps that follow, and brings the next compaction nearer
-                let stayed: u32 = self.context.stayed().map(|block| block.tokens).sum();
-                let left = (self.limit / MOST_STAYED).saturating_sub(stayed);
-                room = (room / 2).min(left);
-            }
             let last = self.context.entries().last();
             let is_answered = last.is_some_and(|e| e.message.seq != question.seq);
             if is_answered && self.context.has_tools() && self.aim < self.limit {
@@ -288,30 +210,6 @@ impl Compaction {
         Some(asked)
     }
 
-    /// Whether the quotes for this message stand in the window already, or none were found for it and the window was not
-    /// written anew since.
-    fn stands_for(&self, question: Seq) -> bool {
-        if self.context.stayed().any(|block| block.before == question) {
-            return true;
-        }
-        let asked = self.earlier.asked.as_ref();
-        asked.is_some_and(|asked| asked.before == question && asked.passages.is_empty())
-            && self.has_same_layers()
-    }
-
-    fn has_same_layers(&self) -> bool {
-        let layers = self.context.view().layers.iter().map(|l| l.id);
-        layers.eq(self.earlier.layers.iter().copied())
-    }
-
-    /// The choices whose quotes still stand before other messages than the one of `asked`.
-    pub(super) fn stayed(&self, asked: Option<&Asked>) -> Vec<Asked> {
-        let stands = |before: Seq| self.context.stayed().any(|block| block.before == before);
-        let stayed = self.earlier.stayed.iter();
-        let others = stayed.filter(|c| asked.is_none_or(|a| a.before != c.before));
-        others.filter(|c| stands(c.before)).cloned().collect()
-    }
-
     pub(super) fn show_quotes(&mut self, block: Option<Recalled>) {
         self.context.set_recalled(block);
     }
@@ -327,13 +225,17 @@ impl Compaction {
     /// What an earlier call chose for the same message, if no layer was written since.
     fn same_quotes(&self, before: Seq) -> Option<(Vec<Passage>, Vec<Quote>)> {
         let asked = self.earlier.asked.as_ref()?;
-        if asked.before != before || !self.has_same_layers() {
+        let layers = self.context.view().layers.iter().map(|l| l.id);
+        if asked.before != before || !layers.eq(self.earlier.layers.iter().copied()) {
             return None;
         }
         let quotes = match &self.earlier.given {
             Some(given) => given.quotes.clone(),
             None if self.is_handed => Vec::new(),
-            None => asked.quotes(&self.context),
+            None => {
+                let quotes = asked.passages.iter();
+                quotes.filter_map(|p| p.quote(&self.context)).collect()
+            }
         };
         Some((asked.passages.clone(), quotes))
     }

@@ -35,10 +35,10 @@ pub struct CompactReport {
     /// Positions of the user's messages that stood word for word before this call, of which neither the words nor an
     /// excerpt stand now.
     pub summarised: Vec<Seq>,
-    /// Positions of the covered messages of which passages are quoted before messages of the user's. A message may be
+    /// Positions of the covered messages of which passages are quoted before the user's last message. A message may be
     /// there more than once.
     pub recalled: Vec<Seq>,
-    /// Tokens that quotes of this call added; 0 if they stood in the given list already.
+    /// Tokens that those quotes added; 0 if they stood in the given list already.
     pub recalled_tokens: u32,
     /// What each pass took, in the order in which they ran. The tokens of all together are `before` less `after`, with
     /// `recalledTokens` on top.

@@ -21,7 +21,6 @@ pub(super) fn of(state: &CompactState) -> String {
         reasoning_from,
         output,
         asked,
-        stayed,
         seal: _,
     } = state;
     // The parts of a state are plain data, so that writing them as text cannot fail.
@@ -40,9 +39,6 @@ pub(super) fn of(state: &CompactState) -> String {
     // A state without it has the check sum of the version that did not know it.
     if let Some(asked) = asked {
         hasher.write(serde_json::to_string(asked).unwrap_or_default().as_bytes());
-    }
-    if !stayed.is_empty() {
-        hasher.write(serde_json::to_string(stayed).unwrap_or_default().as_bytes());
     }
     format!("{:016x}", hasher.finish())
 }

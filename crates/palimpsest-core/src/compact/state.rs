@@ -34,9 +34,6 @@ pub struct CompactState {
     /// What is quoted before the user's last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<Asked>,
-    /// What is still quoted before earlier messages of the user's, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) stayed: Vec<Asked>,
     /// Check sum of all this: a state that was edited is not used.
     #[serde(default)]
     pub(super) seal: String,

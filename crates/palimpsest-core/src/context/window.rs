@@ -147,9 +147,7 @@ impl Window {
                     Source::Records => !context.rendered.text.is_empty() || context.slot.is_some(),
                     Source::Slot | Source::Bridge => context.slot.is_some(),
                     Source::Message(seq) | Source::Repair(seq) => active(seq),
-                    Source::Recalled => {
-                        context.view.recalled.is_some() || !context.view.stayed.is_empty()
-                    }
+                    Source::Recalled => context.view.recalled.is_some(),
                 };
                 if !ok {
                     return Err(CoreError::Egress("a part that is not shown"));
@@ -224,9 +222,9 @@ fn assemble(context: &Context) -> Window {
     let last_user = shown.iter().rposition(|s| s.role == Role::User);
     for (i, message) in shown.iter().enumerate() {
         let source = Source::Message(message.seq);
-        let now = context.recalled_now().filter(|_| Some(i) == last_user);
-        let stayed = context.stayed();
-        for recalled in stayed.filter(|r| r.before == message.seq).chain(now) {
+        if Some(i) == last_user
+            && let Some(recalled) = context.recalled_now()
+        {
             let block = recall_block(&recalled.quotes);
             out.push(
                 Role::User,

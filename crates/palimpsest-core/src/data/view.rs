@@ -113,10 +113,6 @@ pub struct View {
     /// Quotes from covered messages for the last user message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recalled: Option<Recalled>,
-    /// Quotes that still stand before earlier user messages, oldest first. Only lists have them: they stay until a
-    /// compaction writes the window anew, so that what the provider has read stays a prefix.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stayed: Vec<Recalled>,
     /// Everything before this message has had its tool blocks stripped (seed 3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watermark: Option<Seq>,
@@ -147,7 +143,6 @@ impl Default for View {
             reduced: SortedMap::new(),
             quotes: Vec::new(),
             recalled: None,
-            stayed: Vec::new(),
             watermark: None,
             pending: None,
             anchors: SortedSet::new(),

@@ -83,16 +83,11 @@ pub(super) fn identify(task: &Task) -> Result<Identified, Refusal> {
     })
 }
 
-/// Passages that were quoted for a message do not stand in a window that is made anew.
-pub(crate) fn forget_recalled(context: &mut Context) -> Option<Shed> {
-    if context.view.recalled.is_none() && context.view.stayed.is_empty() {
-        return None;
-    }
+/// Passages that were quoted for one message do not stand in a window that is made anew.
+pub(super) fn forget_recalled(context: &mut Context) -> Option<Shed> {
+    context.view.recalled.as_ref()?;
     let before = context.tokens();
-    context.edit_view(|view| {
-        view.recalled = None;
-        view.stayed = Vec::new();
-    });
+    context.edit_view(|view| view.recalled = None);
     let tokens = before.saturating_sub(context.tokens());
     (tokens > 0).then_some(Shed::new(PassKind::Recall, 0, tokens))
 }

@@ -197,52 +197,6 @@ fn quotes_go_with_the_next_message() {
     }
 }
 
-/// R1: in a loop with tools the user's next message leaves the quotes of the one before where they stand, so that what the
-/// provider has read stays a prefix; the next compaction takes them. The same whether the whole list is passed with the
-/// state or what came back is.
-#[test]
-fn in_a_loop_quotes_stay_until_the_window_is_written_anew() {
-    let options = CompactOptions::new(4_096);
-    for handed in [false, true] {
-        let mut list = asked(260, QUESTION);
-        step(&mut list, 1_000);
-        let (mut state, mut before) = (None, Vec::new());
-        let (mut stood, mut most, mut went) = (0, 0, false);
-        for n in 0..120 {
-            let out = compact(&list, &options, state);
-            let sent = fill(&out, &list);
-            let checked = validate(&sent, Some(Dialect::OpenAi));
-            assert!(checked.ok, "{handed} {n}: {:?}", checked.problems);
-            let is_compacted = out.report.passes.iter().any(|p| p.pass.name() != "earlier");
-            assert!(
-                is_compacted || sent.starts_with(&before),
-                "{handed} {n}: another beginning without a compaction"
-            );
-            let blocks = text(&sent).matches("<recalled_quotes>").count();
-            went |= is_compacted && blocks < stood;
-            stood = blocks;
-            most = most.max(blocks);
-            assert!(blocks <= 1 || !out.report.recalled.is_empty());
-            before.clone_from(&sent);
-            state = Some(serde_json::from_value(json!(out.state)).unwrap());
-            if handed {
-                list = sent;
-            }
-            step(&mut list, n);
-            if n % 5 == 4 {
-                list.push(json!({"role": "assistant", "content": "Done."}));
-                list.push(json!({"role": "user", "content": format!("And when were the trees of garden {} planted?", n * 2 + 1)}));
-            }
-        }
-        // what layers cover is not in a list that came back, so that nothing more of it is quoted
-        assert!(
-            most > usize::from(!handed),
-            "{handed}: several stand at once"
-        );
-        assert!(went, "{handed}: a compaction took some");
-    }
-}
-
 /// A state holds where the quotes are from, not their words.
 #[test]
 fn the_state_stays_small() {

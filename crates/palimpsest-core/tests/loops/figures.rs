@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use super::corpus;
-use super::play::{Compact, Figures, Way, play};
+use super::play::{Compact, Way, play};
 use super::rivals::{All, Clear, OpenCode, Prune, Tail};
 
-const WINDOWS: [u32; 5] = [4_096, 8_192, 16_384, 32_768, 98_304];
+const WINDOWS: [u32; 4] = [8_192, 16_384, 32_768, 98_304];
 const PRESETS: [&str; 5] = [
     "balanced",
     "checkpoints",
@@ -68,33 +68,6 @@ fn of_a_generated_loop() {
 #[ignore = "prints figures; asked for by name"]
 fn of_a_generated_loop_with_requests() {
     print("generated, many requests", &corpus::generated(2, 220, 20));
-}
-
-/// The worst of several lists that no setting was chosen by.
-#[test]
-#[ignore = "prints figures; asked for by name"]
-fn of_other_generated_loops() {
-    let lists: Vec<Vec<Value>> = [(31, 0), (32, 5), (33, 12), (34, 20), (35, 40)]
-        .map(|(seed, ask)| corpus::generated(seed, 200, ask))
-        .into();
-    for window in &WINDOWS[..4] {
-        for preset in PRESETS {
-            let full = window * 11 / 12;
-            let all = lists
-                .iter()
-                .map(|list| play(list, &mut Compact::new(preset, *window), full));
-            let all: Vec<_> = all.collect();
-            let most = |of: fn(&Figures) -> f64| 100.0 * all.iter().map(of).fold(0.0, f64::max);
-            let least = |of: fn(&Figures) -> f64| all.iter().map(of).fold(9.0, f64::min);
-            println!(
-                "{preset:16} {window:6}  breaks at most {:5.1} %  anew at most {:5.1} %  fill at least {:4.1} %  needed, of the tail's, at least {:4.2}",
-                most(Figures::broken),
-                most(Figures::read_anew),
-                100.0 * least(Figures::least_fill),
-                least(|f| f.needed_later() / f.needed_in_tail()),
-            );
-        }
-    }
 }
 
 #[test]

@@ -209,9 +209,9 @@ export interface CompactReport {
    * The user's messages that stood word for word before this call, of which neither the words nor an excerpt stand now.
    */
   summarised: number[];
-  /** The covered messages of which passages are quoted before messages of the user's; one may be there more than once. */
+  /** The covered messages of which passages are quoted before the user's last message; one may be there more than once. */
   recalled: number[];
-  /** Tokens that quotes of this call added; 0 if they stood in the given list already. */
+  /** Tokens that those quotes added; 0 if they stood in the given list already. */
   recalledTokens: number;
   /** What each pass took, in the order in which they ran: all together `before` and `recalledTokens` less `after`. */
   passes: Shed[];
