@@ -65,6 +65,19 @@ fn questions_about_a_long_chat() {
     at_least("list, facts", list.1.facts, 1.5, rank.1.facts);
 }
 
+/// R1: the same where a desk and an agent use tools, whose requests come between steps of a loop.
+#[test]
+fn questions_where_tools_are_used() {
+    for (name, window, list, session) in [("service", 2_048, 2.7, 3.0), ("coding", 4_096, 1.8, 1.9)]
+    {
+        let talk = joined(name, &own(name));
+        let of = |who| figures(std::slice::from_ref(&talk), who, window).0.evidence;
+        let tail = of(TAIL);
+        at_least(&format!("{name}, list"), of(LIST), list, tail);
+        at_least(&format!("{name}, session"), of(Who::Session), session, tail);
+    }
+}
+
 /// R1: the same in seven languages. In none is it much worse than the newest messages, of which half fit.
 #[test]
 fn questions_in_seven_languages() {
