@@ -359,7 +359,7 @@ impl<'a> Player<'a> {
         if self.context.tokens() > limit {
             let before = self.context.tokens();
             let mut smaller = self.context.clone();
-            if emergency::shrink(&mut smaller, limit, 0.0).is_ok() {
+            if emergency::shrink_with_demands(&mut smaller, limit, 0.0).is_ok() {
                 self.context = smaller;
             }
             self.add(&[Shed::new(
