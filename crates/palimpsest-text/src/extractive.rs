@@ -21,7 +21,7 @@ mod values;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-pub use crate::words::worth::{LITTLE, alone as worth};
+pub use crate::words::worth::{LITTLE, worth};
 pub use date::{Day, day_at};
 pub use excerpt::excerpt;
 pub use fade::{Piece, fade, faded, joined};

@@ -15,7 +15,7 @@ use crate::retention::{
 };
 use crate::words::segment::{lines, prose};
 use crate::words::terms::{each_term, hash, mix};
-use crate::words::worth::{alone, announces_a_change};
+use crate::words::worth::{announces_a_change, worth};
 use crate::words::{Evidence, detect_language, small_word};
 
 /// A Monday in May 2023.
@@ -118,7 +118,7 @@ fn read(texts: &[String]) -> Vec<Section> {
                 _ = write!(
                     out,
                     "{:x} {},",
-                    alone(sentence).to_bits(),
+                    worth(sentence).to_bits(),
                     announces_a_change(sentence)
                 );
             }

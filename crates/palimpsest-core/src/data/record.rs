@@ -125,11 +125,11 @@ impl Found {
 /// The number of open proposals that are kept. Beyond it the oldest go.
 const MOST_PENDING: usize = 64;
 
-/// Demands that are only likely take no more than this share of the window.
+/// The divisor of the window that gives the room for demands that are only likely.
 const SHARE_OF_LIKELY: u32 = 12;
-/// The same in a small window, in tokens: enough for some fifteen short sentences.
+/// The least room for them, in tokens: enough for some fifteen short sentences.
 const LEAST_OF_LIKELY: u32 = 256;
-/// The share that is not exceeded for it.
+/// The divisor of a small window that limits the least room.
 const MOST_OF_LIKELY: u32 = 5;
 
 /// The room for demands that are only likely, in tokens.

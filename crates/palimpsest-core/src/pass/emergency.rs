@@ -392,7 +392,7 @@ fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
     }
 }
 
-/// How often more messages are covered if the demands of those that left need room, too.
+/// The largest number of attempts at covering. Each covers more messages, because the demands of those that left need room, too.
 const COVERINGS: usize = 4;
 
 /// Covers the oldest messages until the window fits, with the largest summary for which there is then room.

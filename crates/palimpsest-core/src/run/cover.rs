@@ -17,7 +17,7 @@ pub(super) const SMALLEST_SUMMARY: u32 = 24;
 /// About what the line takes that stands for messages left out without a summary.
 const NOTE_TOKENS: u32 = 24;
 
-/// What the newest messages keep of the aim at least where people talk, in tenths.
+/// The least share of the aim, in tenths, that stays with the newest messages of a talk.
 const TAIL_TENTHS: u32 = 3;
 
 /// A turn of so many replies is a loop of tool calls, which may be cut between any two of its steps.

@@ -12,7 +12,7 @@ use palimpsest_text::extractive;
 
 use super::cover::SMALLEST_SUMMARY;
 
-/// How much of its worth the oldest message loses against the newest.
+/// The share of its worth that the oldest message loses against the newest, 0 to 1.
 const AGE: f32 = 0.3;
 
 /// The newest covered messages of the user's that are looked through for those that say the most.
@@ -20,15 +20,15 @@ const MOST_OWN: usize = 512;
 
 /// The user's covered words that could be quoted: the best first.
 pub(super) struct OwnWords {
-    /// Where people talk, a message that has no room makes way for the next one.
+    /// No tools are used. Then a message that has no room makes way for the next one.
     is_talk: bool,
     /// Each message with its words.
     words: Vec<(Seq, String)>,
 }
 
 impl OwnWords {
-    /// Where people talk, the messages that say the most come first, and of those that say alike the newer one; where tools are
-    /// used, the newest come first. What says next to nothing by itself is left out.
+    /// Collects them. In a talk, the messages that say the most come first, and of two that say as much the newer one. With
+    /// tools, the newest come first. A message that says next to nothing by itself is left out.
     pub(super) fn of(context: &Context) -> Self {
         let is_talk = !context.has_tools();
         let all = context.entries.len().max(1) as f32;

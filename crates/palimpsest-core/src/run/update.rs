@@ -151,7 +151,7 @@ fn adopted(task: &Task, context: &Context, covered: &[usize], proposals: Vec<Pro
 }
 
 impl Candidate {
-    /// What is left under the aim goes to the layers: what faded comes back, and what the layers can say well is said.
+    /// Gives the layers the room that is left under the aim: faded text comes back, then more of the messages is said.
     fn lengthen(&mut self, aging: &Aging<'_>) {
         if aging.base.setup().policy.fading == Fading::Notes {
             self.restore(aging);
@@ -160,8 +160,8 @@ impl Candidate {
         }
     }
 
-    /// Adds to the newest layer what changed later of what the layers and the user's own words say: a value that was
-    /// replaced does not stand without its successor.
+    /// Adds later values to the newest layer, if the layers or the user's own words still hold the earlier ones. A value
+    /// for which there is no room is left out.
     fn follow_changes(&mut self, task: &Task) {
         let Some(at) = self.newest() else { return };
         let shares = self.context.setup().shares;

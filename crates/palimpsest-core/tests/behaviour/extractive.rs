@@ -152,6 +152,52 @@ mod summaries {
         }
     }
 
+    /// P8: where one side explains at length what the other says briefly, the brief statements are kept: facts are in them,
+    /// while advice can be given again. A question stands behind a statement.
+    #[test]
+    fn brief_statements_stand_before_long_advice() {
+        let advice = "For a flat in Paranhos, compare the lift, the heating and the fibre of each block on Saturday.\n\
+            - Ask the agent by Friday at 10:00 for the energy certificate of 2024 and the meter of June.\n\
+            - Bring 3 copies of the tax letter to Rua Augusta 12 on Monday, with the IRS form of 2023.\n\
+            - Visit the Covelo school on Tuesday at 9:30, since its list closes on 14 May at noon.";
+        let statements = [
+            "My booking reference is KX-4471.",
+            "Our cat Biscuit weighs 4.8 kilos.",
+            "Mila turns 7 on 2 May.",
+        ];
+        let kept = |reply: &str| {
+            let said = statements.map(|s| [(U, s), (A, reply)]);
+            let room = tokens(reply) / 2 + 40;
+            let s = summary(
+                said.as_flattened(),
+                Options {
+                    target_tokens: room,
+                    ..Options::default()
+                },
+            );
+            statements
+                .iter()
+                .filter(|said| s.text.contains(**said))
+                .count()
+        };
+        assert_eq!(kept(advice), 3, "the user's words");
+        let short = summary(
+            &[
+                (U, "What about the lift on Friday at 10:00?"),
+                (A, "The lift works since 14 May."),
+            ],
+            Options {
+                target_tokens: 12,
+                ..Options::default()
+            },
+        );
+        assert!(
+            short.text.contains("The lift works"),
+            "a question stands behind its answer: {}",
+            short.text
+        );
+    }
+
     /// P10: what the user names as focus comes first.
     #[test]
     fn focus_decides() {

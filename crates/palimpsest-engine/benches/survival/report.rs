@@ -58,7 +58,7 @@ impl Domain {
     }
 }
 
-/// How much is measured.
+/// The size of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// All conversations, windows and methods.
@@ -377,7 +377,7 @@ pub(crate) fn tables(extent: Extent, bless: bool) {
 /// Requests of a conversation at which [`room`] looks, from its middle to its end.
 const LOOKS: usize = 12;
 
-/// What stands at several moments of a conversation while nothing is asked, and what the window's parts take.
+/// Looks at several moments of a conversation while nothing is asked, and at the sizes of the window's parts.
 fn looks(talk: &Talk, who: Who, window: u32) -> (Ended, Vec<(String, u32)>) {
     let texts: Vec<String> = talk.messages.iter().map(|m| plain(&said(m))).collect();
     let first = |words: &String| texts.iter().position(|t| stands(t, &plain(words)));

@@ -6,7 +6,7 @@ use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
 use crate::words::Plain;
-use crate::words::worth::alone;
+use crate::words::worth::worth;
 
 use super::{Emphasis, Fact, FactClass, Known, Speaker, extract_from};
 use crate::words::script::{combining, fold, unspaced};
@@ -350,7 +350,7 @@ fn line_for(fact: &Fact) -> Option<String> {
     } else {
         TELLING
     };
-    (words_of(&line) >= CLAUSE && alone(&line) >= least).then_some(line)
+    (words_of(&line) >= CLAUSE && worth(&line) >= least).then_some(line)
 }
 
 /// The number of words of a line. In scripts without spaces two characters count as one word.

@@ -300,7 +300,7 @@ struct Run {
 
 impl Run {
     fn of(text: &str, start: usize, end: usize, eye: Eye) -> Self {
-        // In "C:\\new" the mark is a part of a path.
+        // In `C:\new` the mark is a part of a path.
         let may_escape = !shape::drive(&text[start..end]);
         let mut run = Self {
             stop: end,

@@ -94,11 +94,11 @@ pub(crate) fn announces_a_change(text: &str) -> bool {
     does
 }
 
-/// Below this a text says next to nothing: the ramp half a point under zero.
+/// The [`worth`] below which a text says next to nothing.
 pub const LITTLE: f32 = 0.3;
 
 /// How likely it is, from 0 to 1, that a text says something one may be asked about, where nothing else of the conversation is known.
-pub fn alone(text: &str) -> f32 {
+pub fn worth(text: &str) -> f32 {
     let mut features = Features::default();
     let mut seen: Vec<u64> = Vec::new();
     each_term(text, |term| {
@@ -115,7 +115,7 @@ pub fn alone(text: &str) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::alone;
+    use super::worth;
 
     /// Statements are worth more than small talk, in every language.
     #[test]
@@ -153,10 +153,10 @@ mod tests {
             ("谢谢，太好了！", "昨天我在北京买了两张火车票。"),
         ] {
             assert!(
-                alone(talk) + 0.2 < alone(statement),
+                worth(talk) + 0.2 < worth(statement),
                 "{talk}: {} {}",
-                alone(talk),
-                alone(statement)
+                worth(talk),
+                worth(statement)
             );
         }
     }

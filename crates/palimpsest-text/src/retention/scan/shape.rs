@@ -148,7 +148,7 @@ pub(crate) fn path(run: &str) -> Option<usize> {
     is.then_some(body.len())
 }
 
-/// Returns `true` if the text begins with a drive of Windows: `C:\\`.
+/// Returns `true` if the text begins with a drive of Windows: `C:\` or `C:/`.
 pub(crate) fn drive(body: &str) -> bool {
     let b = body.as_bytes();
     b.len() > 3 && b[0].is_ascii_alphabetic() && b[1] == b':' && matches!(b[2], b'\\' | b'/')
