@@ -253,6 +253,23 @@ mod audit {
         check("on 7 May 2023", "(7 May 2023)", &[]);
     }
 
+    /// P9: the arguments of a call hold a path with escapes of JSON around it, once and twice.
+    #[test]
+    fn escapes_hide_nothing() {
+        let call = r#"{"command": "cd /srv/feed/theme\n\n# Fix\nsed -i 's|\"../config.js\"|\"../utils/config.js\"|' main.ts"}"#;
+        check(call, call, &[]);
+        let paths = "/srv/feed/theme, ../config.js, ../utils/config.js, main.ts";
+        check(paths, call, &[]);
+        check(paths, &call.replace(r"\", r"\\"), &[]);
+        check(r"Open C:\new\notes.txt", r"opened C:\new\notes.txt.", &[]);
+        check(
+            r"Open C:\new\notes.txt",
+            r"opened C:\old\notes.txt",
+            &[r"C:\new\notes.txt"],
+        );
+        check("src/theme", r"src/themes\n", &["src/theme"]);
+    }
+
     /// P9: but meaning does: a path is found only whole, a number not inside another, nor with another sign.
     #[test]
     fn is_strict_in_meaning() {

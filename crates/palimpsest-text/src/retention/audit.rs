@@ -760,7 +760,8 @@ fn flush(buffer: &mut String, f: &mut impl FnMut(u64)) {
 }
 
 /// Calls `f` with runs that have no spaces, brackets, quotes or Markdown marks, as written. A path or an identifier
-/// must equal one of them.
+/// must equal one of them. A run with escapes of JSON is also given in the pieces between them: in the arguments of a
+/// call, `theme\n#` holds the name `theme`.
 fn each_run(text: &str, mut f: impl FnMut(&str)) {
     let mut start = None;
     let cut = |c: char| {
@@ -813,7 +814,7 @@ fn each_run(text: &str, mut f: impl FnMut(&str)) {
         let run = run.trim_end_matches(|c: char| {
             matches!(
                 c,
-                '.' | ':' | '!' | '?' | '…' | '\'' | '’' | '-' | '–' | '—'
+                '.' | ':' | '!' | '?' | '…' | '\'' | '’' | '-' | '–' | '—' | '\\'
             )
         });
         let run = run.trim_start_matches(|c: char| {
@@ -832,16 +833,26 @@ fn each_run(text: &str, mut f: impl FnMut(&str)) {
             f(run);
         }
     };
+    let mut emit_with_pieces = |run: &str| {
+        emit(run);
+        let mut pieces = super::scan::between_escapes(run);
+        if let Some(first) = pieces.next()
+            && first.len() < run.len()
+        {
+            emit(first);
+            pieces.for_each(&mut emit);
+        }
+    };
     for (i, c) in text.char_indices() {
         if cut(c) {
             if let Some(s) = start.take() {
-                emit(&text[s..i]);
+                emit_with_pieces(&text[s..i]);
             }
         } else {
             start.get_or_insert(i);
         }
     }
     if let Some(s) = start {
-        emit(&text[s..]);
+        emit_with_pieces(&text[s..]);
     }
 }

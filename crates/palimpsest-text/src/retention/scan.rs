@@ -382,6 +382,22 @@ fn escape(text: &str, eye: Eye) -> Option<usize> {
     }
 }
 
+/// Returns the pieces of `text` between escapes of JSON. A text without an escape is one piece.
+pub(super) fn between_escapes(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let piece = rest.take()?;
+        let found = piece
+            .match_indices('\\')
+            .find_map(|(at, _)| Some((at, escape(&piece[at..], Eye::Machine)?)));
+        let Some((at, length)) = found else {
+            return Some(piece);
+        };
+        rest = Some(&piece[at + length..]);
+        Some(&piece[..at])
+    })
+}
+
 fn delimiter(c: char) -> bool {
     matches!(
         c,
