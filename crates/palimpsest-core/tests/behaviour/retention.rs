@@ -260,7 +260,7 @@ mod audit {
         check(call, call, &[]);
         let paths = "/srv/feed/theme, ../config.js, ../utils/config.js, main.ts";
         check(paths, call, &[]);
-        check(paths, &call.replace(r"\", r"\\"), &[]);
+        check(paths, &call.replace('\\', r"\\"), &[]);
         check(r"Open C:\new\notes.txt", r"opened C:\new\notes.txt.", &[]);
         check(
             r"Open C:\new\notes.txt",
