@@ -175,8 +175,8 @@ fn properties(machine: &Machine) -> Vec<Command> {
 /// are asked for: without the folder they count as skipped.
 fn recordings(machine: &Machine) -> &'static str {
     if exists(machine, "../shared/data") {
-        // what needs a model server has a step of its own, which starts one
-        " -- --include-ignored --skip with_llama_"
+        // What needs a model server has a step of its own, which starts one. What only prints figures is a bench.
+        " -- --include-ignored --skip with_llama_ --skip figures::of_ --skip table_of_"
     } else {
         ""
     }

@@ -129,7 +129,7 @@ fn instructions_stand_with_every_preset() {
 
 /// `cargo test -p palimpsest-engine --test survival table_of_instructions -- --ignored --nocapture`: all windows, presets and framings.
 #[test]
-#[ignore = "prints a table of minutes; the gates above hold a part of it"]
+#[ignore = "prints a table for minutes; the gates above hold a part of it"]
 fn table_of_instructions() {
     let counts = [1, 5, 20];
     for window in [1_024, 2_048, 4_096, 8_192] {
