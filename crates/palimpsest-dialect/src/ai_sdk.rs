@@ -36,6 +36,16 @@ pub(crate) fn is(block: &Value) -> bool {
     }
 }
 
+/// Whether it is a message of the user interface: its parts have types.
+pub(crate) fn is_ui(message: &Map<String, Value>) -> bool {
+    let parts = message.get("parts").and_then(Value::as_array);
+    let is_part = |part: &Value| typed(part).is_some();
+    let known = ROLES[..3]
+        .iter()
+        .any(|(name, _)| string(message, "role") == Some(*name));
+    known && parts.is_some_and(|parts| parts.is_empty() || parts.iter().any(is_part))
+}
+
 pub(crate) fn read_model(reader: &mut Reader, message: &Map<String, Value>) {
     let Some(role) = reader.role(message, &ROLES) else {
         return;

@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::blocks;
 use crate::message::{Part, Role};
 use crate::openai::words;
 use crate::parsed::{Fault, Place, Slot};
 use crate::problem::Code;
 use crate::reader::{
-    Placed, Reader, at, data_url, kind, media, opaque, result_text, string, text, time_of, typed,
+    Placed, Reader, at, data_url, media, opaque, result_text, string, text, typed,
 };
 use crate::writer::{Atom, Group, Writer, object};
 
@@ -39,44 +40,7 @@ pub(crate) fn read(reader: &mut Reader, message: &Map<String, Value>) {
     let Some(role) = reader.role(message, &ROLES) else {
         return;
     };
-    let time = time_of(message);
-    let mut results = Vec::new();
-    let mut parts = Vec::new();
-    match message.get("content") {
-        None | Some(Value::Null) => {}
-        Some(Value::String(words)) => parts.push(text(words, Slot::Content)),
-        Some(Value::Array(blocks)) => {
-            for (i, block) in blocks.iter().enumerate() {
-                let Some(placed) = self::block(reader, block, role, i) else {
-                    continue;
-                };
-                if matches!(placed.0, Part::ToolResult { .. }) {
-                    results.push(placed);
-                } else {
-                    parts.push(placed);
-                }
-            }
-        }
-        Some(other) => {
-            let found = kind(other);
-            reader.problem(
-                Code::BadContent,
-                format!("expected content that is a string or an array of blocks, found {found}"),
-            );
-            return;
-        }
-    }
-    if role == Role::System {
-        reader.system(parts, time);
-        return;
-    }
-    let only_results = !results.is_empty() && parts.is_empty();
-    if !results.is_empty() {
-        reader.push(Role::Tool, results, time);
-    }
-    if !only_results {
-        reader.push(role, parts, time);
-    }
+    blocks::read(reader, message, role, "content", block);
 }
 
 fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Placed> {
@@ -181,31 +145,12 @@ fn source(fields: &Map<String, Value>) -> (&str, &str) {
 }
 
 pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
-    let mut out = writer.base(
-        group,
-        match group.role {
-            Role::System => "system",
-            Role::User | Role::Tool => "user",
-            Role::Assistant => "assistant",
-        },
-    );
-    let texts = group
-        .atoms
-        .iter()
-        .all(|a| matches!(a.part.as_ref(), Part::Text { .. }) && !a.in_blocks());
-    if texts && group.atoms.len() == 1 {
-        out.insert("content".into(), words(&group.atoms[0].part).into());
-        return Value::Object(out);
-    }
-    // Results come first, because the API refuses them after other blocks.
-    let (results, rest): (Vec<_>, Vec<_>) = group
-        .atoms
-        .iter()
-        .partition(|a| matches!(a.part.as_ref(), Part::ToolResult { .. }));
-    let atoms = results.into_iter().chain(rest);
-    let blocks = writer.with_reasoning(group, atoms, content_block);
-    out.insert("content".into(), Value::Array(blocks));
-    Value::Object(out)
+    let name = match group.role {
+        Role::System => "system",
+        Role::User | Role::Tool => "user",
+        Role::Assistant => "assistant",
+    };
+    blocks::write(group, writer, name, "content", content_block)
 }
 
 fn content_block(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {

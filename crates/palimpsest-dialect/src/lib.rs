@@ -11,7 +11,8 @@
 //! | `verbatim.rs` | a message as a model sees it |
 //! | `shape.rs`, `problem.rs` | the dialects by name; what can be wrong with a message |
 //! | `parsed.rs`, `reader.rs`, `reasoning.rs`, `writer.rs` | what the readers and the writers of all dialects share |
-//! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs` | one dialect each: reader and writer |
+//! | `blocks.rs` | what the dialects share in which roles take turns |
+//! | `openai.rs`, `ollama.rs`, `anthropic.rs`, `ai_sdk.rs`, `responses.rs`, `gemini.rs`, `bedrock.rs` | one dialect each: reader and writer |
 //! | `lists.rs` | detect, parse, render: the one place that knows which dialect is which file |
 //! | `growing.rs`, `tail.rs`, `count.rs`, `validate.rs` | a list that grows, its unfinished end, its size as a prompt, the public linter |
 //! | `imports.rs`, `imports/` | conversations in the files of other programs, a file for each format |
@@ -19,8 +20,11 @@
 
 mod ai_sdk;
 mod anthropic;
+mod bedrock;
+mod blocks;
 mod count;
 mod error;
+mod gemini;
 mod growing;
 pub mod imports;
 mod lists;
@@ -32,6 +36,7 @@ mod problem;
 mod reader;
 mod reasoning;
 pub mod repair;
+mod responses;
 mod shape;
 mod tail;
 pub mod tool;

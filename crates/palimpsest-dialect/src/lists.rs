@@ -9,7 +9,7 @@ use crate::problem::{Code, Problem};
 use crate::reader::{Reader, kind};
 use crate::shape::Dialect;
 use crate::writer::{self, Atom, Care, Said, Writer};
-use crate::{ai_sdk, anthropic, ollama, openai};
+use crate::{ai_sdk, anthropic, bedrock, gemini, ollama, openai, responses};
 
 /// The shape of a list, from the first message that only one dialect has; plain texts are OpenAI's, which all
 /// providers read. `None` if nothing in the list looks like a message.
@@ -19,11 +19,15 @@ pub fn detect(values: &[Value]) -> Option<Dialect> {
         let Some(message) = value.as_object() else {
             continue;
         };
-        if message.get("parts").is_some_and(Value::is_array) {
+        if gemini::is(message) {
+            return Some(Dialect::Gemini);
+        }
+        if ai_sdk::is_ui(message) {
             return Some(Dialect::AiSdkUi);
         }
         let found = ollama::is(message)
             .then_some(Dialect::Ollama)
+            .or_else(|| responses::is(message).then_some(Dialect::Responses))
             .or_else(|| openai::is(message).then_some(Dialect::OpenAi))
             .or_else(|| {
                 let blocks = message.get("content")?.as_array()?;
@@ -32,6 +36,10 @@ pub fn detect(values: &[Value]) -> Option<Dialect> {
                         Some(Dialect::Anthropic)
                     } else if ai_sdk::is(block) {
                         Some(Dialect::AiSdkModel)
+                    } else if bedrock::is(block) {
+                        Some(Dialect::Bedrock)
+                    } else if responses::is_block(block) {
+                        Some(Dialect::Responses)
                     } else {
                         openai::is_block(block).then_some(Dialect::OpenAi)
                     }
@@ -123,6 +131,9 @@ pub(crate) fn read_value(reader: &mut Reader, index: usize, value: &Value) {
         Dialect::Anthropic => anthropic::read(reader, message),
         Dialect::AiSdkModel => ai_sdk::read_model(reader, message),
         Dialect::AiSdkUi => ai_sdk::read_ui(reader, message),
+        Dialect::Responses => responses::read(reader, message),
+        Dialect::Gemini => gemini::read(reader, message),
+        Dialect::Bedrock => bedrock::read(reader, message),
     }
 }
 
@@ -137,14 +148,12 @@ pub(crate) fn write(
     let groups = writer.join(atoms);
     let mut out = Vec::with_capacity(groups.len() + 1);
     let first = groups.iter().find(|g| g.role != Role::System);
-    let opening =
-        parsed.dialect == Dialect::Anthropic && first.is_some_and(|g| g.role == Role::Assistant);
+    let opening = parsed.dialect.takes_turns() && first.is_some_and(|g| g.role == Role::Assistant);
     for group in &groups {
         if opening && first.is_some_and(|first| std::ptr::eq(first, group)) {
-            out.push(Rendered::Made(
-                json!({ "role": "user", "content": anthropic::OPENING }),
-            ));
+            out.push(Rendered::Made(opening_of(parsed.dialect)));
         }
+        out.extend(writer.thoughts(group).map(Rendered::Kept));
         out.push(match writer.whole(group) {
             Some(index) => Rendered::Kept(index),
             None => Rendered::Made(match parsed.dialect {
@@ -153,10 +162,23 @@ pub(crate) fn write(
                 Dialect::Anthropic => anthropic::write(group, &writer),
                 Dialect::AiSdkModel => ai_sdk::write_model(group, &writer),
                 Dialect::AiSdkUi => ai_sdk::write_ui(group, &writer),
+                Dialect::Responses => responses::write(group, &writer),
+                Dialect::Gemini => gemini::write(group, &writer),
+                Dialect::Bedrock => bedrock::write(group, &writer),
             }),
         });
     }
     out
+}
+
+/// The user's message before an assistant's that would begin the list.
+fn opening_of(dialect: Dialect) -> Value {
+    let text = anthropic::OPENING;
+    match dialect {
+        Dialect::Gemini => json!({ "role": "user", "parts": [{ "text": text }] }),
+        Dialect::Bedrock => json!({ "role": "user", "content": [{ "text": text }] }),
+        _ => json!({ "role": "user", "content": text }),
+    }
 }
 
 /// A list of which the caller's own values are filled in.

@@ -20,10 +20,7 @@ pub(crate) fn is(message: &Map<String, Value>) -> bool {
         .get("tool_calls")
         .and_then(Value::as_array)
         .is_some_and(|calls| !calls.is_empty());
-    tool_text
-        || calls
-        || matches!(role, Some("developer" | "function"))
-        || message.contains_key("function_call")
+    tool_text || calls || role == Some("function") || message.contains_key("function_call")
 }
 
 /// Returns `true` if only this dialect has such a content block.
@@ -183,7 +180,7 @@ fn block(reader: &mut Reader, block: &Value, slot: Slot) -> Option<Placed> {
     Some(match kind {
         "text" | "input_text" | "output_text" => text(reader.words(fields)?, slot),
         "refusal" => text(words("refusal").unwrap_or_default(), slot),
-        "image_url" => {
+        "image_url" | "input_image" => {
             let url = fields.get("image_url");
             let url = url
                 .and_then(Value::as_str)

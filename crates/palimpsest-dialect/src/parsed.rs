@@ -24,6 +24,8 @@ pub(crate) enum Slot {
     Image(usize),
     /// A field beside the content, such as `thinking` or `refusal`.
     Field(&'static str),
+    /// An item of the caller's list that is not the message's own: reasoning before it.
+    Item(usize),
 }
 
 /// How a part's value differs from what the dialect wants.

@@ -28,6 +28,9 @@ pub(crate) struct Reader {
     pub(crate) index: usize,
     leading: bool,
     open: Vec<OpenCall>,
+    /// Reasoning that belongs to the assistant's next message.
+    thoughts: Vec<Placed>,
+    dialect: Dialect,
     parsed: Parsed,
     problems: Vec<Problem>,
 }
@@ -40,6 +43,8 @@ impl Reader {
             index: 0,
             leading: true,
             open: Vec::new(),
+            thoughts: Vec::new(),
+            dialect,
             parsed: Parsed::nothing(dialect),
             problems: Vec::new(),
         }
@@ -63,8 +68,13 @@ impl Reader {
     /// Forgets the values from the `from`-th on, as if they had not been read.
     pub(crate) fn cut(&mut self, from: usize) {
         self.parsed.system.retain(|line| line.raw < from);
-        while self.parsed.messages.last().is_some_and(|m| m.raw >= from) {
-            self.parsed.messages.pop();
+        // Reasoning items before the cut wait again for the message that they lead to.
+        let is_before = |(_, place): &Placed| matches!(place.map(|p| p.slot), Some(Slot::Item(item)) if item < from);
+        self.thoughts.retain(is_before);
+        while let Some(gone) = self.parsed.messages.pop_if(|m| m.raw >= from) {
+            let placed = gone.message.parts.into_iter().zip(gone.places);
+            let waiting: Vec<Placed> = placed.filter(is_before).collect();
+            self.thoughts.splice(0..0, waiting);
         }
         while let Some(&broken) = self.parsed.broken.iter().last().filter(|n| **n >= from) {
             self.parsed.broken.remove(&broken);
@@ -82,8 +92,47 @@ impl Reader {
     }
 
     /// Everything that was read, and what was wrong with it.
-    pub(crate) fn finish(self) -> (Parsed, Vec<Problem>) {
+    pub(crate) fn finish(mut self) -> (Parsed, Vec<Problem>) {
+        self.settle();
         (self.parsed, self.problems)
+    }
+
+    /// Takes reasoning that stands in an item of its own: it belongs to the assistant's next message.
+    pub(crate) fn thought(&mut self, item: &Map<String, Value>) {
+        let summary = item.get("summary").and_then(Value::as_array);
+        let content = item.get("content").and_then(Value::as_array);
+        let words = summary.into_iter().chain(content).flatten();
+        let words = words.filter_map(|part| part.get("text")?.as_str());
+        let text = words.collect::<Vec<_>>().join("\n");
+        let slot = Slot::Item(self.index);
+        self.thoughts.push(at(Part::Thinking { text }, slot));
+    }
+
+    /// Adds a message of the assistant, with the reasoning that stands before it.
+    pub(crate) fn push_thinking(&mut self, parts: Vec<Placed>, at: f64) {
+        let thoughts = std::mem::take(&mut self.thoughts);
+        self.push(
+            Role::Assistant,
+            thoughts.into_iter().chain(parts).collect(),
+            at,
+        );
+    }
+
+    /// Reasoning after which the assistant says nothing stands for itself.
+    fn settle(&mut self) {
+        for (part, place) in std::mem::take(&mut self.thoughts) {
+            let index = self.index;
+            if let Some(Slot::Item(item)) = place.map(|place| place.slot) {
+                self.index = item;
+            }
+            let words = match part {
+                Part::Thinking { text } if !text.trim().is_empty() => text,
+                _ => "reasoning".to_owned(),
+            };
+            let kept = media(&words, "application/json", "", Slot::Content);
+            self.push(Role::Assistant, vec![kept], 0.0);
+            self.index = index;
+        }
     }
 
     pub(crate) fn problem(&mut self, code: Code, message: impl Into<String>) {
@@ -127,7 +176,10 @@ impl Reader {
                 found
             }
             other => {
-                let found = other.map_or("none", kind);
+                let found = match other {
+                    None => format!("none in {}", shape(message)),
+                    Some(other) => kind(other).to_owned(),
+                };
                 self.problem(
                     Code::UnknownRole,
                     format!("expected a role, one of: {}; found {found}", names()),
@@ -179,7 +231,11 @@ impl Reader {
     /// Adds a message of the value that is being read.
     pub(crate) fn push(&mut self, role: Role, parts: Vec<Placed>, at: f64) {
         self.leading = false;
-        if role == Role::Assistant {
+        if !self.thoughts.is_empty() {
+            self.settle();
+        }
+        // the calls of one turn are items of their own
+        if role == Role::Assistant && self.dialect != Dialect::Responses {
             self.open.clear();
         }
         for (part, _) in &parts {
@@ -456,6 +512,30 @@ pub(crate) fn time_of(message: &Map<String, Value>) -> f64 {
         });
     time.filter(|t| t.is_finite() && (0.0..=8.64e15).contains(t))
         .unwrap_or(0.0)
+}
+
+/// What an object without a role is, for messages to people.
+fn shape(message: &Map<String, Value>) -> String {
+    const LANGCHAIN: &str = "of LangChain: give it to fitMessages() of \"palimpsest/langchain\"";
+    let class = message.get("id").and_then(Value::as_array);
+    let class = class.and_then(|id| id.last()?.as_str());
+    let kind = string(message, "type").unwrap_or_default();
+    if message.contains_key("lc") {
+        return format!("a {} {LANGCHAIN}", class.unwrap_or("message"));
+    }
+    if matches!(
+        kind,
+        "human" | "ai" | "tool" | "system" | "function" | "remove"
+    ) && (message.contains_key("content") || message.contains_key("data"))
+    {
+        return format!("a \"{kind}\" message {LANGCHAIN}");
+    }
+    let keys: Vec<&str> = message.keys().take(4).map(String::as_str).collect();
+    if keys.is_empty() {
+        "an empty object".to_owned()
+    } else {
+        format!("an object with {}", keys.join(", "))
+    }
 }
 
 /// What a value is, for messages to people.

@@ -8,6 +8,8 @@
 //! | OpenAI | `reasoning_content`, `reasoning`, `reasoning_details` of every message: which providers read it is not known |
 //! | Ollama | `thinking` of every message: which templates write it is not known |
 //! | AI SDK | `reasoning` parts of every message: the provider is not known |
+//! | OpenAI Responses | `reasoning` items: the provider reads them with the item that they stand before |
+//! | Gemini, Bedrock | thoughts and `reasoningContent` of every message |
 //!
 //! The same words in two fields of one message count once. Encrypted reasoning counts a quarter of its length in bytes: the
 //! provider reads the text it hides, not the letters it is written in.
@@ -36,7 +38,7 @@ pub fn reasoning(parsed: &Parsed, values: &[Value], counter: &dyn TokenCounter) 
         if n < dropped {
             0
         } else {
-            of_message(from, values.get(from.raw), counter)
+            of_message(from, values, counter)
         }
     };
     parsed.messages.iter().enumerate().map(tokens).collect()
@@ -55,10 +57,10 @@ pub fn reasoning_begins(parsed: &Parsed) -> usize {
 
 /// Tokens of the reasoning of one message, which was read from `values`, if the provider reads it.
 pub fn reasoning_of(from: &ParsedMessage, values: &[Value], counter: &dyn TokenCounter) -> u32 {
-    of_message(from, values.get(from.raw), counter)
+    of_message(from, values, counter)
 }
 
-fn of_message(from: &ParsedMessage, raw: Option<&Value>, counter: &dyn TokenCounter) -> u32 {
+fn of_message(from: &ParsedMessage, values: &[Value], counter: &dyn TokenCounter) -> u32 {
     let mut said: Vec<&str> = Vec::new();
     let mut tokens = 0_u32;
     for (part, place) in from.message.parts.iter().zip(&from.places) {
@@ -70,7 +72,11 @@ fn of_message(from: &ParsedMessage, raw: Option<&Value>, counter: &dyn TokenCoun
             said.push(text);
             own = counter.count(text);
         }
-        if let (Some(place), Some(raw)) = (place, raw) {
+        let item = match place.map(|place| place.slot) {
+            Some(Slot::Item(item)) => item,
+            _ => from.raw,
+        };
+        if let (Some(place), Some(raw)) = (place, values.get(item)) {
             let hidden = hidden_bytes(*place, raw, text).div_ceil(HIDDEN_BYTES);
             own = own.saturating_add(u32::try_from(hidden).unwrap_or(u32::MAX));
         }
@@ -97,13 +103,20 @@ fn hidden_bytes(place: Place, raw: &Value, text: &str) -> usize {
                 .map(|d| length(d.get("data")))
                 .sum()
         }
+        Slot::Item(_) if text.is_empty() => length(raw.get("encrypted_content")),
         Slot::Block(i) if text.is_empty() => {
             let blocks = raw.get("content").or_else(|| raw.get("parts"));
             let block = blocks.and_then(|blocks| blocks.get(i));
-            ["data", "signature", "providerOptions", "providerMetadata"]
-                .iter()
-                .map(|key| length(block.and_then(|block| block.get(*key))))
-                .sum()
+            [
+                "data",
+                "signature",
+                "providerOptions",
+                "providerMetadata",
+                "reasoningContent",
+            ]
+            .iter()
+            .map(|key| length(block.and_then(|block| block.get(*key))))
+            .sum()
         }
         _ => 0,
     }

@@ -36,17 +36,42 @@ pub enum Dialect {
     /// The Vercel AI SDK's messages of the user interface (`UIMessage`). A tool's call and its result are one part.
     #[serde(rename = "ai-sdk-ui")]
     AiSdkUi,
+    /// The items of OpenAI's Responses API.
+    #[serde(rename = "openai-responses")]
+    Responses,
+    /// Gemini's `contents`.
+    #[serde(rename = "gemini")]
+    Gemini,
+    /// The messages of Amazon Bedrock's Converse API.
+    #[serde(rename = "bedrock")]
+    Bedrock,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::OpenAi,
         Self::Anthropic,
         Self::Ollama,
         Self::AiSdkModel,
         Self::AiSdkUi,
+        Self::Responses,
+        Self::Gemini,
+        Self::Bedrock,
     ];
+
+    /// Whether the user and the assistant take turns, and results stand inside the user's messages, before everything else.
+    pub(crate) const fn takes_turns(self) -> bool {
+        matches!(self, Self::Anthropic | Self::Gemini | Self::Bedrock)
+    }
+
+    /// The field of a message that holds its blocks.
+    pub(crate) const fn blocks(self) -> &'static str {
+        match self {
+            Self::AiSdkUi | Self::Gemini => "parts",
+            _ => "content",
+        }
+    }
 
     /// The name in options and reports.
     pub const fn name(self) -> &'static str {
@@ -56,6 +81,9 @@ impl Dialect {
             Self::Ollama => "ollama",
             Self::AiSdkModel => "ai-sdk",
             Self::AiSdkUi => "ai-sdk-ui",
+            Self::Responses => "openai-responses",
+            Self::Gemini => "gemini",
+            Self::Bedrock => "bedrock",
         }
     }
 

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::message::Role;
-use crate::parsed::{Parsed, Slot};
+use crate::parsed::{Parsed, ParsedMessage, Slot};
 use crate::reader::{string, typed};
 use crate::shape::Dialect;
 use crate::tool::Pairing;
@@ -24,6 +24,9 @@ pub struct OpenTail {
 /// Returns the unfinished end of the list from which `parsed` was read; `None` if everything is finished.
 pub fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
     let messages = &parsed.messages;
+    if parsed.dialect == Dialect::Responses {
+        return open_items(parsed);
+    }
     let last = messages
         .iter()
         .rposition(|m| m.message.role == Role::Assistant)?;
@@ -53,6 +56,25 @@ pub fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
         });
     }
     (is_open || runs_at_provider(values, raw)).then_some(OpenTail { raw, part: 0 })
+}
+
+/// The same for items, of which each call is one of its own: the turn of the first call that waits.
+fn open_items(parsed: &Parsed) -> Option<OpenTail> {
+    let messages = &parsed.messages;
+    let is_spoken = |m: &ParsedMessage| matches!(m.message.role, Role::User | Role::System);
+    let from = messages.iter().rposition(is_spoken).map_or(0, |n| n + 1);
+    let pairing = Pairing::of(messages[from..].iter().map(|m| &m.message));
+    let mut first = from + pairing.unanswered.first()?.message;
+    while first > from && messages[first - 1].message.role == Role::Assistant {
+        first -= 1;
+    }
+    let items = messages[first].places.iter().flatten();
+    let thoughts = items.filter_map(|place| match place.slot {
+        Slot::Item(item) => Some(item),
+        _ => None,
+    });
+    let raw = thoughts.chain([messages[first].raw]).min()?;
+    Some(OpenTail { raw, part: 0 })
 }
 
 /// The first part whose arguments are still arriving.

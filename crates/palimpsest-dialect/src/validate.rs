@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::lists::{detect, fill, read, write};
 use crate::message::{Origin, Part, Role};
-use crate::parsed::{Fault, Parsed, Place, Rendered, Slot};
+use crate::parsed::{Fault, Parsed, ParsedMessage, Place, Rendered, Slot};
 use crate::problem::{Code, Problem};
 use crate::shape::{Dialect, MAX_ID_BYTES};
 use crate::tool::{Pairing, PartAt};
@@ -81,15 +81,21 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
                 && place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
         };
         let anything = from.message.parts.iter().any(|p| !p.is_empty());
+        for place in from.places.iter().flatten() {
+            // reasoning in an item of its own
+            if let Slot::Item(item) = place.slot {
+                shown.insert(item, Role::Assistant);
+            }
+        }
         if anything {
             let role = match (dialect, from.message.role) {
-                (Dialect::Anthropic, Role::Tool) => Role::User,
+                (dialect, Role::Tool) if dialect.takes_turns() => Role::User,
                 (Dialect::AiSdkUi, Role::Tool) => Role::Assistant,
                 (_, role) => role,
             };
             shown.insert(from.raw, role);
         }
-        if dialect == Dialect::Anthropic
+        if dialect.takes_turns()
             && anything
             && from.message.parts.iter().zip(&from.places).any(empty_block)
         {
@@ -124,14 +130,14 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
 
     let mut last: Option<Role> = None;
     for (&index, &role) in &shown {
-        if dialect == Dialect::Anthropic && role == Role::System {
+        if dialect.takes_turns() && role == Role::System {
             add(
                 Code::SystemMessage,
                 index,
                 "this dialect has no system messages: the system prompt is a field of the request",
             );
         }
-        let alternate = dialect == Dialect::Anthropic;
+        let alternate = dialect.takes_turns();
         match (last, role) {
             (Some(Role::User), Role::User) => {
                 add(
@@ -161,7 +167,7 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
         last = Some(role);
     }
 
-    if dialect == Dialect::Anthropic {
+    if dialect.takes_turns() {
         for index in words_before_results(parsed) {
             add(
                 Code::MisplacedResult,
@@ -192,8 +198,13 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
                 Some(asked) => {
                     answered.insert(call);
                     let between = asked.message + 1..m;
+                    // items of one turn stand side by side
+                    let is_beside = |b: &ParsedMessage| {
+                        dialect == Dialect::Responses && b.message.role == Role::Assistant
+                    };
                     if messages[between].iter().any(|b| {
                         b.message.role != Role::Tool
+                            && !is_beside(b)
                             && b.message.parts.iter().any(|p| !p.is_empty())
                     }) {
                         add(
@@ -260,7 +271,7 @@ fn words_before_results(parsed: &Parsed) -> Vec<usize> {
 /// call is open. Each comes with the position of its result.
 fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<PartAt>)> {
     let pairing = Pairing::of(parsed.messages.iter().map(|m| &m.message));
-    let everywhere = parsed.dialect == Dialect::Anthropic;
+    let everywhere = matches!(parsed.dialect, Dialect::Anthropic | Dialect::Bedrock);
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
     for (m, from) in parsed.messages.iter().enumerate() {

@@ -301,6 +301,10 @@ pub(crate) struct Writer<'r> {
     reasoning: SortedMap<usize, Vec<usize>>,
     /// Values of which reasoning is left out.
     silent: SortedSet<usize>,
+    /// Items of reasoning, by the value that they stand before.
+    thoughts: SortedMap<usize, Vec<usize>>,
+    /// The identifiers of calls that Gemini's caller gave.
+    ids: BTreeSet<String>,
 }
 
 impl<'r> Writer<'r> {
@@ -339,6 +343,7 @@ impl<'r> Writer<'r> {
             }
         }
         let mut reasoning: SortedMap<usize, Vec<usize>> = SortedMap::new();
+        let mut thoughts: SortedMap<usize, Vec<usize>> = SortedMap::new();
         let mut silent = SortedSet::new();
         for from in messages.iter().filter(|m| m.reasons()) {
             if parsed.silent.contains(&from.message.seq) {
@@ -346,9 +351,14 @@ impl<'r> Writer<'r> {
                 continue;
             }
             for (part, place) in from.message.parts.iter().zip(&from.places) {
-                if let (Part::Thinking { .. }, Some(Slot::Block(i))) = (part, place.map(|p| p.slot))
-                {
-                    reasoning.entry(from.raw).or_default().push(i);
+                match (part, place.map(|p| p.slot)) {
+                    (Part::Thinking { .. }, Some(Slot::Block(i))) => {
+                        reasoning.entry(from.raw).or_default().push(i);
+                    }
+                    (Part::Thinking { .. }, Some(Slot::Item(i))) => {
+                        thoughts.entry(from.raw).or_default().push(i);
+                    }
+                    _ => {}
                 }
             }
         }
@@ -374,6 +384,8 @@ impl<'r> Writer<'r> {
             broken: &parsed.broken,
             reasoning,
             silent,
+            thoughts,
+            ids: given_ids(raw, parsed.dialect),
         }
     }
 
@@ -386,7 +398,7 @@ impl<'r> Writer<'r> {
             {
                 Role::System
             }
-            (Dialect::Anthropic, Role::System | Role::Tool) => Role::User,
+            (dialect, Role::System | Role::Tool) if dialect.takes_turns() => Role::User,
             (Dialect::AiSdkUi, Role::Tool) => Role::Assistant,
             (_, role) => role,
         }
@@ -396,8 +408,14 @@ impl<'r> Writer<'r> {
         let voice = self.voice(last);
         voice == self.voice(atom)
             && match (voice, self.dialect) {
-                (Role::User, _) | (Role::Assistant, Dialect::Anthropic) => true,
-                (Role::Tool, Dialect::OpenAi | Dialect::Ollama) => false,
+                (Role::User, _) => true,
+                (Role::Assistant, dialect) if dialect.takes_turns() => true,
+                (Role::Tool, Dialect::OpenAi | Dialect::Ollama | Dialect::Responses) => false,
+                // each call is an item
+                (Role::Assistant, Dialect::Responses) => {
+                    let is_call = |a: &Atom<'_>| matches!(a.part.as_ref(), Part::ToolCall { .. });
+                    last.raw == atom.raw && !is_call(last) && !is_call(atom)
+                }
                 _ => last.raw == atom.raw,
             }
     }
@@ -449,8 +467,22 @@ impl<'r> Writer<'r> {
     }
 
     fn role_of(&self, raw: usize) -> Option<Role> {
-        let role = self.raw.get(raw)?.get("role")?.as_str()?;
-        ROLES
+        let message = self.raw.get(raw)?;
+        if self.dialect == Dialect::Responses {
+            return crate::responses::role_of(message.as_object()?);
+        }
+        let names = match self.dialect {
+            Dialect::Gemini => &crate::gemini::ROLES[..],
+            _ => &ROLES[..],
+        };
+        // a message of Gemini's without a role is the user's
+        let is_user = self.dialect == Dialect::Gemini && message.get("role").is_none();
+        let role = if is_user {
+            "user"
+        } else {
+            message.get("role")?.as_str()?
+        };
+        names
             .iter()
             .find(|(name, _)| *name == role)
             .map(|(_, role)| *role)
@@ -460,7 +492,9 @@ impl<'r> Writer<'r> {
     pub(crate) fn whole(&self, group: &Group<'_>) -> Option<usize> {
         let index = group.base?;
         let expected = self.expected.get(&index)?;
-        if self.broken.contains(&index) || self.silent.contains(&index) {
+        // reasoning in an item of its own is left out without it
+        let is_silent = self.dialect != Dialect::Responses && self.silent.contains(&index);
+        if self.broken.contains(&index) || is_silent {
             return None;
         }
         if group
@@ -478,7 +512,7 @@ impl<'r> Writer<'r> {
         });
         let mut slots: Vec<(Slot, bool)> = slots.collect();
         let mut wanted = expected.slots.clone();
-        if self.dialect == Dialect::Anthropic {
+        if self.dialect.takes_turns() {
             if self.care == Care::Repair && expected.empty_block {
                 return None;
             }
@@ -512,16 +546,13 @@ impl<'r> Writer<'r> {
     fn at_place(&self, atom: &Atom<'_>) -> Option<&'r Value> {
         let message = self.raw.get(atom.raw?)?;
         match atom.place?.slot {
-            Slot::Block(i) | Slot::ResultOf(i) => {
-                let blocks = if self.dialect == Dialect::AiSdkUi {
-                    "parts"
-                } else {
-                    "content"
-                };
-                message.get(blocks)?.get(i)
-            }
+            Slot::Block(i) | Slot::ResultOf(i) => message.get(self.dialect.blocks())?.get(i),
             Slot::Call(i) => message.get("tool_calls")?.get(i),
-            Slot::Content | Slot::FunctionCall | Slot::Image(_) | Slot::Field(_) => None,
+            Slot::Content
+            | Slot::FunctionCall
+            | Slot::Image(_)
+            | Slot::Field(_)
+            | Slot::Item(_) => None,
         }
     }
 
@@ -605,7 +636,7 @@ impl<'r> Writer<'r> {
         let mut reasoning = self.reasoning(group).iter().copied().peekable();
         let own = group
             .base
-            .and_then(|index| self.raw.get(index)?.get("content"));
+            .and_then(|index| self.raw.get(index)?.get(self.dialect.blocks()));
         let mut blocks = Vec::new();
         for atom in atoms {
             let until = match atom.place.map(|p| p.slot) {
@@ -648,6 +679,23 @@ impl<'r> Writer<'r> {
             .collect()
     }
 
+    /// The items of reasoning that stand before the group's, unless they are left out.
+    pub(crate) fn thoughts(&self, group: &Group<'_>) -> impl Iterator<Item = usize> {
+        let base = group.base.filter(|index| !self.silent.contains(index));
+        let thoughts = base.and_then(|index| self.thoughts.get(&index));
+        thoughts.cloned().unwrap_or_default().into_iter()
+    }
+
+    /// Whether a message of nothing but text has no blocks.
+    pub(crate) fn has_plain_texts(&self) -> bool {
+        self.dialect == Dialect::Anthropic
+    }
+
+    /// Whether an identifier is the caller's, and not made of a position.
+    pub(crate) fn is_callers_id(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+
     /// The tool that the call asks for.
     pub(crate) fn tool_of(&self, call: &str) -> Option<&str> {
         self.names.get(call).map(String::as_str)
@@ -671,6 +719,27 @@ impl<'r> Writer<'r> {
             }
         }
     }
+}
+
+/// The identifiers of calls in Gemini's parts, which need none.
+fn given_ids(raw: &[Value], dialect: Dialect) -> BTreeSet<String> {
+    if dialect != Dialect::Gemini {
+        return BTreeSet::new();
+    }
+    let parts = raw
+        .iter()
+        .filter_map(|message| message.get("parts")?.as_array());
+    let ids = parts.flatten().filter_map(|part| {
+        let call = [
+            "functionCall",
+            "function_call",
+            "functionResponse",
+            "function_response",
+        ];
+        let call = call.iter().find_map(|key| part.get(*key));
+        Some(call?.get("id")?.as_str()?.to_owned())
+    });
+    ids.collect()
 }
 
 /// Arguments as an object.

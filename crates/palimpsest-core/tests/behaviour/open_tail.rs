@@ -75,6 +75,25 @@ fn finished(dialect: Dialect, turns: usize) -> Vec<Value> {
                 json!({"role": "tool", "content": [{"type": "tool-result", "toolCallId": id, "toolName": "read", "output": {"type": "text", "value": output(n)}}]}),
                 json!({"role": "assistant", "content": said}),
             ]),
+            Dialect::Responses => list.extend([
+                json!({"role": "user", "content": ask}),
+                json!({"type": "reasoning", "id": format!("rs{n}"), "summary": []}),
+                json!({"type": "function_call", "call_id": id, "name": "read", "arguments": json!({"path": path}).to_string()}),
+                json!({"type": "function_call_output", "call_id": id, "output": output(n)}),
+                json!({"role": "assistant", "content": [{"type": "output_text", "text": said}]}),
+            ]),
+            Dialect::Gemini => list.extend([
+                json!({"role": "user", "parts": [{"text": ask}]}),
+                json!({"role": "model", "parts": [{"functionCall": {"name": "read", "args": {"path": path}}}]}),
+                json!({"role": "user", "parts": [{"functionResponse": {"name": "read", "response": {"output": output(n)}}}]}),
+                json!({"role": "model", "parts": [{"text": said}]}),
+            ]),
+            Dialect::Bedrock => list.extend([
+                json!({"role": "user", "content": [{"text": ask}]}),
+                json!({"role": "assistant", "content": [{"toolUse": {"toolUseId": id, "name": "read", "input": {"path": path}}}]}),
+                json!({"role": "user", "content": [{"toolResult": {"toolUseId": id, "content": [{"text": output(n)}]}}]}),
+                json!({"role": "assistant", "content": [{"text": said}]}),
+            ]),
             Dialect::AiSdkUi => list.extend([
                 json!({"id": format!("u{n}"), "role": "user", "parts": [{"type": "text", "text": ask}]}),
                 json!({"id": format!("a{n}"), "role": "assistant", "parts": [
@@ -87,10 +106,13 @@ fn finished(dialect: Dialect, turns: usize) -> Vec<Value> {
         }
     }
     let ask = "Now delete the oldest one.";
-    list.push(if dialect == Dialect::AiSdkUi {
-        json!({"id": "last", "role": "user", "parts": [{"type": "text", "text": ask}]})
-    } else {
-        json!({"role": "user", "content": ask})
+    list.push(match dialect {
+        Dialect::AiSdkUi => {
+            json!({"id": "last", "role": "user", "parts": [{"type": "text", "text": ask}]})
+        }
+        Dialect::Gemini => json!({"role": "user", "parts": [{"text": ask}]}),
+        Dialect::Bedrock => json!({"role": "user", "content": [{"text": ask}]}),
+        _ => json!({"role": "user", "content": ask}),
     });
     list
 }
@@ -160,6 +182,42 @@ fn ends(dialect: Dialect) -> Vec<Vec<Value>> {
                 vec![
                     json!({"role": "assistant", "content": [provider, asked]}),
                     json!({"role": "tool", "content": [answer]}),
+                ],
+            ]
+        }
+        Dialect::Responses => {
+            let call = |id: &str| json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": "delete", "arguments": arguments.to_string()});
+            let thought = json!({"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "c2lnbmVk"});
+            vec![
+                vec![thought.clone(), call("open")],
+                vec![
+                    thought,
+                    call("done"),
+                    call("open"),
+                    json!({"type": "function_call_output", "call_id": "done", "output": "gone"}),
+                ],
+            ]
+        }
+        Dialect::Gemini => {
+            let call = json!({"functionCall": {"name": "delete", "args": arguments}, "thoughtSignature": "c2lnbmVk"});
+            vec![
+                vec![
+                    json!({"role": "model", "parts": [{"text": "It is the oldest.", "thought": true}, call]}),
+                ],
+                vec![
+                    json!({"role": "model", "parts": [call, call]}),
+                    json!({"role": "user", "parts": [{"functionResponse": {"name": "delete", "response": {"output": "gone"}}}]}),
+                ],
+            ]
+        }
+        Dialect::Bedrock => {
+            let call = |id: &str| json!({"toolUse": {"toolUseId": id, "name": "delete", "input": arguments}});
+            let thought = json!({"reasoningContent": {"reasoningText": {"text": "It is the oldest.", "signature": "c2lnbmVk"}}});
+            vec![
+                vec![json!({"role": "assistant", "content": [thought, call("open")]})],
+                vec![
+                    json!({"role": "assistant", "content": [call("done"), call("open")]}),
+                    json!({"role": "user", "content": [{"toolResult": {"toolUseId": "done", "content": [{"text": "gone"}]}}]}),
                 ],
             ]
         }

@@ -46,14 +46,26 @@ fn pair(dialect: Dialect, field: &str, why: &str) -> (Value, Value) {
             json!({"id": "a", "role": "assistant", "parts": [{"type": "reasoning", "text": why}, {"type": "text", "text": "Yes."}]}),
             json!({"id": "a", "role": "assistant", "parts": [{"type": "text", "text": "Yes."}]}),
         ),
+        Dialect::Gemini => (
+            json!({"role": "model", "parts": [{"text": why, "thought": true}, {"text": "Yes."}]}),
+            json!({"role": "model", "parts": [{"text": "Yes."}]}),
+        ),
+        Dialect::Bedrock => (
+            json!({"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": why, "signature": "c2ln"}}}, {"text": "Yes."}]}),
+            json!({"role": "assistant", "content": [{"text": "Yes."}]}),
+        ),
+        Dialect::Responses => panic!("reasoning is an item of its own there"),
     }
 }
 
 fn user(dialect: Dialect, text: &str) -> Value {
-    if dialect == Dialect::AiSdkUi {
-        json!({"id": "u", "role": "user", "parts": [{"type": "text", "text": text}]})
-    } else {
-        json!({"role": "user", "content": text})
+    match dialect {
+        Dialect::AiSdkUi => {
+            json!({"id": "u", "role": "user", "parts": [{"type": "text", "text": text}]})
+        }
+        Dialect::Gemini => json!({"role": "user", "parts": [{"text": text}]}),
+        Dialect::Bedrock => json!({"role": "user", "content": [{"text": text}]}),
+        _ => json!({"role": "user", "content": text}),
     }
 }
 
@@ -70,6 +82,8 @@ fn reasoning_that_is_sent_counts() {
         (Dialect::Anthropic, "thinking"),
         (Dialect::AiSdkModel, "reasoning"),
         (Dialect::AiSdkUi, "reasoning"),
+        (Dialect::Gemini, "thought"),
+        (Dialect::Bedrock, "reasoningContent"),
     ] {
         let (thought, plain) = pair(dialect, field, &why);
         let ask = user(dialect, "Really?");
@@ -119,7 +133,19 @@ fn reasoning_counts_once_and_encrypted_by_its_size() {
     let more = with(json!({"reasoning_details": hidden})) - with(json!({}));
     assert!((1_000..1_010).contains(&more), "{more}");
     let redacted = json!({"role": "assistant", "content": [{"type": "redacted_thinking", "data": "A".repeat(4_000)}]});
-    assert!(tokens(&[ask, redacted], Dialect::Anthropic) > 1_000);
+    assert!(tokens(&[ask.clone(), redacted], Dialect::Anthropic) > 1_000);
+    // an item of its own counts with the item after it
+    let said = json!({"role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]});
+    let items = |item: Value| {
+        let with = tokens(&[ask.clone(), item, said.clone()], Dialect::Responses);
+        with - tokens(&[ask.clone(), said.clone()], Dialect::Responses)
+    };
+    let read =
+        items(json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": why}]}));
+    assert_eq!(read, once - with(json!({})));
+    let hidden =
+        items(json!({"type": "reasoning", "summary": [], "encrypted_content": "A".repeat(4_000)}));
+    assert!((1_000..1_010).contains(&hidden), "{hidden}");
 }
 
 fn compact(list: &[Value], dialect: Dialect, window: u32) -> CompactOutput {

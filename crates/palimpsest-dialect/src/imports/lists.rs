@@ -17,15 +17,9 @@ fn is_message(value: &Value) -> bool {
 }
 
 pub(super) fn is(fields: &Map<String, Value>) -> bool {
-    fields.get("role").is_some_and(Value::is_string) || is_item(fields)
-}
-
-/// Whether it is an item of OpenAI's Responses API that has no role.
-fn is_item(fields: &Map<String, Value>) -> bool {
-    let kind = string(fields, "type").unwrap_or_default();
-    matches!(kind, "reasoning" | "compaction" | "item_reference")
-        || (fields.contains_key("call_id") && kind.contains("_call"))
-        || (kind.ends_with("_call") && fields.contains_key("id"))
+    fields.get("role").is_some_and(Value::is_string)
+        || crate::responses::is(fields)
+        || crate::gemini::is(fields)
 }
 
 pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {

@@ -2,10 +2,11 @@ import { filled, toText } from "./json.js";
 import { call } from "./runtime.js";
 
 /**
- * A shape of message lists: OpenAI chat completions, Anthropic messages, Ollama's `/api/chat`, and the Vercel AI SDK's
- * model messages and messages of the user interface.
+ * A shape of message lists: OpenAI chat completions, Anthropic messages, Ollama's `/api/chat`, the Vercel AI SDK's model messages
+ * and messages of the user interface, the items of OpenAI's Responses API, Gemini's `contents`, and the messages of Amazon
+ * Bedrock's Converse API.
  */
-export type Dialect = "openai" | "anthropic" | "ollama" | "ai-sdk" | "ai-sdk-ui";
+export type Dialect = "openai" | "anthropic" | "ollama" | "ai-sdk" | "ai-sdk-ui" | "openai-responses" | "gemini" | "bedrock";
 
 /** One thing that is wrong with a list of messages. */
 export interface Problem {

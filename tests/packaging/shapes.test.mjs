@@ -1,0 +1,80 @@
+// Lists in the shapes of more providers: OpenAI's Responses items, Gemini's contents, Bedrock's Converse messages. What stays is the
+// caller's own, and what comes back is what the provider takes.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { install, remove, run } from "./consumer.mjs";
+
+let folder;
+before(() => { folder = install(); });
+after(() => remove(folder));
+
+/** An agent's loop of so many steps in each shape. */
+const SCENE = `
+  import { compact, countTokens, init, validate } from "palimpsest";
+  await init();
+  const output = (n) => Array.from({ length: 30 }, (_, i) => "line " + i + " of file " + n + ": total = " + (n * 31 + i)).join("\\n");
+  const loops = {
+    "openai-responses": (steps) => [
+      { type: "compaction", id: "cmp_1", encrypted_content: "x".repeat(800) },
+      { type: "message", role: "user", content: [{ type: "input_text", text: "Never touch build.rs. Find the fault." }] },
+      ...Array.from({ length: steps }, (_, n) => [
+        { type: "reasoning", id: "rs_" + n, summary: [], encrypted_content: "g".repeat(200) },
+        { type: "function_call", id: "fc_" + n, call_id: "c" + n, name: "read", arguments: JSON.stringify({ path: "src/" + n + ".rs" }), status: "completed" },
+        { type: "function_call_output", call_id: "c" + n, output: output(n) },
+      ]).flat(),
+      { type: "message", role: "user", content: "What did you find?" },
+    ],
+    gemini: (steps) => [
+      { role: "user", parts: [{ text: "Never touch build.rs. Find the fault." }] },
+      ...Array.from({ length: steps }, (_, n) => [
+        { role: "model", parts: [{ functionCall: { name: "read", args: { path: "src/" + n + ".rs" } }, thoughtSignature: "s" + n }] },
+        { role: "user", parts: [{ functionResponse: { name: "read", response: { output: output(n) } } }] },
+      ]).flat(),
+      { role: "model", parts: [{ text: "I have read it all." }] },
+      { role: "user", parts: [{ text: "What did you find?" }] },
+    ],
+    bedrock: (steps) => [
+      { role: "user", content: [{ text: "Never touch build.rs. Find the fault." }] },
+      ...Array.from({ length: steps }, (_, n) => [
+        { role: "assistant", content: [{ toolUse: { toolUseId: "c" + n, name: "read", input: { path: "src/" + n + ".rs" } } }] },
+        { role: "user", content: [{ toolResult: { toolUseId: "c" + n, content: [{ text: output(n) }], status: "success" } }] },
+      ]).flat(),
+      { role: "assistant", content: [{ text: "I have read it all." }] },
+      { role: "user", content: [{ text: "What did you find?" }] },
+    ],
+  };
+  const out = {};
+  for (const [dialect, loop] of Object.entries(loops)) {
+    const history = loop(60);
+    const before = JSON.stringify(history);
+    const short = compact(loop(2), { window: 32768 });
+    const { messages, report, state } = compact(history, { window: 4096 });
+    const again = compact(history, { window: 4096, state });
+    const checked = validate(messages);
+    const counted = countTokens(messages);
+    out[dialect] = {
+      detected: validate(history).dialect, problems: [...validate(history).problems, ...checked.problems], same: JSON.stringify(short.messages) === JSON.stringify(loop(2)),
+      untouched: JSON.stringify(history) === before, fits: counted.tokens <= 4096, shorter: messages.length < history.length,
+      last: JSON.stringify(messages.at(-1)).includes("What did you find?"), rule: JSON.stringify(messages).includes("Never touch build.rs"),
+      stable: again.messages.length <= history.length && validate(again.messages).ok, compaction: messages.filter((one) => one === history[0]).length,
+      // every item of reasoning that is left stands before the call it led to
+      led: messages.every((one, n) => one.type !== "reasoning" || messages[n + 1]?.id === "fc_" + one.id.slice(3)),
+    };
+  }
+  out.errors = [{ lc: 1, type: "constructor", id: ["langchain_core", "messages", "HumanMessage"], kwargs: {} }, { info: {}, parts: [] }].map((one) => {
+    try { return compact([one], { window: 4096 }); } catch ({ code, message }) { return code + ": " + message; }
+  });
+  console.log(JSON.stringify(out));`;
+
+/** I2, I3: items, contents and Converse messages are read, shortened and written back as the provider takes them. */
+test("Responses items, Gemini contents and Bedrock messages", () => {
+  const { errors, ...found } = run(folder, SCENE);
+  for (const [dialect, { compaction, ...one }] of Object.entries(found)) {
+    const expected = { detected: dialect, problems: [], same: true, untouched: true, fits: true, shorter: true, last: true, rule: true, stable: true, led: true };
+    assert.deepEqual(one, expected, dialect);
+    if (dialect === "openai-responses") assert.equal(compaction, 1, "the compaction item is kept whole");
+  }
+  assert.match(errors[0], /^bad_input: .*a HumanMessage of LangChain: give it to fitMessages\(\) of "palimpsest\/langchain"/);
+  assert.match(errors[1], /^bad_input: .*found none in an object with info, parts/);
+});
