@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::message::Role;
+use crate::message::{Part, Role};
 use crate::parsed::{Parsed, ParsedMessage, Slot};
 use crate::reader::{string, typed};
 use crate::shape::Dialect;
@@ -25,7 +25,7 @@ pub struct OpenTail {
 pub fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
     let messages = &parsed.messages;
     if parsed.dialect == Dialect::Responses {
-        return open_items(parsed);
+        return open_items(values, parsed);
     }
     let last = messages
         .iter()
@@ -58,14 +58,31 @@ pub fn open_tail(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
     (is_open || runs_at_provider(values, raw)).then_some(OpenTail { raw, part: 0 })
 }
 
-/// The same for items, of which each call is one of its own: the turn of the first call that waits.
-fn open_items(parsed: &Parsed) -> Option<OpenTail> {
-    let messages = &parsed.messages;
+/// The same for items, of which each call is one of its own: the turn of the first call that waits, or else the
+/// reasoning at the end, which waits for what it leads to.
+fn open_items(values: &[Value], parsed: &Parsed) -> Option<OpenTail> {
+    let is_reasoning = |item: &Value| matches!(typed(item), Some(("reasoning", _)));
+    let thoughts = values.iter().rposition(|item| !is_reasoning(item));
+    let thoughts = thoughts.map_or(0, |n| n + 1);
+    let raw = waiting_turn(&parsed.messages).unwrap_or(values.len());
+    let raw = raw.min(thoughts);
+    (raw < values.len()).then_some(OpenTail { raw, part: 0 })
+}
+
+/// The first value of the turn of the first call that waits.
+fn waiting_turn(messages: &[ParsedMessage]) -> Option<usize> {
     let is_spoken = |m: &ParsedMessage| matches!(m.message.role, Role::User | Role::System);
     let from = messages.iter().rposition(is_spoken).map_or(0, |n| n + 1);
     let pairing = Pairing::of(messages[from..].iter().map(|m| &m.message));
     let mut first = from + pairing.unanswered.first()?.message;
-    while first > from && messages[first - 1].message.role == Role::Assistant {
+    // The calls of one turn stand side by side. What was said before them is finished.
+    let calls = |m: &ParsedMessage| {
+        m.message
+            .parts
+            .iter()
+            .any(|p| matches!(p, Part::ToolCall { .. }))
+    };
+    while first > from && calls(&messages[first - 1]) {
         first -= 1;
     }
     let items = messages[first].places.iter().flatten();
@@ -73,8 +90,7 @@ fn open_items(parsed: &Parsed) -> Option<OpenTail> {
         Slot::Item(item) => Some(item),
         _ => None,
     });
-    let raw = thoughts.chain([messages[first].raw]).min()?;
-    Some(OpenTail { raw, part: 0 })
+    thoughts.chain([messages[first].raw]).min()
 }
 
 /// The first part whose arguments are still arriving.

@@ -26,6 +26,15 @@ fn counter() -> Rc<dyn TokenCounter> {
     Rc::new(Estimator::default())
 }
 
+const SHAPES: [Dialect; 6] = [
+    Dialect::OpenAi,
+    Dialect::Anthropic,
+    Dialect::AiSdkUi,
+    Dialect::Responses,
+    Dialect::Gemini,
+    Dialect::Bedrock,
+];
+
 /// What somebody does next.
 #[derive(Debug, Clone)]
 enum Move {
@@ -37,6 +46,8 @@ enum Move {
     Call { calls: u8, waits: bool },
     /// A result comes for a call that waits.
     Result,
+    /// A thought arrives in an item of its own, before what it leads to.
+    Think,
     /// The list is made to fit.
     Fit,
 }
@@ -47,6 +58,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         3 => any::<u8>().prop_map(Move::Answer),
         4 => (1..4_u8, any::<bool>()).prop_map(|(calls, waits)| Move::Call { calls, waits }),
         2 => Just(Move::Result),
+        1 => Just(Move::Think),
         4 => Just(Move::Fit),
     ];
     prop::collection::vec(one, 20..90)
@@ -102,8 +114,20 @@ impl Script {
                 {"type": "thinking", "thinking": format!("Let me see: {text}"), "signature": "c2ln"},
                 {"type": "text", "text": text},
             ]}),
+            Dialect::Gemini => json!({"role": if role == "assistant" { "model" } else { role }, "parts": [{"text": text}]}),
+            Dialect::Bedrock => json!({"role": role, "content": [{"text": text}]}),
+            Dialect::Responses if role == "assistant" => json!({"type": "message", "role": role, "content": [
+                {"type": "output_text", "text": text, "annotations": []},
+            ]}),
             _ => json!({"role": role, "content": text}),
         });
+    }
+
+    fn think(&mut self) {
+        if self.dialect == Dialect::Responses {
+            let id = format!("rs_{}", self.list.len());
+            self.list.push(json!({"type": "reasoning", "id": id, "summary": [], "encrypted_content": "c2lnbmVk"}));
+        }
     }
 
     fn call(&mut self, calls: u8, waits: bool) {
@@ -149,6 +173,44 @@ impl Script {
                     self.list.push(json!({"role": "user", "content": results}));
                 }
             }
+            Dialect::Gemini => {
+                let call = |(_, n): &(String, usize)| json!({"functionCall": {"name": "read", "args": input(*n)}, "thoughtSignature": "c2ln"});
+                let parts: Vec<Value> = ids.iter().map(call).collect();
+                self.list.push(json!({"role": "model", "parts": parts}));
+                let answered = ids.iter().enumerate().filter(|(at, _)| !is_open(*at));
+                let results: Vec<Value> = answered
+                    .map(|(_, (_, n))| json!({"functionResponse": {"name": "read", "response": {"output": output(*n)}}}))
+                    .collect();
+                if !results.is_empty() {
+                    self.list.push(json!({"role": "user", "parts": results}));
+                }
+            }
+            Dialect::Bedrock => {
+                let call = |(id, n): &(String, usize)| json!({"toolUse": {"toolUseId": id, "name": "read", "input": input(*n)}});
+                let blocks: Vec<Value> = ids.iter().map(call).collect();
+                self.list
+                    .push(json!({"role": "assistant", "content": blocks}));
+                let answered = ids.iter().enumerate().filter(|(at, _)| !is_open(*at));
+                let results: Vec<Value> = answered
+                    .map(|(_, (id, n))| json!({"toolResult": {"toolUseId": id, "content": [{"text": output(*n)}]}}))
+                    .collect();
+                if !results.is_empty() {
+                    self.list.push(json!({"role": "user", "content": results}));
+                }
+            }
+            Dialect::Responses => {
+                self.think();
+                for (id, n) in &ids {
+                    self.list.push(json!({"type": "function_call", "call_id": id, "name": "read", "arguments": input(*n).to_string()}));
+                }
+                for (at, (id, n)) in ids.iter().enumerate() {
+                    if is_open(at) {
+                        self.waiting.push(id.clone());
+                    } else {
+                        self.list.push(json!({"type": "function_call_output", "call_id": id, "output": output(*n)}));
+                    }
+                }
+            }
             _ => {
                 let calls: Vec<Value> = ids
                     .iter()
@@ -171,8 +233,11 @@ impl Script {
 
     fn result(&mut self) {
         if let Some(id) = self.waiting.pop() {
-            self.list
-                .push(json!({"role": "tool", "tool_call_id": id, "content": output(7)}));
+            self.list.push(if self.dialect == Dialect::Responses {
+                json!({"type": "function_call_output", "call_id": id, "output": output(7)})
+            } else {
+                json!({"role": "tool", "tool_call_id": id, "content": output(7)})
+            });
         }
     }
 }
@@ -202,6 +267,7 @@ fn check(dialect: Dialect, options: &CompactOptions, moves: &[Move]) -> usize {
             Move::Answer(n) => script.say("assistant", &words(*n)),
             Move::Call { calls, waits } => script.call(*calls, *waits),
             Move::Result => script.result(),
+            Move::Think => script.think(),
             Move::Fit => {
                 live.push(script.list[pushed..].to_vec()).unwrap();
                 pushed = script.list.len();
@@ -236,14 +302,14 @@ fn check(dialect: Dialect, options: &CompactOptions, moves: &[Move]) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     /// A list that grows is made to fit as the whole list is, in every shape and under every preset, whatever is unfinished at
     /// its end.
     #[test]
     fn a_growing_list_fits_as_the_whole_list_does(
         moves in moves(),
-        dialect in prop::sample::select(vec![Dialect::OpenAi, Dialect::Anthropic, Dialect::AiSdkUi]),
+        dialect in prop::sample::select(SHAPES.to_vec()),
         policy in prop::sample::select(vec!["balanced", "balanced", "checkpoints", "watermark", "offload-compact", "auto-summarize"]),
         with_goal in any::<bool>(),
     ) {
@@ -270,7 +336,7 @@ fn the_compared_lists_are_long_enough() {
             turn.into_iter()
         })
         .collect();
-    for dialect in [Dialect::OpenAi, Dialect::Anthropic, Dialect::AiSdkUi] {
+    for dialect in SHAPES {
         let changed = check(dialect, &options("balanced", false), &moves);
         assert!(changed > 80, "{dialect:?}: {changed} of 120");
     }
