@@ -811,7 +811,7 @@ fn system_lines_of_an_import_are_not_trusted() {
 #[test]
 fn shapes_are_told_apart() {
     let check = |value: Value, expected: Option<Dialect>| {
-        assert_eq!(detect(&[value.clone()]), expected, "{value}");
+        assert_eq!(detect(std::slice::from_ref(&value)), expected, "{value}");
     };
     let ui = json!({ "role": "user", "parts": [{ "type": "text", "text": "a" }] });
     check(ui, Some(Dialect::AiSdkUi));
