@@ -51,13 +51,13 @@ pub use library::found_line;
 pub use model::{for_model, mode, sampling};
 pub use page::{drop_toast, go, look, note};
 pub(crate) use parts::{
-    add_milestone, add_place, ask_lift, asked, attach, bring, bring_back, bring_results_back,
+    add_milestone, add_place, ask_lift, asked, attach, bring, bring_back, bring_results_back, card,
     check_integrity, choose_model, choose_policy, choose_reserve, choose_server, choose_window,
     compact, compact_at, compare, connect, context_screen, continue_reply, copy, copy_window,
     cover, decide_proposal, delete, delete_snapshot, desk, dialog, drop_place, duplicate,
     edit_layer, edit_place, erase, export_all, export_session, export_settings, flip, forget_quote,
-    german, hosted_store, import, keep_key, keep_part, learn_german, library_screen, lift,
-    load_log, log_screen, look_through_trash, losses, measure_sessions, measure_storage,
+    german, hosted_store, import, incoming, keep_key, keep_part, learn_german, library_screen,
+    lift, load_log, log_screen, look_through_trash, losses, measure_sessions, measure_storage,
     memory_store, notes_inside, obey, offline, open_at, open_damaged, open_sample, persist, pin,
     pin_session, policy_for_model, preview, preview_new, purge, reach_goal, read_layer, reader,
     regenerate, remove_goal_item, remove_profile, rename, replay, replay_screen, resend, restore,

@@ -150,6 +150,12 @@ part! {
             /// Does something with the open session for a host: see [`hosted::asked`].
             fn asked(what: String, given: String) -> LocalFuture<'static, String> = hosted::asked;
         }
+        view {
+            /// The card of a compaction. A first visit has none.
+            fn card(number: u32) = ui::card::card;
+            /// The reply that comes in.
+            fn incoming() = ui::reply::reply;
+        }
     }
 }
 

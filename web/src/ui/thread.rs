@@ -18,7 +18,7 @@ use crate::page;
 use crate::signal::{Kept, Signal, derived, effect, kept};
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
-use crate::ui::{card::card, chat::start, message::message, reply::reply};
+use crate::ui::{chat::start, message::message};
 use crate::view::rows::Rows;
 use crate::view::thread::Entry;
 
@@ -109,7 +109,10 @@ pub fn thread() -> El {
         .child(rows(&strip))
         .child(later(&strip))
         .child(blank(&strip.after))
-        .child(reply())
+        .child(live_if(
+            move || state.reply.with(Option::is_some),
+            act::incoming,
+        ))
         .child(live_if(
             move || away.get() && state.thread.with(|all| !all.is_empty()),
             move || {
@@ -171,7 +174,7 @@ fn rows(strip: &Rc<Strip>) -> El {
             |(key, _)| *key,
             |(_, entry)| match &entry {
                 Entry::Message(m) => message(m),
-                Entry::Card(number) => card(*number),
+                Entry::Card(number) => act::card(*number),
             },
         );
         keep(element);
