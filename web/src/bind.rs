@@ -10,7 +10,7 @@ use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::message::{Part, Role, Seq};
 use palimpsest_core::model::{Grade as Trust, Penalty, Reliability};
-use palimpsest_core::record::{Pin, PinKind, Records};
+use palimpsest_core::record::{Level as Certainty, Pin, PinKind, Records};
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::run::{Preview, Refusal, RunReport, Stage as RunStage};
 use palimpsest_core::shares::Shares;
@@ -514,6 +514,10 @@ pub fn pin(pin: &Pin) -> PinView {
         text: pin.text.clone(),
         why: match pin.kind {
             PinKind::Pin => Why::Pinned,
+            PinKind::Constraint {
+                from,
+                level: Certainty::Likely,
+            } => Why::Likely(place(from)),
             PinKind::Constraint { from, .. } => Why::Demand(place(from)),
             PinKind::Decision => Why::Decision,
         },

@@ -196,6 +196,8 @@ part! {
         fn pin(text: String, decided: bool) = records::pin;
         /// Takes a line out of the records. It stays in what was said.
         fn unpin(id: u32) = records::unpin;
+        /// Pins a demand that was found in a message.
+        fn confirm_demand(id: u32) = records::confirm_demand;
         /// Takes a proposal over into the goal, or turns it down for good.
         fn decide_proposal(id: u32, accept: bool) = records::decide_proposal;
         /// Does not wait for the summary model any longer: the deterministic summary is taken.

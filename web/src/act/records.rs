@@ -182,6 +182,16 @@ pub(super) fn unpin(id: u32) {
     });
 }
 
+/// Pins a demand that was found in a message.
+pub(super) fn confirm_demand(id: u32) {
+    with_writer(move |back, session| async move {
+        if let Err(error) = session.confirm_demand(id).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
 /// Takes a proposal over into the goal, or turns it down for good.
 pub(super) fn decide_proposal(id: u32, accept: bool) {
     with_writer(move |back, session| async move {

@@ -374,9 +374,61 @@ fn pins(state: AppState) -> El {
         .child(lines(
             "marks",
             T::PinnedNone,
-            move || state.pins.get(),
+            move || sorted(state, Certain::Sure),
             pin_line,
         ))
+        .child(live_if(
+            move || !sorted(state, Certain::Likely).is_empty(),
+            move || {
+                let all = each(
+                    move || sorted(state, Certain::Likely),
+                    key_of,
+                    |pin: PinView| likely_line(&pin).view(),
+                );
+                el("div")
+                    .attr("id", "likely")
+                    .child(el("p").class("sub").child(t(T::PerhapsMeant)))
+                    .child(el("ul").class("marks").child(all))
+                    .into_child()
+            },
+        ))
+}
+
+/// How certain it is that a line is meant to last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Certain {
+    Sure,
+    Likely,
+}
+
+fn sorted(state: AppState, certain: Certain) -> Vec<PinView> {
+    let is_wanted =
+        |pin: &PinView| matches!(pin.why, Why::Likely(_)) == (certain == Certain::Likely);
+    let mut pins = state.pins.get();
+    pins.retain(is_wanted);
+    pins
+}
+
+/// Words that may be a demand: the person says whether they are one.
+fn likely_line(pin: &PinView) -> El {
+    let id = pin.id;
+    let from = match pin.why {
+        Why::Likely(place) => Some(from_message(place)),
+        _ => None,
+    };
+    let words = el("span")
+        .attr("dir", "auto")
+        .child(pin.text.clone())
+        .child(from);
+    let button = |label: T, sign: &'static str, then: fn(u32)| {
+        small(format!("{}: {}", t(label), pin.text), sign, move || {
+            then(id)
+        })
+    };
+    el("li")
+        .child(words)
+        .child(button(T::Accept, "check", act::confirm_demand))
+        .child(button(T::Decline, "cross", act::unpin))
 }
 
 fn pin_line(pin: &PinView) -> El {
@@ -384,7 +436,7 @@ fn pin_line(pin: &PinView) -> El {
     let (sign, from) = match pin.why {
         Why::Pinned => ("pin", None),
         Why::Decision => ("lock", Some(el("i").child(t(T::Decided)))),
-        Why::Demand(place) => ("lock", Some(from_message(place))),
+        Why::Demand(place) | Why::Likely(place) => ("lock", Some(from_message(place))),
     };
     let words = el("span")
         .attr("dir", "auto")

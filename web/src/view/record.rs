@@ -20,6 +20,8 @@ pub enum Why {
     Pinned,
     /// A demand that was found in the message with this number.
     Demand(u32),
+    /// Words in the message with this number that may be a demand.
+    Likely(u32),
     /// A decision the person locked.
     Decision,
 }

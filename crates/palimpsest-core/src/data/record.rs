@@ -357,6 +357,29 @@ impl Records {
         Ok(true)
     }
 
+    /// Makes a pin of a demand that was found. Returns `false` if there is none with that number.
+    ///
+    /// # Errors
+    ///
+    /// [`CoreError::RecordsTooLarge`] if the window has no room for it.
+    pub fn confirm(
+        &mut self,
+        id: u32,
+        window: u32,
+        counter: &dyn TokenCounter,
+    ) -> Result<bool, CoreError> {
+        let is_demand = |p: &&Pin| p.id == id && matches!(p.kind, PinKind::Constraint { .. });
+        let Some(text) = self.pins.iter().find(is_demand).map(|p| p.text.clone()) else {
+            return Ok(false);
+        };
+        let mut next = self.clone();
+        next.pins.retain(|p| p.id != id);
+        next.pin(PinKind::Pin, &text, window, counter)?;
+        next.revision = self.revision + 1;
+        *self = next;
+        Ok(true)
+    }
+
     /// Keeps a proposal until the user decides. It is not kept if the goal says it already, if it was declined, or if
     /// it is waiting already.
     fn propose(&mut self, proposal: &Proposal) {
@@ -430,12 +453,16 @@ impl Records {
             self.pins
                 .retain(|p| !(matches!(p.kind, PinKind::Constraint { .. }) && p.text == *text));
         }
-        self.declined.push(gone.proposal.change);
+        self.remember_declined(gone.proposal.change);
+        self.revision += 1;
+        true
+    }
+
+    fn remember_declined(&mut self, change: Change) {
+        self.declined.push(change);
         if self.declined.len() > MOST_PENDING {
             self.declined.remove(0);
         }
-        self.revision += 1;
-        true
     }
 
     /// Returns the instruction parts of the system message, with their sizes and problems (G8, B2). `budget` is the
@@ -469,11 +496,15 @@ impl Records {
 
     /// Removes a line. Returns `false` if it does not exist.
     pub fn unpin(&mut self, id: u32) -> bool {
-        let before = self.pins.len();
-        self.pins.retain(|p| p.id != id);
-        let removed = self.pins.len() < before;
-        self.revision += u32::from(removed);
-        removed
+        let Some(place) = self.pins.iter().position(|p| p.id == id) else {
+            return false;
+        };
+        let gone = self.pins.remove(place);
+        if matches!(gone.kind, PinKind::Constraint { .. }) {
+            self.remember_declined(Change::Demand { text: gone.text });
+        }
+        self.revision += 1;
+        true
     }
 
     /// Refuses records that (without the system prompt and detected constraints) take more than half of the window.

@@ -35,13 +35,25 @@ impl Session {
         Ok(id)
     }
 
-    /// Removes a pin. The line stays in the conversation.
+    /// Removes a pin. The line stays in the conversation. A demand that was found is not taken for one again.
     pub async fn unpin(&self, id: u32) -> Result<(), EngineError> {
         self.edit_records(move |records, _, _| {
             if records.unpin(id) {
                 Ok(())
             } else {
                 Err(CoreError::NotFound { what: "pin", id }.into())
+            }
+        })
+        .await
+    }
+
+    /// Makes a pin of a demand that was found in a message, by its number among the pins.
+    pub async fn confirm_demand(&self, id: u32) -> Result<(), EngineError> {
+        self.edit_records(move |records, window, counter| {
+            if records.confirm(id, window, counter)? {
+                Ok(())
+            } else {
+                Err(CoreError::NotFound { what: "demand", id }.into())
             }
         })
         .await

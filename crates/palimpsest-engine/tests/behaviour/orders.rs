@@ -106,6 +106,42 @@ fn a_demand_is_proposed_when_it_is_said() {
     });
 }
 
+/// P9, I8: words that are only likely a demand are pinned if the user says so; taken away they are found no more.
+#[test]
+fn a_likely_demand_waits_for_a_word() {
+    block_on(async {
+        let (_, s) = session("balanced").await;
+        let likely = "Let's keep it short.";
+        s.append(NewMessage::user(likely)).await.unwrap();
+        assert_eq!(s.proposals(), [], "what is only likely is not asked about");
+        talk(&s, 40).await;
+        compact(&s).await;
+        let found = s.records().pins;
+        assert_eq!((found.len(), found[0].text.as_str()), (1, likely));
+        assert!(!system(&s).contains(likely));
+
+        s.confirm_demand(found[0].id).await.unwrap();
+        let pinned = s.records().pins;
+        assert_eq!((pinned.len(), &pinned[0].kind), (1, &PinKind::Pin));
+        assert!(system(&s).contains(&format!("- {likely}")));
+        let again = s.confirm_demand(pinned[0].id).await.unwrap_err();
+        assert_eq!(
+            again.code(),
+            "not_found",
+            "a pin is no demand that was found"
+        );
+
+        let (_, s) = session("balanced").await;
+        s.append(NewMessage::user(likely)).await.unwrap();
+        talk(&s, 40).await;
+        compact(&s).await;
+        s.unpin(s.records().pins[0].id).await.unwrap();
+        s.undo().await.unwrap();
+        compact(&s).await;
+        assert_eq!(s.records().pins, []);
+    });
+}
+
 /// P9: what was declined is asked for no more, and no later compaction makes a demand of it; with `off` nothing is looked for.
 #[test]
 fn a_declined_demand_is_none() {
