@@ -45,6 +45,30 @@ test("a demand is asked about when it is said", SLOW, async () => {
   await world.end();
 });
 
+/** P9, I8: a compaction finds words that may be meant to last. They stand apart from what is pinned until the person decides. */
+test("what is only likely a demand waits for a word", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, summary_model: "-" } });
+  const { page } = world;
+  await ready(page);
+  const said = ["Let's keep it short.", "I'd like each chapter to end with a question."];
+  const talk = [...said.flatMap((content) => [{ role: "user", content }, { role: "assistant", content: "Gladly." }]), ...bakery(9)];
+  await importFile(page, transcript(talk, "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await click(page, "#compact");
+  await page.waitForSelector(".card.done");
+  const likely = (page) => page.$$eval("#likely li", (all) => all.map((one) => one.textContent));
+  await until(page, (said) => said.every((one) => document.querySelector("#likely")?.textContent.includes(one)), said);
+  assert.deepEqual((await pins(page)).filter((one) => said.some((words) => one.includes(words))).length, 2, "nothing is pinned unasked");
+  if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/likely.png` });
+
+  await click(page, `#likely [aria-label="Accept: ${said[0]}"]`);
+  await until(page, (words) => [...document.querySelectorAll(".notes .marks li")].some((one) => one.textContent.includes(words) && !one.closest("#likely")), said[0]);
+  await click(page, `#likely [aria-label="Decline: ${said[1]}"]`);
+  await until(page, (words) => !document.querySelector(".notes").textContent.includes(words), said[1]);
+  assert.ok(!(await likely(page)).some((one) => said.some((words) => one.includes(words))));
+  await world.end();
+});
+
 /** I8: the setting says where demands stand, for the sessions that follow it: at the head of the layers, in the system message, or nowhere. */
 for (const [where, choice] of [["layer", "at the head of the layers"], ["system", "in the system message"], ["off", "nowhere"]]) {
   test(`demands stand ${choice}, as the policy says`, SLOW, async () => {
