@@ -47,25 +47,33 @@ test("a demand is asked about when it is said", SLOW, async () => {
 
 /** P9, I8: a compaction finds words that may be meant to last. They stand apart from what is pinned until the person decides. */
 test("what is only likely a demand waits for a word", SLOW, async () => {
-  const world = await begin({ settings: { window: 8192, summary_model: "-" } });
+  const long = bakery(6).map((message) => message.content).join(" ");
+  const world = await begin({ settings: { window: 4096, summary_model: "-", recall: false }, script: { replies: Array.from({ length: 8 }, () => long) } });
   const { page } = world;
   await ready(page);
   const said = ["Let's keep it short.", "I'd like each chapter to end with a question."];
-  const talk = [...said.flatMap((content) => [{ role: "user", content }, { role: "assistant", content: "Gladly." }]), ...bakery(9)];
-  await importFile(page, transcript(talk, "Bakery"));
-  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  for (const [n, words] of [...said, "And the doors?", "And the roof?"].entries()) {
+    await say(page, words);
+    await messages(page, 2 * n + 2);
+  }
+  assert.equal(await page.$("#ask"), null, "what is only likely is not asked about");
   await click(page, "#compact");
-  await page.waitForSelector(".card.done");
-  const likely = (page) => page.$$eval("#likely li", (all) => all.map((one) => one.textContent));
   await until(page, (said) => said.every((one) => document.querySelector("#likely")?.textContent.includes(one)), said);
-  assert.deepEqual(await page.$$eval(".notes .marks li", (all) => all.filter((one) => !one.closest("#likely")).map((one) => one.textContent)), [], "nothing is pinned unasked");
+  const pinned = () => page.$$eval("section:has(#add-pin) > .marks li", (all) => all.map((one) => one.textContent));
+  assert.deepEqual(await pinned(), [], "nothing is pinned unasked");
+  assert.ok(await page.$eval("#likely li > span", (words) => words.getBoundingClientRect().width > 120), "the words have the width of the column");
+  assert.ok(!(await text(page, ".card.done")).includes("Your demands"), "the card calls nothing a demand that is only likely");
   if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/likely.png` });
 
   await click(page, `#likely [aria-label="Accept: ${said[0]}"]`);
-  await until(page, (words) => [...document.querySelectorAll(".notes .marks li")].some((one) => one.textContent.includes(words) && !one.closest("#likely")), said[0]);
+  await until(page, (words) => document.querySelector("section:has(#add-pin) > .marks li")?.textContent.includes(words), said[0]);
   await click(page, `#likely [aria-label="Decline: ${said[1]}"]`);
-  await until(page, (words) => !document.querySelector(".notes").textContent.includes(words), said[1]);
-  assert.ok(!(await likely(page)).some((one) => said.some((words) => one.includes(words))));
+  await until(page, () => !document.querySelector("#likely"));
+  await say(page, "And now?");
+  await messages(page, 10);
+  const { messages: sent } = world.chats().findLast((body) => body.messages.at(-1).content.includes("And now?"));
+  assert.ok(sent[0].content.includes(said[0]), "what is accepted is in the system message");
+  assert.equal((await pinned()).length, 1);
   await world.end();
 });
 

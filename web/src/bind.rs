@@ -449,7 +449,12 @@ pub fn done(
         lost: report.facts.map_or(0, |f| f.dropped),
         kept: report.quoted.len() as u32,
         shortened: report.shortened.len() as u32,
-        demands: report.demands.iter().map(|d| d.text.clone()).collect(),
+        demands: report
+            .demands
+            .iter()
+            .filter(|d| d.level == Certainty::Sure)
+            .map(|d| d.text.clone())
+            .collect(),
         standing,
         took: report.took,
         undoable,
