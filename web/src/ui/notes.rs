@@ -422,7 +422,7 @@ fn likely_line(pin: &PinView) -> El {
         .child(from);
     let button = |label: T, sign: &'static str, then: fn(u32)| {
         small(format!("{}: {}", t(label), pin.text), sign, move || {
-            then(id)
+            then(id);
         })
     };
     el("li")
