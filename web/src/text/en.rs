@@ -220,6 +220,7 @@ texts! {
     CardDropped: "Lost",
     CardDroppedNone: "No checked detail was lost",
     CardDroppedMore: "and {} more",
+    CardDroppedUnnamed: "{} of them are not listed.",
     CardPrice: "Next reply",
     CardPriceText: "slower once: {} tokens to read again",
     CardAuthor: "Written by",

@@ -262,7 +262,7 @@ fn written(number_of: u32, done: &Done, body: El) -> El {
         .child(
             el("div")
                 .child(el("dt").child(t(T::CardDropped)))
-                .child(dropped(&done.dropped).child(unnamed(done))),
+                .child(dropped(&done.dropped, unnamed(done))),
         )
         .child(fact(T::CardAuthor, author))
         .child(fact(
@@ -293,8 +293,8 @@ fn written(number_of: u32, done: &Done, body: El) -> El {
         .child(done.id.map(|_| hands(number_of)))
 }
 
-/// What a layer does not say any more, the first few in full.
-pub fn dropped(list: &[String]) -> El {
+/// What a layer does not say any more, the first few in full. `unnamed` more were lost that the list does not have.
+pub fn dropped(list: &[String], unnamed: u32) -> El {
     let cell = el("dd");
     if list.is_empty() {
         return cell.child(t(T::CardDroppedNone));
@@ -310,23 +310,25 @@ pub fn dropped(list: &[String]) -> El {
                 .child(el("q").child(short))
         });
     if list.len() > shown {
-        first.child(" ").child(rest(list[shown..].into()))
+        first.child(" ").child(rest(list[shown..].into(), unnamed))
+    } else if unnamed > 0 {
+        let more = fill(T::CardDroppedMore, &[&number(unnamed)]);
+        first.child(el("span").child(format!(" {more}")))
     } else {
         first
     }
 }
 
-/// How many dropped facts there were beside those that the report names.
-fn unnamed(done: &Done) -> Option<El> {
-    let more = done.lost.saturating_sub(done.dropped.len() as u32);
-    let text = || fill(T::CardDroppedMore, &[&number(more)]);
-    (more > 0).then(|| el("span").child(format!(" {}", text())))
+/// The number of dropped facts beside those that the report names.
+fn unnamed(done: &Done) -> u32 {
+    done.lost.saturating_sub(done.dropped.len() as u32)
 }
 
 /// The facts after the first ones: none in the page before they are unfolded, and some at a time.
-fn rest(list: Rc<[String]>) -> El {
+fn rest(list: Rc<[String]>, unnamed: u32) -> El {
     let shown = Signal::new(0);
-    let more = fill(T::CardDroppedMore, &[&number(list.len() as u32)]);
+    let count = (list.len() as u32).saturating_add(unnamed);
+    let more = fill(T::CardDroppedMore, &[&number(count)]);
     let (all, left) = (Rc::clone(&list), move || {
         list.len().saturating_sub(shown.get())
     });
@@ -336,6 +338,11 @@ fn rest(list: Rc<[String]>) -> El {
     el("details")
         .on("toggle", move |_| shown.update(|n| *n = (*n).max(FACTS)))
         .child(el("summary").child(more))
+        .child((unnamed > 0).then(|| {
+            el("p")
+                .class("sub")
+                .child(fill(T::CardDroppedUnnamed, &[&number(unnamed)]))
+        }))
         .child(el("ul").class("dropped").attr("tabindex", "0").child(each(
             facts,
             |(place, _)| *place as u64,

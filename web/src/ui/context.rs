@@ -460,7 +460,7 @@ fn beside(layer: &LayerView) -> El {
             el("dl").class("facts tight").child(
                 el("div")
                     .child(el("dt").child(t(T::CardDropped)))
-                    .child(dropped(&layer.dropped)),
+                    .child(dropped(&layer.dropped, 0)),
             ),
         )
         .child(

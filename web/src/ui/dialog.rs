@@ -429,7 +429,7 @@ fn layer(state: AppState) -> AnyView {
         .child(
             el("div")
                 .child(el("dt").child(t(T::CardDropped)))
-                .child(dropped(&layer.dropped)),
+                .child(dropped(&layer.dropped, 0)),
         );
     let body = el("div")
         .class("layer")
@@ -690,7 +690,7 @@ fn compare(state: AppState) -> AnyView {
             el("dl").class("facts tight").child(
                 el("div")
                     .child(el("dt").child(t(T::CardDropped)))
-                    .child(dropped(&layer.dropped)),
+                    .child(dropped(&layer.dropped, 0)),
             ),
         );
     let body = el("div").class("compare").child(said).child(written);
