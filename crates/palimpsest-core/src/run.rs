@@ -13,6 +13,7 @@ mod cover;
 mod edit;
 mod forced;
 mod identify;
+mod join;
 mod ladder;
 mod metadata;
 mod passage;

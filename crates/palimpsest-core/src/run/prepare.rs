@@ -13,7 +13,7 @@ use palimpsest_text::extractive;
 use super::cover::{Form, SMALLEST_SUMMARY};
 use super::identify::Identified;
 use super::summarize::{Asking, SummaryJob, nonce_of};
-use super::{JobId, JobPassage, Task};
+use super::{JobId, JobPassage, Task, join};
 
 /// A message longer than this part of a chunk is given to a model as head and tail.
 const LARGEST_PART: u32 = 2;
@@ -34,7 +34,9 @@ pub(super) fn prepare(task: &Task, found: &Identified) -> Asking {
     // At 2,048 tokens and below a model's prompt would not fit beside what is to be summarised.
     let asks_model = task.options.model.is_some() && context.setup().shares.window > 2_048;
     let chunks = if asks_model {
-        chunks(context, task.options.chunk, passages)
+        let room = chunk_room(context, task.options.chunk);
+        let parts = chunks(context, room, passages);
+        join::small(parts, plan.newest, room, context.counter.as_ref())
     } else {
         vec![passages]
     };
@@ -180,11 +182,15 @@ impl LayerForm {
     }
 }
 
-/// Splits at messages so that each request fits what the summariser may read; `most` is what its window holds.
-fn chunks(context: &Context, most: Option<u32>, passages: Vec<JobPassage>) -> Vec<Vec<JobPassage>> {
-    let counter = context.counter.as_ref();
+/// The tokens of messages that one request to the summariser may hold; `most` is what its window holds.
+fn chunk_room(context: &Context, most: Option<u32>) -> u32 {
     let most = most.unwrap_or(u32::MAX);
-    let room = most.min(context.setup().shares.chunk).max(256);
+    most.min(context.setup().shares.chunk).max(256)
+}
+
+/// Splits at messages so that no request holds more than `room` tokens of them.
+fn chunks(context: &Context, room: u32, passages: Vec<JobPassage>) -> Vec<Vec<JobPassage>> {
+    let counter = context.counter.as_ref();
     let mut chunks: Vec<Vec<JobPassage>> = Vec::new();
     let mut left = 0;
     for mut passage in passages {
@@ -194,8 +200,7 @@ fn chunks(context: &Context, most: Option<u32>, passages: Vec<JobPassage>) -> Ve
             passage.calls = None;
             tokens = counter.count(&passage.text);
         }
-        // number, role and JSON quoting
-        tokens += 12;
+        tokens += join::FRAME;
         if tokens > left || chunks.is_empty() {
             chunks.push(Vec::new());
             left = room;

@@ -258,6 +258,36 @@ fn jobs_are_known_ahead() {
     assert_eq!(run.queued().count(), 0);
 }
 
+/// P7: however long a list is, no compaction asks for summaries of a few tokens each: neighbouring parts are joined, and
+/// each request still fits what a summariser may read.
+#[test]
+fn a_long_list_asks_few_questions() {
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    for (window, turns) in [
+        (4_096, 120),
+        (4_096, 1_200),
+        (8_192, 1_200),
+        (16_384, 1_200),
+    ] {
+        let mut options = CompactOptions::new(window);
+        options.model = Some("host".into());
+        let mut run = Compaction::start(openai(turns), &options, None, &counter, SEED).unwrap();
+        let CompactStep::Need(first) = run.step().unwrap() else {
+            panic!("a list of {turns} turns needs a summary");
+        };
+        let jobs: Vec<_> = std::iter::once(&*first).chain(run.queued()).collect();
+        let room: u32 = jobs.iter().map(|job| job.target_tokens).sum();
+        let least = jobs.iter().map(|job| job.target_tokens).min();
+        assert!(
+            jobs.len() as u32 * 40 <= room && least >= Some(24),
+            "{window}: {} jobs for {room} tokens, the least {least:?}",
+            jobs.len()
+        );
+        let most = jobs.iter().map(|job| counter.count(&job.prompt)).max();
+        assert!(most < Some(window), "{window}: a prompt of {most:?} tokens");
+    }
+}
+
 /// P8: of a model's summary the statements go that name somebody or a number the covered messages do not, and the report says
 /// so; the others stay.
 #[test]
