@@ -8,14 +8,8 @@ use crate::openai::words;
 use crate::parsed::{Fault, Place, Slot};
 use crate::problem::Code;
 use crate::reader::{Placed, Reader, at, media, opaque, string, text};
+use crate::shape::GEMINI_ROLES as ROLES;
 use crate::writer::{Atom, Group, Writer, object};
-
-/// Every name of a role in this dialect. A message without a role is the user's.
-pub(crate) const ROLES: [(&str, Role); 3] = [
-    ("user", Role::User),
-    ("model", Role::Assistant),
-    ("function", Role::User),
-];
 
 /// The fields that name a part. The API writes them in camel case and takes both.
 const PARTS: [(&str, &str); 8] = [

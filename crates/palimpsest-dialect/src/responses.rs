@@ -47,20 +47,6 @@ pub(crate) fn is_block(block: &Value) -> bool {
     )
 }
 
-/// Whose item it is.
-pub(crate) fn role_of(item: &Map<String, Value>) -> Option<Role> {
-    let kind = string(item, "type").unwrap_or_default();
-    if let Some(role) = string(item, "role") {
-        let known = ROLES.iter().find(|(name, _)| *name == role);
-        return known.map(|(_, role)| *role);
-    }
-    Some(match kind {
-        "compaction" | "compaction_summary" => Role::System,
-        kind if kind.ends_with("_call_output") => Role::Tool,
-        _ => Role::Assistant,
-    })
-}
-
 pub(crate) fn read(reader: &mut Reader, item: &Map<String, Value>) {
     let time = time_of(item);
     let kind = string(item, "type").unwrap_or("message");

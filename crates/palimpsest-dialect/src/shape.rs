@@ -1,6 +1,7 @@
 //! The shapes of message lists, by name.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::error::DialectError;
 use crate::message::Role;
@@ -16,6 +17,13 @@ pub(crate) const ROLES: [(&str, Role); 6] = [
     ("assistant", Role::Assistant),
     ("tool", Role::Tool),
     ("function", Role::Tool),
+];
+
+/// Every name that a role has in Gemini's contents. A message without a role is the user's.
+pub(crate) const GEMINI_ROLES: [(&str, Role); 3] = [
+    ("user", Role::User),
+    ("model", Role::Assistant),
+    ("function", Role::User),
 ];
 
 /// A shape of message lists.
@@ -70,6 +78,26 @@ impl Dialect {
         match self {
             Self::AiSdkUi | Self::Gemini => "parts",
             _ => "content",
+        }
+    }
+
+    /// The role of a message, if the dialect knows it.
+    pub(crate) fn role_of(self, message: &Map<String, Value>) -> Option<Role> {
+        let text = |key: &str| message.get(key).and_then(Value::as_str);
+        let known = |names: &[(&str, Role)], role: &str| {
+            let found = names.iter().find(|(name, _)| *name == role);
+            found.map(|(_, role)| *role)
+        };
+        match (self, text("role")) {
+            (Self::Gemini, None) => (!message.contains_key("role")).then_some(Role::User),
+            (Self::Gemini, Some(role)) => known(&GEMINI_ROLES, role),
+            // an item that is no message: its kind says who made it
+            (Self::Responses, None) => Some(match text("type").unwrap_or_default() {
+                "compaction" | "compaction_summary" => Role::System,
+                kind if kind.ends_with("_call_output") => Role::Tool,
+                _ => Role::Assistant,
+            }),
+            (_, role) => known(&ROLES, role?),
         }
     }
 

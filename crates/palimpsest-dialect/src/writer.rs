@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::message::{Part, Role, Seq};
 use crate::parsed::{Fault, Parsed, ParsedMessage, Place, Slot, SystemLine};
 use crate::repair::{Arrangement, Step, interrupted, quoted};
-use crate::shape::{Dialect, ROLES};
+use crate::shape::Dialect;
 
 /// How much of the caller's own may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -467,25 +467,7 @@ impl<'r> Writer<'r> {
     }
 
     fn role_of(&self, raw: usize) -> Option<Role> {
-        let message = self.raw.get(raw)?;
-        if self.dialect == Dialect::Responses {
-            return crate::responses::role_of(message.as_object()?);
-        }
-        let names = match self.dialect {
-            Dialect::Gemini => &crate::gemini::ROLES[..],
-            _ => &ROLES[..],
-        };
-        // a message of Gemini's without a role is the user's
-        let is_user = self.dialect == Dialect::Gemini && message.get("role").is_none();
-        let role = if is_user {
-            "user"
-        } else {
-            message.get("role")?.as_str()?
-        };
-        names
-            .iter()
-            .find(|(name, _)| *name == role)
-            .map(|(_, role)| *role)
+        self.dialect.role_of(self.raw.get(raw)?.as_object()?)
     }
 
     /// The caller's value that says exactly this.
