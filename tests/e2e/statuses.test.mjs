@@ -10,8 +10,6 @@ import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
 const SLOW = { timeout: 180_000 };
 test.afterEach(cleanUp);
 
-/** A model that takes seconds for a summary, and answers at once. */
-const slowWriter = (ms) => (request) => (asksForSummary(request, request.messages) ? { first_delay_ms: ms } : "Gladly.");
 const status = (page) => text(page, "#status");
 
 /// F95, P7: a message that waits for a compaction says so, and for what; the layer is called by its number only if that is the first or follows
@@ -50,15 +48,20 @@ const trusted = (page) => page.$eval("#trust", (trust) => trust.parentElement.te
 
 /// F95: where the first layer was undone, nobody is told of a layer 2 while the next one is written.
 test("a layer that is written is called by a number that follows", SLOW, async () => {
-  const world = await begin({ settings: { window: 8192 }, script: { replies: slowWriter(1_500) } });
+  // Each summary is held back until the card was read.
+  let held, release;
+  const writer = (request) => (asksForSummary(request, request.messages) ? { held } : "Gladly.");
+  const world = await begin({ settings: { window: 8192 }, script: { replies: writer } });
   const { page } = world;
   await ready(page);
   await importFile(page, transcript(bakery(10), "Bakery"));
   await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
   await messages(page, 20);
   for (const title of ["Writing layer 1", "Writing a layer"]) {
+    held = new Promise((resolve) => (release = resolve));
     await say(page, "/compact");
     await until(page, (title) => document.querySelector(".card.working h3")?.textContent === title, title);
+    release();
     await until(page, () => document.querySelector(".card.done") && !document.querySelector(".card.working"));
     assert.doesNotMatch(await text(page, "#s-chat .budget .sum"), /Compacting now/);
     await until(page, () => document.querySelector("#trust"));
