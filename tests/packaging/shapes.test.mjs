@@ -57,7 +57,7 @@ const SCENE = `
       detected: validate(history).dialect, problems: [...validate(history).problems, ...checked.problems], same: JSON.stringify(short.messages) === JSON.stringify(loop(2)),
       untouched: JSON.stringify(history) === before, fits: counted.tokens <= 4096, shorter: messages.length < history.length,
       last: JSON.stringify(messages.at(-1)).includes("What did you find?"), rule: JSON.stringify(messages).includes("Never touch build.rs"),
-      stable: again.messages.length <= history.length && validate(again.messages).ok, compaction: messages.filter((one) => one === history[0]).length,
+      stable: JSON.stringify(again.messages) === JSON.stringify(messages), compaction: messages.filter((one) => one === history[0]).length,
       // every item of reasoning that is left stands before the call it led to
       led: messages.every((one, n) => one.type !== "reasoning" || messages[n + 1]?.id === "fc_" + one.id.slice(3)),
     };

@@ -7,7 +7,7 @@ use crate::openai::{image_url, set_content, words};
 use crate::parsed::{Fault, Place, Slot};
 use crate::problem::Code;
 use crate::reader::{
-    Placed, Reader, at, kind, media, opaque, result_text, string, text, time_of, typed,
+    Named, Placed, Reader, at, kind, media, opaque, result_text, string, text, time_of, typed,
 };
 use crate::writer::{Atom, Group, Writer, object};
 
@@ -36,7 +36,7 @@ pub(crate) fn is(block: &Value) -> bool {
     }
 }
 
-/// Whether it is a message of the user interface: its parts have types.
+/// Returns `true` for a message of the user interface, whose parts have types.
 pub(crate) fn is_ui(message: &Map<String, Value>) -> bool {
     let parts = message.get("parts").and_then(Value::as_array);
     let is_part = |part: &Value| typed(part).is_some();
@@ -120,34 +120,15 @@ fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Pla
         ("tool-call", Role::Assistant)
             if fields.get("providerExecuted") != Some(&Value::Bool(true)) =>
         {
-            let name = reader.name(fields.get("toolName"))?;
-            let (id, no_id) = reader.call_id(fields.get("toolCallId"), i, true);
+            let id = Named::required(fields.get("toolCallId"));
             let input = fields.get("input").or_else(|| fields.get("args"));
-            let (arguments, fault) = reader.arguments_object(input);
-            let fault = if no_id == Fault::None { fault } else { no_id };
-            (
-                Part::ToolCall {
-                    id,
-                    name,
-                    arguments,
-                },
-                Some(Place { slot, fault }),
-            )
+            reader.call_in_block(i, fields.get("toolName"), id, input)?
         }
         ("tool-result", Role::Tool) => {
-            let name = string(fields, "toolName");
-            let (call, fault) = reader.answered(fields.get("toolCallId"), name, true);
+            let id = Named::required(fields.get("toolCallId"));
             let (text, error) = output(fields.get("output").or_else(|| fields.get("result")));
             let error = error || fields.get("isError") == Some(&Value::Bool(true));
-            (
-                Part::ToolResult {
-                    call,
-                    name: name.map(str::to_owned),
-                    text,
-                    error,
-                },
-                Some(Place { slot, fault }),
-            )
+            reader.result_in_block(i, string(fields, "toolName"), id, (text, error))
         }
         ("tool-call", Role::User | Role::System | Role::Tool)
         | ("tool-result", Role::User | Role::System) => {

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use crate::blocks;
 use crate::message::{Part, Role};
 use crate::openai::words;
-use crate::parsed::{Fault, Place, Slot};
+use crate::parsed::Slot;
 use crate::problem::Code;
 use crate::reader::{
-    Placed, Reader, at, data_url, media, opaque, result_text, string, text, typed,
+    Named, Placed, Reader, at, data_url, media, opaque, result_text, string, text, typed,
 };
 use crate::writer::{Atom, Group, Writer, object};
 
@@ -68,43 +68,21 @@ fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Pla
             slot,
         ),
         ("tool_use", Role::Assistant) => {
-            let name = reader.name(fields.get("name"))?;
-            let (id, no_id) = reader.call_id(fields.get("id"), i, true);
-            let (arguments, fault) = reader.arguments_object(fields.get("input"));
-            let fault = if no_id == Fault::None { fault } else { no_id };
-            (
-                Part::ToolCall {
-                    id,
-                    name,
-                    arguments,
-                },
-                Some(Place { slot, fault }),
-            )
+            let id = Named::required(fields.get("id"));
+            reader.call_in_block(i, fields.get("name"), id, fields.get("input"))?
         }
         ("tool_result", Role::User) => {
-            let (call, fault) = reader.answered(fields.get("tool_use_id"), None, true);
+            let id = Named::required(fields.get("tool_use_id"));
             let text = fields.get("content").map_or_else(String::new, result_text);
             let error = fields.get("is_error") == Some(&Value::Bool(true));
-            (
-                Part::ToolResult {
-                    call,
-                    name: None,
-                    text,
-                    error,
-                },
-                Some(Place { slot, fault }),
-            )
+            reader.result_in_block(i, None, id, (text, error))
         }
-        ("tool_use" | "tool_result", _) => {
-            let whose = if kind == "tool_use" {
-                "an assistant"
-            } else {
-                "a user"
-            };
-            reader.problem(
-                Code::BadPart,
-                format!("a {kind} block stands in {whose} message only"),
-            );
+        ("tool_use", _) => {
+            reader.misplaced("tool_use block", "an assistant");
+            return None;
+        }
+        ("tool_result", _) => {
+            reader.misplaced("tool_result block", "a user");
             return None;
         }
         ("image", _) => {

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::blocks;
 use crate::message::{Part, Role};
 use crate::openai::words;
-use crate::parsed::{Fault, Place, Slot};
+use crate::parsed::Slot;
 use crate::problem::Code;
-use crate::reader::{Placed, Reader, at, media, opaque, string, text};
+use crate::reader::{Named, Placed, Reader, at, media, opaque, string, text};
 use crate::writer::{Atom, Group, Writer, object};
 
 const ROLES: [(&str, Role); 2] = [("user", Role::User), ("assistant", Role::Assistant)];
@@ -26,7 +26,7 @@ const BLOCKS: [&str; 10] = [
     "citationsContent",
 ];
 
-/// Whether only this dialect has such a content block.
+/// Returns `true` if only this dialect has such a content block.
 pub(crate) fn is(block: &Value) -> bool {
     block
         .as_object()
@@ -66,41 +66,20 @@ fn block(reader: &mut Reader, block: &Value, role: Role, i: usize) -> Option<Pla
             text(words, slot)
         }
         ("toolUse", Role::Assistant) => {
-            let name = reader.name(fields.get("name"))?;
-            let (id, no_id) = reader.call_id(fields.get("toolUseId"), i, true);
-            let (arguments, fault) = reader.arguments_object(fields.get("input"));
-            let fault = if no_id == Fault::None { fault } else { no_id };
-            (
-                Part::ToolCall {
-                    id,
-                    name,
-                    arguments,
-                },
-                Some(Place { slot, fault }),
-            )
+            let id = Named::required(fields.get("toolUseId"));
+            reader.call_in_block(i, fields.get("name"), id, fields.get("input"))?
         }
         ("toolResult", Role::User) => {
-            let (call, fault) = reader.answered(fields.get("toolUseId"), None, true);
-            (
-                Part::ToolResult {
-                    call,
-                    name: None,
-                    text: result(fields.get("content")),
-                    error: string(fields, "status") == Some("error"),
-                },
-                Some(Place { slot, fault }),
-            )
+            let id = Named::required(fields.get("toolUseId"));
+            let failed = string(fields, "status") == Some("error");
+            reader.result_in_block(i, None, id, (result(fields.get("content")), failed))
         }
-        ("toolUse" | "toolResult", _) => {
-            let whose = if kind == "toolUse" {
-                "an assistant"
-            } else {
-                "a user"
-            };
-            reader.problem(
-                Code::BadPart,
-                format!("a {kind} block stands in {whose} message only"),
-            );
+        ("toolUse", _) => {
+            reader.misplaced("toolUse block", "an assistant");
+            return None;
+        }
+        ("toolResult", _) => {
+            reader.misplaced("toolResult block", "a user");
             return None;
         }
         ("reasoningContent", _) => {

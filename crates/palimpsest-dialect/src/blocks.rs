@@ -1,5 +1,5 @@
-//! What the dialects share whose messages are lists of blocks and whose roles alternate: Anthropic, Bedrock, Gemini. Results stand
-//! inside the user's messages, before everything else in them.
+//! Reads and writes messages that are lists of blocks, for the dialects in which user and assistant take turns: Anthropic, Bedrock,
+//! Gemini. Results stand inside the user's messages, before everything else in them.
 
 use serde_json::{Map, Value};
 

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::blocks;
 use crate::message::{Part, Role};
 use crate::openai::words;
-use crate::parsed::{Fault, Place, Slot};
+use crate::parsed::Slot;
 use crate::problem::Code;
-use crate::reader::{Placed, Reader, at, media, opaque, string, text};
+use crate::reader::{Named, Placed, Reader, at, media, opaque, string, text};
 use crate::shape::GEMINI_ROLES as ROLES;
 use crate::writer::{Atom, Group, Writer, object};
 
@@ -23,7 +23,7 @@ const PARTS: [(&str, &str); 8] = [
     ("text", "text"),
 ];
 
-/// Whether it is a message of this dialect: its parts have no type.
+/// Returns `true` for a message of this dialect, whose parts have no type.
 pub(crate) fn is(message: &Map<String, Value>) -> bool {
     let role = string(message, "role");
     let known = role.is_none() || ROLES.iter().any(|(name, _)| role == Some(*name));
@@ -80,45 +80,22 @@ fn part(reader: &mut Reader, part: &Value, role: Role, i: usize) -> Option<Place
             }
         }
         ("functionCall", Role::Assistant) => {
-            let name = reader.name(inside.get("name"))?;
-            let (id, no_id) = reader.call_id(inside.get("id"), i, false);
             let none = json!({});
-            let (arguments, fault) =
-                reader.arguments_object(Some(inside.get("args").unwrap_or(&none)));
-            let fault = if no_id == Fault::None { fault } else { no_id };
-            (
-                Part::ToolCall {
-                    id,
-                    name,
-                    arguments,
-                },
-                Some(Place { slot, fault }),
-            )
+            let arguments = inside.get("args").unwrap_or(&none);
+            let id = Named::optional(inside.get("id"));
+            reader.call_in_block(i, inside.get("name"), id, Some(arguments))?
         }
         ("functionResponse", Role::User) => {
-            let name = string(inside, "name");
-            let (call, fault) = reader.answered(inside.get("id"), name, false);
-            let (text, error) = response(inside.get("response"));
-            (
-                Part::ToolResult {
-                    call,
-                    name: name.map(str::to_owned),
-                    text,
-                    error,
-                },
-                Some(Place { slot, fault }),
-            )
+            let id = Named::optional(inside.get("id"));
+            let said = response(inside.get("response"));
+            reader.result_in_block(i, string(inside, "name"), id, said)
         }
-        ("functionCall" | "functionResponse", _) => {
-            let whose = if kind == "functionCall" {
-                "the model's"
-            } else {
-                "the user's"
-            };
-            reader.problem(
-                Code::BadPart,
-                format!("a {kind} stands in a message of {whose} only"),
-            );
+        ("functionCall", _) => {
+            reader.misplaced("functionCall part", "a model");
+            return None;
+        }
+        ("functionResponse", _) => {
+            reader.misplaced("functionResponse part", "a user");
             return None;
         }
         ("inlineData", _) => {

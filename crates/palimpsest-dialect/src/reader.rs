@@ -22,6 +22,32 @@ struct OpenCall {
     name: String,
 }
 
+/// The identifier of a call, as the caller gives it.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'v> {
+    given: Option<&'v Value>,
+    /// The dialect requires one.
+    is_required: bool,
+}
+
+impl<'v> Named<'v> {
+    /// An identifier without which the message is wrong.
+    pub(crate) const fn required(given: Option<&'v Value>) -> Self {
+        Self {
+            given,
+            is_required: true,
+        }
+    }
+
+    /// An identifier that may be missing.
+    pub(crate) const fn optional(given: Option<&'v Value>) -> Self {
+        Self {
+            given,
+            is_required: false,
+        }
+    }
+}
+
 pub(crate) struct Reader {
     origin: Origin,
     /// Index of the value that is being read.
@@ -331,6 +357,54 @@ impl Reader {
         )
     }
 
+    /// A call in the `i`-th block of a message. `None` if it names no tool.
+    pub(crate) fn call_in_block(
+        &mut self,
+        i: usize,
+        name: Option<&Value>,
+        id: Named<'_>,
+        arguments: Option<&Value>,
+    ) -> Option<Placed> {
+        let name = self.name(name)?;
+        let (id, no_id) = self.call_id(id.given, i, id.is_required);
+        let (arguments, fault) = self.arguments_object(arguments);
+        let fault = if no_id == Fault::None { fault } else { no_id };
+        let part = Part::ToolCall {
+            id,
+            name,
+            arguments,
+        };
+        let slot = Slot::Block(i);
+        Some((part, Some(Place { slot, fault })))
+    }
+
+    /// A result in the `i`-th block of a message, with its text and whether the tool failed.
+    pub(crate) fn result_in_block(
+        &mut self,
+        i: usize,
+        name: Option<&str>,
+        id: Named<'_>,
+        (text, error): (String, bool),
+    ) -> Placed {
+        let (call, fault) = self.answered(id.given, name, id.is_required);
+        let part = Part::ToolResult {
+            call,
+            name: name.map(str::to_owned),
+            text,
+            error,
+        };
+        let slot = Slot::Block(i);
+        (part, Some(Place { slot, fault }))
+    }
+
+    /// Reports a block that stands in a message of the wrong role.
+    pub(crate) fn misplaced(&mut self, block: &str, whose: &str) {
+        self.problem(
+            Code::BadPart,
+            format!("a {block} stands in {whose} message only"),
+        );
+    }
+
     fn next_open(&self, name: Option<&str>) -> String {
         let next = self
             .open
@@ -514,7 +588,7 @@ pub(crate) fn time_of(message: &Map<String, Value>) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// What an object without a role is, for messages to people.
+/// Names an object that has no role, for messages to people.
 fn shape(message: &Map<String, Value>) -> String {
     const LANGCHAIN: &str = "of LangChain: give it to fitMessages() of \"palimpsest/langchain\"";
     let class = message.get("id").and_then(Value::as_array);

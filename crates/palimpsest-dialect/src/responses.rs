@@ -27,7 +27,7 @@ const OTHERS: [&str; 13] = [
     "tool_search_call",
 ];
 
-/// Whether only this dialect has such an item.
+/// Returns `true` if only this dialect has such an item.
 pub(crate) fn is(item: &Map<String, Value>) -> bool {
     let kind = string(item, "type").unwrap_or_default();
     kind == "message"
@@ -36,7 +36,7 @@ pub(crate) fn is(item: &Map<String, Value>) -> bool {
             && (kind.ends_with("_call") || kind.ends_with("_call_output")))
 }
 
-/// Whether only this dialect has such a content block.
+/// Returns `true` if only this dialect has such a content block.
 pub(crate) fn is_block(block: &Value) -> bool {
     matches!(
         typed(block),

@@ -68,7 +68,7 @@ impl Dialect {
         Self::Bedrock,
     ];
 
-    /// Whether the user and the assistant take turns, and results stand inside the user's messages, before everything else.
+    /// Returns `true` if user and assistant take turns and results stand inside the user's messages, before everything else.
     pub(crate) const fn takes_turns(self) -> bool {
         matches!(self, Self::Anthropic | Self::Gemini | Self::Bedrock)
     }

@@ -668,12 +668,12 @@ impl<'r> Writer<'r> {
         thoughts.cloned().unwrap_or_default().into_iter()
     }
 
-    /// Whether a message of nothing but text has no blocks.
+    /// Returns `true` if a message of nothing but text has no blocks.
     pub(crate) fn has_plain_texts(&self) -> bool {
         self.dialect == Dialect::Anthropic
     }
 
-    /// Whether an identifier is the caller's, and not made of a position.
+    /// Returns `true` for an identifier that the caller gave. The others are made of a position.
     pub(crate) fn is_callers_id(&self, id: &str) -> bool {
         self.ids.contains(id)
     }

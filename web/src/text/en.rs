@@ -456,7 +456,7 @@ texts! {
     TrustUnknown: "There were no details to check.",
     TrustSum: "{} % × {} % = {} %.",
     TrustModel: "Models of this size get unreliable after {}–{} compactions; each saves about {}–{} %.",
-    PerhapsMeant: "Perhaps meant for the whole conversation. Keep a line, or take it away:",
+    PerhapsMeant: "Perhaps meant for the whole conversation. Accept a line, or decline it:",
     PinnedNone: "Nothing is pinned. The model reads a pinned line word for word in every request.",
     PinHelp: "A line the model reads word for word in every request",
     PinDecision: "It is a decision",

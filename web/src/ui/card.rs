@@ -293,11 +293,14 @@ fn written(number_of: u32, done: &Done, body: El) -> El {
         .child(done.id.map(|_| hands(number_of)))
 }
 
-/// What a layer does not say any more, the first few in full. `unnamed` more were lost that the list does not have.
+/// Lists facts that a layer does not say any more, the first few in full. `unnamed` more were lost that the list does not have.
 pub fn dropped(list: &[String], unnamed: u32) -> El {
     let cell = el("dd");
     if list.is_empty() {
-        return cell.child(t(T::CardDroppedNone));
+        return match unnamed {
+            0 => cell.child(t(T::CardDroppedNone)),
+            lost => cell.child(number(lost)),
+        };
     }
     let shown = 3;
     let first = list

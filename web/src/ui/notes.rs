@@ -374,14 +374,14 @@ fn pins(state: AppState) -> El {
         .child(lines(
             "marks",
             T::PinnedNone,
-            move || sorted(state, Certain::Sure),
+            move || pins_where(state, |pin| !is_likely(pin)),
             pin_line,
         ))
         .child(live_if(
-            move || !sorted(state, Certain::Likely).is_empty(),
+            move || state.pins.with(|all| all.iter().any(is_likely)),
             move || {
                 let all = each(
-                    move || sorted(state, Certain::Likely),
+                    move || pins_where(state, is_likely),
                     key_of,
                     |pin: PinView| likely_line(&pin).view(),
                 );
@@ -394,16 +394,12 @@ fn pins(state: AppState) -> El {
         ))
 }
 
-/// How certain it is that a line is meant to last.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Certain {
-    Sure,
-    Likely,
+/// Returns `true` for words that may be a demand.
+fn is_likely(pin: &PinView) -> bool {
+    matches!(pin.why, Why::Likely(_))
 }
 
-fn sorted(state: AppState, certain: Certain) -> Vec<PinView> {
-    let is_wanted =
-        |pin: &PinView| matches!(pin.why, Why::Likely(_)) == (certain == Certain::Likely);
+fn pins_where(state: AppState, is_wanted: fn(&PinView) -> bool) -> Vec<PinView> {
     let mut pins = state.pins.get();
     pins.retain(is_wanted);
     pins
@@ -412,41 +408,45 @@ fn sorted(state: AppState, certain: Certain) -> Vec<PinView> {
 /// Words that may be a demand: the person says whether they are one.
 fn likely_line(pin: &PinView) -> El {
     let id = pin.id;
-    let from = match pin.why {
-        Why::Likely(place) => Some(from_message(place)),
-        _ => None,
-    };
-    let words = el("span")
-        .attr("dir", "auto")
-        .child(pin.text.clone())
-        .child(from);
     let button = |label: T, sign: &'static str, then: fn(u32)| {
         small(format!("{}: {}", t(label), pin.text), sign, move || {
             then(id);
         })
     };
     el("li")
-        .child(words)
+        .child(pin_words(pin))
         .child(button(T::Accept, "check", act::confirm_demand))
         .child(button(T::Decline, "cross", act::unpin))
 }
 
 fn pin_line(pin: &PinView) -> El {
     let id = pin.id;
-    let (sign, from) = match pin.why {
-        Why::Pinned => ("pin", None),
-        Why::Decision => ("lock", Some(el("i").child(t(T::Decided)))),
-        Why::Demand(place) | Why::Likely(place) => ("lock", Some(from_message(place))),
+    let sign = if pin.why == Why::Pinned {
+        "pin"
+    } else {
+        "lock"
     };
-    let words = el("span")
+    el("li")
+        .child(icon(sign))
+        .child(pin_words(pin))
+        .child(small(
+            format!("{}: {}", t(T::Remove), pin.text),
+            "cross",
+            move || act::unpin(id),
+        ))
+}
+
+/// The words of a line, and where they are from.
+fn pin_words(pin: &PinView) -> El {
+    let from = match pin.why {
+        Why::Pinned => None,
+        Why::Decision => Some(el("i").child(t(T::Decided))),
+        Why::Demand(place) | Why::Likely(place) => Some(from_message(place)),
+    };
+    el("span")
         .attr("dir", "auto")
         .child(pin.text.clone())
-        .child(from);
-    el("li").child(icon(sign)).child(words).child(small(
-        format!("{}: {}", t(T::Remove), pin.text),
-        "cross",
-        move || act::unpin(id),
-    ))
+        .child(from)
 }
 
 /// "from 12": a way to that message.

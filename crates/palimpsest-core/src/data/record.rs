@@ -347,13 +347,7 @@ impl Records {
         let Some(Change::Demand { text }) = waiting.map(|p| p.proposal.change.clone()) else {
             return Ok(false);
         };
-        let mut next = self.clone();
-        // A run found it meanwhile. The user's consent makes it a pin.
-        next.pins.retain(|p| p.text != text);
-        next.pin(PinKind::Pin, &text, window, counter)?;
-        next.pending.retain(|p| p.id != id);
-        next.revision = self.revision + 1;
-        *self = next;
+        self.pin_demand(&text, window, counter)?;
         Ok(true)
     }
 
@@ -372,12 +366,30 @@ impl Records {
         let Some(text) = self.pins.iter().find(is_demand).map(|p| p.text.clone()) else {
             return Ok(false);
         };
+        self.pin_demand(&text, window, counter)?;
+        Ok(true)
+    }
+
+    /// Makes a pin of a demand to which the user consents, whether a message proposed it or a run found it.
+    fn pin_demand(
+        &mut self,
+        text: &str,
+        window: u32,
+        counter: &dyn TokenCounter,
+    ) -> Result<(), CoreError> {
         let mut next = self.clone();
-        next.pins.retain(|p| p.id != id);
-        next.pin(PinKind::Pin, &text, window, counter)?;
+        next.pins.retain(|p| p.text != text);
+        next.pin(PinKind::Pin, text, window, counter)?;
+        next.forget_proposed(text);
         next.revision = self.revision + 1;
         *self = next;
-        Ok(true)
+        Ok(())
+    }
+
+    /// Removes the open proposal of a demand that is decided.
+    fn forget_proposed(&mut self, demand: &str) {
+        let is_same = |change: &Change| matches!(change, Change::Demand { text } if text == demand);
+        self.pending.retain(|p| !is_same(&p.proposal.change));
     }
 
     /// Keeps a proposal until the user decides. It is not kept if the goal says it already, if it was declined, or if
@@ -494,13 +506,14 @@ impl Records {
         changed
     }
 
-    /// Removes a line. Returns `false` if it does not exist.
+    /// Removes a line. Returns `false` if it does not exist. A demand that was found counts as declined then.
     pub fn unpin(&mut self, id: u32) -> bool {
         let Some(place) = self.pins.iter().position(|p| p.id == id) else {
             return false;
         };
         let gone = self.pins.remove(place);
         if matches!(gone.kind, PinKind::Constraint { .. }) {
+            self.forget_proposed(&gone.text);
             self.remember_declined(Change::Demand { text: gone.text });
         }
         self.revision += 1;

@@ -12,9 +12,9 @@ pub(super) const FRAME: u32 = 12;
 /// A summary of fewer tokens is not worth a request of its own.
 const LEAST: u32 = 48;
 
-/// Joins neighbouring parts of a covered range until each summary has [`LEAST`] of the `newest` tokens of the layer. Of a
-/// joined part only the sentences that say the most are kept, word for word, so that a request still fits into `room`
-/// tokens.
+/// Joins neighbouring parts of a covered range until summaries have on average [`LEAST`] of the `newest` tokens of the layer.
+/// Of a joined part that is too large only the sentences that say the most are kept, word for word, so that a request still
+/// fits into `room` tokens. The parts themselves must fit.
 pub(super) fn small(
     parts: Vec<Vec<JobPassage>>,
     newest: u32,
@@ -78,9 +78,11 @@ fn fitting(part: Vec<JobPassage>, room: u32, counter: &dyn TokenCounter) -> Vec<
                     passage.text.push_str(words);
                 }
                 None => shorter.push(JobPassage {
+                    seq: from.seq,
+                    role: from.role,
                     text: words.to_owned(),
                     calls: None,
-                    ..from.clone()
+                    day: from.day,
                 }),
             }
             last = Some(kept.id);
@@ -89,7 +91,17 @@ fn fitting(part: Vec<JobPassage>, room: u32, counter: &dyn TokenCounter) -> Vec<
             return shorter;
         }
     }
-    part
+    // Many messages of a few words: the newest say how things stand.
+    let mut left = room;
+    let newest = part.into_iter().rev().take_while(|p| {
+        let tokens = counter.count(&p.text) + FRAME;
+        let fits = tokens <= left;
+        left = left.saturating_sub(tokens);
+        fits
+    });
+    let mut newest: Vec<JobPassage> = newest.collect();
+    newest.reverse();
+    newest
 }
 
 #[cfg(test)]
@@ -132,5 +144,21 @@ mod tests {
         assert!(seqs.is_sorted() && seqs.first() < Some(&20) && seqs.last() > Some(&550));
         assert_eq!(small(parts.clone(), 57 * 96, 400, &counter), parts);
         assert_eq!(small(parts, 10, 400, &counter).len(), 1);
+    }
+
+    /// P7: whatever the messages are, a joined request fits: words of one token each, of which every message costs its frame.
+    #[test]
+    fn a_joined_part_always_fits() {
+        let counter = Estimator::default();
+        for text in ["ok", "", "一", "{\"a\":1}", "x=1; y=2"] {
+            let one = |seq| JobPassage::made(seq, text.into());
+            let parts: Vec<Vec<_>> = (0..40)
+                .map(|n| (n * 20..n * 20 + 20).map(one).collect())
+                .collect();
+            for part in small(parts, 100, 300, &counter) {
+                let size: u32 = part.iter().map(|p| counter.count(&p.text) + FRAME).sum();
+                assert!(size <= 300 && !part.is_empty(), "{size} tokens of {text:?}");
+            }
+        }
     }
 }

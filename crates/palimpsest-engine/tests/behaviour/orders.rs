@@ -139,6 +139,23 @@ fn a_likely_demand_waits_for_a_word() {
         s.undo().await.unwrap();
         compact(&s).await;
         assert_eq!(s.records().pins, []);
+
+        // A sure one is asked about as well: what the person does with the line answers the question.
+        for keeps in [true, false] {
+            let (_, s) = session("balanced").await;
+            s.append(NewMessage::user(RULE)).await.unwrap();
+            talk(&s, 40).await;
+            compact(&s).await;
+            assert_eq!((s.proposals().len(), s.records().pins.len()), (1, 1));
+            let id = s.records().pins[0].id;
+            if keeps {
+                s.confirm_demand(id).await.unwrap();
+            } else {
+                s.unpin(id).await.unwrap();
+            }
+            assert_eq!(s.proposals(), []);
+            assert_eq!(s.records().pins.len(), usize::from(keeps));
+        }
     });
 }
 
