@@ -7,8 +7,9 @@ use crate::context::Context;
 use crate::data::layer::LayerId;
 use crate::data::mark::Marks;
 use crate::data::message::{Role, Seq};
-use crate::data::policy::{Denominator, Pass, Trigger};
+use crate::data::policy::{Cover, Denominator, Pass, Trigger};
 use crate::error::CoreError;
+use crate::headroom;
 use crate::pass::strip::StripOptions;
 use crate::watermark;
 
@@ -308,7 +309,20 @@ impl Context {
             .trigger(floor, self.setup.policy.fill_of_available())
             .min(self.trigger_at(floor))
             .saturating_sub(shares.recall);
-        sum.min(below).max(self.floor().min(shares.limit))
+        // Where the policy fills what is available, more stays if there is still room for many requests.
+        let policy = &self.setup.policy;
+        let fills = policy.triggers.iter().any(|t| {
+            matches!(
+                t,
+                Trigger::Fill {
+                    of: Denominator::Available,
+                    ..
+                }
+            )
+        });
+        let steady = headroom::goal(self, below).filter(|_| fills && policy.cover == Cover::Needed);
+        let goal = sum.max(steady.unwrap_or(0)).min(below);
+        goal.max(self.floor().min(shares.limit))
     }
 
     /// The number of tokens at which the automatic compaction starts: the lowest of the policy's fill
@@ -329,7 +343,9 @@ impl Context {
                 ..
             } if gated => None,
             Trigger::Fill { of, at } => Some(match of {
-                Denominator::Available => shares.trigger(fixed, *at),
+                Denominator::Available => shares
+                    .trigger(fixed, *at)
+                    .min(shares.limit.saturating_sub(self.kept_for_quotes())),
                 Denominator::WindowLessFixed => {
                     let room = shares.window.saturating_sub(fixed);
                     fixed.saturating_add((f64::from(room) * f64::from(*at)).floor() as u32)
@@ -348,6 +364,15 @@ impl Context {
             _ => None,
         });
         fills.min().unwrap_or(shares.limit).min(shares.limit)
+    }
+
+    /// Room that stays free below the limit, so that a question finds quotes.
+    fn kept_for_quotes(&self) -> u32 {
+        if self.setup.policy.recall {
+            self.setup.shares.recall * 3 / 2
+        } else {
+            0
+        }
     }
 
     /// max(0, the tier's prompt budget − the system prompt) in tokens (B2).

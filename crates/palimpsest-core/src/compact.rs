@@ -16,6 +16,7 @@ use crate::data::policy::Demands;
 use crate::data::record::{FoundDemand, Pin, PinKind, Records};
 use crate::data::tool::definitions_tokens;
 use crate::error::CoreError;
+use crate::headroom;
 use crate::loss::{self, Loss};
 use crate::pass::{Adjustment, PassKind, Shed, emergency};
 use crate::run::{
@@ -25,7 +26,6 @@ use crate::watermark;
 use palimpsest_dialect::{self as dialect, Dialect, Parsed, Rendered, Shows};
 use palimpsest_text::retention::Known;
 
-mod headroom;
 mod live;
 mod options;
 mod quoting;
@@ -37,7 +37,7 @@ mod state;
 mod stored;
 mod tail;
 
-pub use headroom::{Cache, PRICE_CACHED, PRICE_WRITTEN};
+pub use crate::headroom::{Cache, PRICE_CACHED, PRICE_WRITTEN};
 pub use live::{Fitted, Live, Saved};
 pub use options::CompactOptions;
 use quoting::{Covered, Earlier};

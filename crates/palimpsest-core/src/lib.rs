@@ -48,6 +48,7 @@ pub mod context;
 mod data;
 pub mod error;
 pub mod forgotten;
+mod headroom;
 pub mod loss;
 pub mod nearest;
 pub mod pass;

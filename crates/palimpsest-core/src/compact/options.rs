@@ -3,7 +3,6 @@
 use palimpsest_tokens::{Source, TokenCounter};
 use serde_json::Value;
 
-use super::headroom::Cache;
 use super::recall;
 use crate::context::Setup;
 use crate::data::goal::Goal;
@@ -12,6 +11,7 @@ use crate::data::policy::Policy;
 use crate::data::record::{PinKind, Records};
 use crate::data::shares::ShareOptions;
 use crate::error::CoreError;
+use crate::headroom::Cache;
 use palimpsest_dialect::Dialect;
 
 /// How to compact a list.

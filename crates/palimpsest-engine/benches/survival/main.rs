@@ -16,6 +16,7 @@ mod corpus;
 mod measure;
 #[path = "../../tests/survival/peers.rs"]
 mod peers;
+mod planted;
 mod report;
 #[path = "../../tests/survival/table.rs"]
 mod table;
@@ -28,6 +29,7 @@ fn main() {
     let file = arguments.iter().skip_while(|a| *a != "--layers").nth(1);
     match file {
         Some(file) => report::layers(file),
+        None if has("--planted") => planted::print(),
         None if has("--room") => report::room(),
         None => report::tables(report::Extent::of(&has), has("--bless")),
     }

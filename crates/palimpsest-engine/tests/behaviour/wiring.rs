@@ -686,7 +686,7 @@ fn branches_keep_their_layers() {
 /// for a message goes with the next one, so it goes well past it.
 async fn fill_up(s: &Session) {
     let lasting = || s.budget().used.tokens - s.context().recalled_tokens();
-    while lasting() < s.budget().trigger + 300 {
+    while lasting() < s.budget().trigger + 100 {
         talk(s, 1).await;
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_executor::block_on;
 use palimpsest_core::budget::Segment;
 use palimpsest_core::compact::{CompactOptions as ListOptions, CompactState, Compaction};
-use palimpsest_core::context::Seed;
+use palimpsest_core::context::{Context, Seed};
 use palimpsest_core::dialect::{self, Dialect, Rendered};
 use palimpsest_core::layer::{Layer, Span};
 use palimpsest_core::message::{Origin, Part};
@@ -15,7 +15,7 @@ use palimpsest_core::window::WindowMessage;
 use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{CompactOptions, NewMessage};
 use palimpsest_engine::testing::world::world;
-use palimpsest_engine::{Engine, MemoryStore, NewSession, Session};
+use palimpsest_engine::{Engine, EngineError, MemoryStore, NewSession, Session};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 
@@ -205,6 +205,7 @@ impl Contender for List {
 
 /// A session over a store in memory, tended before every request.
 struct InSession {
+    engine: Engine,
     session: Session,
     system: String,
 }
@@ -219,12 +220,54 @@ impl InSession {
                 system: system.into(),
                 ..NewSession::default()
             };
-            engine.create(new).await
+            let session = engine.create(new).await?;
+            Ok::<_, EngineError>((engine, session))
         };
+        let (engine, session) = block_on(start).unwrap();
         Self {
-            session: block_on(start).unwrap(),
+            engine,
+            session,
             system: system.into(),
         }
+    }
+
+    /// The context as it is sent. The session itself stays as it was: a copy is made to fit.
+    fn sent(&self) -> Context {
+        let context = self.session.context();
+        if context.check_limit().valid {
+            return context;
+        }
+        let fit = async {
+            let id = self.engine.duplicate(self.session.id(), "copy").await?;
+            let copy = self.engine.open(&id, false).await?;
+            make_fit(&copy).await?;
+            let context = copy.context();
+            self.engine.purge(&id).await?;
+            Ok::<_, EngineError>(context)
+        };
+        block_on(fit).unwrap()
+    }
+}
+
+/// Does what a session does before it sends a window that is too large.
+async fn make_fit(session: &Session) -> Result<(), EngineError> {
+    let fits = || session.context().check_limit().valid;
+    if fits() {
+        return Ok(());
+    }
+    session.forget_recalled(None).await?;
+    if !fits() {
+        let options = CompactOptions {
+            manual: true,
+            ..CompactOptions::default()
+        };
+        // a refusal leaves it to the last resort
+        drop(session.compact(options, Signal::never()).await);
+    }
+    if fits() {
+        Ok(())
+    } else {
+        session.emergency().await
     }
 }
 
@@ -248,11 +291,12 @@ impl Contender for InSession {
         let options = CompactOptions::default();
         // a refusal leaves the window as it was
         drop(block_on(self.session.tend(options, Signal::never())));
+        block_on(make_fit(&self.session)).unwrap();
     }
 
     fn now(&mut self) -> Shown {
         let started = Instant::now();
-        let context = self.session.context();
+        let context = self.sent();
         let window = context.window();
         let took = started.elapsed();
         let parts = window.messages().iter().flat_map(WindowMessage::parts);

@@ -34,7 +34,7 @@ const OFFLOAD: Pass = Pass::Offload(OffloadOptions {
     brief: false,
 });
 
-/// The default. It acts at 80 % of the available room. First it shortens tool output and shows repetitions once and
+/// The default. It acts at 90 % of the available room, and earlier if quotes would find no room. First it shortens tool output and shows repetitions once and
 /// large results as references. Then it covers the oldest exchanges with one layer made from the originals, and keeps
 /// the user's words verbatim within their share.
 pub fn balanced() -> Policy {
@@ -43,7 +43,7 @@ pub fn balanced() -> Policy {
         triggers: vec![
             Trigger::Fill {
                 of: Denominator::Available,
-                at: 0.8,
+                at: 0.9,
             },
             Trigger::Overflow,
             Trigger::Manual,
@@ -131,6 +131,14 @@ pub fn watermark() -> Policy {
 pub fn offload_compact() -> Policy {
     Policy {
         name: "offload-compact".into(),
+        triggers: vec![
+            Trigger::Fill {
+                of: Denominator::Available,
+                at: 0.8,
+            },
+            Trigger::Overflow,
+            Trigger::Manual,
+        ],
         passes: vec![OFFLOAD, Pass::Summarize, Pass::Fade, Pass::Emergency],
         escalate: Escalation::Weak {
             tokens: 15_000,

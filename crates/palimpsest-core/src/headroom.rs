@@ -38,45 +38,63 @@ const MOST: u64 = 85;
 /// Below this limit there is no room to go further, because the frame of the layers takes a part of it.
 const SMALLEST: u32 = 1_024;
 
-/// Returns the goal of a compaction in tokens.
-pub(super) fn aim(context: &Context, limit: u32, cache: Cache) -> u32 {
+/// Returns the goal of a compaction of a list in tokens.
+pub(crate) fn aim(context: &Context, limit: u32, cache: Cache) -> u32 {
     if cache == Cache::None || limit < SMALLEST {
         return limit;
     }
-    let share = |percent: u64| (u64::from(limit) * percent / 100) as u32;
-    let Some(step) = step(context) else {
-        return share(MOST);
-    };
+    let arrived = context.entries().iter().rev();
+    // A list that was handed back does not contain the messages under its layers.
+    let arrived = arrived.take_while(|entry| entry.tokens > 0);
+    let step = step(arrived.map(|entry| (entry.message.role, entry.tokens)));
+    let most = share(limit, MOST);
+    step.map_or(most, |step| steady(limit, step))
+}
+
+/// Returns the most that a compaction of a session may leave below `trigger` and still make room for many requests. `None`
+/// where that is not known: for fewer than two replies, and for a window that is very small.
+pub(crate) fn goal(context: &Context, trigger: u32) -> Option<u32> {
+    // only what is shown, because a session that is opened has no other messages
+    let shown = context.shown.iter().rev();
+    let step = step(shown.map(|&i| (context.entries[i].message.role, context.shown_tokens(i))));
+    step.filter(|_| trigger >= SMALLEST)
+        .map(|step| steady(trigger, step))
+}
+
+const fn share(limit: u32, percent: u64) -> u32 {
+    (limit as u64 * percent / 100) as u32
+}
+
+/// Returns what may stay below `limit` if a request adds `step` tokens.
+fn steady(limit: u32, step: u32) -> u32 {
+    let (least, most) = (share(limit, LEAST), share(limit, MOST));
     let room = limit.saturating_sub(step.saturating_mul(REQUESTS));
-    let mut aim = room.clamp(share(LEAST), share(MOST));
-    while aim > share(LEAST) && !pays(aim, limit, step) {
-        aim = aim.saturating_sub(limit / 50).max(share(LEAST));
+    let mut aim = room.clamp(least, most);
+    while aim > least && !pays(aim, limit, step) {
+        aim = aim.saturating_sub(limit / 50).max(least);
     }
     aim
 }
 
 /// Returns `true` if reading `aim` tokens anew costs no more than the requests until the next compaction.
 fn pays(aim: u32, limit: u32, step: u32) -> bool {
-    let (aim, limit, step) = (u64::from(aim), u64::from(limit), u64::from(step.max(1)));
+    let (aim, limit, step) = (u128::from(aim), u128::from(limit), u128::from(step.max(1)));
     let added = limit - aim;
-    let anew = aim * (PRICE_WRITTEN - PRICE_CACHED);
-    let read = u64::midpoint(aim, limit) * PRICE_CACHED * added / step;
-    anew <= read + added * PRICE_WRITTEN
+    let (cached, written) = (u128::from(PRICE_CACHED), u128::from(PRICE_WRITTEN));
+    let anew = aim * (written - cached);
+    let read = u128::midpoint(aim, limit) * cached * added / step;
+    anew <= read + added * written
 }
 
 /// Returns the average number of tokens that the newest requests added. `None` for fewer than two replies.
-fn step(context: &Context) -> Option<u32> {
-    let (mut tokens, mut replies) = (0u32, 0);
-    for entry in context.entries().iter().rev() {
-        // A list that was handed back does not contain the messages under its layers.
-        if entry.tokens == 0 {
-            break;
-        }
-        tokens = tokens.saturating_add(entry.tokens);
-        replies += usize::from(entry.message.role == Role::Assistant);
+fn step(newest_first: impl Iterator<Item = (Role, u32)>) -> Option<u32> {
+    let (mut sum, mut replies) = (0u32, 0);
+    for (role, tokens) in newest_first {
+        sum = sum.saturating_add(tokens);
+        replies += usize::from(role == Role::Assistant);
         if replies == JUDGED {
             break;
         }
     }
-    (replies > 1).then(|| tokens / replies as u32)
+    (replies > 1).then(|| sum / replies as u32)
 }
