@@ -132,7 +132,8 @@ impl Compaction {
     ) -> Result<Self, CoreError> {
         let dialect = options
             .dialect
-            .or_else(|| dialect::detect(&values))
+            .or_else(|| dialect::detect_certain(&values))
+            .or_else(|| state.as_ref()?.dialect)
             .unwrap_or(Dialect::OpenAi);
         let mut parsed = dialect::parse(&values, dialect, Origin::Host)?;
         let tail = Tail::take(&mut values, &mut parsed, counter.as_ref())?;
@@ -475,6 +476,7 @@ impl Compaction {
             reasoning_from: Some(self.context.reasoning_from() as Seq).filter(|from| *from > 0),
             output,
             asked,
+            dialect: Some(self.parsed.dialect).filter(|d| *d != Dialect::OpenAi),
             seal: String::new(),
         };
         if self.keeper == Keeper::Caller {

@@ -47,7 +47,7 @@ mod writer;
 pub use count::count;
 pub use error::DialectError;
 pub use growing::Reading;
-pub use lists::{detect, parse, render, render_list, to_values};
+pub use lists::{detect, detect_certain, parse, render, render_list, to_values};
 pub use parsed::{Parsed, ParsedMessage, Rendered, Shows, SystemLine};
 pub use problem::{Code, Problem};
 pub use reasoning::{reasoning, reasoning_begins, reasoning_of};

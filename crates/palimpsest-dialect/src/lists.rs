@@ -14,7 +14,13 @@ use crate::{ai_sdk, anthropic, bedrock, gemini, ollama, openai, responses};
 /// The shape of a list, from the first message that only one dialect has; plain texts are OpenAI's, which all
 /// providers read. `None` if nothing in the list looks like a message.
 pub fn detect(values: &[Value]) -> Option<Dialect> {
-    let mut plain = false;
+    let says_a_role = |value: &Value| value.get("role").is_some_and(Value::is_string);
+    let plain = || values.iter().any(says_a_role).then_some(Dialect::OpenAi);
+    detect_certain(values).or_else(plain)
+}
+
+/// The shape of a list, from the first message that only one dialect has. `None` for a list of plain texts.
+pub fn detect_certain(values: &[Value]) -> Option<Dialect> {
     for value in values {
         let Some(message) = value.as_object() else {
             continue;
@@ -48,9 +54,8 @@ pub fn detect(values: &[Value]) -> Option<Dialect> {
         if found.is_some() {
             return found;
         }
-        plain |= message.get("role").is_some_and(Value::is_string);
     }
-    plain.then_some(Dialect::OpenAi)
+    None
 }
 
 /// Reads a list. `origin` is [`Origin::Import`] for a file nobody vouches for, anything else for a list that the

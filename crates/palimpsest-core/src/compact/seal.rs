@@ -21,6 +21,7 @@ pub(super) fn of(state: &CompactState) -> String {
         reasoning_from,
         output,
         asked,
+        dialect,
         seal: _,
     } = state;
     // The parts of a state are plain data, so that writing them as text cannot fail.
@@ -36,9 +37,16 @@ pub(super) fn of(state: &CompactState) -> String {
     ));
     let mut hasher = SipHasher24::new_with_key(b"palimpsest seal!");
     hasher.write(text.unwrap_or_default().as_bytes());
-    // A state without it has the check sum of the version that did not know it.
+    // A state without these has the check sum of the version that did not know them.
     if let Some(asked) = asked {
         hasher.write(serde_json::to_string(asked).unwrap_or_default().as_bytes());
+    }
+    if let Some(dialect) = dialect {
+        hasher.write(
+            serde_json::to_string(dialect)
+                .unwrap_or_default()
+                .as_bytes(),
+        );
     }
     format!("{:016x}", hasher.finish())
 }

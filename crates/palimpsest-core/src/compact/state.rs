@@ -10,7 +10,7 @@ use super::stored;
 use crate::context::View;
 use crate::data::message::{Message, Part, Role, Seq};
 use crate::data::record::Pin;
-use palimpsest_dialect::{Parsed, Shows};
+use palimpsest_dialect::{Dialect, Parsed, Shows};
 
 /// What to give back with the longer list. Opaque.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,10 @@ pub struct CompactState {
     /// What is quoted before the user's last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<Asked>,
+    /// The shape of the list, if it is not OpenAI's. A list that comes back may hold only plain texts, which all shapes
+    /// have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) dialect: Option<Dialect>,
     /// Check sum of all this: a state that was edited is not used.
     #[serde(default)]
     pub(super) seal: String,

@@ -127,6 +127,46 @@ fn anthropic(turns: usize) -> Vec<Value> {
     list
 }
 
+/// A list that came back may hold only plain texts, which every shape has. Its state knows the shape: a request to Anthropic
+/// never has a system message in its list.
+#[test]
+fn a_list_of_plain_texts_keeps_the_shape_that_its_state_knows() {
+    let options = CompactOptions {
+        pins: vec!["Answer in German.".into()],
+        ..CompactOptions::new(4096)
+    };
+    let mut all = anthropic(12);
+    for n in 0..160 {
+        all.push(json!({"role": "user", "content": format!("Say in a sentence why part {n} is there, please.")}));
+        all.push(json!({"role": "assistant", "content": format!("Part {n} is there because part {} needs it.", n + 1)}));
+    }
+    let out = compact(&all, &options, None).unwrap();
+    let list = fill(&out, &all);
+    assert_eq!(palimpsest_core::dialect::detect_certain(&list), None);
+    let stored = serde_json::to_string(&out.state).unwrap();
+    let again = compact(
+        &list,
+        &options,
+        Some(serde_json::from_str(&stored).unwrap()),
+    )
+    .unwrap();
+    assert!(!again.report.changed);
+    assert_eq!(fill(&again, &list), list);
+
+    // the caller's word and a message that only one shape has come first
+    let mut other = list;
+    other.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}]}));
+    other.push(json!({"role": "tool", "tool_call_id": "a", "content": "Nothing."}));
+    let moved = compact(
+        &other,
+        &options,
+        Some(serde_json::from_str(&stored).unwrap()),
+    )
+    .unwrap();
+    let first = &fill(&moved, &other)[0];
+    assert_eq!(first["role"], "system", "{first}");
+}
+
 /// I2, the npm face: the list that came back may take the place of the whole one. With its state it is recognised:
 /// handed back as it is it comes back as it is, value by value; and a conversation that only ever keeps what came
 /// back fits, is valid and keeps its layers.
