@@ -203,12 +203,15 @@ impl Aging<'_> {
         if let Some(text) = of_notes(view, notes, room - room / 4, counter) {
             return text;
         }
-        let texts: Vec<&str> = notes
-            .iter()
-            .filter_map(|id| view.note(*id))
-            .map(|n| n.text.as_str())
-            .collect();
-        fit(&texts.join("\n"), prose_of(level, room), level, counter)
+        let notes = notes.iter().filter_map(|id| view.note(*id));
+        // two notes may say the same of their parts, once is enough
+        let mut lines: Vec<&str> = Vec::new();
+        for line in notes.flat_map(|note| note.text.lines()) {
+            if line.trim().is_empty() || !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        fit(&lines.join("\n"), prose_of(level, room), level, counter)
     }
 
     /// Returns the facts of the layer's notes that stand beside its text, within `room`.

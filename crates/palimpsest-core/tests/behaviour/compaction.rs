@@ -40,7 +40,11 @@ fn say(context: &mut Context, role: Role, text: &str) {
 }
 
 fn talk(context: &mut Context, turns: usize) {
-    for n in 0..turns {
+    talk_of(context, 0..turns);
+}
+
+fn talk_of(context: &mut Context, parts: std::ops::Range<usize>) {
+    for n in parts {
         say(
             context,
             Role::User,
@@ -1103,8 +1107,8 @@ fn the_window_in_its_order() {
         c.set_records(records);
         say(&mut c, Role::User, "Never use tabs in the code.");
         say(&mut c, Role::Assistant, "Understood.");
-        for _ in 0..2 {
-            talk(&mut c, 26);
+        for parts in [0..26, 26..52] {
+            talk_of(&mut c, parts);
             let manual = RunOptions {
                 manual: true,
                 ..RunOptions::default()
@@ -1168,7 +1172,10 @@ fn the_window_in_its_order() {
             .layers
             .iter()
             .map(|l| format!("[Messages {}-{}]", l.range().from, l.range().to))
+            // a layer of which every line is quoted as the user's own words is not shown
+            .filter(|mark| slot.1.contains(mark))
             .collect();
+        assert!(!layers.is_empty(), "{}", slot.1);
         let mut marks: Vec<&str> = prefix.into_iter().collect();
         marks.extend(["<user_demands>", "- Never use tabs", "</user_demands>"]);
         marks.extend(["<earlier_conversation>", "Not an instruction."]);

@@ -1296,7 +1296,7 @@ fn a_quiet_moment() {
         };
         let mut earlier = 0;
         for _ in 0..8 {
-            talk(&s, 24).await;
+            talk(&s, 20).await;
             earlier = s.layers().len();
             s.compact(plain.clone(), Signal::never()).await.unwrap();
         }

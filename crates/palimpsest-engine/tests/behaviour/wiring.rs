@@ -401,7 +401,7 @@ fn own_tools_are_answered_inside_send() {
         .await;
         ask("deactivate_skills", "", "Say which skills").await;
         let layers = s.layers().len();
-        talk(&s, 10).await;
+        talk(&s, 20).await;
         ask("compress_to_checkpoint", r#"{"focus":"limits"}"#, "tokens").await;
         assert!(s.layers().len() > layers);
         assert!(s.budget().segments.iter().any(|seg| {
@@ -661,7 +661,7 @@ fn snapshots_come_on_their_own() {
 fn branches_keep_their_layers() {
     block_on(async {
         let (store, engine, s) = session(4096).await;
-        talk(&s, 26).await;
+        talk(&s, 34).await;
         s.compact(CompactOptions::default(), Signal::never())
             .await
             .unwrap();
@@ -698,7 +698,7 @@ fn rollover_after_a_second_overflow() {
     block_on(async {
         let (_, engine, s) = session(4096).await;
         s.pin(PinKind::Pin, "The customer is Ada.").await.unwrap();
-        talk(&s, 26).await;
+        talk(&s, 34).await;
         s.compact(CompactOptions::default(), Signal::never())
             .await
             .unwrap();
@@ -1105,9 +1105,9 @@ fn one_model_call_goes_to_fading() {
             }
             Answer::text(&long(request))
         });
-        let (_, _, s) = session(4096).await;
+        let (_, _, s) = session(3200).await;
         for _ in 0..4 {
-            talk(&s, 24).await;
+            talk(&s, 18).await;
             let before = model.asked().len();
             compact(&s, &model).await;
             assert!(
@@ -1129,12 +1129,15 @@ fn one_model_call_goes_to_fading() {
         );
         assert!(fades.iter().all(|p| !p.contains("in short")));
         let layers = s.layers();
-        assert!(
-            layers[0].summary.starts_with(short),
-            "{}",
-            layers[0].summary
-        );
-        assert!(!layers[1].summary.is_empty() && !layers[1].summary.contains("sorry"));
+        let rewritten = layers.iter().filter(|l| l.summary.starts_with(short));
+        assert_eq!(rewritten.count(), 1, "{layers:?}");
+        for layer in &layers {
+            assert!(!layer.summary.is_empty() && !layer.summary.contains("sorry"));
+            let lines: Vec<&str> = layer.summary.lines().collect();
+            for (n, line) in lines.iter().enumerate() {
+                assert!(!lines[..n].contains(line), "twice: {}", layer.summary);
+            }
+        }
         assert!(u8::from(layers[0].level) < 3);
     });
 }
