@@ -186,7 +186,7 @@ for (const engine of ENGINES) test(`the policy is edited with a live preview (${
   await preview("^Compacts at");
   const [usual] = await now();
   const [trigger, limit] = numbers(usual);
-  assert.equal(await page.$eval("#policy-at", (f) => f.value), "80");
+  assert.equal(await page.$eval("#policy-at", (f) => f.value), "90");
   assert.ok(await page.$eval("#policy-count", (f) => f.disabled), "no number beside a share");
 
   await type("policy-at", "often");
@@ -494,7 +494,7 @@ test("the answer's room and the trigger are set, and shown is what a new session
   const fresh = () => page.$eval("#fresh .bar", (bar) => [bar.style.getPropertyValue("--w"), bar.querySelector(".s-reserve").style.getPropertyValue("--t"), bar.querySelector(".trig").style.getPropertyValue("--at")].map(Number));
   await settings("model");
   await shows("reserve", "1,024");
-  await shows("compact-at", "80 %");
+  await shows("compact-at", "90 %");
   await until(page, () => /room for about \d+ turns of your usual length/.test(document.querySelector("#fresh .fresh").textContent));
   const [window, room, trigger] = await fresh();
   assert.deepEqual([window, room], [8192, 1024]);
