@@ -233,7 +233,7 @@ for (const engine of ENGINES) test(`the policy is edited with a live preview (${
   // what is shown in advance moves the button as it comes
   await preview("^Compacts at");
   await click(page, "#policy-reset");
-  await until(page, () => document.querySelector("[name=policy][value=balanced]").checked && document.querySelector("#policy-at").value === "80");
+  await until(page, () => document.querySelector("[name=policy][value=balanced]").checked && document.querySelector("#policy-at").value === "90");
   assert.equal(await kept(), "balanced");
   await world.end();
 });

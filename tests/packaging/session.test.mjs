@@ -432,7 +432,7 @@ test("jobs for a model of one's own", async () => {
     await small.close();
     const session = await openSession({ model: "mine", window: 8192 });
     out.none = session.nextJob();
-    await session.append(quiet(300));
+    await session.append(quiet(600));
     const job = session.nextJob();
     out.job = [typeof job.id, job.system.length > 50, job.prompt.includes("a quiet place"), job.targetTokens > 50];
     out.same = session.nextJob().id === job.id;

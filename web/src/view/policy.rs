@@ -362,13 +362,13 @@ mod tests {
     /// E4, B4: another share changes nothing else; a policy that does not act by fill has none.
     #[test]
     fn another_share() {
-        assert_eq!(share_of("balanced"), Some(80));
+        assert_eq!(share_of("balanced"), Some(90));
         let text = acting_at("balanced", 60).unwrap();
         assert_eq!(
             (share_of(&text), base_of(&text).as_str()),
             (Some(60), "balanced")
         );
-        assert_eq!(acting_at(&text, 80).as_deref(), Some("balanced"));
+        assert_eq!(acting_at(&text, 90).as_deref(), Some("balanced"));
         assert_eq!(acting_at("balanced", 101), None);
         assert_eq!(
             share_of(r#"{"base":"balanced","triggers":[{"kind":"messages","count":40}]}"#),
@@ -384,7 +384,7 @@ mod tests {
         let mut form = Form::of(&balanced);
         assert_eq!(
             (form.of.as_str(), form.at.as_str(), form.keep.as_str()),
-            ("available", "80", "share")
+            ("available", "90", "share")
         );
         form.at = " 60 %".into();
         form.keep = "messages".into();
