@@ -115,6 +115,7 @@ test("loops and sessions have the same figures", async () => {
   got.session.forEach(({ report, tokens }, n) => {
     consistent(report, `compaction ${n}`);
     assert.deepEqual([report.before, report.after], tokens, `compaction ${n}`);
-    assert.ok(report.facts.touched > 0 && report.retention < 1, `compaction ${n}`);
+    assert.ok(report.facts.touched > 0, `compaction ${n}`);
   });
+  assert.ok(got.session.some(({ report }) => report.retention < 1), "the window cannot hold everything");
 });
