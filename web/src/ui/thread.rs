@@ -40,6 +40,7 @@ pub fn thread() -> El {
         shown: Signal::new(0..0),
         away: Signal::new(false),
         going: Cell::new(None),
+        displaced: Cell::new(None),
         thread: kept(None),
         list: kept(None),
         before: kept(None),
@@ -281,6 +282,9 @@ struct Strip {
     away: Signal<bool>,
     /// The row that was looked for, until it is reached.
     going: Cell<Option<u64>>,
+    /// The row that was seen before other rows came into the page, and how far below the thread's upper edge it began. It
+    /// is not back in its place yet.
+    displaced: Cell<Option<(u64, i32)>>,
     thread: Place,
     list: Place,
     before: Place,
@@ -316,6 +320,7 @@ impl Strip {
             }
             return;
         }
+        self.put_back();
         let messages = page::all::<HtmlElement>(".thread .msg");
         let focus = page::active();
         let here = messages
@@ -364,8 +369,14 @@ impl Strip {
     /// Puts other rows into the page. The visible ones and the focus in the thread stay in place. If none of them stays
     /// in the page, the row `first` becomes the first visible one.
     fn redraw(self: &Rc<Self>, first: Option<usize>, change: impl FnOnce(&mut Rows)) {
+        let is_back = self.put_back();
         self.measure();
-        let anchor = self.anchor();
+        // What is seen before the row is back is not what somebody looks at.
+        let anchor = if is_back {
+            self.anchor()
+        } else {
+            self.displaced.get()
+        };
         let focus = self.focus();
         change(&mut self.rows.borrow_mut());
         let (shown, (before, after), left, anchor) = {
@@ -387,20 +398,35 @@ impl Strip {
             }
         }
         self.shown.set(shown);
-        if let Some((key, at)) = anchor {
+        self.displaced.set(anchor);
+        if anchor.is_some() {
             let own = Rc::clone(self);
             // The browser's own scroll anchoring is done here, once.
             self.keep_place("none");
             page::next_frame(move || {
-                if let Some(now) = own.top_of(key)
-                    && let Some(thread) = own.thread.borrow().as_ref()
-                    && now != at
-                {
-                    thread.set_scroll_top(thread.scroll_top() + now - at);
-                }
+                own.put_back();
+                own.displaced.set(None);
                 own.keep_place("auto");
             });
         }
+    }
+
+    /// Scrolls so that the row that was seen before a change is where it was. Returns `false` as long as its element is not
+    /// in the page yet.
+    fn put_back(&self) -> bool {
+        let Some((key, at)) = self.displaced.get() else {
+            return true;
+        };
+        let Some(now) = self.top_of(key) else {
+            return false;
+        };
+        self.displaced.set(None);
+        if now != at
+            && let Some(thread) = self.thread.borrow().as_ref()
+        {
+            thread.set_scroll_top(thread.scroll_top() + now - at);
+        }
+        true
     }
 
     /// Switches the browser's scroll anchoring.
@@ -487,6 +513,9 @@ impl Strip {
     fn scrolled(self: &Rc<Self>) {
         // the place that is still seen is left for another
         if self.going.get().is_some() {
+            return;
+        }
+        if !self.put_back() {
             return;
         }
         let Some((shown, first)) = self.wanted() else {
