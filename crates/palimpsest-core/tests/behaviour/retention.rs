@@ -351,6 +351,15 @@ mod audit {
             ["…the river, the new boiler holds 317 litres of water, although nobody in…"]
         );
     }
+
+    /// P9: what somebody named a thing is carried, however little the words around it say.
+    #[test]
+    fn ledger_keeps_an_identifier_in_its_short_sentence() {
+        let source = "It is registered as 74aafb5a139c. It is as it is.";
+        let missing = Audit::new([(Speaker::User, source)]).check("").missing;
+        let lines = ledger(&missing, Emphasis::Assistant, 200, &Estimator::default()).lines;
+        assert_eq!(lines, ["It is registered as 74aafb5a139c."]);
+    }
 }
 
 mod demands {

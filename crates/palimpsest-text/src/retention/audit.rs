@@ -345,10 +345,11 @@ fn line_for(fact: &Fact) -> Option<String> {
         return keyed(&context, &text);
     }
     let line = clause(fact, &context, text);
-    let least = if fact.class == FactClass::Preference {
-        TELLING_LIKES
-    } else {
-        TELLING
+    let least = match fact.class {
+        // A name or a number that somebody gave to a thing cannot be guessed, however little its sentence says.
+        FactClass::Identifier => 0.0,
+        FactClass::Preference => TELLING_LIKES,
+        _ => TELLING,
     };
     (words_of(&line) >= CLAUSE && worth(&line) >= least).then_some(line)
 }

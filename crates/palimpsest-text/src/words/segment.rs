@@ -38,6 +38,14 @@ pub struct Unit {
 
 /// A machine's line longer than this is cut at structural commas.
 const LONG_LINE: usize = 240;
+/// A member of a JSON value that is longer than this is cut into its own members.
+const WHOLE: usize = 200;
+/// Members are joined until their piece has this length.
+const SHORTEST: usize = 48;
+/// The same for a piece that ends with an object or a list, which says more than a plain value.
+const SHORTEST_VALUE: usize = 24;
+/// Values that are nested deeper are not cut.
+const DEPTH: usize = 12;
 
 /// Cuts text of people and models.
 pub fn prose(text: &str) -> Vec<Unit> {
@@ -298,7 +306,7 @@ fn flush_item(text: &str, item: &mut Option<(usize, usize)>, out: &mut Vec<Unit>
     }
 }
 
-/// Cuts a machine's line after commas outside of quotes that start a new key or object.
+/// Cuts a machine's long line of JSON at whole members, any other at its sentences.
 fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
     let line = &text[start..end];
     if line.len() <= LONG_LINE {
@@ -318,32 +326,102 @@ fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
         }
         return;
     }
-    let mut from = 0;
-    let mut quoted = false;
-    let mut escaped = false;
-    for (i, &b) in bytes.iter().enumerate() {
-        if escaped {
-            escaped = false;
+    let whole = (start, start, end);
+    members(text, whole, 0, out);
+}
+
+/// Cuts the members of a JSON value into pieces that are whole values: short neighbours stand together, and a long
+/// object or list is cut into its own members. `head` is where the first piece begins, `start..end` are the members.
+fn members(
+    text: &str,
+    (head, start, end): (usize, usize, usize),
+    depth: usize,
+    out: &mut Vec<Unit>,
+) {
+    let mut group: Option<(usize, usize)> = None;
+    let mut opens = depth == 0;
+    let mut first = head;
+    let mut at = start;
+    while at < end {
+        let stop = member_end(text, at, end);
+        let body = text[at..stop].trim();
+        let from = stop - text[at..stop].trim_start().len();
+        let to = from + body.len();
+        at = stop + 1;
+        if body.is_empty() {
             continue;
         }
+        let from = if first < start { first } else { from };
+        first = start;
+        if to - from > WHOLE
+            && depth < DEPTH
+            && let Some(inside) = inside(text, from, to)
+        {
+            close(text, &mut group, &mut opens, out);
+            members(text, inside, depth + 1, out);
+            opens = false;
+            continue;
+        }
+        if group.is_some_and(|(s, _)| to - s > WHOLE) {
+            close(text, &mut group, &mut opens, out);
+        }
+        let (s, _) = *group.insert((group.map_or(from, |(s, _)| s), to));
+        let least = if body.ends_with(['}', ']']) {
+            SHORTEST_VALUE
+        } else {
+            SHORTEST
+        };
+        if to - s >= least {
+            close(text, &mut group, &mut opens, out);
+        }
+    }
+    close(text, &mut group, &mut opens, out);
+}
+
+/// Writes the group of members as one piece.
+fn close(text: &str, group: &mut Option<(usize, usize)>, opens: &mut bool, out: &mut Vec<Unit>) {
+    if let Some((s, e)) = group.take() {
+        push(text, s, e, UnitKind::Line, *opens, out);
+        *opens = false;
+    }
+}
+
+/// Returns the end of the member that begins at `at`: the comma after it outside of quotes and brackets, or `end`.
+fn member_end(text: &str, at: usize, end: usize) -> usize {
+    let (mut quoted, mut escaped, mut depth) = (false, false, 0_usize);
+    for (i, &b) in text.as_bytes()[at..end].iter().enumerate() {
         match b {
+            _ if escaped => escaped = false,
             b'\\' if quoted => escaped = true,
             b'"' => quoted = !quoted,
-            b',' if !quoted && i - from >= 48 => {
-                push(
-                    text,
-                    start + from,
-                    start + i + 1,
-                    UnitKind::Line,
-                    from == 0,
-                    out,
-                );
-                from = i + 1;
-            }
+            _ if quoted => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => return at + i,
             _ => {}
         }
     }
-    push(text, start + from, end, UnitKind::Line, from == 0, out);
+    end
+}
+
+/// Returns the members of the object or list `text[from..to]`, which may have a key before it. A list of plain values
+/// keeps its key: without it nobody could tell what the values are.
+fn inside(text: &str, from: usize, to: usize) -> Option<(usize, usize, usize)> {
+    let body = &text[from..to];
+    let open = body.find(['{', '['])?;
+    let key = body[..open].trim_end();
+    if !key.is_empty() && !(key.starts_with('"') && key.ends_with("\":")) {
+        return None;
+    }
+    let start = from + open + 1;
+    let end = if body.ends_with(['}', ']']) {
+        to - 1
+    } else {
+        to
+    };
+    let inner = text[start..end].trim_start();
+    let plain = body.as_bytes()[open] == b'[' && !inner.starts_with(['{', '[']);
+    Some((if plain { from } else { start }, start, end))
 }
 
 fn fence_of(body: &str) -> Option<(u8, usize)> {
@@ -471,4 +549,76 @@ fn log_line(body: &str) -> bool {
     ["ERROR", "WARN", "INFO", "DEBUG", "TRACE", "FATAL"]
         .iter()
         .any(|l| word.starts_with(l) && word[l.len()..].starts_with([']', ':', ' ', '\t', '[']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+
+    fn check(input: &str, expected: &[&str]) {
+        let found: Vec<&str> = lines(input)
+            .iter()
+            .map(|u| &input[u.start..u.end])
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_long_list_of_objects_is_cut_at_whole_objects() {
+        let objects: Vec<String> = (80..90)
+            .map(|n| format!(r#"{{"oven":{n},"bread":"rye, dark","ready":true}}"#))
+            .collect();
+        let text = format!(
+            r#"{{"status":"ok","ovens":[{}],"total":10}}"#,
+            objects.join(",")
+        );
+        let mut expected = vec![r#""status":"ok""#];
+        expected.extend(objects.iter().map(String::as_str));
+        expected.push(r#""total":10"#);
+        check(&text, &expected);
+    }
+
+    #[test]
+    fn short_members_stand_together_and_a_nested_object_keeps_its_key() {
+        let long = "x".repeat(180);
+        let text = format!(
+            r#"{{"order":"W88","city":"Ulm","weight_kg":12.5,"paid":true,"buyer":{{"name":"Ada, of Ulm","age":36}},"note":"{long}"}}"#
+        );
+        let note = format!(r#""note":"{long}""#);
+        check(
+            &text,
+            &[
+                r#""order":"W88","city":"Ulm","weight_kg":12.5,"paid":true"#,
+                r#""buyer":{"name":"Ada, of Ulm","age":36}"#,
+                &note,
+            ],
+        );
+    }
+
+    #[test]
+    fn a_long_list_of_plain_values_keeps_its_key() {
+        let names: Vec<String> = (10..60).map(|n| format!("\"f{n}.rs\"")).collect();
+        let text = format!(r#"{{"files":[{}]}}"#, names.join(","));
+        let pieces: Vec<&str> = lines(&text).iter().map(|u| &text[u.start..u.end]).collect();
+        assert!(
+            pieces[0].starts_with(r#""files":["f10.rs","f11.rs""#),
+            "{pieces:?}"
+        );
+        for name in &names {
+            assert!(pieces.iter().any(|p| p.contains(name.as_str())), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_or_nested_deep_is_cut_all_the_same() {
+        let deep = "[".repeat(5_000) + &"1,".repeat(5_000);
+        assert!(!lines(&deep).is_empty());
+        let cut = format!(
+            r#"{{"rows":[{}"#,
+            r#"{"id":17,"place":"Graz","note":"dry"},"#.repeat(9)
+        );
+        let pieces = lines(&cut);
+        assert_eq!(pieces.len(), 9);
+        assert!(pieces.iter().all(|u| cut[u.start..u.end].ends_with('}')));
+    }
 }
