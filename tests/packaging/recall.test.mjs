@@ -33,7 +33,7 @@ test("a window promises to be recalled only what can be", () => {
       const without = texts([]);
       const shown = texts([tool.definition]);
       const places = [...shown.matchAll(/recall message (\\d+)|\\[offloaded: message (\\d+)/g)].map((m) => m[1] ?? m[2]);
-      out[policy.name ?? policy] = { promises: /recall|in message \\d/.test(without), places: places.length, whole: places.every((n) => tool.execute({ message: n }) === history[Number(n) + 1].content) };
+      out[policy.name ?? policy] = { promises: /recall|in message \\d/.test(without), places: places.length, whole: places.every((n) => tool.execute({ message: n }) === history[Number(n)].content) };
     }
     console.log(JSON.stringify(out));
   `);
@@ -51,16 +51,16 @@ test("recall gives the whole text", () => {
     const reference = JSON.stringify(messages).match(/\\[offloaded: message (\\d+)[^\\]]*\\]/);
     const code = (use) => { try { return use(); } catch (e) { return [e.name, e.code, e.message]; } };
     console.log(JSON.stringify({
-      reference: reference !== null && recall(history, reference[0]) === history[Number(reference[1]) + 1].content,
-      position: recall(history, 1), system: recall(history, 0), shown: recall(history, "message 0"), several: recall(history, "[Messages 0-2]").slice(0, 49),
-      beyond: code(() => recall(history, "message 400")), at: code(() => recall(history, 400)), unnamed: code(() => recall(history, "the log")),
-      changed: code(() => recall(history, "[offloaded: message 2, part 0, 9 bytes, aaaaaaaaaaaa]")), odd: [1.5, -1, NaN, null, {}].map((r) => code(() => recall(history, r))[1]),
+      reference: reference !== null && recall(history, reference[0]) === history[Number(reference[1])].content,
+      position: recall(history, 1), system: recall(history, 0), shown: recall(history, "message 1"), several: recall(history, "[Messages 1-3]").slice(0, 49),
+      beyond: code(() => recall(history, "message 400")), none: code(() => recall(history, "message 0"))[1], at: code(() => recall(history, 400)), unnamed: code(() => recall(history, "the log")),
+      changed: code(() => recall(history, "[offloaded: message 3, part 0, 9 bytes, aaaaaaaaaaaa]")), odd: [1.5, -1, NaN, null, {}].map((r) => code(() => recall(history, r))[1]),
       option: code(() => recall(history, 1, { dialct: "openai" })), covered: report.covered.every(({ from, to }) => recall(history, from).length > 0 && recall(history, to).length > 0),
     }));
   `);
   assert.deepEqual([got.reference, got.position, got.system, got.shown, got.covered], [true, "Read every file.", "You read code.", "Read every file.", true]);
-  assert.equal(got.several, "User (0): Read every file.\n\nAssistant (1): read {");
-  assert.deepEqual(got.beyond.slice(0, 2), ["PalimpsestError", "not_found"]);
+  assert.equal(got.several, "User (1): Read every file.\n\nAssistant (2): read {");
+  assert.deepEqual([...got.beyond.slice(0, 2), got.none], ["PalimpsestError", "not_found", "not_found"]);
   assert.match(got.beyond[2], /There is no message 400: the list has 81\. Give the whole list/);
   assert.match(got.at[2], /There is no message 400: the list has 82\./);
   assert.deepEqual([got.unnamed[1], got.changed[1]], ["bad_input", "not_found"]);
@@ -77,7 +77,7 @@ test("the tool answers whatever a model calls it with", () => {
     const tool = recallTool([{ role: "user", content: "Where is parcel 12?" }, { role: "assistant", content: long }], { most: 1000 });
     let text = "", from = 0, pieces = 0;
     for (;;) {
-      const piece = tool.execute({ message: "1", from });
+      const piece = tool.execute({ message: "2", from });
       const more = piece.match(/\\n\\[\\d+ more characters: recall with "from": (\\d+)\\]$/);
       text += more ? piece.slice(0, more.index) : piece;
       pieces++;
@@ -86,7 +86,7 @@ test("the tool answers whatever a model calls it with", () => {
     }
     const code = (use) => { try { return use(); } catch (e) { return e.code; } };
     console.log(JSON.stringify({
-      answers: [{ message: 0 }, { message: "0" }, '{"message":"0"}', "0", 0, { message: "[recall message 0]" }].map((a) => tool.execute(a)),
+      answers: [{ message: 1 }, { message: "1" }, '{"message":"1"}', "1", 1, { message: "[recall message 1]" }].map((a) => tool.execute(a)),
       wrong: [{}, null, { message: "9" }, { message: "the first" }, { message: "" }].map((a) => tool.execute(a)),
       whole: text === long, pieces, options: [code(() => recallTool([], { mst: 1 })), code(() => recallTool([], { most: 3 })), code(() => recallTool("x"))],
     }));
@@ -151,9 +151,9 @@ test("the tool in the AI SDK and in LangChain", () => {
     const { text } = await generateText({ model, messages: said, tools, prepareStep: fitStep({ window: 16384, policy: offloading, tools }), stopWhen: stepCountIs(3) });
 
     const old = [new HumanMessage("Where is parcel 12?"), new AIMessage("At gate 4.")];
-    const agent = createAgent({ model: new FakeToolCallingModel({ toolCalls: [[{ name: "recall", args: { message: "0" }, id: "r1" }], []] }), tools: [langchainTool(old)], middleware: [createMiddleware(fitModelCalls({ window: 2048 }))] });
+    const agent = createAgent({ model: new FakeToolCallingModel({ toolCalls: [[{ name: "recall", args: { message: "1" }, id: "r1" }], []] }), tools: [langchainTool(old)], middleware: [createMiddleware(fitModelCalls({ window: 2048 }))] });
     const { messages } = await agent.invoke({ messages: [...old, new HumanMessage("What did I ask first?")] });
-    console.log(JSON.stringify({ place, whole: text === said[Number(place)].content[0].output.value, definition, langchain: messages.find((m) => ToolMessage.isInstance(m)).content }));
+    console.log(JSON.stringify({ place, whole: text === said[Number(place) - 1].content[0].output.value, definition, langchain: messages.find((m) => ToolMessage.isInstance(m)).content }));
   `);
   assert.match(got.place, /^\d+$/);
   assert.equal(got.whole, true);

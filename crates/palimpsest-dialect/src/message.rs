@@ -7,6 +7,16 @@ use serde::{Deserialize, Serialize};
 /// The position of a message in its session. The store assigns it, and it decides every order; a clock never does.
 pub type Seq = u32;
 
+/// The number by which people and models name a message. The first message is number 1.
+pub const fn number_of(seq: Seq) -> u32 {
+    seq.saturating_add(1)
+}
+
+/// The message of this number. No message has the number 0.
+pub const fn seq_of(number: u32) -> Option<Seq> {
+    number.checked_sub(1)
+}
+
 /// The tokens of an image if the provider's own rule is unknown (P2).
 pub const IMAGE_TOKENS: u32 = 768;
 

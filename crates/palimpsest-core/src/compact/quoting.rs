@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompactState, Compaction};
 use crate::context::quotes::{self, Passage};
-use crate::context::slot::recall_block;
+use crate::context::slot::{quote_mark, recall_block};
 use crate::context::{Context, Entry, Quote, Recalled};
 use crate::data::layer::{LayerId, Span};
 use crate::data::message::{Message, Seq};
@@ -87,13 +87,13 @@ fn split(block: &str, passages: &[Passage]) -> Option<Vec<(Seq, String)>> {
     let mut quotes = Vec::new();
     let mut rest = block;
     for (n, passage) in passages.iter().enumerate() {
-        let head = format!("\n[{}] ", passage.seq);
+        let head = quote_mark(passage.seq);
         let at = if n == 0 { rest.find(&head)? } else { 0 };
         rest = rest.get(at..)?.strip_prefix(&head)?;
         let end = match passages.get(n + 1) {
             Some(next) => {
                 // what was said may hold such a mark, too: the first that leaves a text of the known length
-                let mark = format!("\n[{}] ", next.seq);
+                let mark = quote_mark(next.seq);
                 let least = (passage.end.saturating_sub(passage.start) as usize).min(rest.len());
                 let all = rest.match_indices(&mark).map(|(at, _)| at);
                 let trimmed = |at: &usize| *at + TRIMMED >= least;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::context::Lookup;
-use crate::data::message::{Message, Origin, Part, Role, Seq};
+use crate::data::message::{Message, Origin, Part, Role, number_of, seq_of};
 use crate::error::CoreError;
 use crate::pass::offload::{self, Reference};
 use palimpsest_dialect::{self as dialect, Dialect};
@@ -36,8 +36,8 @@ pub enum Unfound {
     },
     /// The message now holds another text than the reference names.
     Changed {
-        /// The message.
-        number: Seq,
+        /// Its number.
+        number: u32,
     },
 }
 
@@ -94,8 +94,9 @@ pub fn recall(
         }
         Wanted::Named(text) => {
             if let Some(reference) = Reference::find(text) {
-                let number = reference.message;
-                let message = messages().nth(number as usize).ok_or(Unfound::Beyond {
+                let number = number_of(reference.message);
+                let place = reference.message as usize;
+                let message = messages().nth(place).ok_or(Unfound::Beyond {
                     number: number as usize,
                     of,
                 })?;
@@ -104,25 +105,35 @@ pub fn recall(
                 if is_whole {
                     return Ok(whole(message));
                 }
-                return offload::text_of(message, &reference)
+                let mut meant = offload::meant(&reference);
+                return meant
+                    .find_map(|seq| {
+                        let message = messages().nth(seq as usize)?;
+                        offload::text_of(message, &reference)
+                    })
                     .map(str::to_owned)
                     .ok_or(Unfound::Changed { number });
             }
-            let (from, to) = range(text).ok_or(Unfound::Unnamed)?;
-            if to >= of {
-                return Err(Unfound::Beyond { number: to, of });
+            let (first, last) = range(text).ok_or(Unfound::Unnamed)?;
+            for number in [first, last] {
+                let seq = seq_of(number).filter(|seq| (*seq as usize) < of);
+                seq.ok_or(Unfound::Beyond {
+                    number: number as usize,
+                    of,
+                })?;
             }
-            if from == to {
+            let (from, to) = (first as usize - 1, last as usize);
+            if first == last {
                 return messages().nth(from).map(whole).ok_or(Unfound::Unnamed);
             }
-            let texts = messages().skip(from).take(to + 1 - from).map(|message| {
+            let texts = messages().skip(from).take(to - from).map(|message| {
                 let speaker = match message.role {
                     Role::System => "System",
                     Role::User => "User",
                     Role::Assistant => "Assistant",
                     Role::Tool => "Tool",
                 };
-                format!("{speaker} ({}): {}", message.seq, whole(message))
+                format!("{speaker} ({}): {}", number_of(message.seq), whole(message))
             });
             Ok(texts.collect::<Vec<_>>().join("\n\n"))
         }
@@ -145,7 +156,7 @@ fn whole(message: &Message) -> String {
 }
 
 /// Returns the first number in a text, and the number after a dash, if there is one: `12`, `3-9`.
-fn range(text: &str) -> Option<(usize, usize)> {
+fn range(text: &str) -> Option<(u32, u32)> {
     let from = text.find(|c: char| c.is_ascii_digit())?;
     let (first, rest) = number(&text[from..])?;
     let joined = rest
@@ -160,7 +171,7 @@ fn range(text: &str) -> Option<(usize, usize)> {
 }
 
 /// Returns the number at the start of a text, and the rest.
-fn number(text: &str) -> Option<(usize, &str)> {
+fn number(text: &str) -> Option<(u32, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
@@ -280,19 +291,23 @@ mod tests {
         };
         check(Wanted::At(0), Ok("You read code."));
         check(Wanted::At(1), Ok("Read every file."));
-        check(Wanted::Named("0"), Ok("Read every file."));
-        check(Wanted::Named("User (0): Read"), Ok("Read every file."));
+        check(Wanted::Named("1"), Ok("Read every file."));
         check(
-            Wanted::Named("[Messages 0-2]"),
-            Ok("User (0): Read every file.\n\nAssistant (1): read {"),
+            Wanted::Named("message 0"),
+            Err(Unfound::Beyond { number: 0, of: 81 }),
+        );
+        check(Wanted::Named("User (1): Read"), Ok("Read every file."));
+        check(
+            Wanted::Named("[Messages 1-3]"),
+            Ok("User (1): Read every file.\n\nAssistant (2): read {"),
         );
         check(
-            Wanted::Named("[recall message 2]"),
+            Wanted::Named("[recall message 3]"),
             Ok("2024-05-01 12:00:00"),
         );
         check(
-            Wanted::Named("[offloaded: message 2, part 0, 9 bytes, aaaaaaaaaaaa]"),
-            Err(Unfound::Changed { number: 2 }),
+            Wanted::Named("[offloaded: message 3, part 0, 9 bytes, aaaaaaaaaaaa]"),
+            Err(Unfound::Changed { number: 3 }),
         );
         check(
             Wanted::Named("message 400"),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use palimpsest_tokens::TokenCounter;
 
 use crate::data::layer::{LayerId, layer_body};
-use crate::data::message::Seq;
+use crate::data::message::{Seq, number_of};
 use crate::data::policy::Policy;
 use crate::data::record::{Demand, Level};
 use crate::data::rendition::{
@@ -41,7 +41,7 @@ pub(crate) struct Slot {
 
 /// The line that holds one quoted message of the user.
 pub(crate) fn quote_line(seq: Seq, text: &str) -> String {
-    format!("User ({seq}): {}", text.trim())
+    format!("User ({}): {}", number_of(seq), text.trim())
 }
 
 /// The block of demands at the head of the slot: the user's words, with the user's authority and no more.
@@ -161,7 +161,11 @@ fn reference(
         let head = if layer.covers.is_empty() {
             "\n[Earlier conversation]\n".to_owned()
         } else {
-            format!("\n[Messages {}-{}]\n", range.from, range.to)
+            format!(
+                "\n[Messages {}-{}]\n",
+                number_of(range.from),
+                number_of(range.to)
+            )
         };
         let whole = layer_body(&layer.summary, &layer.ledger);
         let body = said.beside(&whole);
@@ -194,16 +198,20 @@ pub const RECALL_FRAME: u32 = 32;
 
 /// The tokens of one recalled quote in its block.
 pub fn quote_tokens(seq: Seq, text: &str, counter: &dyn TokenCounter) -> u32 {
-    counter.count(&format!("\n[{seq}] {}", escape_fences(text.trim()))) + 1
+    let line = format!("{}{}", quote_mark(seq), escape_fences(text.trim()));
+    counter.count(&line) + 1
+}
+
+/// What stands before a quote of this message in the block of recalled quotes.
+pub(crate) fn quote_mark(seq: Seq) -> String {
+    format!("\n[{}] ", number_of(seq))
 }
 
 /// The block of recalled quotes.
 pub(crate) fn recall_block(quotes: &[Quote]) -> String {
     let mut text = format!("{QUOTE}>\nQuoted from earlier messages, for reference:");
     for quote in quotes {
-        text.push_str("\n[");
-        text.push_str(&quote.seq.to_string());
-        text.push_str("] ");
+        text.push_str(&quote_mark(quote.seq));
         text.push_str(&escape_fences(quote.text.trim()));
     }
     text.push('\n');

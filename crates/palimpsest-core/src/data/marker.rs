@@ -7,6 +7,7 @@
 mod line;
 
 use crate::data::goal::{ArtifactAction, DecisionKind, Goal, GoalEdit, MilestoneState};
+use crate::data::message::Seq;
 use palimpsest_text::fence::{END, fence, neutralise, strip_invisible};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -50,8 +51,8 @@ pub struct Proposal {
     /// The change.
     #[serde(flatten)]
     pub change: Change,
-    /// The numbers of the messages that the marker cites as its source, ascending. Without any, nothing supports the
-    /// change.
+    /// The messages that the marker cites as its source, ascending. Without any, nothing supports the change. A model
+    /// cites numbers, which [`Markers::keep_citations`] replaces by the messages of these numbers.
     pub cites: Vec<u32>,
 }
 
@@ -154,10 +155,12 @@ pub fn parse(output: &str, nonce: &str) -> Markers {
 }
 
 impl Markers {
-    /// Drops citations of messages that were not summarised.
-    pub fn keep_citations(&mut self, covers: impl Fn(u32) -> bool) {
+    /// Replaces the numbers that a model cites by the messages of these numbers, and drops those of messages that were
+    /// not summarised.
+    pub fn keep_citations(&mut self, message_of: impl Fn(u32) -> Option<Seq>) {
         for proposal in &mut self.proposals {
-            proposal.cites.retain(|&number| covers(number));
+            let messages = proposal.cites.iter().filter_map(|&n| message_of(n));
+            proposal.cites = messages.collect();
         }
     }
 
@@ -286,7 +289,7 @@ mod tests {
     fn parse_inside(inside: &str) -> Markers {
         let (open, close) = fences();
         let mut markers = parse(&format!("Notes.\n{open}\n{inside}\n{close}\n"), &job());
-        markers.keep_citations(|n| (10..20).contains(&n));
+        markers.keep_citations(|n| (10..20).contains(&n).then_some(n));
         markers
     }
 
@@ -538,7 +541,7 @@ mod tests {
             let (open, close) = fences();
             let output = parts.join("\n").replace("OPEN", &open).replace("CLOSE", &close);
             let mut markers = parse(&output, &job());
-            markers.keep_citations(|n| n < 50);
+            markers.keep_citations(|n| (n < 50).then_some(n));
             prop_assert!(!markers.text.contains("<<pal:"));
             prop_assert!(markers.proposals.iter().all(|p| p.cites.iter().all(|n| *n < 50)));
         }

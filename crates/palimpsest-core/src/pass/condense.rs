@@ -1,7 +1,7 @@
 //! Shortens tool output and tool-call arguments (T2, T3). The rules are data: [`CondenseOptions`].
 
 use crate::context::{Context, Lookup};
-use crate::data::message::{Part, Role};
+use crate::data::message::{Part, Role, number_of};
 use crate::data::rendition::{Reduced, ReducedKind, Rendition, escape_fences, verbatim_parts};
 use palimpsest_text::condense::{self, CondenseOptions, ToolText};
 
@@ -41,8 +41,8 @@ pub fn on_arrival(context: &Context, options: &CondenseOptions) -> Option<Reduce
 fn with_place(text: &str, context: &Context, index: usize) -> String {
     match text.split_once(']') {
         Some((mark, body)) if context.setup.lookup == Lookup::Tool => {
-            let seq = context.entries[index].message.seq;
-            format!("{mark}; recall message {seq}]{body}")
+            let number = number_of(context.entries[index].message.seq);
+            format!("{mark}; recall message {number}]{body}")
         }
         _ => text.to_owned(),
     }

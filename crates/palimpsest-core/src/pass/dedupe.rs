@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use siphasher::sip::SipHasher13;
 
 use crate::context::{Context, Lookup};
-use crate::data::message::{Part, Role, Seq};
+use crate::data::message::{Part, Role, Seq, number_of};
 pub use crate::data::policy::DedupeOptions;
 use crate::data::rendition::{Reduced, ReducedKind, Rendition};
 use palimpsest_text::glob;
@@ -93,7 +93,7 @@ impl Note {
         // A message number is of no use to a reader who cannot look it up.
         let at = |seq: &Seq| match lookup {
             Lookup::Nowhere => "later".to_owned(),
-            Lookup::Session | Lookup::Tool => format!("in message {seq}"),
+            Lookup::Session | Lookup::Tool => format!("in message {}", number_of(*seq)),
         };
         match self {
             Self::Repeated(seq) => format!("[the same output came again {}]", at(seq)),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::context::{Context, Lookup, View};
-use crate::data::message::{Message, Part, Seq};
+use crate::data::message::{Message, Part, Seq, number_of, seq_of};
 use crate::data::rendition::{Reduced, ReducedKind, Rendition, escape_fences};
 use palimpsest_text::condense::cut;
 
@@ -76,7 +76,8 @@ impl Reference {
             tail,
         } = self;
         format!(
-            "{MARK}{message}, part {part}, {bytes} bytes, {}{cure}]\n{}\n…\n{}",
+            "{MARK}{}, part {part}, {bytes} bytes, {}{cure}]\n{}\n…\n{}",
+            number_of(*message),
             hash.get(..SHOWN_HASH).unwrap_or(hash),
             escape_fences(head),
             escape_fences(tail)
@@ -86,8 +87,8 @@ impl Reference {
     /// The brief text that the model sees instead: only the place. The message there never changes.
     fn short_text(&self, mark: &str) -> String {
         match self.part {
-            0 => format!("{mark}{}]", self.message),
-            part => format!("{mark}{}, part {part}]", self.message),
+            0 => format!("{mark}{}]", number_of(self.message)),
+            part => format!("{mark}{}, part {part}]", number_of(self.message)),
         }
     }
 
@@ -116,7 +117,7 @@ impl Reference {
         let line = line.split(']').next()?;
         let (message, part) = line.split_once(", part ").unwrap_or((line, "0"));
         Some(Self {
-            message: message.trim().parse().ok()?,
+            message: seq_of(message.trim().parse().ok()?)?,
             part: part.trim().parse().ok()?,
             hash: String::new(),
             bytes: 0,
@@ -138,7 +139,7 @@ impl Reference {
         let (bytes, rest) = rest.split_once(" bytes, ")?;
         let hash = rest.split([';', ']']).next()?.trim();
         Some(Self {
-            message: message.parse().ok()?,
+            message: seq_of(message.parse().ok()?)?,
             part: part.parse().ok()?,
             hash: hash.to_owned(),
             bytes: bytes.parse().ok()?,
@@ -234,7 +235,11 @@ pub fn references(context: &Context) -> Vec<Reference> {
         let Part::ToolResult { text, .. } = part else {
             return None;
         };
-        let read = Reference::parse(text)?;
+        // The view says which message this is, also where an older version wrote another number.
+        let read = Reference {
+            message: message.seq,
+            ..Reference::parse(text)?
+        };
         if !read.hash.is_empty() {
             return Some(read);
         }
@@ -252,6 +257,14 @@ pub fn resolve<'a>(context: &'a Context, reference: &Reference) -> Option<&'a st
         .binary_search_by_key(&reference.message, |e| e.message.seq)
         .ok()?;
     text_of(&context.entries[at].message, reference)
+}
+
+/// The messages that a reference may mean: its own, and the next one if a hash tells them apart. In the windows of older
+/// versions the first message had the number 0.
+pub fn meant(reference: &Reference) -> impl Iterator<Item = Seq> {
+    let next = !reference.hash.is_empty();
+    let next = next.then(|| reference.message.saturating_add(1));
+    std::iter::once(reference.message).chain(next)
 }
 
 /// The text of the message's part that the reference names.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::data::message::number_of;
 use crate::pass::offload::Reference;
 
 /// Something a run came upon that did not stop it. Its sentence is what people read.
@@ -20,7 +21,7 @@ pub enum Caution {
     #[error("the watermark is not on this branch: nothing was stripped")]
     WatermarkNotFound,
     /// A reference left the window, and the text it stood for is not there to come back (O3).
-    #[error("the text of message {}, part {} could not be released: it is not there any more", .reference.message, .reference.part)]
+    #[error("the text of message {}, part {} could not be released: it is not there any more", number_of(.reference.message), .reference.part)]
     NotReleased {
         /// The reference that stood in the window.
         reference: Reference,

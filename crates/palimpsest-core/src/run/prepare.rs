@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::context::Context;
 use crate::data::layer::{Layer, Level, layer_body};
-use crate::data::message::Role;
+use crate::data::message::{Role, number_of};
 use crate::data::mode::Mode;
 use crate::data::policy::{Fading, Headings};
 use crate::data::prompt::{PromptMessage, SummaryRequest};
@@ -234,7 +234,7 @@ impl SummaryJob {
             .passages
             .iter()
             .map(|p| PromptMessage {
-                number: p.seq,
+                number: number_of(p.seq),
                 role: role_name(p.role),
                 text: &p.text,
             })

@@ -7,6 +7,7 @@ use palimpsest_tokens::TokenCounter;
 use crate::context::Context;
 use crate::data::layer::{Author, LayerId, Level};
 use crate::data::marker::Proposal;
+use crate::data::message::seq_of;
 use crate::data::mode::Mode;
 use crate::data::policy::Headings;
 use crate::data::policy::OnFailure;
@@ -417,7 +418,9 @@ pub(super) fn nonce_of(context: &Context, id: JobId, secret: &[u8; 16]) -> Strin
 fn clean(text: &str, job: &SummaryJob) -> (String, Vec<Proposal>) {
     let text = strip_thinking(text);
     let mut markers = crate::data::marker::parse(&text, &job.nonce);
-    markers.keep_citations(|seq| job.passages.iter().any(|p| p.seq == seq));
+    markers.keep_citations(|number| {
+        seq_of(number).filter(|seq| job.passages.iter().any(|p| p.seq == *seq))
+    });
     (markers.text.trim().to_owned(), markers.proposals)
 }
 

@@ -211,7 +211,7 @@ fn what_came_back_can_be_handed_back() {
         }
         let text = Value::Array(list.clone()).to_string();
         assert!(
-            text.contains("[Messages 0-"),
+            text.contains("[Messages 1-"),
             "the first layer is still there"
         );
         assert_eq!(text.matches("Not an instruction.").count(), 1, "one slot");

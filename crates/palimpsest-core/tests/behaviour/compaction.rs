@@ -761,7 +761,7 @@ fn the_users_words_within_their_share() {
     );
     let text = words(&c.window());
     for quote in &quotes {
-        assert!(text.contains(&format!("User ({}): {}", quote.seq, quote.text)));
+        assert!(text.contains(&format!("User ({}): {}", quote.seq + 1, quote.text)));
         let said = c.entries()[quote.seq as usize].message.words();
         assert!(
             quote.text == said || quote.text.contains('…'),
@@ -1171,7 +1171,7 @@ fn the_window_in_its_order() {
             .view()
             .layers
             .iter()
-            .map(|l| format!("[Messages {}-{}]", l.range().from, l.range().to))
+            .map(|l| format!("[Messages {}-{}]", l.range().from + 1, l.range().to + 1))
             // a layer of which every line is quoted as the user's own words is not shown
             .filter(|mark| slot.1.contains(mark))
             .collect();

@@ -82,7 +82,7 @@ fn what_is_asked_for_is_quoted() {
     let end = got.last().unwrap()["content"].as_str().unwrap();
     let (block, question) = end.split_once("</recalled_quotes>").unwrap();
     assert!(block.starts_with("<recalled_quotes>\nQuoted from earlier messages, for reference:"));
-    assert!(block.contains(&format!("[7] {FACT}")), "{block}");
+    assert!(block.contains(&format!("[8] {FACT}")), "{block}");
     assert_eq!(question.trim(), QUESTION);
     assert!(out.report.recalled.contains(&7) && out.report.recalled_tokens > 0);
     let bare = compact(&list, &without(1_024), None);

@@ -2,7 +2,7 @@
 //! other, and are no more trusted.
 
 use palimpsest_core::context::Context;
-use palimpsest_core::message::{Message, Part, Role, Seq};
+use palimpsest_core::message::{Message, Part, Role, Seq, number_of, seq_of};
 use palimpsest_core::pass::offload::{self, Reference};
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::watermark::MarkReason;
@@ -177,13 +177,14 @@ impl Session {
             return answer_reference(&state, reference);
         }
         if let Some(number) = arguments.get("message").and_then(Value::as_u64) {
-            let seq = Seq::try_from(number).map_err(|_| no_message(number))?;
+            let seq = u32::try_from(number).ok().and_then(seq_of);
+            let seq = seq.ok_or_else(|| no_message(number))?;
             let entries = context.entries();
             let at = entries
                 .binary_search_by_key(&seq, |e| e.message.seq)
                 .map_err(|_| no_message(number))?;
             let words = entries[at].message.words();
-            return Ok(format!("[{seq}] {}", within_quarter(words, context)));
+            return Ok(format!("[{number}] {}", within_quarter(words, context)));
         }
         let query = query(arguments)?;
         let own = &state.head.config.tools;
@@ -233,7 +234,8 @@ fn answer_reference(state: &State, given: &Value) -> Result<String, String> {
             let number = |key: &str| fields.get(key).and_then(Value::as_u64);
             let (message, part) = (number("message"), number("part"));
             known(&|r| {
-                message == Some(u64::from(r.message)) && part.is_none_or(|p| p == u64::from(r.part))
+                message == Some(u64::from(number_of(r.message)))
+                    && part.is_none_or(|p| p == u64::from(r.part))
             })
         }
         _ => Reference::find(written).or_else(|| {
@@ -246,17 +248,24 @@ fn answer_reference(state: &State, given: &Value) -> Result<String, String> {
             "There is no offloaded result like that. There are: {}",
             shown
                 .iter()
-                .map(|r| format!("message {}, part {}, {}", r.message, r.part, r.hash))
+                .map(|r| format!(
+                    "message {}, part {}, {}",
+                    number_of(r.message),
+                    r.part,
+                    r.hash
+                ))
                 .collect::<Vec<_>>()
                 .join("; ")
         )
     };
     let reference = found.ok_or_else(no_reference)?;
-    let stored = state.messages.get(&reference.message);
-    let text = stored.and_then(|s| offload::text_of(&s.message, &reference));
-    let text = text.ok_or_else(no_reference)?.to_owned();
-    let seq = reference.message;
-    Ok(format!("[{seq}] {}", within_quarter(text, context)))
+    let text = offload::meant(&reference).find_map(|seq| {
+        let stored = state.messages.get(&seq)?;
+        let text = offload::text_of(&stored.message, &reference)?;
+        Some((number_of(seq), text.to_owned()))
+    });
+    let (number, text) = text.ok_or_else(no_reference)?;
+    Ok(format!("[{number}] {}", within_quarter(text, context)))
 }
 
 /// Shortens a message to a quarter of the window, the limit of any result.
@@ -334,7 +343,7 @@ fn within_room(
         let cost = quote_tokens(*seq, text, counter);
         if let Some(rest) = left.checked_sub(cost) {
             left = rest;
-            out.push(format!("[{seq}] {text}"));
+            out.push(format!("[{}] {text}", number_of(*seq)));
         }
     }
     out

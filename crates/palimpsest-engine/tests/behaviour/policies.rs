@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use futures_executor::block_on;
-use palimpsest_core::message::{Part, Role, Seq};
+use palimpsest_core::message::{Part, Role, Seq, number_of};
 use palimpsest_core::pass::PassKind;
 use palimpsest_core::policy::presets;
 use palimpsest_core::prompt::Skill;
@@ -559,15 +559,22 @@ fn a_reference_is_recalled_by_the_model() {
             history[0].message.words()
         };
         let line = one.text().lines().next().unwrap().to_owned();
-        let whole = format!("[{}] {}", one.message, lines(120, 0));
+        let whole = format!("[{}] {}", number_of(one.message), lines(120, 0));
         for argument in [
             format!("{line:?}"),
+            format!(
+                "\"offloaded: message {}, part 0, {} bytes, {}\"",
+                number_of(one.message),
+                one.bytes,
+                one.hash
+            ),
+            // as older versions wrote it, which counted messages from 0
             format!(
                 "\"offloaded: message {}, part 0, {} bytes, {}\"",
                 one.message, one.bytes, one.hash
             ),
             format!("\"{}\"", one.hash),
-            format!("{{\"message\":{},\"part\":0}}", one.message),
+            format!("{{\"message\":{},\"part\":0}}", number_of(one.message)),
         ] {
             assert_eq!(ask(argument.clone()).await, whole, "{argument}");
         }
@@ -577,7 +584,7 @@ fn a_reference_is_recalled_by_the_model() {
             "{none}"
         );
         assert!(
-            none.contains(&format!("message {}, part 0", one.message)),
+            none.contains(&format!("message {}, part 0", number_of(one.message))),
             "{none}"
         );
     });
@@ -639,7 +646,7 @@ fn what_cannot_be_released_is_warned_of() {
         let warned = heard.borrow().clone();
         let expected = format!(
             "not_released: the text of message {}, part 0 could not be released",
-            gone.message
+            number_of(gone.message)
         );
         assert!(
             warned.iter().any(|w| w.starts_with(&expected)),

@@ -124,7 +124,7 @@ fn markers_are_proposals() {
         assert_eq!(pending.len(), 3);
         assert_eq!(
             pending[0].proposal.cites,
-            [6, 7],
+            [5, 6],
             "9999 was not summarised: it is no evidence"
         );
         assert!(
@@ -373,8 +373,8 @@ fn own_tools_are_answered_inside_send() {
         ask("recall", r#"{"query":"config/part_3.toml"}"#, "part_3.toml").await;
         ask(
             "recall",
-            r#"{"message":0}"#,
-            "[0] Question 0: what does config/part_0.toml set?",
+            r#"{"message":1}"#,
+            "[1] Question 0: what does config/part_0.toml set?",
         )
         .await;
         ask(

@@ -16,7 +16,7 @@ export interface RecallOptions {
  *
  * `reference` is a text that names a message as the window does: a reference (`[offloaded: message 12, …]`), `message 12`,
  * or `messages 3-9`. A number is a position in `history`, as the report has them in `covered`, `shortened` and `demands`:
- * what a window calls message 0 is the first that is no system prompt.
+ * the window counts from 1 and leaves the system prompt out, so its message 1 is the first that is no system prompt.
  *
  * @throws {@link PalimpsestError} `not_found` if the list has no such message, or holds another text there; `bad_input` if
  * the text names none.
@@ -29,7 +29,7 @@ export interface RecallOptions {
  * const history = [{ role: "user", content: "Where is parcel 12?" }];
  * const { report } = compact(history, { window: 8192 });
  * for (const { from } of report.covered) console.log(recall(history, from));
- * console.log(recall(history, "message 0")); // "Where is parcel 12?"
+ * console.log(recall(history, "message 1")); // "Where is parcel 12?"
  * ```
  */
 export function recall(history: readonly unknown[], reference: string | number, options: RecallOptions = {}): string {
@@ -100,7 +100,7 @@ export const RECALL_PARAMETERS = {
  * const history = [{ role: "user", content: "Read every file." }];
  * const tool = recallTool(() => history);
  * const { messages } = compact(history, { window: 8192, tools: [tool.definition] });
- * console.log(messages.length, tool.execute({ message: "0" })); // 1 "Read every file."
+ * console.log(messages.length, tool.execute({ message: "1" })); // 1 "Read every file."
  * ```
  */
 export function recallTool(history: readonly unknown[] | (() => readonly unknown[]), options: RecallToolOptions = {}): RecallTool {
