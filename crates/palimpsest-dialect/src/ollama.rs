@@ -139,11 +139,15 @@ pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
         }
         return Value::Object(out);
     }
-    let texts = group
-        .contents()
-        .filter(|a| !matches!(a.part.as_ref(), Part::Image { .. }));
+    let texts = group.contents().filter(|a| image(a).is_none());
     let text = texts
-        .map(|a| openai::words(&a.part))
+        .map(|a| match a.part.as_ref() {
+            // A file of which only the name is known can be named and nothing more.
+            Part::Image {
+                name, media_type, ..
+            } => format!("[{name}, {media_type}]").into(),
+            part => openai::words(part),
+        })
         .collect::<Vec<_>>()
         .join("\n\n");
     out.insert("content".into(), text.into());

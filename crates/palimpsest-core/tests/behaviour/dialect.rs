@@ -1189,6 +1189,19 @@ fn mended(values: &[Value], dialect: Dialect) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// I3: Ollama takes images as data. A file of which only the name is known is named, so that its message is not empty.
+#[test]
+fn a_file_without_data_is_named() {
+    let file = json!({"type": "file", "file": {"filename": "plan.pdf"}});
+    let values = [
+        json!({"role": "user", "content": [file]}),
+        json!({"role": "user", "content": "Read it."}),
+    ];
+    let repaired = validate(&values, Some(Dialect::Ollama)).repaired.unwrap();
+    let expected = "[plan.pdf, application/octet-stream]\n\nRead it.";
+    assert_eq!(repaired, [json!({"role": "user", "content": expected})]);
+}
+
 proptest! {
     /// I3, I10: whatever is handed in, what the linter mends passes the linter.
     #[test]
