@@ -358,6 +358,13 @@ fn chunks(text: &str) -> Vec<(usize, usize)> {
     if let Some((s, e, _)) = open {
         out.push((s, e));
     }
+    // The brackets around a long JSON value are in no unit. A text that is quoted whole has them.
+    if let Some((start, _)) = out.first_mut() {
+        *start = text.len() - text.trim_start().len();
+    }
+    if let Some((_, end)) = out.last_mut() {
+        *end = text.trim_end().len();
+    }
     out
 }
 
@@ -410,6 +417,17 @@ mod tests {
     use super::*;
 
     /// R1: a name before the words tells who spoke. Whoever asks for somebody's words finds those first.
+    #[test]
+    fn a_quoted_list_of_json_has_its_brackets() {
+        let rows: Vec<String> = (10..30)
+            .map(|n| format!(r#"{{"oven":{n},"ready":true}}"#))
+            .collect();
+        let text = format!(" {{\"ovens\":[{}]}}\n", rows.join(","));
+        let chunks = chunks(&text);
+        let (first, last) = (chunks[0], chunks[chunks.len() - 1]);
+        assert_eq!(&text[first.0..last.1], text.trim());
+    }
+
     #[test]
     fn the_words_of_the_named_speaker_come_first() {
         let mut recall = Recall::default();
