@@ -19,11 +19,19 @@ const tried = (probe) => new Function("...args", `
 /** The text of the first element that matches. */
 export const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
 
+/** Resolves once an element has stayed in its place for a moment: the mouse aims at where it was. After two seconds anyway. */
+const still = (element) => new Promise((resolve) => {
+  const place = () => { const { x, y } = element.getBoundingClientRect(); return `${x} ${y}`; };
+  const look = (before, left) => setTimeout(() => (place() === before || left === 0 ? resolve() : look(place(), left - 1)), 30);
+  look(place(), 66);
+});
+
 /** Waits for `selector` and clicks it, as a person does: whatever stands there at that moment. */
 export async function click(page, selector) {
   for (let attempt = 1; ; attempt += 1) {
     const element = await page.waitForSelector(selector, { visible: true, timeout: 60_000 });
     try {
+      await element.evaluate(still);
       return await element.click();
     } catch (error) {
       // what was found was made anew before the mouse was there
