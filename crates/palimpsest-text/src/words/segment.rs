@@ -410,7 +410,7 @@ fn inside(text: &str, from: usize, to: usize) -> Option<(usize, usize, usize)> {
     let body = &text[from..to];
     let open = body.find(['{', '['])?;
     let key = body[..open].trim_end();
-    if !key.is_empty() && !(key.starts_with('"') && key.ends_with("\":")) {
+    if !(key.is_empty() || key.starts_with('"') && key.ends_with("\":")) {
         return None;
     }
     let start = from + open + 1;
