@@ -219,7 +219,7 @@ const GUIDE = [
   ["const { engine } = await mount", /^2 2 \w+\nnothing to compress$/],
   ["const transport: Transport", /^$/],
   ["recall(history, first.from)", /^Parcel 0 goes to gate 0\.$/],
-  ["recallTool(() => history)", /^true .*Parcel 12 goes to gate 0\./],
+  ["recallTool(() => history)", /^true .*Parcel 11 goes to gate 3\./],
   ["telemetryAttributes(compact", /^false$/],
   ["await importConversations(", /^ 2 0\n1 × no JSON: not_json$/],
   ["forgotten(history, messages)", /^false Never deliver to the neighbour\. 0\npalimpsest\/receipt@1 true true$/],
