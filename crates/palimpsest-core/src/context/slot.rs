@@ -202,7 +202,7 @@ pub fn quote_tokens(seq: Seq, text: &str, counter: &dyn TokenCounter) -> u32 {
     counter.count(&line) + 1
 }
 
-/// What stands before a quote of this message in the block of recalled quotes.
+/// The line break and the number before a quote of this message in the block of recalled quotes.
 pub(crate) fn quote_mark(seq: Seq) -> String {
     format!("\n[{}] ", number_of(seq))
 }

@@ -53,7 +53,7 @@ pub struct Proposal {
     pub change: Change,
     /// The messages that the marker cites as its source, ascending. Without any, nothing supports the change. A model
     /// cites numbers, which [`Markers::keep_citations`] replaces by the messages of these numbers.
-    pub cites: Vec<u32>,
+    pub cites: Vec<Seq>,
 }
 
 impl<'de> Deserialize<'de> for Proposal {
