@@ -17,6 +17,7 @@ use crate::text::{T, t};
 use crate::view::card::Card;
 use crate::view::thread::Stats;
 
+mod address;
 mod begin;
 mod branch;
 mod compaction;
@@ -43,6 +44,7 @@ mod talk;
 mod title;
 mod trash;
 
+pub use address::{follow, link};
 pub use begin::{end, start};
 pub use branch::{last_said, words};
 pub use compaction::cancel_compaction;
@@ -72,6 +74,7 @@ pub use sessions::{new_session, open, show_message};
 pub use settings::{change, load_settings, settings_elsewhere, switch_theme};
 pub use talk::{detach, drafted, send, stop, unqueue};
 
+use address::{arrive, present, settle};
 use begin::note_of;
 use compaction::{compact_now, summariser, worked, working};
 use model::{give_model, thinks, usual_model};

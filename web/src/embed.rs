@@ -27,8 +27,9 @@ use crate::page;
 use crate::settings::Theme;
 use crate::signal::effect;
 use crate::start;
-use crate::state::{AppState, Screen};
+use crate::state::AppState;
 use crate::ui::app;
+use crate::view::address::{Address, Screen};
 
 #[wasm_bindgen]
 extern "C" {
@@ -286,10 +287,10 @@ pub fn unmount() {
     settings::keep_in(None);
 }
 
-/// Goes to the screen of an address such as `#context`.
+/// Shows what an address such as `#context` names.
 #[wasm_bindgen]
 pub fn navigate(hash: &str) {
-    act::go(Screen::of(hash));
+    act::follow(Address::read(hash));
 }
 
 /// The model of the open session and of later ones.

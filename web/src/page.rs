@@ -2,13 +2,15 @@
 
 use leptos::prelude::{document, window};
 use leptos::wasm_bindgen::JsCast;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Element, HtmlElement};
+use web_sys::{Element, Event, HtmlElement, MouseEvent};
 
 use crate::embed;
 use crate::settings::{Settings, Theme};
 use crate::text::Language;
+use crate::view::address::Address;
 
 /// Calls `then` before the next picture of the page.
 pub fn next_frame(then: impl FnOnce() + 'static) {
@@ -243,11 +245,43 @@ pub async fn copy(text: &str) -> bool {
     JsFuture::from(copied).await.is_ok()
 }
 
-/// Goes to a screen's address. A mounted app has none.
-pub fn visit(screen: &str) {
-    if !embed::is_guest() {
-        let _ = window().location().set_hash(screen);
+/// The address that the page is at. A mounted app has none.
+pub fn address() -> Address {
+    if embed::is_guest() {
+        return Address::default();
     }
+    Address::read(&window().location().hash().unwrap_or_default())
+}
+
+/// Whether a click on a link opens another tab or window, which is the browser's to do.
+pub fn opens_another(click: &Event) -> bool {
+    click
+        .dyn_ref::<MouseEvent>()
+        .is_some_and(|click| click.ctrl_key() || click.meta_key() || click.shift_key())
+}
+
+/// Goes to an address, from which Back leads to the one before.
+pub fn visit(address: &Address) {
+    if !embed::is_guest() {
+        let _ = window().location().set_hash(&address.to_string());
+    }
+}
+
+/// Puts an address in place of the present one.
+pub fn replace(address: &Address) {
+    if !embed::is_guest()
+        && let Ok(history) = window().history()
+    {
+        let hash = format!("#{address}");
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&hash));
+    }
+}
+
+/// The whole of an address, to be kept or given away. A mounted app has none.
+pub fn link(address: &Address) -> Option<String> {
+    let here = window().location().href().ok()?;
+    let page = here.split('#').next()?;
+    (!embed::is_guest()).then(|| format!("{page}#{address}"))
 }
 
 /// Begins anew.

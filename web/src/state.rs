@@ -17,6 +17,7 @@ use crate::key::Key;
 use crate::settings::{Server, Settings};
 use crate::signal::Signal;
 use crate::text::T;
+use crate::view::address::Screen;
 use crate::view::budget::{Activity, Budget};
 use crate::view::card::Card;
 use crate::view::hit::{Hits, Scope};
@@ -260,50 +261,6 @@ impl AppState {
     }
 }
 
-/// The screens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Screen {
-    /// The open session.
-    #[default]
-    Chat,
-    /// Its context.
-    Context,
-    /// All sessions.
-    Library,
-    /// Settings.
-    Settings,
-    /// The log of the open session.
-    Log,
-    /// The open session under several policies.
-    Replay,
-}
-
-impl Screen {
-    /// The part of the address after `#`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Chat => "chat",
-            Self::Context => "context",
-            Self::Library => "library",
-            Self::Settings => "settings",
-            Self::Log => "log",
-            Self::Replay => "replay",
-        }
-    }
-
-    /// The screen of an address; the session when it is none.
-    pub fn of(hash: &str) -> Self {
-        match hash.trim_start_matches('#') {
-            "context" => Self::Context,
-            "library" => Self::Library,
-            "settings" => Self::Settings,
-            "log" => Self::Log,
-            "replay" => Self::Replay,
-            _ => Self::Chat,
-        }
-    }
-}
-
 /// What was done to the open session's window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
@@ -440,6 +397,13 @@ pub enum Dialog {
     Goal,
     /// A line to keep word for word.
     Pin,
+    /// Sentences of a message to keep word for word.
+    PinSentences {
+        /// Its number.
+        place: u32,
+        /// Its words.
+        text: String,
+    },
     /// Other words in place of a message.
     Edit {
         /// Its number.

@@ -3,6 +3,7 @@
 //! [`crate::bind`] converts the engine's reports to these values, and components only draw them. Nothing here computes
 //! a budget: sizes and limits are the engine's.
 
+pub mod address;
 pub mod budget;
 pub mod card;
 pub mod hit;
@@ -14,6 +15,7 @@ pub mod profile;
 pub mod record;
 pub mod rows;
 pub mod sent;
+pub mod sentences;
 pub mod session;
 pub mod stored;
 pub mod thread;

@@ -9,8 +9,9 @@ use palimpsest_engine::{DEVICE, Engine};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 use super::{
-    BACK, Back, Opening, back, create_now, leave_draft, list, memory_store, note, open_now, parts,
-    prose, read_along, reload_profiles, send_held, superseded, survey, talk, title, toast, wire,
+    BACK, Back, Opening, back, create_now, follow, leave_draft, list, memory_store, note, open_now,
+    parts, prose, read_along, reload_profiles, send_held, settle, superseded, survey, talk, title,
+    toast, wire,
 };
 use crate::state::{AppState, Notice};
 use crate::text::{T, t};
@@ -103,13 +104,19 @@ pub fn start(state: AppState) {
         if state.is_gone() {
             return;
         }
+        let asked = page::address();
         let last = state.settings.with_untracked(|s| s.session.clone());
+        let wanted = asked.session.clone().unwrap_or(last);
         let known = state.sessions.with_untracked(|all| {
             all.iter()
-                .find(|s| s.id == last)
+                .find(|s| s.id == wanted)
                 .or_else(|| all.first())
                 .map(|s| s.id.clone())
         });
+        if asked.session.is_some() && asked.session != known {
+            note(t(T::NoSuchSession).to_owned(), true);
+            settle(state);
+        }
         match known {
             // a person has asked for a session meanwhile
             _ if !back.wishes(0) => {}
@@ -122,6 +129,9 @@ pub fn start(state: AppState) {
         }
         state.ready.set(true);
         send_held(&back);
+        if asked.place.is_some() {
+            follow(page::address());
+        }
         for action in EARLY.take() {
             action(Rc::clone(&back));
         }

@@ -19,8 +19,9 @@ use super::{
 };
 use crate::import::{self, Beside};
 use crate::settings::{Settings, address_of};
-use crate::state::{Dialog, Screen};
+use crate::state::Dialog;
 use crate::text::{T, bytes, fill, number, t};
+use crate::view::address::Screen;
 
 /// Bytes of a file that are read at once.
 const PIECE: f64 = 1_048_576.0;
@@ -206,8 +207,9 @@ async fn read_in(back: &Rc<Back>, file: &File, take_system: bool) -> Result<Read
     let sessions = first.is_some();
     if let Some(id) = first {
         // its title never stands over a screen that is still another one
-        go(Screen::Chat);
+        back.state.screen.change(Screen::Chat);
         open_now(back, &id, false).await;
+        go(Screen::Chat);
     }
     Ok(Read {
         sessions,
@@ -258,8 +260,9 @@ async fn take_transfer(
         .map_or(0, |info| info.head.messages);
     let messages = session.head().messages.saturating_sub(there);
     list(back).await;
-    go(Screen::Chat);
+    back.state.screen.change(Screen::Chat);
     open_now(back, &id, false).await;
+    go(Screen::Chat);
     Ok(Read {
         sessions: true,
         messages,

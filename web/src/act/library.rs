@@ -16,8 +16,9 @@ use super::{Back, Progress, adopt, failed, go, list, note, with_engine};
 use crate::bind;
 use crate::export::{self, Format};
 use crate::page;
-use crate::state::{AppState, Screen};
+use crate::state::AppState;
 use crate::text::{T, count, fill, number, t};
+use crate::view::address::Screen;
 use crate::view::hit::{Found, Hits, Place, Scope, find};
 
 /// Bytes of a file of sessions, unless one session alone is larger.

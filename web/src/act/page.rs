@@ -5,10 +5,11 @@ use std::cell::Cell;
 use leptos::task::spawn_local;
 use palimpsest_core::dialect::{self, Dialect};
 
-use super::{Back, back, show_window};
+use super::{Back, back, present, show_window};
 use crate::page;
-use crate::state::{AppState, Lens, Screen, Toast, Undo};
+use crate::state::{AppState, Lens, Toast, Undo};
 use crate::text::{T, fill, number, t};
+use crate::view::address::Screen;
 
 /// The bytes of a file. Read as text, what is not UTF-8 would be replaced in silence.
 pub(super) async fn contents(file: &web_sys::Blob) -> Result<Vec<u8>, String> {
@@ -52,8 +53,8 @@ pub(super) fn copy_window() {
 /// Goes to a screen. It is shown at once: the browser tells of a new address only later, and keys that are pressed until
 /// then would go to nobody.
 pub fn go(screen: Screen) {
-    page::visit(screen.name());
     if let Some(state) = AppState::remembered() {
+        page::visit(&present(state, screen));
         state.screen.change(screen);
     }
 }

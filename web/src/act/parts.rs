@@ -192,8 +192,8 @@ part! {
         fn remove_goal_item(id: u32) = records::remove_goal_item;
         /// The goal is reached, or not yet.
         fn reach_goal(reached: bool) = records::reach_goal;
-        /// Keeps a line word for word; as a decision if `decided`.
-        fn pin(text: String, decided: bool) = records::pin;
+        /// Keeps lines word for word; as decisions if `decided`.
+        fn pin(texts: Vec<String>, decided: bool) = records::pin;
         /// Takes a line out of the records. It stays in what was said.
         fn unpin(id: u32) = records::unpin;
         /// Pins a demand that was found in a message.

@@ -157,16 +157,18 @@ pub(super) fn reach_goal(reached: bool) {
 }
 
 /// Keeps a line word for word; as a decision if `decided`.
-pub(super) fn pin(text: String, decided: bool) {
+pub(super) fn pin(texts: Vec<String>, decided: bool) {
     with_writer(move |back, session| async move {
-        let kind = if decided {
-            PinKind::Decision
-        } else {
-            PinKind::Pin
-        };
-        match session.pin(kind, &text).await {
-            Ok(_) => back.state.say(fill(T::PinKept, &[text.trim()])),
-            Err(error) => failed(&back, &error),
+        for text in texts {
+            let kind = if decided {
+                PinKind::Decision
+            } else {
+                PinKind::Pin
+            };
+            match session.pin(kind, &text).await {
+                Ok(_) => back.state.say(fill(T::PinKept, &[text.trim()])),
+                Err(error) => failed(&back, &error),
+            }
         }
         show_all(&back).await;
     });

@@ -10,15 +10,16 @@ use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, NewSession, Profile, Session};
 
 use super::{
-    Back, change, drop_toast, failed, figures, go, heard, keep_draft, kept_draft, look, note_of,
-    parts,
+    Back, arrive, change, drop_toast, failed, figures, go, heard, keep_draft, kept_draft, look,
+    note_of, parts,
     profiles::load_profiles,
     records::{lift, restore},
     send_held, settle_in, show_all, show_head, thinks, toast, tokens_of, undo_even_if_over,
     usual_model, wire, with_engine,
 };
-use crate::state::{AppState, Lens, Notice, Screen, Undo, Until, Waiting};
+use crate::state::{AppState, Lens, Notice, Undo, Until, Waiting};
 use crate::text::{T, fill, t};
+use crate::view::address::Screen;
 use crate::view::budget::Activity;
 use crate::view::hit::Place;
 use crate::view::kept::Kept;
@@ -130,12 +131,13 @@ async fn make(back: &Rc<Back>, wish: u32) {
 /// Opens a session.
 pub fn open(id: String) {
     with_engine(|back| async move {
-        go(Screen::Chat);
         if back.session().is_some_and(|s| s.id() == id) {
+            go(Screen::Chat);
             back.wish_for_this();
             send_held(&back);
             return;
         }
+        back.state.screen.change(Screen::Chat);
         open_now(&back, &id, false).await;
     });
 }
@@ -152,8 +154,10 @@ pub fn show_message(place: u32) {
 /// Opens a session at a message or a layer.
 pub(super) fn open_at(id: String, place: Place) {
     with_engine(move |back| async move {
-        go(Screen::Chat);
-        if back.session().is_none_or(|s| s.id() != id) {
+        if back.session().is_some_and(|s| s.id() == id) {
+            go(Screen::Chat);
+        } else {
+            back.state.screen.change(Screen::Chat);
             open_now(&back, &id, false).await;
         }
         match place {
@@ -275,6 +279,7 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     back.follower.set(follower);
     change(move |s| s.session.clone_from(&id));
     show_all(back).await;
+    arrive(state);
     if let Some(session) = back.session()
         && !follower
     {

@@ -10,8 +10,9 @@ use palimpsest_engine::Depth;
 
 use super::with_engine;
 use crate::embed;
-use crate::state::{AppState, Screen};
+use crate::state::AppState;
 use crate::text::{T, fill, number, t};
+use crate::view::address::Screen;
 use crate::view::hit::Hits;
 use crate::view::stored::{Integrity, Sizes};
 

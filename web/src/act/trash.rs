@@ -2,9 +2,10 @@
 
 use palimpsest_engine::days_left;
 
-use super::{failed, go, list, note, open_now, with_engine};
-use crate::state::{Screen, Trashed};
+use super::{failed, list, note, open_now, with_engine};
+use crate::state::Trashed;
 use crate::text::{T, fill, t};
+use crate::view::address::Screen;
 
 /// The number of sessions that one look at the library removes for good. For each one, the others are searched for its
 /// large texts.
@@ -59,7 +60,7 @@ pub(super) fn bring_back(id: String) {
 /// Opens a session whose head cannot be read: it is made anew, and stands in the lists from then on.
 pub(super) fn open_damaged(id: String) {
     with_engine(|back| async move {
-        go(Screen::Chat);
+        back.state.screen.change(Screen::Chat);
         open_now(&back, &id, false).await;
         list(&back).await;
     });

@@ -9,9 +9,10 @@ use crate::act;
 use crate::el::{El, IntoChild, el, live, live_on, nothing};
 use crate::page;
 use crate::signal::{derived, effect};
-use crate::state::{AppState, Dialog, Screen};
+use crate::state::{AppState, Dialog};
 use crate::text::{T, language, t};
 use crate::ui::{chat, side, toast};
+use crate::view::address::Screen;
 use crate::view::model::Connection;
 
 /// The page. Mounted anew when the language changes.
@@ -95,11 +96,10 @@ fn title(state: AppState) -> String {
 /// Listens to the address, the keys and dropped files, for as long as the page lives.
 pub fn listen(state: AppState) {
     let window = window();
-    let on_hash =
-        Closure::<dyn FnMut(HashChangeEvent)>::new(move |_| state.screen.change(address()));
+    let on_hash = Closure::<dyn FnMut(HashChangeEvent)>::new(move |_| act::follow(page::address()));
     let _ = window.add_event_listener_with_callback("hashchange", on_hash.as_ref().unchecked_ref());
     on_hash.forget();
-    state.screen.set(address());
+    state.screen.set(page::address().screen);
 
     let on_key = Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| {
         // a key that goes to no element of the page is a sign of somebody, too
@@ -156,10 +156,6 @@ pub fn dropped(event: &DragEvent) {
             act::attach(file);
         }
     }
-}
-
-fn address() -> Screen {
-    Screen::of(&window().location().hash().unwrap_or_default())
 }
 
 /// Does what a key stands for.

@@ -6,8 +6,9 @@ use palimpsest_tokens::Source;
 use crate::el::{El, IntoChild, el, live, live_if, nothing};
 use crate::icon::icon;
 use crate::signal::Shown;
-use crate::state::{AppState, Screen};
+use crate::state::AppState;
 use crate::text::{T, fill, number, t};
+use crate::view::address::Screen;
 use crate::view::budget::{Age, Budget, Kind, Segment, State};
 
 /// The bar of the open session: `big` with legend for the context screen, else the header's form.

@@ -8,9 +8,10 @@ use crate::embed;
 use crate::export::Format;
 use crate::icon::icon;
 use crate::page;
-use crate::state::{AppState, Dialog, Notice, Screen};
+use crate::state::{AppState, Dialog, Notice};
 use crate::text::{self, T, fill, number, t};
 use crate::ui::{composer::composer, header::header, notes::notes, thread::thread};
+use crate::view::address::Screen;
 use crate::view::kept::Kept;
 use crate::view::model::{Connection, Verdict};
 

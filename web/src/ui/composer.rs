@@ -12,8 +12,9 @@ use crate::el::{El, each, el, key_of, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{derived, effect, kept};
-use crate::state::{AppState, Dialog, Screen};
+use crate::state::{AppState, Dialog};
 use crate::text::{T, fill, number, t};
+use crate::view::address::Screen;
 
 /// The pause in typing after which the draft is counted and stored, in milliseconds.
 const REST: i32 = 300;
@@ -317,8 +318,8 @@ pub fn obey(text: String) {
         Command::Restore => open(Dialog::Snapshots),
         Command::Goal(text) if text.is_empty() => open(Dialog::Goal),
         Command::Goal(text) => act::set_goal(text),
-        Command::Decide(text) => act::pin(text, true),
-        Command::Pin(text) => act::pin(text, false),
+        Command::Decide(text) => act::pin(vec![text], true),
+        Command::Pin(text) => act::pin(vec![text], false),
         Command::Model(name) if name.is_empty() => open(Dialog::Model),
         Command::Model(name) => act::choose_model(name),
         Command::Title(title) => {

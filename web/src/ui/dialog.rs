@@ -1,6 +1,7 @@
 //! The dialogs, on the native element.
 
 mod layers;
+mod pin;
 
 use std::rc::Rc;
 
@@ -42,7 +43,8 @@ pub fn dialog(dialog: Dialog) -> AnyView {
         Dialog::Window => window_size(state),
         Dialog::Model => model(state),
         Dialog::Goal => goal(state),
-        Dialog::Pin => pin(state),
+        Dialog::Pin => pin::typed(state),
+        Dialog::PinSentences { place, text } => pin::sentences_of(state, place, text),
         Dialog::Edit { place, text } => edit(state, place, text),
         Dialog::Lift => lift(state),
         Dialog::Compare => compare(state),
@@ -446,7 +448,7 @@ fn layer(state: AppState) -> AnyView {
         )
         .child(ledger(&layer.ledger))
         .child(facts)
-        .child(layers::hands(state, layer.id));
+        .child(layers::hands(state, layer.id, layer.number));
     frame(state, fill(T::Layer, &[&layer.number.to_string()]), body)
 }
 
@@ -554,29 +556,6 @@ fn goal(state: AppState) -> AnyView {
     let foot = el("p").class("acts").child(reached).child(remove);
     let body = body.child(items).child(foot).child(buttons(state));
     frame(state, t(T::Goal).to_owned(), body)
-}
-
-fn pin(state: AppState) -> AnyView {
-    let body = form(move || {
-        let text = page::value("#pin-text");
-        if !text.trim().is_empty() {
-            act::pin(text, page::checked("#pin-decision"));
-        }
-        state.dialog.set(None);
-    })
-    .child(area(T::PinHelp, "pin-text", "3", String::new()))
-    .child(
-        el("label")
-            .class("tick-box")
-            .child(
-                el("input")
-                    .attr("type", "checkbox")
-                    .attr("id", "pin-decision"),
-            )
-            .child(t(T::PinDecision)),
-    )
-    .child(buttons(state));
-    frame(state, t(T::Pinned).to_owned(), body)
 }
 
 fn edit(state: AppState, place: u32, text: String) -> AnyView {

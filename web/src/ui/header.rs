@@ -9,10 +9,11 @@ use crate::el::{El, IntoChild, el, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::derived;
-use crate::state::{AppState, Dialog, Screen};
+use crate::state::{AppState, Dialog};
 use crate::text::{T, fill, number, t};
 use crate::ui::bar;
 use crate::ui::window::windows;
+use crate::view::address::Screen;
 use crate::view::model::{Connection, ModelEntry};
 
 /// The head of the open session.

@@ -16,6 +16,7 @@ use crate::ui::side::{new_session, title_of};
 use crate::ui::snapshots::timeline;
 use crate::ui::storage::storage;
 use crate::ui::trash::trash;
+use crate::view::address::{Address, Screen};
 use crate::view::budget::{Segment, sum};
 use crate::view::hit::{Found, Hit, Hits, Place, split};
 use crate::view::session::{Recall, SessionEntry};
@@ -188,12 +189,13 @@ fn places(id: &str, here: &Here) -> AnyView {
             Place::Layer(n) => fill(T::InLayer, &[&n.to_string()]),
         };
         el("a")
-            .attr("href", "#chat")
+            .attr("href", format!("#{}", Address::at(&id, place)))
             .child(where_)
             .on("click", move |event| {
-                // a layer is shown on another screen than the link's
-                event.prevent_default();
-                act::open_at(id.clone(), place);
+                if !page::opens_another(&event) {
+                    event.prevent_default();
+                    act::open_at(id.clone(), place);
+                }
             })
     };
     let words = |hit: &Hit| {
@@ -412,10 +414,18 @@ fn row(state: AppState, session: SessionEntry) -> El {
     let (in_title, below) = (here.clone(), session.id.clone());
     let shown = title.clone();
     let name = el("a")
-        .attr("href", "#chat")
+        .attr(
+            "href",
+            format!("#{}", Address::of(Screen::Chat, Some(&open))),
+        )
         .attr("dir", "auto")
         .live(move || in_title.with(|here| marked(&shown, here)))
-        .on("click", move |_| act::open(open.clone()));
+        .on("click", move |event| {
+            if !page::opens_another(&event) {
+                event.prevent_default();
+                act::open(open.clone());
+            }
+        });
     let mark = pinned.then(|| icon_named("pin", t(T::PinnedSessions)));
     el("tr")
         .child(

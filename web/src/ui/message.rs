@@ -11,6 +11,7 @@ use crate::icon::icon;
 use crate::page::clock;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, decimal, fill, number, t};
+use crate::view::hit::Place;
 use crate::view::thread::{Block, Entry, Form, Message, Stats, Who};
 
 /// Lines of a tool result that are shown before it is unfolded.
@@ -119,6 +120,21 @@ fn tools(message: &Arc<Message>) -> El {
         .class("tools")
         .child(flip)
         .child(tool(T::CopyMessage, "copy").click(move || act::copy(plain(&whole))));
+    let line = line.children(
+        act::link(Place::Message(seq))
+            .map(|link| tool(T::CopyLink, "link").click(move || act::copy(link.clone()))),
+    );
+    let pin = || {
+        let text = act::words(&message.blocks);
+        let state = AppState::here();
+        (!text.trim().is_empty()).then(|| {
+            tool(T::PinMessage, "pin").click(move || {
+                let text = text.clone();
+                let dialog = Dialog::PinSentences { place: seq, text };
+                state.dialog.set(Some(dialog));
+            })
+        })
+    };
     let last = message.last;
     let line = line.child(tool(T::CoverTitle, "strata").click(move || {
         let dialog = Dialog::Cover { place: last };
@@ -127,7 +143,6 @@ fn tools(message: &Arc<Message>) -> El {
     match message.who {
         Who::You => {
             let text = act::words(&message.blocks);
-            let pinned = text.clone();
             let state = AppState::here();
             line.child(tool(T::EditMessage, "edit").click(move || {
                 state.dialog.set(Some(Dialog::Edit {
@@ -135,13 +150,14 @@ fn tools(message: &Arc<Message>) -> El {
                     text: text.clone(),
                 }));
             }))
-            .child(tool(T::PinMessage, "pin").click(move || act::pin(pinned.clone(), false)))
+            .child(pin())
         }
         Who::Model => line
             .child((!message.offloaded.is_empty()).then(|| {
                 let results = message.offloaded.clone();
                 tool(T::ResultBack, "back").click(move || act::bring_results_back(results.clone()))
             }))
+            .child(pin())
             .child(again(message)),
         Who::Other => line,
     }

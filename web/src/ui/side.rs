@@ -10,8 +10,9 @@ use crate::embed;
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{Signal, derived};
-use crate::state::{AppState, Dialog, Screen};
+use crate::state::{AppState, Dialog};
 use crate::text::{T, bytes, fill, t};
+use crate::view::address::{Address, Screen};
 use crate::view::session::{SessionEntry, When, grouped};
 
 /// The side column.
@@ -147,14 +148,22 @@ fn row(state: AppState, session: SessionEntry) -> El {
         state.sessions.with(|all| all.iter().find_map(percent))
     };
     let link = el("a")
-        .attr("href", "#chat")
+        .attr(
+            "href",
+            format!("#{}", Address::of(Screen::Chat, Some(&session.id))),
+        )
         .attr_live("aria-current", move || current().then(|| "page".to_owned()))
         .attr("data-session", session.id.clone())
         .child(el("span").attr("dir", "auto").child(title.clone()))
         .live_on(percent, |percent| {
             percent.map_or_else(nothing, |p| el("i").child(format!("{p} %")).view())
         })
-        .on("click", move |_| act::open(to_open.clone()));
+        .on("click", move |event| {
+            if !page::opens_another(&event) {
+                event.prevent_default();
+                act::open(to_open.clone());
+            }
+        });
     let tool = |name: T, icon_name: &'static str| {
         el("button")
             .class("quiet")

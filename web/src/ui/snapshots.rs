@@ -8,8 +8,9 @@ use crate::el::{El, each, el, key_of, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{Signal, kept};
-use crate::state::{AppState, Screen};
+use crate::state::AppState;
 use crate::text::{T, count, fill, language, number, t};
+use crate::view::address::Screen;
 use crate::view::record::SnapshotView;
 
 /// The unfolded part below a snapshot.

@@ -10,6 +10,7 @@ use crate::signal::Signal;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, fill, number, t};
 use crate::ui::field;
+use crate::view::hit::Place;
 use crate::view::layer::{LayerView, Writer};
 use crate::view::model::Connection;
 
@@ -34,7 +35,7 @@ pub(super) fn listed(name: T, lines: &[String]) -> Option<El> {
 }
 
 /// What can be done with the text of a layer that is in the window.
-pub(super) fn hands(state: AppState, id: u32) -> Option<El> {
+pub(super) fn hands(state: AppState, id: u32, number: u32) -> Option<El> {
     let follows = state
         .open
         .with_untracked(|o| o.as_ref().is_some_and(|o| o.follower));
@@ -51,6 +52,13 @@ pub(super) fn hands(state: AppState, id: u32) -> Option<El> {
     (there && !follows).then(|| {
         el("p")
             .class("acts end")
+            .child(act::link(Place::Layer(number)).map(|link| {
+                el("button")
+                    .class("btn")
+                    .attr("type", "button")
+                    .child(t(T::CopyLink))
+                    .click(move || act::copy(link.clone()))
+            }))
             .child(to(T::LayerEdit, Dialog::EditLayer))
             .child(to(T::LayerRewrite, Dialog::RewriteLayer))
     })

@@ -1,0 +1,81 @@
+//! What the model is to read word for word in every request.
+
+use leptos::prelude::AnyView;
+
+use super::{area, buttons, buttons_for, form, frame, then_close};
+use crate::act;
+use crate::el::{El, el};
+use crate::page;
+use crate::signal::Signal;
+use crate::state::AppState;
+use crate::text::{T, fill, t};
+use crate::view::sentences::sentences;
+
+/// A line that the person types.
+pub(super) fn typed(state: AppState) -> AnyView {
+    let body = form(move || {
+        let text = page::value("#pin-text");
+        if !text.trim().is_empty() {
+            act::pin(vec![text], page::checked("#pin-decision"));
+        }
+        state.dialog.set(None);
+    })
+    .child(area(T::PinHelp, "pin-text", "3", String::new()))
+    .child(tick("pin-decision", t(T::PinDecision).to_owned()))
+    .child(buttons(state));
+    frame(state, t(T::Pinned).to_owned(), body)
+}
+
+/// The sentences of the message with the number `place`: those that are ticked are pinned, or all that it says.
+pub(super) fn sentences_of(state: AppState, place: u32, text: String) -> AnyView {
+    let all = sentences(&text);
+    let ticks: Vec<El> = all
+        .iter()
+        .enumerate()
+        .map(|(n, said)| tick(&format!("pin-{n}"), said.clone()))
+        .collect();
+    let none = Signal::new(false);
+    let body = form(move || {
+        let ticked = all.iter().enumerate();
+        let ticked = ticked.filter(|(n, _)| page::checked(&format!("#pin-{n}")));
+        let chosen: Vec<String> = ticked.map(|(_, said)| said.clone()).collect();
+        if chosen.is_empty() {
+            none.set(true);
+            return;
+        }
+        act::pin(chosen, false);
+        state.dialog.set(None);
+    })
+    .child(
+        el("fieldset")
+            .class("only sentences")
+            .child(el("legend").class("sub").child(t(T::PinWhich)))
+            .children(ticks),
+    )
+    .child(
+        el("span")
+            .class("badc")
+            .attr("role", "alert")
+            .text_live(move || match none.get() {
+                true => t(T::PinNone).to_owned(),
+                false => String::new(),
+            }),
+    )
+    .child(
+        buttons_for(state, T::Pin).child(then_close(state, T::PinAll, false, move || {
+            act::pin(vec![text.clone()], false);
+        })),
+    );
+    frame(state, fill(T::PinTitle, &[&place.to_string()]), body)
+}
+
+fn tick(id: &str, said: String) -> El {
+    el("label")
+        .class("tick-box")
+        .child(
+            el("input")
+                .attr("type", "checkbox")
+                .attr("id", id.to_owned()),
+        )
+        .child(el("span").attr("dir", "auto").child(said))
+}
