@@ -225,6 +225,14 @@ impl Context {
         self.floor_with(self.last_user().map_or(0, |i| self.shown_tokens(i)))
     }
 
+    /// The tokens that stand beside the last exchange in any window: the floor without it.
+    pub(crate) fn least_beside_exchange(&self) -> u32 {
+        let user = self.last_user().map_or(0, |i| self.shown_tokens(i));
+        self.fixed_tokens()
+            .saturating_add(self.demand_floor())
+            .saturating_add(user)
+    }
+
     /// The floor with a last user message of `user` tokens.
     fn floor_with(&self, user: u32) -> u32 {
         let (mut exchange, mut reasoning) = (0u32, 0u32);

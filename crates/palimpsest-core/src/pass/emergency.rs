@@ -15,10 +15,21 @@ use palimpsest_text::extractive;
 use palimpsest_text::retention::{self, Constraint, Speaker};
 use palimpsest_text::standing;
 
-use super::Adjustment;
+use super::{Adjustment, Edits};
 
 /// One measure. Its arguments are the context, the limit in tokens, and the time.
 type Measure = fn(&mut Context, u32, f64);
+
+/// The measure that shortens the last exchange.
+const EXCERPTED: (&str, &str) = (
+    "excerpted_last_exchange",
+    "shortened the last exchange to an excerpt",
+);
+
+/// That the last exchange was shortened.
+pub fn last_exchange_excerpted() -> Adjustment {
+    Adjustment::new(EXCERPTED.0, EXCERPTED.1)
+}
 
 /// Demands are looked for at most so many times: what makes room for those that were found may hold others.
 const ROUNDS: usize = 4;
@@ -84,7 +95,8 @@ fn demands_of(before: &Context, after: &Context) -> Vec<(Seq, Constraint)> {
 
 /// Shrinks the context until its window has at most `limit` tokens. Returns the measures that it took.
 pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustment>, Refusal> {
-    let steps: [(&str, &str, Measure); 7] = [
+    let steps: [(&str, &str, Measure); 9] = [
+        (EXCERPTED.0, EXCERPTED.1, excerpt_too_large),
         (
             "stripped_tool_output",
             "stripped tool output before the last exchange",
@@ -101,12 +113,9 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustm
             "covered older messages with what fits of them",
             cover,
         ),
+        (EXCERPTED.0, EXCERPTED.1, excerpt_beside_layers),
         ("layers_to_lines", "reduced each layer to a line", to_a_line),
-        (
-            "excerpted_last_exchange",
-            "shortened the last exchange to an excerpt",
-            excerpt_last_exchange,
-        ),
+        (EXCERPTED.0, EXCERPTED.1, excerpt_last_exchange),
         (
             "emptied_layers",
             "took the layers out of the window",
@@ -122,7 +131,9 @@ pub fn shrink(context: &mut Context, limit: u32, now: f64) -> Result<Vec<Adjustm
         let saved = context.clone();
         step(context, limit, now);
         if context.tokens() < before {
-            done.push(Adjustment::new(code, what));
+            if !done.iter().any(|known: &Adjustment| known.code == code) {
+                done.push(Adjustment::new(code, what));
+            }
         } else {
             *context = saved;
         }
@@ -236,28 +247,52 @@ pub fn excerpt_of(context: &Context, seq: Seq, room: u32) -> Option<Reduced> {
     Some(shorter(context, index, room))
 }
 
-/// Returns the message with every long text cut to head and tail, within about `room` tokens.
+/// Returns the message with its longest texts cut to head and tail, within about `room` tokens.
 fn shorter(context: &Context, index: usize, room: u32) -> Reduced {
     let counter = context.counter.as_ref();
-    let message = &context.entries[index].message;
-    let parts = parts_now(context, index);
-    let total: u32 = parts
-        .iter()
-        .map(|p| p.tokens(counter))
-        .fold(1, u32::saturating_add);
-    let parts = parts
-        .into_iter()
-        .map(|part| {
-            let tokens = part.tokens(counter);
-            let share = ((u64::from(room) * u64::from(tokens) / u64::from(total)) as u32).max(16);
-            if tokens <= share {
-                part
-            } else {
-                shorter_part(part, share, counter)
-            }
-        })
-        .collect();
-    Reduced::new(ReducedKind::Excerpt, message.role, parts, counter)
+    let role = context.entries[index].message.role;
+    let mut parts = parts_now(context, index);
+    cut_longest(parts.iter_mut().collect(), room, counter);
+    Reduced::new(ReducedKind::Excerpt, role, parts, counter)
+}
+
+/// The tokens that a part keeps at least.
+const LEAST_PART: u32 = 16;
+
+/// Shortens the longest of these parts until all have about `room` tokens. What is short stays whole: a path in the answer
+/// of a tool is not cut because a file beside it is long.
+fn cut_longest(parts: Vec<&mut Part>, room: u32, counter: &dyn palimpsest_tokens::TokenCounter) {
+    let size = |part: &Part| part.tokens(counter);
+    let mut parts: Vec<(u32, &mut Part)> = parts.into_iter().map(|p| (size(p), p)).collect();
+    // the values of a call's arguments are named or left out, so they need far less than their share
+    let share = level(&parts, room);
+    for (tokens, part) in &mut parts {
+        if *tokens > share && matches!(part, Part::ToolCall { .. }) {
+            **part = shorter_part(part.clone(), share, counter);
+            *tokens = size(part);
+        }
+    }
+    let share = level(&parts, room);
+    for (tokens, part) in parts {
+        if tokens > share && !matches!(part, Part::ToolCall { .. }) {
+            *part = shorter_part(part.clone(), share, counter);
+        }
+    }
+}
+
+/// The tokens that each part may have, so that all have `room` together.
+fn level(parts: &[(u32, &mut Part)], room: u32) -> u32 {
+    let mut sizes: Vec<u32> = parts.iter().map(|(tokens, _)| *tokens).collect();
+    palimpsest_text::order::sort_by_key(&mut sizes, |tokens| *tokens);
+    let mut left = room;
+    for (n, tokens) in sizes.iter().enumerate() {
+        let share = left / (sizes.len() - n) as u32;
+        if *tokens > share {
+            return share.max(LEAST_PART);
+        }
+        left -= tokens;
+    }
+    u32::MAX
 }
 
 fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCounter) -> Part {
@@ -298,11 +333,14 @@ fn shorter_part(part: Part, room: u32, counter: &dyn palimpsest_tokens::TokenCou
     }
 }
 
-/// A longer value of a call's arguments, in bytes, is only named.
-const LONG_VALUE: usize = 48;
+/// A value of a call's arguments that is no longer than this, in bytes, always stays.
+const SHORT_VALUE: usize = 48;
+/// A longer one than this never does: what is long is the text of a file or an edit.
+const LONG_VALUE: usize = 400;
 
 /// Returns the arguments with their short values, and with sizes in place of the others, so that a model cannot copy a
-/// shortened value into its next call. If even that has no room, only the sizes stay.
+/// shortened value into its next call. The shortest of the others stay as far as there is room. If even the shortest have
+/// none, only the size of all stays.
 fn shorter_arguments(
     arguments: &str,
     room: u32,
@@ -310,17 +348,33 @@ fn shorter_arguments(
 ) -> String {
     use serde_json::{Map, Value};
     let gone = |bytes: usize| Value::String(format!("[{bytes} bytes not shown]"));
+    let bytes_of = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string().len(), str::len)
+    };
     let read: Result<Map<String, Value>, _> = palimpsest_text::json::read(arguments);
-    if let Ok(mut object) = read {
-        for (_, value) in &mut object {
-            let bytes = value
-                .as_str()
-                .map_or_else(|| value.to_string().len(), str::len);
-            if bytes > LONG_VALUE {
-                *value = gone(bytes);
+    if let Ok(whole) = read {
+        let with = |most: usize| {
+            let mut object = whole.clone();
+            for (_, value) in &mut object {
+                let bytes = bytes_of(value);
+                if bytes > most {
+                    *value = gone(bytes);
+                }
+            }
+            Value::Object(object).to_string()
+        };
+        let mut bounds: Vec<usize> = whole.values().map(bytes_of).collect();
+        bounds.retain(|bytes| (SHORT_VALUE + 1..=LONG_VALUE).contains(bytes));
+        palimpsest_text::order::sort_by_key(&mut bounds, |bytes| std::cmp::Reverse(*bytes));
+        for most in bounds {
+            let short = with(most);
+            if counter.count(&short) <= room {
+                return short;
             }
         }
-        let short = Value::Object(object).to_string();
+        let short = with(SHORT_VALUE);
         if counter.count(&short) <= room.saturating_mul(2) {
             return short;
         }
@@ -492,30 +546,110 @@ fn drop_slot(context: &mut Context, _: u32, _: f64) {
     context.set_view(view);
 }
 
-fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
-    let Some(from) = context.last_exchange() else {
-        return;
-    };
-    let members: Vec<usize> = (from..context.entries.len())
+/// The last exchange without the user's messages.
+fn last_members(context: &Context) -> Vec<usize> {
+    let from = context.last_exchange().unwrap_or(context.entries.len());
+    (from..context.entries.len())
         .filter(|&i| context.entries[i].message.role != Role::User)
-        .collect();
-    // The reasoning of a running loop cannot be cut, because it is signed.
-    let text = |i: usize| context.shown_tokens(i) - context.reasoning_of(i);
-    let total: u32 = members
+        .collect()
+}
+
+/// The tokens of a message of the last exchange that can be cut. The reasoning of a running loop cannot, because it is
+/// signed.
+fn text_tokens(context: &Context, index: usize) -> u32 {
+    context.shown_tokens(index) - context.reasoning_of(index)
+}
+
+/// The last exchange in about `room` tokens.
+fn last_exchange_in(context: &Context, room: u32) -> Edits {
+    let counter = context.counter.as_ref();
+    let members = last_members(context);
+    let mut texts: Vec<Vec<Part>> = members.iter().map(|&i| parts_now(context, i)).collect();
+    let frames: u32 = members
         .iter()
-        .map(|&i| text(i))
-        .fold(1, u32::saturating_add);
-    let others = context.tokens().saturating_sub(total);
-    let room = limit
-        .saturating_sub(others)
-        .min((limit - limit / 8).max(32));
+        .zip(&texts)
+        .map(|(&i, parts)| {
+            let inside: u32 = parts.iter().map(|part| part.tokens(counter)).sum();
+            text_tokens(context, i).saturating_sub(inside)
+        })
+        .sum();
+    let parts = texts.iter_mut().flatten();
+    cut_longest(parts.collect(), room.saturating_sub(frames), counter);
+    let mut edits = Edits::new();
+    for (&i, parts) in members.iter().zip(texts) {
+        let role = context.entries[i].message.role;
+        let reduced = Reduced::new(ReducedKind::Excerpt, role, parts, counter);
+        if reduced.tokens < text_tokens(context, i) {
+            edits.insert(i, reduced);
+        }
+    }
+    edits
+}
+
+/// The least share of the limit that a last exchange gets while older content stands beside it.
+const fn fair(limit: u32) -> u32 {
+    limit / 2
+}
+
+/// Shorter forms of the last exchange, if no window could hold the whole of it. Then the layers and the messages before need
+/// not leave for it.
+pub fn too_large(context: &Context, limit: u32) -> Edits {
+    let exchange: u32 = last_members(context)
+        .iter()
+        .map(|&i| text_tokens(context, i))
+        .sum();
+    let others = context.tokens().saturating_sub(exchange);
+    let least = context.least_beside_exchange();
+    if least.saturating_add(exchange) <= limit {
+        return Edits::new();
+    }
+    let room = limit.saturating_sub(others).max(fair(limit));
+    last_exchange_in(context, room.min(limit.saturating_sub(least)))
+}
+
+fn excerpt_too_large(context: &mut Context, limit: u32, _: f64) {
+    let edits = too_large(context, limit);
+    take(context, edits);
+}
+
+fn take(context: &mut Context, edits: Edits) {
     let mut view = context.view.clone();
-    for i in members {
-        let share = (u64::from(room) * u64::from(text(i)) / u64::from(total)) as u32;
-        let overhead = context.counter.overhead().assistant;
-        let reduced = shorter(context, i, share.saturating_sub(overhead));
-        view.reduced
-            .insert(context.entries[i].message.seq, Rc::new(reduced));
+    for (i, reduced) in edits {
+        let seq = context.entries[i].message.seq;
+        view.reduced.insert(seq, Rc::new(reduced));
     }
     context.set_view(view);
+}
+
+/// How often the last exchange is cut once more: tokens of texts that are put together do not add up exactly.
+const CUTS: usize = 4;
+
+fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
+    let mut most = (limit - limit / 8).max(32);
+    for _ in 0..CUTS {
+        let exchange: u32 = last_members(context)
+            .iter()
+            .map(|&i| text_tokens(context, i))
+            .sum();
+        let others = context.tokens().saturating_sub(exchange);
+        let edits = last_exchange_in(context, limit.saturating_sub(others).min(most));
+        take(context, edits);
+        let over = context.tokens().saturating_sub(limit);
+        if over == 0 {
+            break;
+        }
+        most = most.saturating_sub(over);
+    }
+}
+
+/// The same while the older layers stand, if enough of the exchange can stay.
+fn excerpt_beside_layers(context: &mut Context, limit: u32, now: f64) {
+    let exchange: u32 = last_members(context)
+        .iter()
+        .map(|&i| text_tokens(context, i))
+        .sum();
+    let others = context.tokens().saturating_sub(exchange);
+    if limit.saturating_sub(others) >= fair(limit) {
+        excerpt_last_exchange(context, limit, now);
+    }
 }

@@ -66,7 +66,7 @@ impl Candidate {
                 .chain(&found.trimmed.passes)
                 .copied()
                 .collect(),
-            adjustments: Vec::new(),
+            adjustments: found.trimmed.adjustments.clone(),
             tail: None,
         }
     }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::data::policy::{Escalation, KeepRecent, Pass, Policy};
 use crate::pass::offload::OffloadOptions;
 use crate::pass::strip::StripOptions;
-use crate::pass::{self, Applied, Edits, PassKind, Shed};
+use crate::pass::{self, Adjustment, Applied, Edits, PassKind, Shed, emergency};
 use crate::watermark::{self, Settled};
 
 use super::cover::Form;
@@ -88,6 +88,8 @@ pub(super) struct Trimmed {
     pub(super) replaced: u32,
     /// A mark moved, or was dropped: worth a revision even if no token was saved.
     pub(super) marked: bool,
+    /// What was done beside the passes.
+    pub(super) adjustments: Vec<Adjustment>,
     /// What the user should know.
     pub(super) cautions: Vec<Caution>,
     /// Whether the passes that lose more are not needed.
@@ -99,6 +101,15 @@ pub(super) fn trim(task: &Task, context: Context, aim: u32, limit: u32) -> Trimm
     let mut trimmed = Trimmed::untouched(context);
     let hard = task.options.aim.hard().is_some();
     let settled = trimmed.settle();
+    // what came last was read by nobody yet: the beginning of the window stays as the provider has it
+    if trimmed.lighten(limit)
+        && !task.options.manual
+        && trimmed.context.tokens() <= limit
+        && (hard || !trimmed.context.is_due())
+    {
+        trimmed.is_enough = true;
+        return trimmed;
+    }
     for trim in &task.ladder.trims {
         let context = &trimmed.context;
         let strips = matches!(trim, Trim::Strip(_));
@@ -144,6 +155,7 @@ impl Trimmed {
             passes: Vec::new(),
             replaced: 0,
             marked: false,
+            adjustments: Vec::new(),
             cautions: Vec::new(),
             is_enough: false,
         }
@@ -171,6 +183,21 @@ impl Trimmed {
             self.cautions.push(Caution::WatermarkNotFound);
         }
         acts
+    }
+
+    /// Shortens a last exchange that no window could hold, before anything older leaves for it. Says whether it did.
+    fn lighten(&mut self, limit: u32) -> bool {
+        if self.context.tokens() <= limit {
+            return false;
+        }
+        let edits = emergency::too_large(&self.context, limit);
+        let applied = pass::apply(&mut self.context, PassKind::Emergency, edits);
+        let did = applied.is_some();
+        if let Some(applied) = applied {
+            self.add(applied);
+            self.adjustments.push(emergency::last_exchange_excerpted());
+        }
+        did
     }
 
     fn add(&mut self, applied: Applied) {

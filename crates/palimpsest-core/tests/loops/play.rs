@@ -184,6 +184,20 @@ pub(crate) fn tail(list: &[Value], room: u32, tokens: &mut Tokens) -> Vec<Value>
         .collect()
 }
 
+/// Prints the windows of the requests whose numbers stand in `PALIMPSEST_LOOP_SHOW`, with commas between them.
+#[allow(clippy::print_stdout, reason = "windows are to be read")]
+fn show(request: usize, window: &[Value], tokens: &mut Tokens) {
+    let wanted = std::env::var("PALIMPSEST_LOOP_SHOW").unwrap_or_default();
+    if wanted.split(',').all(|number| number != request.to_string()) {
+        return;
+    }
+    println!("request {request}");
+    for message in window {
+        let (role, size) = (&message["role"], tokens.of(message));
+        println!("  {role} {size} {:?}", said(message));
+    }
+}
+
 /// One request before every message of the assistant's. What is needed later is looked for from the request on at which
 /// the list was larger than `full` tokens.
 pub(crate) fn play(list: &[Value], way: &mut dyn Way, full: u32) -> Figures {
@@ -209,6 +223,7 @@ pub(crate) fn play(list: &[Value], way: &mut dyn Way, full: u32) -> Figures {
             .count();
         let (cached, sent) = (tokens.all(&made.window[..same]), tokens.all(&made.window));
         figures.requests += 1;
+        show(figures.requests, &made.window, &mut tokens);
         figures.breaks += usize::from(same < before.len());
         figures.sent += u64::from(sent);
         figures.anew += if same < before.len() {
