@@ -188,7 +188,10 @@ pub(crate) fn tail(list: &[Value], room: u32, tokens: &mut Tokens) -> Vec<Value>
 #[allow(clippy::print_stdout, reason = "windows are to be read")]
 fn show(request: usize, window: &[Value], tokens: &mut Tokens) {
     let wanted = std::env::var("PALIMPSEST_LOOP_SHOW").unwrap_or_default();
-    if wanted.split(',').all(|number| number != request.to_string()) {
+    if wanted
+        .split(',')
+        .all(|number| number != request.to_string())
+    {
         return;
     }
     println!("request {request}");

@@ -314,11 +314,12 @@ fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
         return;
     }
     let bytes = line.as_bytes();
+    let call = arguments(line);
     let structured = matches!(
         bytes.iter().find(|b| !b.is_ascii_whitespace()),
         Some(b'{' | b'[' | b'"')
     );
-    if !structured {
+    if !structured && call.is_none() {
         if machine_line(line.trim()) {
             push(text, start, end, UnitKind::Line, true, out);
         } else {
@@ -326,7 +327,7 @@ fn pieces(text: &str, start: usize, end: usize, out: &mut Vec<Unit>) {
         }
         return;
     }
-    let whole = (start, start, end);
+    let whole = (start, start + call.unwrap_or(0), end);
     members(text, whole, 0, out);
 }
 
@@ -458,6 +459,14 @@ pub fn list_item(body: &str) -> bool {
     }
 }
 
+/// The place of the arguments in a line that is a call: `edit {"path": "main.rs"}`.
+fn arguments(line: &str) -> Option<usize> {
+    let (name, rest) = line.split_once(' ')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    let is_call = !name.is_empty() && name.chars().all(is_name) && rest.starts_with("{\"");
+    is_call.then_some(name.len() + 1)
+}
+
 /// Returns `true` if a machine wrote the line: source code, JSON, a log line, a table row, a stack frame.
 pub fn machine_line(body: &str) -> bool {
     let b = body.as_bytes();
@@ -478,7 +487,7 @@ pub fn machine_line(body: &str) -> bool {
     if (first == b'{' || first == b'[') && body.contains('"') && body.contains(':') {
         return true;
     }
-    if first == b'"' && body.contains("\":") {
+    if first == b'"' && body.contains("\":") || arguments(body).is_some() {
         return true;
     }
     if matches!(body, "[" | "]" | "(" | ")" | "{" | ");" | "})")
