@@ -116,7 +116,7 @@ test("a link leads to a message and to a layer", SLOW, async () => {
   await page.evaluate(() => document.querySelector('.msg[data-seq="80"] [aria-label^="Copy a link"]').click());
   const last = await copied(page);
   assert.match(last, new RegExp(`${bread}/80$`));
-  await click(page, ".card.done .acts .btn");
+  await page.evaluate(() => [...document.querySelectorAll(".card.done button")].find((one) => one.textContent === "Read layer").click());
   await page.waitForSelector("dialog[open] .script");
   await page.evaluate(() => [...document.querySelectorAll("dialog .acts .btn")].find((one) => one.textContent === "Copy a link").click());
   const layer = await copied(page);

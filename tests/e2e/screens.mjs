@@ -125,6 +125,7 @@ export const STATES = [
   ["dialog-compare", dialog("chat", press(".card.done .acts .btn:last-child"))],
   ["dialog-edit", dialog("chat", press(".msg.you [aria-label^='Edit and send again']"))],
   ["dialog-pin", dialog("chat", press("#add-pin"))],
+  ["dialog-pin-message", dialog("chat", press(".msg.you [aria-label^='Pin what it says']"))],
   ["dialog-system", dialog("chat", press("#edit-system"))],
   ["dialog-import", dialog("library", press("#s-library .acts .btn:nth-child(2)"))],
   ["dialog-erase", dialog("library", press("#erase"))],
