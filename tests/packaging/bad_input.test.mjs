@@ -48,7 +48,7 @@ test("where there is nothing to compress, nothing changes", async () => {
   assert.deepEqual(got.few, [false, true, []]);
 });
 
-/** F 2, F 22, F 26: empty words, blanks, control characters and every line end are kept byte for byte; what is empty is not sent alone. */
+/** F 2, F 3, F 22, F 26: empty words, blanks, invisible characters, control characters and every line end are kept byte for byte; what is empty is not sent alone. */
 test("odd texts are stored as they are", async () => {
   const got = await run(`
     const texts = ["", " \\n\\t ", "\\u200b\\u2060", "bell \\u0007 nul \\u0000 escape \\u001b[31m red", "a\\r\\nb\\rc\\nd", "\\u202eright to left\\u202c", "e\\u0301 and \\u00e9"];
@@ -57,7 +57,7 @@ test("odd texts are stored as they are", async () => {
     out.stored = session.history().filter((item) => item.role === "user").map((item) => item.parts.map((p) => p.text ?? "").join(""));
     out.texts = texts;
     const { messages } = session.window();
-    out.alone = messages.filter((m) => m.role === "user" && !String(m.content).trim()).length;
+    out.alone = messages.filter((m) => m.role === "user" && !String(m.content).replace(/[\\s\\u200b\\u2060]/g, "")).length;
     out.sent = JSON.stringify(messages).includes(JSON.stringify(texts[3]).slice(1, -1)) && JSON.stringify(messages).includes(JSON.stringify(texts[4]).slice(1, -1));
     out.ok = validate(messages).ok;
     await session.close();
@@ -141,7 +141,7 @@ test("an image inside a text is not summarised", async () => {
   assert.deepEqual(got, { changed: true, asked: false, left: false });
 });
 
-/** F 37, F 39: a small window has a trigger above nothing; a window that shrank is counted and planned anew. */
+/** F 37 to F 39: a small window has a trigger above nothing; a window that shrank is counted and planned anew. */
 test("triggers and windows at their edges", async () => {
   const got = await run(`
     const small = await openSession({ model: "any", window: 256 });
@@ -157,7 +157,21 @@ test("triggers and windows at their edges", async () => {
     await session.compact();
     out.fits = session.budget().over;
     await session.close();
+    // what is left until the trigger is 0 where it fires, and nowhere before, with the bound of the estimate
+    const grown = await openSession({ model: "any", window: 2048, policy: { base: "balanced" }, settings: { recall: false } });
+    out.told = [];
+    out.left = [];
+    for (let n = 0; n < 80 && !grown.info.due; n += 1) {
+      await grown.append(talk(1, n));
+      out.told.push((grown.budget().untilTrigger === 0) === grown.info.due);
+      out.left.push(grown.budget().untilTrigger);
+    }
+    out.bound = [grown.budget().used.source, grown.budget().used.bound > 0, grown.budget().used.tokens < grown.budget().trigger];
+    await grown.close();
   `);
+  assert.ok(got.told.length > 20 && got.told.every(Boolean), JSON.stringify(got.left));
+  assert.ok(got.left.every((left, n) => n === 0 || left < got.left[n - 1]), JSON.stringify(got.left));
+  assert.deepEqual(got.bound, ["estimated", true, true]);
   assert.deepEqual(got.small, [true, true, true, true]);
   assert.deepEqual(got.shrunk, [1024, true, true, true, true]);
   assert.equal(got.fits, 0);

@@ -52,7 +52,10 @@ pub fn budget(report: &Report, layers: &[LayerView]) -> Budget {
         margin: report.margin,
         floor: report.floor,
         target: report.target,
-        trigger: report.trigger,
+        trigger: match report.until_trigger {
+            0 => report.trigger.min(report.used.tokens),
+            more => report.used.tokens.saturating_add(more),
+        },
     }
 }
 

@@ -92,7 +92,7 @@ pub struct Budget {
     pub trigger: u32,
     /// The goal of a compaction.
     pub target: u32,
-    /// The tokens until the trigger; 0 at or past it.
+    /// The tokens until the trigger fires, which adds the bound of estimates; 0 if it does now.
     pub until_trigger: u32,
     /// The tokens until the limit; 0 at or past it.
     pub free: u32,
@@ -418,6 +418,26 @@ impl Context {
         })
     }
 
+    /// The tokens until [`Self::due`] answers [`Due::Fill`], with the bound of what is there and of what comes.
+    fn until_trigger(&self, used: Count, trigger: u32) -> u32 {
+        let lasting = used.tokens.saturating_sub(self.recalled_tokens());
+        let now = lasting.saturating_add(used.bound);
+        let fires = |more: u32| {
+            let then = now.saturating_add(more);
+            then.saturating_add(self.counter.bound(more)) >= trigger
+        };
+        let (mut least, mut most) = (0, trigger.saturating_sub(now));
+        while least < most {
+            let middle = least + (most - least) / 2;
+            if fires(middle) {
+                most = middle;
+            } else {
+                least = middle + 1;
+            }
+        }
+        most
+    }
+
     /// Returns `true` if a mark would settle, or if tool blocks stand before the watermark.
     fn is_strippable(&self) -> bool {
         let mut view = self.view.clone();
@@ -548,8 +568,7 @@ impl Context {
             floor: self.floor(),
             trigger,
             target: self.target(),
-            until_trigger: trigger
-                .saturating_sub(used.tokens.saturating_sub(self.recalled_tokens())),
+            until_trigger: self.until_trigger(used, trigger),
             free: shares.limit.saturating_sub(used.tokens),
             over: used.tokens.saturating_sub(shares.limit),
             checkpoint_budget: self.checkpoint_budget(),

@@ -1,5 +1,6 @@
 //! Messages and their parts. A stored message never changes (I1).
 
+use palimpsest_text::fence::is_blank;
 use palimpsest_text::retention::Speaker;
 use palimpsest_tokens::{CountRole, TokenCounter};
 use serde::{Deserialize, Serialize};
@@ -189,7 +190,7 @@ impl Part {
     /// Returns `true` if a model would see nothing of it: empty text, or thinking.
     pub fn is_empty(&self) -> bool {
         match self {
-            Self::Text { text } => text.trim().is_empty(),
+            Self::Text { text } => is_blank(text),
             Self::Thinking { .. } => true,
             _ => false,
         }

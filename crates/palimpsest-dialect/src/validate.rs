@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use palimpsest_text::fence::is_blank;
 use palimpsest_text::sorted::{SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -77,7 +78,7 @@ fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
         .collect();
     for from in messages {
         let empty_block = |(part, place): (&Part, &Option<Place>)| {
-            matches!(part, Part::Text { text } if text.trim().is_empty())
+            matches!(part, Part::Text { text } if is_blank(text))
                 && place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
         };
         let anything = from.message.parts.iter().any(|p| !p.is_empty());

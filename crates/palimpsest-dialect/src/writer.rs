@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use palimpsest_text::fence::is_blank;
 use palimpsest_text::sorted::{SortedMap, SortedSet};
 use serde_json::{Map, Value, json};
 
@@ -166,7 +167,7 @@ fn locate(from: &ParsedMessage, part: &Part, taken: &mut [bool]) -> (Option<Plac
                     | (Part::ToolResult { call: a, .. }, Part::ToolResult { call: b, .. }) => {
                         a == b
                     }
-                    (Part::Text { text }, Part::Text { .. }) => !text.trim().is_empty(),
+                    (Part::Text { text }, Part::Text { .. }) => !is_blank(text),
                     _ => false,
                 }
         })

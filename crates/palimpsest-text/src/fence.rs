@@ -99,6 +99,11 @@ pub fn strip_invisible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns `true` if nobody sees anything of a text: it has white space and invisible characters only.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
+}
+
 /// Zero width, direction marks, soft hyphens and tag characters.
 pub(crate) const fn is_invisible(c: char) -> bool {
     matches!(c,

@@ -630,10 +630,11 @@ fn shapes_are_mended() {
         &json!([says(""), says(" \n\u{200b}"), { "role": "assistant", "content": null }, 5, hi]),
         &[
             (Code::EmptyMessage, 0),
+            (Code::EmptyMessage, 1),
             (Code::EmptyMessage, 2),
             (Code::NotAMessage, 3),
         ],
-        &json!([says(" \n\u{200b}"), hi]),
+        &json!([hi]),
     );
     check(
         Dialect::OpenAi,

@@ -234,7 +234,7 @@ export interface SessionBudget {
   trigger: number;
   /** What a compaction aims at. */
   target: number;
-  /** Tokens until the trigger. */
+  /** Tokens until the trigger fires; 0 if it does now. The bound of an estimate counts: where counts are estimated, it fires before `trigger` tokens are counted. */
   untilTrigger: number;
   /** Tokens until the limit. */
   free: number;
