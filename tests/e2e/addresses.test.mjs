@@ -139,11 +139,12 @@ test("a link leads to a message and to a layer", SLOW, async () => {
   await second.goto(last.replace("/80", "/7"));
   await titled(second, "Bakery");
   await until(second, () => document.activeElement?.dataset.seq === "7");
-  await second.goto(layer);
-  await second.reload();
-  await second.waitForSelector("dialog[open] .script");
-  assert.match(await text(second, "dialog[open] h2"), /Layer 1/);
   await second.close();
+  const third = await world.browser.newPage();
+  await third.goto(layer);
+  await third.waitForSelector("dialog[open] .script");
+  assert.match(await text(third, "dialog[open] h2"), /Layer 1/);
+  await third.close();
   await world.end();
 });
 

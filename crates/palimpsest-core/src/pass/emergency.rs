@@ -160,35 +160,31 @@ fn first_kept(context: &Context) -> usize {
 /// The tokens that stay of old tool output, or of a call's arguments, when they have to make room.
 const STRIPPED: u32 = 24;
 
-/// Cuts tool output and arguments to their beginnings and ends, the oldest first, until the window fits.
+/// Cuts tool output and arguments to their beginnings and ends, the oldest first, until the window fits. The last one that is
+/// cut loses no more than it has to.
 fn strip(context: &mut Context, limit: u32, _: f64) {
     let end = first_kept(context);
     let counter = context.counter.as_ref();
     let mut view = context.view.clone();
     let mut tokens = context.tokens();
+    let is_block = |part: &&mut Part| {
+        matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. })
+            && part.tokens(counter) > 2 * STRIPPED
+    };
     for &i in context.shown.iter().filter(|i| **i < end) {
         if tokens <= limit {
             break;
         }
         let message = &context.entries[i].message;
-        let is_long = |part: &Part| {
-            matches!(part, Part::ToolCall { .. } | Part::ToolResult { .. })
-                && part.tokens(counter) > 2 * STRIPPED
-        };
-        let parts = parts_now(context, i);
-        if !parts.iter().any(is_long) {
+        let mut parts = parts_now(context, i);
+        let blocks: Vec<&mut Part> = parts.iter_mut().filter(is_block).collect();
+        if blocks.is_empty() {
             continue;
         }
-        let parts = parts
-            .into_iter()
-            .map(|part| {
-                if is_long(&part) {
-                    shorter_part(part, STRIPPED, counter)
-                } else {
-                    part
-                }
-            })
-            .collect();
+        let sizes = blocks.iter().map(|part| part.tokens(counter));
+        let room = sizes.sum::<u32>().saturating_sub(tokens - limit);
+        let least = STRIPPED * blocks.len() as u32;
+        cut_longest(blocks, room.max(least), counter);
         let reduced = Reduced::new(ReducedKind::Excerpt, message.role, parts, counter);
         tokens = tokens.saturating_sub(context.shown_tokens(i).saturating_sub(reduced.tokens));
         view.reduced.insert(message.seq, Rc::new(reduced));
@@ -230,7 +226,9 @@ fn excerpt(context: &mut Context, limit: u32, _: f64) {
         if over <= 0 {
             break;
         }
-        let reduced = shorter(context, i, room);
+        // the last one loses no more than it has to
+        let own = room.max(tokens.saturating_sub(over as u32));
+        let reduced = shorter(context, i, own);
         over -= i64::from(tokens.saturating_sub(reduced.tokens));
         view.reduced
             .insert(context.entries[i].message.seq, Rc::new(reduced));

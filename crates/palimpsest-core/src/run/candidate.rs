@@ -127,9 +127,10 @@ impl Candidate {
         let most = self.most(task, limit);
         if self.context.tokens() > most {
             let was = self.context.clone();
+            let goal = self.goal(task, most);
             let helped =
-                match emergency::shrink_with_demands(&mut self.context, most, task.seed.now) {
-                    Err(_) if most < limit => {
+                match emergency::shrink_with_demands(&mut self.context, goal, task.seed.now) {
+                    Err(_) if goal < limit => {
                         self.context = was.clone();
                         emergency::shrink_with_demands(&mut self.context, limit, task.seed.now)?
                     }
@@ -157,6 +158,19 @@ impl Candidate {
         } else {
             below_trigger(&self.context, limit).max(aim).min(limit)
         }
+    }
+
+    /// The tokens that an emergency leaves where it is needed: the next message finds room.
+    fn goal(&self, task: &Task, most: u32) -> u32 {
+        let aim = self.plan.aim;
+        let below = if task.options.aim.hard().is_some() {
+            most - most / 8
+        } else if task.options.manual {
+            most
+        } else {
+            below_trigger(&self.context, most)
+        };
+        below.max(aim).min(most)
     }
 
     /// Notes what a pass took of the window as it was.
