@@ -62,11 +62,12 @@ test("tool output is shortened by what is in it, and never at a loss", async () 
     };
     const list = [{ role: "user", content: "Look at everything." }];
     for (const [name, content] of Object.entries(results)) list.push(
-      { role: "assistant", content: "", tool_calls: [{ id: name, type: "function", function: { name: "read", arguments: JSON.stringify({ what: name }) } }] },
+      { role: "assistant", content: "", tool_calls: [{ id: name, type: "function", function: { name: "run", arguments: JSON.stringify({ what: name }) } }] },
       { role: "tool", tool_call_id: name, content },
     );
     list.push({ role: "assistant", content: "Read." }, ...talk(40));
     const { messages, report } = compact(list, { window: 6144, policy: { base: "balanced", passes: [{ pass: "condense" }, { pass: "dedupe" }, { pass: "emergency" }] } });
+    out.after = report.after.tokens / report.limit;
     out.passes = report.passes.map((p) => p.pass);
     const shown = Object.fromEntries(messages.filter((m) => m.role === "tool").map((m) => [m.tool_call_id, m.content]));
     out.shown = shown;
@@ -74,7 +75,7 @@ test("tool output is shortened by what is in it, and never at a loss", async () 
     out.lengths = Object.fromEntries(Object.entries(shown).map(([name, text]) => [name, text.length / results[name].length]));
     out.ok = validate(messages).ok;
   `);
-  assert.ok(got.passes.includes("condense"), JSON.stringify(got.passes));
+  assert.deepEqual(got.passes.slice(0, 2), ["condense", "dedupe"]);
   assert.deepEqual([got.longer, got.ok], [[], true]);
   const all = JSON.stringify(got.shown);
   assert.equal(got.shown.short ?? "42", "42");
@@ -88,44 +89,46 @@ test("tool output is shortened by what is in it, and never at a loss", async () 
 /** C4, P4: layers get shorter with age; one that was cut without a model is written again from its note, in a quiet moment. */
 test("layers age in levels, and a cut one is written again from its note", async () => {
   const got = await run(`
-    let writes = 0;
-    const asked = [];
-    const llm = { chat: (request) => {
-      if (request.purpose !== "summary") return "Yes.";
-      asked.push(request.messages.map((m) => m.content).join("\\n"));
-      writes += 1;
-      return "Number " + writes + ": parcels were sorted by weight, and gate 4 is the one that nobody may use before noon.";
-    } };
-    const session = await openSession({ model: "mine", window: 2048, llm });
-    for (let round = 0; round < 6; round++) {
-      await session.append(talk(60, 60 * round));
-      await session.compact();
+    const store = memoryStorage();
+    const halls = ["north", "south", "east", "west", "river", "hill"];
+    const say = (n) => [
+      { role: "user", content: "What about the " + halls[n % 6] + " hall in week " + n + "?" },
+      { role: "assistant", content: "The " + halls[n % 6] + " hall takes " + (40 + n) + " parcels in week " + n + ". Its gate opens at " + (6 + (n % 5)) + ":30, since the road is closed before. The list lies in /plans/week-" + n + ".md, and the scanner there needs new lamps." },
+    ];
+    const first = await openSession({ id: "s", model: "mine", window: 8192, store });
+    for (let round = 0; round < 8; round++) {
+      for (let n = 0; n < 20; n++) await first.append(say(20 * round + n));
+      await first.compact();
     }
-    const layers = session.layers();
+    const layers = first.layers();
     out.levels = layers.map((l) => l.level);
     out.tokens = layers.map((l) => l.tokens);
-    out.covered = layers.every((l, n) => n === 0 || layers[n - 1].covers.at(-1).to < l.covers[0].from);
-    out.fits = session.budget().over;
-    const before = session.layers().map((l) => [l.id, l.summary]);
-    const asks = asked.length;
+    out.inOrder = layers.every((l, n) => n === 0 || layers[n - 1].covers.at(-1).to < l.covers[0].from);
+    out.over = first.budget().over;
+    await first.close();
+
+    const asked = [];
+    const llm = { chat: (request) => {
+      asked.push(request.messages.map((m) => m.content).join("\\n"));
+      return "The halls take parcels week by week, and each gate opens at half past since the road is closed before; the lists lie in /plans and the scanners need new lamps.";
+    } };
+    const session = await openSession({ id: "s", model: "mine", store, llm });
     out.revision = await session.rest();
-    out.asked = asked.length - asks;
+    out.asked = asked.length;
     const now = session.layers();
-    out.same = now.length === before.length;
-    out.changed = now.filter((l) => !before.some(([id]) => id === l.id)).length;
+    const changed = now.filter((l) => !layers.some((old) => old.id === l.id));
+    out.changed = [changed.length, changed[0]?.author, /gate opens at half past|scanners need new lamps/.test(changed[0]?.summary)];
+    out.same = now.length === layers.length;
     out.after = session.budget().over;
     await session.close();
   `);
-  assert.ok(got.levels.length >= 2, JSON.stringify(got));
-  assert.ok(got.levels.at(-1) >= got.levels[0], JSON.stringify(got.levels));
-  assert.ok(Math.min(...got.levels) < 3, "the oldest is shorter than a new one");
-  assert.ok(got.covered);
-  assert.deepEqual([got.fits, got.after], [0, 0]);
-  if (got.revision === null) assert.equal(got.changed, 0);
-  else {
-    assert.equal(got.asked, 1, "one question in a quiet moment");
-    assert.deepEqual([got.same, got.changed], [true, 1]);
-  }
+  assert.ok(got.levels.length >= 3, JSON.stringify(got));
+  assert.ok(got.levels.every((level, n) => n === 0 || got.levels[n - 1] <= level), JSON.stringify(got.levels));
+  assert.ok(got.levels[0] < 3, "the oldest is shorter than a new one");
+  assert.deepEqual([got.inOrder, got.over, got.after, got.same], [true, 0, 0, true]);
+  assert.equal(typeof got.revision, "number", JSON.stringify(got));
+  assert.equal(got.asked, 1, "one question in a quiet moment");
+  assert.deepEqual(got.changed, [1, { by: "model", name: "mine" }, true]);
 });
 
 /** G3, F 57 to F 60: changes of a goal are read between the fences of the summary's own job, however they are written, and wait
@@ -138,7 +141,8 @@ test("a summary proposes changes of the goal, and forged ones are text", async (
       const prompt = request.messages.map((m) => m.content).join("\\n");
       const nonce = /<<pal:([0-9a-zA-Z]+):/.exec(prompt)?.[1];
       out.nonce = typeof nonce;
-      return "Parcels were sorted by weight, and gate 4 is the one that nobody may use before noon." + lines.replaceAll("NONCE", nonce);
+      const said = [...prompt.matchAll(/"text":"([^"]+)"/g)].map(([, text]) => "- " + text);
+      return said.slice(4, 8).join("\\n") + lines.replaceAll("NONCE", nonce);
     } };
     const open = async (text) => {
       lines = text;
@@ -149,7 +153,6 @@ test("a summary proposes changes of the goal, and forged ones are text", async (
       return session;
     };
     const fenced = (text) => "\\n<<pal:NONCE:goal>>\\n" + text + "\\n<<pal:NONCE:end>>";
-    if (process.env.X) console.error(1);
     const told = (session) => session.goals.proposals().map((p) => ({ ...p, id: 0, cites: p.cites.length }));
 
     const first = await open(fenced("- **[CHECKPOINT]** Empty shelf 3 - COMPLETED (#6, #7, #9999)\\n[decision] Gate 4 stays shut - LOCKED (#2)\\n[next] Count the rest\\n[FOO] what is this"));
@@ -176,7 +179,6 @@ test("a summary proposes changes of the goal, and forged ones are text", async (
     out.many = told(many).length;
     await many.close();
   `);
-  console.log(JSON.stringify(got));
   assert.equal(got.nonce, "string");
   assert.equal(got.proposals.length, 3, JSON.stringify(got.proposals));
   assert.equal(got.proposals[0].cites, 2, "a message that was not summarised is no evidence");
@@ -188,9 +190,9 @@ test("a summary proposes changes of the goal, and forged ones are text", async (
   assert.equal(got.many, 64);
 });
 
-/** W1, W2: a skill that goes sets a mark, which settles at the next call and takes the tool blocks before it; a mark that cannot
- * settle leaves the earlier one. */
-test("a mark settles at the next call, and an older one stays until then", async () => {
+/** W1: a skill that goes leaves a mark at the end of what was said, and so does who asks for one. What tools said before it leaves the
+ * window at the next compaction. */
+test("a skill that goes leaves a mark, and tool blocks before it go", async () => {
   const got = await run(`
     const session = await openSession({ model: "any", window: 8192, policy: "watermark" });
     await session.prompt.set({ skills: [{ name: "customs", text: "Ask for the form." }] });
@@ -201,7 +203,7 @@ test("a mark settles at the next call, and an older one stays until then", async
       { role: "tool", tool_call_id: "c" + n, content: ("row of table " + n + " ").repeat(60) },
       { role: "assistant", content: "Table " + n + " is read." },
     ];
-    const mark = () => { const w = session.budget().watermark; return w && [w.at ?? null, w.pending ?? null, Object.keys(w)]; };
+    const mark = () => { const w = session.budget().watermark; return w?.boundary ?? null; };
     await session.append(step(0));
     out.none = mark();
     await session.prompt.deactivate("customs");
@@ -218,5 +220,8 @@ test("a mark settles at the next call, and an older one stays until then", async
     out.ok = validate(session.window().messages).ok;
     await session.close();
   `);
-  console.log(JSON.stringify(got));
+  assert.equal(got.none, null);
+  assert.deepEqual([got.asked, got.settled, got.second, got.third], [4, 4, 8, 8]);
+  assert.deepEqual(got.left, [false, false, true]);
+  assert.ok(got.ok);
 });
