@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { asksForSummary } from "../ollama/fake/summary.mjs";
 import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
 import { bakery, click, messages, ready, text, until } from "./acts.mjs";
 
@@ -109,3 +110,34 @@ for (const [where, choice] of [["layer", "at the head of the layers"], ["system"
     await world.end();
   });
 }
+
+/** G3, I8: what a summary proposes for the goal says which messages show it; they are a click away. Only a person locks. */
+test("a summary's proposals say what they rest on", SLOW, async () => {
+  const writer = (request) => {
+    if (!asksForSummary(request, request.messages)) return "Gladly.";
+    const prompt = request.messages.map((message) => message.content).join("\n");
+    const nonce = /<<pal:(\w+):/.exec(prompt)[1];
+    const said = [...prompt.matchAll(/"n":(\d+),.*?"text":"([^"]+)"/g)].slice(2, 5);
+    const [one, two] = said.map(([, number]) => number);
+    return `${said.map(([, , words]) => `- ${words.slice(0, 60)}`).join("\n")}\n<<pal:${nonce}:goal>>\n[DECISION] Bake rye at 230 - LOCKED (#${one}, #${two})\n[NEXT] Order flour\n<<pal:${nonce}:end>>`;
+  };
+  const world = await begin({ settings: { window: 8192 }, script: { replies: writer } });
+  const { page } = world;
+  await ready(page);
+  await importFile(page, transcript(bakery(12), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await say(page, "/goal Bake for the fair");
+  await until(page, () => document.querySelector(".notes").textContent.includes("Bake for the fair"));
+  await say(page, "/compact");
+  await page.waitForSelector("#proposals li");
+  const lines = () => page.$$eval("#proposals li > span", (all) => all.map((line) => line.textContent));
+  const [decision, next] = await lines();
+  assert.match(decision, /Bake rye at 230.*from 3.*from 4.*only you can lock it/);
+  assert.doesNotMatch(next, /from \d|lock/);
+  if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/proposals.png` });
+  await click(page, "#proposals li:first-child .from");
+  await until(page, () => document.activeElement?.dataset.seq === "3");
+  await page.evaluate(() => document.querySelector("#proposals [aria-label^='Accept']").click());
+  await until(page, () => document.querySelectorAll("#proposals li").length === 1);
+  await world.end();
+});

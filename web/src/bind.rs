@@ -8,9 +8,10 @@ use palimpsest_core::budget::{Budget as Report, Segment as Stretch, SegmentKind}
 use palimpsest_core::context::{Cause, Recalled};
 use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
+use palimpsest_core::marker::{Change, Proposal};
 use palimpsest_core::message::{Part, Role, Seq};
 use palimpsest_core::model::{Grade as Trust, Penalty, Reliability};
-use palimpsest_core::record::{Level as Certainty, Pin, PinKind, Records};
+use palimpsest_core::record::{Level as Certainty, PendingProposal, Pin, PinKind, Records};
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::run::{Preview, Refusal, RunReport, Stage as RunStage};
 use palimpsest_core::shares::Shares;
@@ -18,6 +19,7 @@ use palimpsest_core::sorted::{SortedMap, SortedSet};
 use palimpsest_core::window::{Source as From, Window};
 use palimpsest_engine::error::refusal_sentence;
 use palimpsest_engine::rows::RevisionRow;
+use palimpsest_engine::session::proposal_sentence;
 use palimpsest_engine::session::{HistoryItem, Snapshot};
 use palimpsest_engine::{Glance, SessionInfo};
 use palimpsest_tokens::Source;
@@ -26,8 +28,8 @@ use crate::view::budget::{Age, Budget, Kind, Segment, stretches};
 use crate::view::card::{Card, Done, Stage, Standing, State};
 use crate::view::layer::LayerView;
 use crate::view::record::{
-    GoalItem, GoalKind, GoalView, PinView, PreviewView, QuoteView, SnapshotView, Takes, TriedView,
-    TrustView, Why,
+    GoalItem, GoalKind, GoalView, PinView, PreviewView, ProposalView, QuoteView, SnapshotView,
+    Takes, TriedView, TrustView, Why,
 };
 use crate::view::sent::{Ink, Sent};
 use crate::view::session::{Recall, SessionEntry};
@@ -512,6 +514,23 @@ pub fn goal(goal: &Goal, tokens: u32) -> GoalView {
         reached: goal.status == GoalStatus::Completed,
         items,
         tokens,
+    }
+}
+
+/// A change of the goal that a summary proposes.
+pub fn proposal(waiting: &PendingProposal) -> ProposalView {
+    let Proposal { change, cites } = &waiting.proposal;
+    ProposalView {
+        id: waiting.id,
+        text: proposal_sentence(change),
+        cites: cites.iter().map(|seq| place(*seq)).collect(),
+        asks_lock: matches!(
+            change,
+            Change::Decision {
+                lock_asked: true,
+                ..
+            }
+        ),
     }
 }
 

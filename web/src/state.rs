@@ -25,7 +25,7 @@ use crate::view::kept::Kept;
 use crate::view::layer::LayerView;
 use crate::view::model::{Check, Connection, ModelEntry};
 use crate::view::record::{
-    GoalView, PinView, PreviewView, QuoteView, SnapshotView, TriedView, TrustView,
+    GoalView, PinView, PreviewView, ProposalView, QuoteView, SnapshotView, TriedView, TrustView,
 };
 use crate::view::sent::Sent;
 use crate::view::session::SessionEntry;
@@ -68,7 +68,7 @@ pub struct AppState {
     /// Its pinned lines, decisions and constraints.
     pub pins: Signal<Vec<PinView>>,
     /// Changes of the goal that a summary proposed: number and sentence.
-    pub proposals: Signal<Vec<(u32, String)>>,
+    pub proposals: Signal<Vec<ProposalView>>,
     /// Demands that the person seems to make, oldest first: number and words.
     pub asked: Signal<Vec<(u32, String)>>,
     /// How far it can be trusted after its compactions; nothing while it was not compacted.

@@ -11,7 +11,7 @@ import { countByRule } from "./counting.mjs";
 export function asksForSummary(request, messages) {
   if (request.tools?.length > 0 || (request.dialect !== "openai" && request.think !== false)) return false;
   const head = [messages[0], messages.at(-1)].map((m) => String(m?.content ?? "").slice(0, 4000)).join("\n");
-  return /summar|condense|zusammenfass|résum|resum|要約|摘要/i.test(head);
+  return /notes that replace part|summar|condense|zusammenfass|résum|resum|要約|摘要/i.test(head);
 }
 
 /** The conversation inside the request: every JSON object with a role and a text, else the lines of the last message. */

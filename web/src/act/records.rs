@@ -40,13 +40,11 @@ pub(super) fn show(back: &Back) {
     let is_demand = |p: &PendingProposal| matches!(p.proposal.change, Change::Demand { .. });
     let (demands, proposals): (Vec<_>, Vec<_>) =
         session.proposals().into_iter().partition(is_demand);
-    let sentences = |all: Vec<PendingProposal>| {
-        let all = all.into_iter();
-        all.map(|p| (p.id, proposal_sentence(&p.proposal.change)))
-            .collect()
-    };
-    state.proposals.change(sentences(proposals));
-    state.asked.change(sentences(demands));
+    let asked = demands.into_iter();
+    let asked = asked.map(|p| (p.id, proposal_sentence(&p.proposal.change)));
+    state.asked.change(asked.collect());
+    let proposals = proposals.iter().map(bind::proposal);
+    state.proposals.change(proposals.collect());
     // of compactions that were all undone nothing is left to doubt
     let view = context.view();
     let stands = !view.layers.is_empty() || !view.reduced.is_empty();

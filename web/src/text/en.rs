@@ -441,6 +441,7 @@ texts! {
     DecisionOpen: "Decision",
     Decided: "decision",
     Proposed: "Proposed",
+    ProposedLock: "The summary wants it locked; only you can lock it.",
     ProposedHelp: "Read from a summary. Nothing counts until you accept it.",
     AskKeep: "Keep this for the whole conversation?",
     AskYes: "Keep",

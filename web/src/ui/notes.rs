@@ -15,7 +15,7 @@ use crate::ui::bar::{age_name, band_class};
 use crate::ui::snapshots::name_of;
 use crate::view::layer::{LayerView, band};
 use crate::view::record::{
-    GoalItem, GoalKind, GoalView, PinView, QuoteView, SnapshotView, TrustView, Why,
+    GoalItem, GoalKind, GoalView, PinView, ProposalView, QuoteView, SnapshotView, TrustView, Why,
 };
 
 /// The notes: a column, or a sheet where the page is narrow.
@@ -460,16 +460,30 @@ fn from_message(place: u32) -> El {
         .click(move || act::show_message(place))
 }
 
+/// A proposal names at most so many of the messages that show it.
+const MOST_CITED: usize = 3;
+
 /// A summary's proposals for the goal. None of them counts before the user accepts it.
 fn proposals(state: AppState) -> AnyView {
-    let line = |(id, words): (u32, String)| {
+    let line = |proposal: ProposalView| {
+        let (id, words) = (proposal.id, proposal.text);
         let button = |label: T, sign: &'static str, accept: bool| {
             small(format!("{}: {words}", t(label)), sign, move || {
                 act::decide_proposal(id, accept);
             })
         };
+        let shown_in = proposal.cites.into_iter().take(MOST_CITED);
+        let lock = proposal
+            .asks_lock
+            .then(|| el("span").class("sub lock").child(t(T::ProposedLock)));
         el("li")
-            .child(el("span").attr("dir", "auto").child(words.clone()))
+            .child(
+                el("span")
+                    .attr("dir", "auto")
+                    .child(words.clone())
+                    .children(shown_in.map(from_message))
+                    .child(lock),
+            )
             .child(button(T::Accept, "check", true))
             .child(button(T::Decline, "cross", false))
             .view()

@@ -26,6 +26,19 @@ pub enum Why {
     Decision,
 }
 
+/// A change of the goal that a summary proposes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ProposalView {
+    /// Its number.
+    pub id: u32,
+    /// What it would change.
+    pub text: String,
+    /// The numbers of the messages that are said to show it.
+    pub cites: Vec<u32>,
+    /// The summary wants the decision locked, which only a person does.
+    pub asks_lock: bool,
+}
+
 /// The goal of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GoalView {

@@ -687,6 +687,23 @@ mod rejections {
         }
     }
 
+    /// P8, F 49: an answer of a word or two stands for no long source. For a short one it may.
+    #[test]
+    fn a_word_is_no_summary() {
+        let of = |summary: &str, source_tokens| {
+            let draft = Attempt {
+                source_tokens,
+                ..Attempt::default()
+            };
+            reject(summary, SOURCE, &draft)
+        };
+        for text in ["Gladly.", "Sure, here.", "- Understood.", "好的。"] {
+            assert_eq!(of(text, 4_000), Some(Rejection::Empty), "{text}");
+        }
+        assert_eq!(of("Anna brings new boards on Friday.", 4_000), None);
+        assert_eq!(of("The fence broke.", 60), None);
+    }
+
     /// P8, F 53: a refusal in any of the languages; a report of one is none.
     #[test]
     fn refusals() {

@@ -355,7 +355,7 @@ fn line_for(fact: &Fact) -> Option<String> {
 }
 
 /// The number of words of a line. In scripts without spaces two characters count as one word.
-fn words_of(line: &str) -> usize {
+pub(super) fn words_of(line: &str) -> usize {
     let wide = line.chars().filter(|c| unspaced(*c)).count();
     let words = line
         .split_whitespace()

@@ -13,6 +13,7 @@ use crate::words::{Plain, small_word};
 
 mod garbage;
 
+use super::audit::words_of;
 use garbage::{counts_on, invented, is_json, leaked, repeats_instructions, repeats_lines};
 
 static OPENINGS: List = List::phrases(|t| t.refusal.openings);
@@ -25,7 +26,7 @@ static OPEN_ENDS: List = List::words(|t| t.open_ends);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", remote = "Self")]
 pub enum Rejection {
-    /// It holds only white space, marks or a placeholder.
+    /// It holds only white space, marks or a placeholder, or a word or two for a long source.
     Empty,
     /// The model declines.
     Refusal,
@@ -70,10 +71,15 @@ pub struct Attempt<'a> {
     pub summary_tokens: u32,
 }
 
+/// A source of so many tokens has more to say than fits into [`FEWEST_WORDS`].
+const LONG_SOURCE: u32 = 200;
+/// The fewest words of a summary of a long source: "Gladly." is an answer and no summary.
+const FEWEST_WORDS: usize = 4;
+
 /// Returns the first reason for which `summary` must not stand for `source`, or `None`.
 pub fn reject(summary: &str, source: &str, draft: &Attempt<'_>) -> Option<Rejection> {
     let body = without_thoughts(summary);
-    if empty(&body) {
+    if empty(&body) || draft.source_tokens >= LONG_SOURCE && words_of(&body) < FEWEST_WORDS {
         return Some(Rejection::Empty);
     }
     if refusal(&body) {
