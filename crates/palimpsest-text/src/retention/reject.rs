@@ -79,7 +79,7 @@ const FEWEST_WORDS: usize = 4;
 /// Returns the first reason for which `summary` must not stand for `source`, or `None`.
 pub fn reject(summary: &str, source: &str, draft: &Attempt<'_>) -> Option<Rejection> {
     let body = without_thoughts(summary);
-    if empty(&body) || draft.source_tokens >= LONG_SOURCE && words_of(&body) < FEWEST_WORDS {
+    if empty(&body) {
         return Some(Rejection::Empty);
     }
     if refusal(&body) {
@@ -102,6 +102,9 @@ pub fn reject(summary: &str, source: &str, draft: &Attempt<'_>) -> Option<Reject
     }
     if invented(&body, source) {
         return Some(Rejection::Invented);
+    }
+    if draft.source_tokens >= LONG_SOURCE && words_of(&body) < FEWEST_WORDS {
+        return Some(Rejection::Empty);
     }
     if draft.source_tokens > 0 && draft.summary_tokens >= draft.source_tokens {
         return Some(Rejection::NotSmaller {
