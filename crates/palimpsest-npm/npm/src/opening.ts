@@ -30,8 +30,11 @@ export async function openSession(options: SessionOptions, files: Files | undefi
   signal?.throwIfAborted();
   if (typeof plain.model !== "string") throw new PalimpsestError("invalid_options", "`model` must be the model's name.");
   if (window !== undefined) size(window);
-  if (plain.file !== undefined && (typeof plain.file !== "string" || plain.id !== undefined)) {
-    throw new PalimpsestError("invalid_options", "`file` is the text of an exported session, which brings its own id: leave `id` out.");
+  if (plain.file !== undefined && typeof plain.file !== "string") {
+    throw new PalimpsestError("invalid_options", "`file` must be the text of an exported session: read the file first, `await blob.text()`.");
+  }
+  if (plain.file !== undefined && plain.id !== undefined) {
+    throw new PalimpsestError("invalid_options", "`file` brings the id of its session along: leave `id` out.");
   }
   const address = llm === undefined ? undefined : addressOf(llm);
   if (llm !== undefined && typeof llm.chat !== "function") {
