@@ -169,7 +169,7 @@ test("a key goes to no server beside, and a file leads nowhere unasked", SLOW, a
     await click(page, "#read-file");
     const input = await page.waitForSelector("dialog #file");
     await input.uploadFile(file);
-    await page.waitForSelector("#use-server");
+    await page.waitForSelector("dialog[open] #use-server");
     assert.equal(await page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).address), fake.url);
   };
   await read();

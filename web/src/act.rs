@@ -44,7 +44,7 @@ mod talk;
 mod title;
 mod trash;
 
-pub use address::{follow, link};
+pub use address::{link, turn};
 pub use begin::{end, start};
 pub use branch::{last_said, words};
 pub use compaction::cancel_compaction;
@@ -74,7 +74,7 @@ pub use sessions::{new_session, open, show_message};
 pub use settings::{change, load_settings, settings_elsewhere, switch_theme};
 pub use talk::{detach, drafted, send, stop, unqueue};
 
-use address::{arrive, present, settle};
+use address::{arrive, follow, present, settle};
 use begin::note_of;
 use compaction::{compact_now, summariser, worked, working};
 use model::{give_model, thinks, usual_model};

@@ -290,7 +290,7 @@ pub fn unmount() {
 /// Shows what an address such as `#context` names.
 #[wasm_bindgen]
 pub fn navigate(hash: &str) {
-    act::follow(Address::read(hash));
+    act::turn(Address::read(hash));
 }
 
 /// The model of the open session and of later ones.

@@ -263,7 +263,7 @@ pub fn opens_another(click: &Event) -> bool {
 /// Goes to an address, from which Back leads to the one before.
 pub fn visit(address: &Address) {
     if !embed::is_guest() {
-        let _ = window().location().set_hash(&address.to_string());
+        let _ = window().location().set_hash(&address.hash());
     }
 }
 
@@ -272,8 +272,7 @@ pub fn replace(address: &Address) {
     if !embed::is_guest()
         && let Ok(history) = window().history()
     {
-        let hash = format!("#{address}");
-        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&hash));
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&address.hash()));
     }
 }
 
@@ -281,7 +280,7 @@ pub fn replace(address: &Address) {
 pub fn link(address: &Address) -> Option<String> {
     let here = window().location().href().ok()?;
     let page = here.split('#').next()?;
-    (!embed::is_guest()).then(|| format!("{page}#{address}"))
+    (!embed::is_guest()).then(|| page.to_owned() + &address.hash())
 }
 
 /// Begins anew.

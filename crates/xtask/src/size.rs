@@ -38,18 +38,18 @@ impl Budget {
 #[rustfmt::skip]
 const BUDGETS: &[Budget] = &[
     // The page as it stands first.
-    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", later: false, limit: 399.5 },
+    Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", later: false, limit: 402.0 },
     // Markdown before a stored session is shown, the conversation right after the page, the screens when they are wanted.
     Budget { name: "app prose",    folder: "app", named: "split_prose", ending: "wasm", later: true, limit: 60.0 },
-    Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 816.0 },
+    Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 819.0 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 10.5 },
-    Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 16.5 },
+    Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 16.6 },
     // "What did it forget?" with the package's module and all samples. The aim is 500: the module is nine tenths of it, and reads files.
-    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 588.5 },
+    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 590.0 },
     Budget { name: "forget first", folder: "www/forget", named: "page", ending: "", later: false, limit: 14.0 },
     // The aim is 245. Reading the files of other programs is 26 of it, and could be a part. A list that is held open is 11 of it; the shapes
     // of Responses, Gemini and Bedrock are 8.
-    Budget { name: "package lists", folder: "npm", named: "palimpsest_npm", ending: "wasm", later: false, limit: 530.0 },
+    Budget { name: "package lists", folder: "npm", named: "palimpsest_npm", ending: "wasm", later: false, limit: 531.5 },
     // Sessions bring the engine, storage and servers; only who opens one loads them.
     Budget { name: "package parts", folder: "npm", named: "", ending: "wasm", later: true, limit: 344.0 },
 ];

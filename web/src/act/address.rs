@@ -16,19 +16,27 @@ pub(super) fn present(state: AppState, screen: Screen) -> Address {
     Address::of(screen, open.as_deref())
 }
 
-/// Shows what an address names: the page went to it by a link, by Back or Forward, or because somebody typed it.
-pub fn follow(address: Address) {
+/// The page is at another address: by a link, by Back or Forward, or because somebody typed it.
+pub fn turn(address: Address) {
     let Some(state) = AppState::remembered() else {
         return;
     };
     state.screen.change(address.screen);
+    if address.session.is_some() {
+        follow(address);
+    } else {
+        settle(state);
+    }
+}
+
+/// Opens the session of an address and shows the place that it names.
+pub(super) fn follow(address: Address) {
     let Address { session, place, .. } = address;
-    let Some(id) = session else {
-        return settle(state);
-    };
     with_engine(move |back| async move {
+        let state = back.state;
+        let Some(id) = session else { return };
         if back.session().is_none_or(|session| session.id() != id) {
-            let is_there = |all: &Vec<_>| all.iter().any(|one: &SessionEntry| one.id == id);
+            let is_there = |all: &Vec<SessionEntry>| all.iter().any(|one| one.id == id);
             if !state.sessions.with_untracked(is_there) {
                 note(t(T::NoSuchSession).to_owned(), true);
                 return settle(state);

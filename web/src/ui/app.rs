@@ -96,7 +96,7 @@ fn title(state: AppState) -> String {
 /// Listens to the address, the keys and dropped files, for as long as the page lives.
 pub fn listen(state: AppState) {
     let window = window();
-    let on_hash = Closure::<dyn FnMut(HashChangeEvent)>::new(move |_| act::follow(page::address()));
+    let on_hash = Closure::<dyn FnMut(HashChangeEvent)>::new(move |_| act::turn(page::address()));
     let _ = window.add_event_listener_with_callback("hashchange", on_hash.as_ref().unchecked_ref());
     on_hash.forget();
     state.screen.set(page::address().screen);

@@ -56,9 +56,12 @@ pub(super) fn sentences_of(state: AppState, place: u32, text: String) -> AnyView
         el("span")
             .class("badc")
             .attr("role", "alert")
-            .text_live(move || match none.get() {
-                true => t(T::PinNone).to_owned(),
-                false => String::new(),
+            .text_live(move || {
+                if none.get() {
+                    t(T::PinNone).to_owned()
+                } else {
+                    String::new()
+                }
             }),
     )
     .child(
