@@ -14,7 +14,7 @@ const at = (page, address) => until(page, (a) => location.hash === a, address);
 const shows = (page, screen) => until(page, (s) => document.documentElement.dataset.view === s, screen);
 const toast = (page, words) => until(page, (w) => [...document.querySelectorAll(".toast")].some((one) => one.textContent.includes(w)), words);
 
-/** What was copied last: a page that nobody looks at may not use the clipboard. */
+/** Keeps what is copied: a page in the background may not use the clipboard. */
 const copies = (page) => page.evaluate(() => {
   Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: async (text) => { globalThis.copied = text; } } });
 });

@@ -253,7 +253,7 @@ pub fn address() -> Address {
     Address::read(&window().location().hash().unwrap_or_default())
 }
 
-/// Whether a click on a link opens another tab or window, which is the browser's to do.
+/// Returns `true` if a click on a link opens another tab or window. The browser does that.
 pub fn opens_another(click: &Event) -> bool {
     click
         .dyn_ref::<MouseEvent>()
@@ -263,7 +263,7 @@ pub fn opens_another(click: &Event) -> bool {
 /// Goes to an address, from which Back leads to the one before.
 pub fn visit(address: &Address) {
     if !embed::is_guest() {
-        let _ = window().location().set_hash(&address.hash());
+        let _ = window().location().set_hash(&address.to_string());
     }
 }
 
@@ -272,7 +272,7 @@ pub fn replace(address: &Address) {
     if !embed::is_guest()
         && let Ok(history) = window().history()
     {
-        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&address.hash()));
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{address}")));
     }
 }
 
@@ -280,7 +280,7 @@ pub fn replace(address: &Address) {
 pub fn link(address: &Address) -> Option<String> {
     let here = window().location().href().ok()?;
     let page = here.split('#').next()?;
-    (!embed::is_guest()).then(|| page.to_owned() + &address.hash())
+    (!embed::is_guest()).then(|| format!("{page}#{address}"))
 }
 
 /// Begins anew.

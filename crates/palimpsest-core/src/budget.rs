@@ -225,26 +225,33 @@ impl Context {
         self.floor_with(self.last_user().map_or(0, |i| self.shown_tokens(i)))
     }
 
-    /// The tokens that stand beside the last exchange in any window: the floor without it.
+    /// The tokens that stand beside the text of the last exchange in any window: the floor without it.
     pub(crate) fn least_beside_exchange(&self) -> u32 {
         let user = self.last_user().map_or(0, |i| self.shown_tokens(i));
+        let (_, reasoning) = self.exchange_tokens();
         self.fixed_tokens()
             .saturating_add(self.demand_floor())
             .saturating_add(user)
+            .saturating_add(reasoning)
+    }
+
+    /// The tokens of the last exchange without the user's messages: of its text, and of its reasoning, which nothing cuts.
+    pub(crate) fn exchange_tokens(&self) -> (u32, u32) {
+        let (mut text, mut reasoning) = (0u32, 0u32);
+        let from = self.last_exchange().unwrap_or(self.entries.len());
+        for i in from..self.entries.len() {
+            if self.entries[i].message.role != Role::User {
+                let own = self.reasoning_of(i);
+                reasoning = reasoning.saturating_add(own);
+                text = text.saturating_add(self.shown_tokens(i) - own);
+            }
+        }
+        (text, reasoning)
     }
 
     /// The floor with a last user message of `user` tokens.
     fn floor_with(&self, user: u32) -> u32 {
-        let (mut exchange, mut reasoning) = (0u32, 0u32);
-        if let Some(from) = self.last_exchange() {
-            for i in from..self.entries.len() {
-                if self.entries[i].message.role != Role::User {
-                    let own = self.reasoning_of(i);
-                    reasoning = reasoning.saturating_add(own);
-                    exchange = exchange.saturating_add(self.shown_tokens(i) - own);
-                }
-            }
-        }
+        let (exchange, reasoning) = self.exchange_tokens();
         let cap = self.setup.shares.window / 4;
         self.fixed_tokens()
             .saturating_add(self.demand_floor())

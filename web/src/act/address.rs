@@ -22,19 +22,16 @@ pub fn turn(address: Address) {
         return;
     };
     state.screen.change(address.screen);
-    if address.session.is_some() {
-        follow(address);
-    } else {
-        settle(state);
+    match address.session {
+        Some(id) => follow(id, address.place),
+        None => settle(state),
     }
 }
 
-/// Opens the session of an address and shows the place that it names.
-pub(super) fn follow(address: Address) {
-    let Address { session, place, .. } = address;
+/// Opens a session and shows a place in it. A session that is not there leaves what is shown as it is.
+pub(super) fn follow(id: String, place: Option<Place>) {
     with_engine(move |back| async move {
         let state = back.state;
-        let Some(id) = session else { return };
         if back.session().is_none_or(|session| session.id() != id) {
             let is_there = |all: &Vec<SessionEntry>| all.iter().any(|one| one.id == id);
             if !state.sessions.with_untracked(is_there) {

@@ -129,8 +129,8 @@ pub fn start(state: AppState) {
         }
         state.ready.set(true);
         send_held(&back);
-        if asked.place.is_some() {
-            follow(page::address());
+        if let (Some(id), Some(place)) = (asked.session, asked.place) {
+            follow(id, Some(place));
         }
         for action in EARLY.take() {
             action(Rc::clone(&back));

@@ -189,7 +189,7 @@ fn places(id: &str, here: &Here) -> AnyView {
             Place::Layer(n) => fill(T::InLayer, &[&n.to_string()]),
         };
         el("a")
-            .attr("href", Address::at(&id, place).hash())
+            .attr("href", format!("#{}", Address::at(&id, place)))
             .child(where_)
             .on("click", move |event| {
                 if !page::opens_another(&event) {
@@ -414,7 +414,10 @@ fn row(state: AppState, session: SessionEntry) -> El {
     let (in_title, below) = (here.clone(), session.id.clone());
     let shown = title.clone();
     let name = el("a")
-        .attr("href", Address::of(Screen::Chat, Some(&open)).hash())
+        .attr(
+            "href",
+            format!("#{}", Address::of(Screen::Chat, Some(&open))),
+        )
         .attr("dir", "auto")
         .live(move || in_title.with(|here| marked(&shown, here)))
         .on("click", move |event| {

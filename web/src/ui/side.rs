@@ -148,7 +148,10 @@ fn row(state: AppState, session: SessionEntry) -> El {
         state.sessions.with(|all| all.iter().find_map(percent))
     };
     let link = el("a")
-        .attr("href", Address::of(Screen::Chat, Some(&session.id)).hash())
+        .attr(
+            "href",
+            format!("#{}", Address::of(Screen::Chat, Some(&session.id))),
+        )
         .attr_live("aria-current", move || current().then(|| "page".to_owned()))
         .attr("data-session", session.id.clone())
         .child(el("span").attr("dir", "auto").child(title.clone()))

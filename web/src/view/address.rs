@@ -9,6 +9,8 @@
 //! | `#s/ID/12` | the message with this number |
 //! | `#s/ID/layer/3` | the text of the layer with this number |
 
+use std::fmt;
+
 use super::hit::Place;
 
 /// The screens.
@@ -42,7 +44,7 @@ impl Screen {
         }
     }
 
-    /// Whether it shows a session.
+    /// Returns `true` if the screen shows a session.
     pub const fn is_of_a_session(self) -> bool {
         !matches!(self, Self::Library | Self::Settings)
     }
@@ -90,33 +92,6 @@ impl Address {
         }
     }
 
-    /// The address as it stands in the page's, with its `#`. Written by hand, since the page has this before anything else.
-    pub fn hash(&self) -> String {
-        let mut hash = String::from("#");
-        let Some(session) = &self.session else {
-            hash.push_str(self.screen.name());
-            return hash;
-        };
-        hash.push_str("s/");
-        hash.push_str(session);
-        match (self.place, self.screen) {
-            (Some(Place::Message(number)), _) => {
-                hash.push('/');
-                hash.push_str(&number.to_string());
-            }
-            (Some(Place::Layer(number)), _) => {
-                hash.push_str("/layer/");
-                hash.push_str(&number.to_string());
-            }
-            (None, Screen::Chat) => {}
-            (None, screen) => {
-                hash.push('/');
-                hash.push_str(screen.name());
-            }
-        }
-        hash
-    }
-
     /// Reads what stands after `#`. Anything unknown is the conversation.
     pub fn read(hash: &str) -> Self {
         let mut parts = hash.trim_start_matches('#').split('/');
@@ -149,6 +124,21 @@ fn can_be_written(id: &str) -> bool {
     !id.is_empty() && id.chars().all(plain)
 }
 
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(session) = &self.session else {
+            return f.write_str(self.screen.name());
+        };
+        write!(f, "s/{session}")?;
+        match (self.place, self.screen) {
+            (Some(Place::Message(number)), _) => write!(f, "/{number}"),
+            (Some(Place::Layer(number)), _) => write!(f, "/layer/{number}"),
+            (None, Screen::Chat) => Ok(()),
+            (None, screen) => write!(f, "/{}", screen.name()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,7 +151,7 @@ mod tests {
         };
         let read = Address::read(hash);
         assert_eq!(read, expected, "{hash}");
-        assert_eq!(Address::read(&read.hash()), read, "{hash}");
+        assert_eq!(Address::read(&format!("#{read}")), read, "{hash}");
     }
 
     #[test]
@@ -200,13 +190,16 @@ mod tests {
 
     #[test]
     fn some_sessions_have_no_address() {
-        assert_eq!(Address::of(Screen::Chat, Some("my chat")).hash(), "#chat");
-        assert_eq!(Address::of(Screen::Log, Some("a/b")).hash(), "#log");
         assert_eq!(
-            Address::of(Screen::Settings, Some("a1")).hash(),
-            "#settings"
+            Address::of(Screen::Chat, Some("my chat")).to_string(),
+            "chat"
+        );
+        assert_eq!(Address::of(Screen::Log, Some("a/b")).to_string(), "log");
+        assert_eq!(
+            Address::of(Screen::Settings, Some("a1")).to_string(),
+            "settings"
         );
         let message = Address::at("a1", Place::Message(7));
-        assert_eq!(message.hash(), "#s/a1/7");
+        assert_eq!(message.to_string(), "s/a1/7");
     }
 }

@@ -31,7 +31,7 @@ pub enum Why {
 pub struct ProposalView {
     /// Its number.
     pub id: u32,
-    /// What it would change.
+    /// The change as a sentence.
     pub text: String,
     /// The numbers of the messages that are said to show it.
     pub cites: Vec<u32>,

@@ -592,10 +592,7 @@ const fn fair(limit: u32) -> u32 {
 /// Shorter forms of the last exchange, if no window could hold the whole of it. Then the layers and the messages before need
 /// not leave for it.
 pub fn too_large(context: &Context, limit: u32) -> Edits {
-    let exchange: u32 = last_members(context)
-        .iter()
-        .map(|&i| text_tokens(context, i))
-        .sum();
+    let (exchange, _) = context.exchange_tokens();
     let others = context.tokens().saturating_sub(exchange);
     let least = context.least_beside_exchange();
     if least.saturating_add(exchange) <= limit {
@@ -619,16 +616,13 @@ fn take(context: &mut Context, edits: Edits) {
     context.set_view(view);
 }
 
-/// How often the last exchange is cut once more: tokens of texts that are put together do not add up exactly.
+/// The most cuts of the last exchange. The tokens of joined texts are not exactly the sum of theirs, so one may not be enough.
 const CUTS: usize = 4;
 
 fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
     let mut most = (limit - limit / 8).max(32);
     for _ in 0..CUTS {
-        let exchange: u32 = last_members(context)
-            .iter()
-            .map(|&i| text_tokens(context, i))
-            .sum();
+        let (exchange, _) = context.exchange_tokens();
         let others = context.tokens().saturating_sub(exchange);
         let edits = last_exchange_in(context, limit.saturating_sub(others).min(most));
         take(context, edits);
@@ -642,10 +636,7 @@ fn excerpt_last_exchange(context: &mut Context, limit: u32, _: f64) {
 
 /// The same while the older layers stand, if enough of the exchange can stay.
 fn excerpt_beside_layers(context: &mut Context, limit: u32, now: f64) {
-    let exchange: u32 = last_members(context)
-        .iter()
-        .map(|&i| text_tokens(context, i))
-        .sum();
+    let (exchange, _) = context.exchange_tokens();
     let others = context.tokens().saturating_sub(exchange);
     if limit.saturating_sub(others) >= fair(limit) {
         excerpt_last_exchange(context, limit, now);

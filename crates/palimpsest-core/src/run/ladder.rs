@@ -88,7 +88,7 @@ pub(super) struct Trimmed {
     pub(super) replaced: u32,
     /// A mark moved, or was dropped: worth a revision even if no token was saved.
     pub(super) marked: bool,
-    /// What was done beside the passes.
+    /// The measures that were taken beside the passes.
     pub(super) adjustments: Vec<Adjustment>,
     /// What the user should know.
     pub(super) cautions: Vec<Caution>,
@@ -191,13 +191,12 @@ impl Trimmed {
             return false;
         }
         let edits = emergency::too_large(&self.context, limit);
-        let applied = pass::apply(&mut self.context, PassKind::Emergency, edits);
-        let did = applied.is_some();
-        if let Some(applied) = applied {
-            self.add(applied);
-            self.adjustments.push(emergency::last_exchange_excerpted());
-        }
-        did
+        let Some(applied) = pass::apply(&mut self.context, PassKind::Emergency, edits) else {
+            return false;
+        };
+        self.add(applied);
+        self.adjustments.push(emergency::last_exchange_excerpted());
+        true
     }
 
     fn add(&mut self, applied: Applied) {

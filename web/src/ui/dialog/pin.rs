@@ -1,4 +1,4 @@
-//! What the model is to read word for word in every request.
+//! The dialogs for pins: lines that the model reads word for word in every request.
 
 use leptos::prelude::AnyView;
 
