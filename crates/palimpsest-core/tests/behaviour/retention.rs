@@ -335,6 +335,34 @@ mod audit {
         );
     }
 
+    /// P9: many denials leave room for the only number and the only name.
+    #[test]
+    fn classes_take_turns_in_the_ledger() {
+        let denials = (0..20).map(|n| format!("The {} lamp does not reach the wall. ", WORDS[n]));
+        let source = denials.collect::<String>()
+            + "It is registered as 74aafb5a139c. The boiler holds 317 litres of water.";
+        let counter = Estimator::default();
+        let missing = Audit::new([(Speaker::User, source.as_str())])
+            .check("")
+            .missing;
+        let lines = ledger(&missing, Emphasis::Assistant, 42, &counter).lines;
+        for kept in [
+            "It is registered as 74aafb5a139c.",
+            "The boiler holds 317 litres of water.",
+        ] {
+            assert!(lines.iter().any(|line| line == kept), "{lines:?}");
+        }
+        assert!(
+            lines[0].contains("does not reach"),
+            "the order stays: {lines:?}"
+        );
+    }
+
+    const WORDS: [&str; 20] = [
+        "amber", "brass", "copper", "dusty", "early", "faded", "green", "heavy", "iron", "jolly",
+        "kind", "lower", "mossy", "narrow", "olive", "plain", "quiet", "rusty", "silver", "tall",
+    ];
+
     /// P9: a number is carried with the words that say what it counts.
     #[test]
     fn ledger_gives_numbers_their_context() {

@@ -7,17 +7,20 @@ use palimpsest_core::shares::{ShareOptions, Shares};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::{Value, json};
 
-use crate::contender::Who;
+use crate::contender::{Shown, Who};
+use crate::corpus::{Talk, chats, is_recorded, joined, recorded_friends, said};
 use crate::peers::Kind;
 
 #[allow(dead_code, reason = "the tests of the summariser use all of it")]
 #[path = "../../../palimpsest-core/tests/behaviour/canary/corpus.rs"]
-mod corpus;
+mod planting;
 
-use corpus::{Class, Conversation, Message, Who as Speaker, conversation};
+use planting::{Class, Conversation, Message, Who as Speaker, conversation, with_canaries};
 
 const ROUNDS: usize = 5;
 const CONVERSATIONS: u64 = 16;
+/// Those from 500 on were looked at while the summariser was written.
+const FIRST_SEED: u64 = 900;
 
 fn value(message: &Message) -> Value {
     let role = match message.who {
@@ -49,6 +52,9 @@ fn play(talk: &Conversation, who: Who, percent: u32, tally: &mut Tally) {
         contender.tend();
     }
     let shown = contender.now();
+    if std::env::var("PALIMPSEST_PLANTED_SHOW").is_ok_and(|row| row == shown_row(who, percent)) {
+        print_window(talk, &shown, total * percent / 100);
+    }
     for planted in &talk.canaries {
         let (kept, all) = tally.entry(planted.class).or_default();
         *kept += u32::from(shown.text.contains(&planted.needle));
@@ -56,8 +62,77 @@ fn play(talk: &Conversation, who: Who, percent: u32, tally: &mut Tally) {
     }
 }
 
+/// The name of a row and a share, for `PALIMPSEST_PLANTED_SHOW`: `20 list, balanced`.
+fn shown_row(who: Who, percent: u32) -> String {
+    format!("{percent} {}", who.name().replace('*', ""))
+}
+
+/// Prints a window, and the planted sentences that it lost.
+fn print_window(talk: &Conversation, shown: &Shown, most: u32) {
+    println!("\n==== {} of {most} tokens\n{}", shown.tokens, shown.text);
+    for planted in talk
+        .canaries
+        .iter()
+        .filter(|planted| !shown.text.contains(&planted.needle))
+    {
+        println!("-- {:?} {}", planted.class, planted.needle);
+    }
+}
+
+/// The same sentences, planted into messages that people wrote.
+fn planted_in(talk: &Talk, first: usize, seed: u64) -> Conversation {
+    let message = |value: &Value| Message {
+        who: match value["role"].as_str() {
+            Some("user") => Speaker::User,
+            _ => Speaker::Assistant,
+        },
+        text: said(value),
+    };
+    with_canaries(
+        talk.messages
+            .iter()
+            .skip(first)
+            .take(STRETCH)
+            .map(message)
+            .collect(),
+        seed,
+    )
+}
+
+/// Messages of a chat that sentences are planted into.
+const STRETCH: usize = 240;
+
+fn stretches(talks: &[Talk]) -> Vec<Conversation> {
+    let starts: Vec<(&Talk, usize)> = talks
+        .iter()
+        .flat_map(|talk| (0..talk.messages.len() / STRETCH).map(move |n| (talk, n * STRETCH)))
+        .collect();
+    (FIRST_SEED..)
+        .zip(starts.iter().cycle())
+        .take(CONVERSATIONS as usize)
+        .map(|(seed, (talk, first))| planted_in(talk, *first, seed))
+        .collect()
+}
+
 /// Prints a row for each method, and in brackets the classes.
 pub(crate) fn print() {
+    for turns in [36, 150] {
+        let talks = (0..CONVERSATIONS).map(|seed| conversation(seed + FIRST_SEED, turns));
+        rows(&format!("{turns} turns"), &talks.collect::<Vec<_>>());
+    }
+    rows(
+        "240 messages of our own chats",
+        &stretches(&[joined("chats", &chats())]),
+    );
+    if is_recorded() {
+        rows(
+            "240 messages of recorded chats",
+            &stretches(&recorded_friends()),
+        );
+    }
+}
+
+fn rows(of: &str, talks: &[Conversation]) {
     let rows = [
         Who::List("balanced"),
         Who::Session,
@@ -65,27 +140,21 @@ pub(crate) fn print() {
         Who::Peer(Kind::TextRank),
         Who::Peer(Kind::TfIdf),
     ];
-    for turns in [36, 150] {
-        println!(
-            "\n{turns} turns: planted sentences in a window of 10, 20 and 30 % of the tokens, %"
-        );
-        let talks = (0..CONVERSATIONS).map(|seed| conversation(seed + 500, turns));
-        let talks: Vec<Conversation> = talks.collect();
-        for who in rows {
-            print!("{:20}", who.name().replace('*', ""));
-            for percent in [10, 20, 30] {
-                let mut tally = Tally::new();
-                for talk in &talks {
-                    play(talk, who, percent, &mut tally);
-                }
-                let (kept, all) = tally.values().fold((0, 0), |s, t| (s.0 + t.0, s.1 + t.1));
-                let classes = tally.iter().map(|(class, (kept, all))| {
-                    format!("{class:?} {}", kept * 100 / all).to_lowercase()
-                });
-                let classes: Vec<String> = classes.collect();
-                print!(" | {} ({})", kept * 100 / all, classes.join(", "));
+    println!("\n{of}: planted sentences in a window of 10, 20 and 30 % of the tokens, %");
+    for who in rows {
+        print!("{:20}", who.name().replace('*', ""));
+        for percent in [10, 20, 30] {
+            let mut tally = Tally::new();
+            for talk in talks {
+                play(talk, who, percent, &mut tally);
             }
-            println!();
+            let (kept, all) = tally.values().fold((0, 0), |s, t| (s.0 + t.0, s.1 + t.1));
+            let classes = tally.iter().map(|(class, (kept, all))| {
+                format!("{class:?} {}", kept * 100 / all).to_lowercase()
+            });
+            let classes: Vec<String> = classes.collect();
+            print!(" | {} ({})", kept * 100 / all, classes.join(", "));
         }
+        println!();
     }
 }

@@ -1105,7 +1105,7 @@ fn one_model_call_goes_to_fading() {
             }
             Answer::text(&long(request))
         });
-        let (_, _, s) = session(3200).await;
+        let (_, _, s) = session(2850).await;
         for _ in 0..4 {
             talk(&s, 18).await;
             let before = model.asked().len();

@@ -37,12 +37,54 @@ pub(crate) struct Pool {
     arena: Vec<u32>,
     /// The worth of an element when it appears for the first time.
     value: Vec<f32>,
-    /// The element is a fact.
-    fact: Vec<bool>,
+    /// What each element is.
+    kind: Vec<Element>,
     /// Candidates that a later one changes, with the newest such change. A changed candidate is kept only together with
     /// its change.
     changed: Vec<(u32, u32)>,
 }
+
+/// What an element is, which says how its worth is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Element {
+    /// A word.
+    Word,
+    /// A fact with a worth of its own.
+    Fact,
+    /// An exact value in a text of people or models, which is worth the more the fewer of its kind were said.
+    Exact(Exact),
+}
+
+/// The kinds of exact values: nobody who has not seen such a value can guess it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exact {
+    /// A file, an address, an identifier.
+    Name,
+    /// A number.
+    Amount,
+    /// A date with digits.
+    Day,
+}
+
+impl Exact {
+    const ALL: [Self; 3] = [Self::Name, Self::Amount, Self::Day];
+
+    fn of(class: FactClass, text: &str) -> Option<Self> {
+        match class {
+            FactClass::Path | FactClass::Url | FactClass::Identifier => Some(Self::Name),
+            FactClass::Number => Some(Self::Amount),
+            FactClass::Date if text.contains(|c: char| c.is_ascii_digit()) => Some(Self::Day),
+            _ => None,
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// The worth of an exact value of a kind that hardly appears.
+const EXACT: f32 = 60.0;
 
 /// The factor by which the user's focus raises the words that it names.
 const FOCUS: f32 = 5.0;
@@ -99,7 +141,7 @@ impl Pool {
             candidates: Vec::with_capacity(bytes / 80 + 1),
             arena: Vec::with_capacity(bytes / 8 + 1),
             value: Vec::new(),
-            fact: Vec::new(),
+            kind: Vec::new(),
             changed: Vec::new(),
         };
         let mut updates = Updates::default();
@@ -180,44 +222,46 @@ impl Pool {
                 let mut hits = 0u32;
                 let mut words = 0u32;
                 let mut own = Features::default();
-                let mut add = |key: u64, worth: f32, fact: bool, content: bool, pool: &mut Self| {
-                    let known = seen.len() as u32;
-                    let id = *ids.entry(key).or_insert_with(|| {
-                        seen.push(Seen {
-                            units: 0,
-                            last_unit: u32::MAX,
-                            occurrences: 0,
-                            blocks: 0,
-                            last_block: u32::MAX,
-                            base: worth,
-                            content,
+                let mut add =
+                    |key: u64, worth: f32, kind: Element, content: bool, pool: &mut Self| {
+                        let known = seen.len() as u32;
+                        let id = *ids.entry(key).or_insert_with(|| {
+                            seen.push(Seen {
+                                units: 0,
+                                last_unit: u32::MAX,
+                                occurrences: 0,
+                                blocks: 0,
+                                last_block: u32::MAX,
+                                base: worth,
+                                content,
+                            });
+                            pool.value.push(0.0);
+                            pool.kind.push(kind);
+                            known
                         });
-                        pool.value.push(0.0);
-                        pool.fact.push(fact);
-                        known
-                    });
-                    let slot = &mut seen[id as usize];
-                    slot.occurrences += 1;
-                    let block = (index / BLOCK) as u32;
-                    if slot.last_block != block {
-                        slot.last_block = block;
-                        slot.blocks += 1;
-                    }
-                    let is_new_here = slot.last_unit != number;
-                    if is_new_here {
-                        let last = std::mem::replace(&mut slot.last_unit, number) as usize;
-                        if content && let Some(before) = pool.candidates.get(last) {
-                            let near = index - before.passage <= UPTAKE && index > before.passage;
-                            if near && turns.turns[before.passage].speaker != turn.speaker {
-                                features[last].taken_up += 1;
-                            }
+                        let slot = &mut seen[id as usize];
+                        slot.occurrences += 1;
+                        let block = (index / BLOCK) as u32;
+                        if slot.last_block != block {
+                            slot.last_block = block;
+                            slot.blocks += 1;
                         }
-                        slot.units += 1;
-                        slot.base = slot.base.max(worth);
-                        pool.arena.push(id);
-                    }
-                    (is_new_here, id == known)
-                };
+                        let is_new_here = slot.last_unit != number;
+                        if is_new_here {
+                            let last = std::mem::replace(&mut slot.last_unit, number) as usize;
+                            if content && let Some(before) = pool.candidates.get(last) {
+                                let near =
+                                    index - before.passage <= UPTAKE && index > before.passage;
+                                if near && turns.turns[before.passage].speaker != turn.speaker {
+                                    features[last].taken_up += 1;
+                                }
+                            }
+                            slot.units += 1;
+                            slot.base = slot.base.max(worth);
+                            pool.arena.push(id);
+                        }
+                        (is_new_here, id == known)
+                    };
                 each_term(body, |t| {
                     words += 1;
                     let content = is_content(&t, &turns.people);
@@ -230,7 +274,8 @@ impl Pool {
                         worth *= FOCUS;
                         hits += 1;
                     }
-                    let (is_new_here, is_first) = add(t.hash, worth, false, content, &mut pool);
+                    let (is_new_here, is_first) =
+                        add(t.hash, worth, Element::Word, content, &mut pool);
                     own.see(&t, content, is_new_here);
                     own.new += u16::from(content && is_first);
                 });
@@ -248,15 +293,27 @@ impl Pool {
                     if !is_machine {
                         updates.see(number, fact.class, &text[fact.start..fact.end]);
                     }
-                    if worth > 0.0 {
-                        let text = &text[fact.start..fact.end];
+                    let text = &text[fact.start..fact.end];
+                    let kind = Exact::of(fact.class, text)
+                        .filter(|_| !is_machine)
+                        .map_or(Element::Fact, Element::Exact);
+                    if let Element::Exact(kind) = kind {
+                        own.exact |= kind.bit();
+                    }
+                    if worth > 0.0 || kind != Element::Fact {
                         let key = hash(text.as_bytes()) ^ (fact.class as u64 + 11).rotate_left(40);
-                        add(mix(key), worth, true, false, &mut pool);
+                        add(mix(key), worth, kind, false, &mut pool);
                     }
                 }
                 if let Some(worth) = alarm {
                     // The same error with another number is the same error.
-                    add(mix(template(body) ^ 0xA1A2), worth, true, false, &mut pool);
+                    add(
+                        mix(template(body) ^ 0xA1A2),
+                        worth,
+                        Element::Fact,
+                        false,
+                        &mut pool,
+                    );
                 }
                 let count = pool.arena.len() as u32 - first;
                 if count == 0 {
@@ -333,15 +390,18 @@ impl Pool {
     ) {
         let units = log2(self.candidates.len() as u32 + 1);
         let blocks = passages.div_ceil(BLOCK).max(1) as u32;
+        let scarce = scarcity(features, units);
         let mut burst: Vec<f32> = Vec::with_capacity(seen.len());
         for (id, of) in seen.iter().enumerate() {
             let df = of.units.max(1);
-            self.value[id] = if self.fact[id] {
-                of.base
-            } else {
+            self.value[id] = match self.kind[id] {
+                Element::Fact => of.base,
+                Element::Exact(kind) => of.base.max(EXACT * scarce[kind as usize]),
                 // A term that is rare in this conversation counts, and a little more if it returns: then it is a topic,
                 // not a slip.
-                of.base * (units - log2(df) + 0.2).max(0.0) * (1.0 + 0.35 * log2(df))
+                Element::Word => {
+                    of.base * (units - log2(df) + 0.2).max(0.0) * (1.0 + 0.35 * log2(df))
+                }
             };
             burst.push(bursts(of.occurrences, of.blocks, blocks));
         }
@@ -360,10 +420,14 @@ impl Pool {
             own.burst = (sum / n.max(1) as f32 / 2.0).min(1.0);
             let z = own.sum(capitals_are_names);
             let p = probability(if own.settles { z.max(0.0) } else { z });
-            candidate.weight *= if z < LEAST && !own.settles && !all {
+            let exact = Exact::ALL
+                .iter()
+                .filter(|kind| own.exact & kind.bit() != 0)
+                .fold(0f32, |most, kind| most.max(scarce[*kind as usize]));
+            candidate.weight *= if z < LEAST && !own.settles && !all && exact == 0.0 {
                 0.0
             } else {
-                p * p
+                (p * p).max(exact)
             };
         }
     }
@@ -453,7 +517,7 @@ impl Pool {
         for &e in self.elements(c) {
             let times = covered[e as usize];
             let value = self.value[e as usize];
-            if !self.fact[e as usize] {
+            if self.kind[e as usize] == Element::Word {
                 words += value * AGAIN[times as usize];
             } else if times == 0 {
                 facts += value;
@@ -468,6 +532,16 @@ impl Pool {
         // A few tokens on top prevent that very short units win by shortness alone.
         self.gain(c, covered) / (c.cost + extra + 3) as f32
     }
+}
+
+/// Returns how scarce each kind of exact values is, 0 to 1: 0 if a quarter of the units hold one, 1 if one in 32 does.
+/// `units` is the logarithm of their number.
+fn scarcity(features: &[Features], units: f32) -> [f32; 3] {
+    Exact::ALL.map(|kind| {
+        let with = features.iter().filter(|own| own.exact & kind.bit() != 0);
+        let with = log2(with.count() as u32 + 1);
+        ((units - with - 2.0) / 3.0).clamp(0.0, 1.0)
+    })
 }
 
 /// Returns how strongly a term comes in bursts, 0 to 3: how much fewer blocks contain it than a random spread would
@@ -506,8 +580,8 @@ fn term_worth(term: &Term, position: u32) -> f32 {
     }
 }
 
-/// Returns the worth that a fact adds to the words around it. In texts of people and models only exact values count;
-/// numbers, dates, likes and denials have the worth of their words.
+/// Returns the worth that a fact adds to the words around it. In texts of people and models likes and denials have the
+/// worth of their words, and numbers and dates that of [`Exact`] values where those are few.
 fn fact_worth(class: FactClass, emphasis: Emphasis, is_tool: bool) -> f32 {
     use FactClass as F;
     let base = match class {

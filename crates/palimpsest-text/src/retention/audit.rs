@@ -153,8 +153,8 @@ pub struct Ledger {
 }
 
 /// Packs missing facts into at most `max_tokens` tokens, in the order of `emphasis` (P9, P6). Within a class, rare
-/// content comes first, because lines that are all alike say little. While later classes wait, one class (except
-/// constraints) takes at most half of the remaining room, so a hundred decisions do not push out the only path.
+/// content comes first, because lines that are all alike say little. Constraints come before all; the other classes take
+/// turns, so that a hundred denials do not push out the only number.
 ///
 /// Sentences, paths and addresses go in whole. A number, date, identifier or quote goes in with its short sentence or a
 /// few words around it, so that it keeps its meaning.
@@ -185,23 +185,14 @@ pub fn ledger(
         scratch: Vec::new(),
         lines: Vec::new(),
     };
-    let mut waiting: Vec<usize> = Vec::new();
-    let classes: Vec<&[usize]> = order
+    let (demands, others) =
+        order.split_at(order.partition_point(|&i| missing[i].class == FactClass::Constraint));
+    let mut left_out = Vec::new();
+    packing.take_turns(missing, &mut [demands], &mut left_out);
+    let mut classes: Vec<&[usize]> = others
         .chunk_by(|a, b| missing[*a].class == missing[*b].class)
         .collect();
-    for (n, members) in classes.iter().enumerate() {
-        let left = max_tokens.saturating_sub(packing.used);
-        let last = n + 1 == classes.len();
-        let room = if last || missing[members[0]].class == FactClass::Constraint {
-            left
-        } else {
-            left / 2
-        };
-        packing.fill(missing, members, room, &mut waiting);
-    }
-    let mut left_out = Vec::new();
-    let rest = max_tokens.saturating_sub(packing.used);
-    packing.fill(missing, &waiting, rest, &mut left_out);
+    packing.take_turns(missing, &mut classes, &mut left_out);
     left_out.sort_unstable();
     // Each class stays in the order of the conversation.
     crate::order::sort_by_key(&mut packing.lines, |(i, _)| {
@@ -243,36 +234,46 @@ struct Packing<'a> {
     lines: Vec<(usize, String)>,
 }
 
+/// The number of lines of one class that may find no room before the rest of the class is left out without a try.
+const MISSES: u32 = 24;
+
 impl Packing<'_> {
-    /// Takes facts in order while they fit `room`, and moves the others to `waiting`.
-    fn fill(&mut self, facts: &[Fact], members: &[usize], room: u32, waiting: &mut Vec<usize>) {
-        let end = self.used.saturating_add(room).min(self.most);
-        let mut misses = 0u32;
-        for &i in members {
-            let fact = &facts[i];
-            if self.held.holds(fact, &mut self.scratch) {
-                continue;
-            }
-            // Far past the end nothing fits any more, so the rest is listed without a try.
-            if misses > 24 {
-                waiting.push(i);
-                continue;
-            }
-            let mark = u32::from(!self.lines.is_empty());
-            let left = end.saturating_sub(self.used + mark);
-            let fitting = line_for(fact).and_then(|line| {
-                let tokens = self.counter.count_until(&line, left)?;
-                Some((line, tokens))
-            });
-            if let Some((line, tokens)) = fitting {
-                self.used += tokens + mark;
-                self.held.add(&line);
-                self.lines.push((i, line));
-            } else {
-                misses += 1;
-                waiting.push(i);
+    /// Takes a line of each class, then another of each, until no class has one that fits. `left_out` gets the facts
+    /// without room.
+    fn take_turns(&mut self, facts: &[Fact], classes: &mut [&[usize]], left_out: &mut Vec<usize>) {
+        let mut misses = vec![0u32; classes.len()];
+        while classes.iter().any(|members| !members.is_empty()) {
+            for (members, misses) in classes.iter_mut().zip(&mut misses) {
+                while let Some((&first, rest)) = members.split_first() {
+                    *members = rest;
+                    if self.held.holds(&facts[first], &mut self.scratch) {
+                        continue;
+                    }
+                    if *misses <= MISSES && self.takes(facts, first) {
+                        break;
+                    }
+                    *misses += 1;
+                    left_out.push(first);
+                }
             }
         }
+    }
+
+    /// Adds the line of a fact if it fits, and returns `true` if it does.
+    fn takes(&mut self, facts: &[Fact], fact: usize) -> bool {
+        let mark = u32::from(!self.lines.is_empty());
+        let left = self.most.saturating_sub(self.used + mark);
+        let fitting = line_for(&facts[fact]).and_then(|line| {
+            let tokens = self.counter.count_until(&line, left)?;
+            Some((line, tokens))
+        });
+        let Some((line, tokens)) = fitting else {
+            return false;
+        };
+        self.used += tokens + mark;
+        self.held.add(&line);
+        self.lines.push((fact, line));
+        true
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Features {
     pub burst: f32,
     classes: u8,
     has_number: bool,
+    /// The kinds of exact values that it says, as bits.
+    pub exact: u8,
     /// A machine wrote it: it has no features of speech.
     pub is_machine: bool,
     /// It demands or decides, or is what the user asked to be kept.
