@@ -74,3 +74,51 @@ test("a summary over its target leaves no window over its limit", async () => {
   `);
   for (const name of ["a little", "far"]) assert.deepEqual(got[name], [true, true, true], name);
 });
+
+/** F 41 to F 48: a model's size is read from its name, as the figure of trust shows before anything was compacted. */
+test("a model's size is read from its name, or is unknown", async () => {
+  // the expected quality of summaries: of less than 7, 7, 13, 30 and 70 billion parameters
+  const [tiny, small, medium, large, huge] = [0.3, 0.5, 0.7, 0.85, 0.95];
+  const names = {
+    "nothing in the name": { llama3: null, "gpt-4o": null, "mistral:latest": null },
+    "mixtures count with all of their experts": { "mixtral:8x7b": large, "mixtral:8x22b-instruct-v0.1-q4_K_M": huge, "llama4:16x17b": huge, "some-merge-4x3b": small },
+    fractions: { "qwen2.5:1.5b": tiny, "solar:10.7b-instruct-v1-q4_K_M": small, "bigscience/bloom-7b1": small },
+    millions: { "smollm:360m": tiny, "135m": tiny, "gemma3:270m": tiny },
+    "effective and active sizes": { "gemma3n:e4b": tiny, "qwen3:30b-a3b": large, "hf.co/unsloth/Qwen3-235B-A22B-GGUF": huge },
+    "bits are no billions": { "mlx-4bit-llama-70b": huge, "model-128bit": null, "llama-4bit": null },
+    "absurd, negative, full-width, and in capitals": { "999999999999b": null, "-7b": null, "７b": null, "model:0b": null, "model-1e3b": null, "7B": small, "LLAMA3:13B": medium },
+    "paths of registries": { "hf.co/org/Model-7B-GGUF:Q4_K_M": small, "hf.co/big-70b-lab/Model-3B": tiny, "/models/13b/ggml-model.bin": medium, "localhost:5000/org/model:7b": small, "llama3:8b@sha256:0123456789b": small },
+  };
+  const got = await run(`
+    for (const [kind, names] of Object.entries(${JSON.stringify(names)})) {
+      out[kind] = {};
+      for (const model of Object.keys(names)) {
+        const session = await openSession({ model });
+        const { score, percent, level } = session.reliability();
+        out[kind][model] = score;
+        if (percent !== 100 || level !== "high") out[kind][model] = "trusted by " + percent;
+        await session.close();
+      }
+    }
+  `);
+  assert.deepEqual(got, names);
+});
+
+/** F 16, F 17: within a list the same message twice is one, and another one under its id gets an id of its own; both are said. */
+test("messages of a list have ids of their own", async () => {
+  const got = await run(`
+    const m = (id, role, text) => ({ id, role, parts: [{ type: "text", text }] });
+    const found = validate([m("1", "user", "a"), m("1", "user", "a"), m("1", "assistant", "b"), m("2", "user", "c")]);
+    out.ok = found.ok;
+    out.codes = found.problems.map((problem) => problem.code);
+    out.ids = found.repaired.map((message) => message.id);
+    out.texts = found.repaired.map((message) => message.parts[0].text);
+    out.again = validate(found.repaired).ok;
+  `);
+  assert.equal(got.ok, false);
+  assert.equal(got.codes.filter((code) => code === "duplicate_message_id").length, 2);
+  assert.deepEqual(got.texts, ["a", "b", "c"]);
+  assert.equal(new Set(got.ids).size, 3, got.ids.join());
+  assert.equal(got.ids[0], "1");
+  assert.ok(got.again);
+});

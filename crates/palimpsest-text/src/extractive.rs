@@ -174,7 +174,7 @@ pub fn summarize(
     let mut order = ranked(&pool, &chosen, &values);
     while !order.is_empty() {
         let mut said = order.clone();
-        said.sort_unstable();
+        crate::order::sort(&mut said);
         let mut lines = Lines::new(&turns, labelled);
         for part in &said {
             let text = passages[part.passage].text;

@@ -57,7 +57,9 @@ pub fn joined(parts: &[(&str, &[Piece])]) -> (String, Vec<Piece>) {
             all.push((n, order.len(), Piece(piece.0 + base, piece.1 + base)));
         }
     }
-    all.sort_unstable_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)).then(a.2.cmp(&b.2)));
+    crate::order::sort_by(&mut all, |a, b| {
+        (a.0 * b.1).cmp(&(b.0 * a.1)).then(a.2.cmp(&b.2))
+    });
     (text, all.into_iter().map(|(_, _, piece)| piece).collect())
 }
 

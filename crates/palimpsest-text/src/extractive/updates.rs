@@ -155,7 +155,7 @@ pub fn changes<'a>(standing: &str, facts: &'a [Fact]) -> Vec<&'a str> {
     if sentences.is_empty() {
         return Vec::new();
     }
-    updates.values.sort_by_key(|(unit, _)| *unit);
+    crate::order::sort_by_key(&mut updates.values, |(unit, _)| *unit);
     let rare = rare_words(&words);
     let mut found: Vec<u32> = updates
         .pairs(|unit| rare(unit as usize))

@@ -202,7 +202,7 @@ fn packed(
     lines
         .into_iter()
         .map(|(passage, mut own)| {
-            own.sort_unstable_by_key(|at| values[*at].start);
+            crate::order::sort_by_key(&mut own, |at| values[*at].start);
             let mut line = String::new();
             let mut calls = calls_of(&passages[passage as usize]).peekable();
             let mut last = "";

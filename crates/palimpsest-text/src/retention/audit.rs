@@ -295,27 +295,23 @@ fn rarity(facts: &[Fact]) -> Vec<u32> {
             words
         })
         .collect();
-    let mut sizes: Vec<(FactClass, u32)> = Vec::new();
+    let mut sizes = [0u32; FactClass::ALL.len()];
     for fact in facts {
-        match sizes.iter_mut().find(|(class, _)| *class == fact.class) {
-            Some((_, n)) => *n += 1,
-            None => sizes.push((fact.class, 1)),
-        }
+        sizes[fact.class as usize] += 1;
     }
     facts
         .iter()
         .zip(&words)
         .map(|(fact, words)| {
-            let of = sizes.iter().find(|(class, _)| *class == fact.class);
-            let of = of.map_or(1, |(_, n)| *n);
+            let of = sizes[fact.class as usize];
             let said = |w: &u64| all.get(w).copied().unwrap_or(1).max(1);
-            let mut rare: Vec<u32> = words
+            let mut rare: Vec<usize> = words
                 .iter()
-                .map(|w| (of / said(w)).max(1).ilog2())
+                .map(|w| (of / said(w)).max(1).ilog2() as usize)
                 .collect();
-            rare.sort_unstable_by(|a, b| b.cmp(a));
-            rare.truncate(3);
-            rare.iter().sum::<u32>() * 4 / (rare.len() as u32).max(1)
+            rare.sort_unstable();
+            let rarest = rare.iter().rev().take(3);
+            (rarest.clone().sum::<usize>() * 4 / rarest.len().max(1)) as u32
         })
         .collect()
 }

@@ -54,7 +54,7 @@ static LETTERS: LazyLock<Vec<(char, Language, f32)>> = LazyLock::new(|| {
             all.extend(letters.chars().map(|c| (c, language, *weight)));
         }
     }
-    all.sort_by_key(|(c, ..)| *c);
+    crate::order::sort_by_key(&mut all, |(c, ..)| *c);
     all
 });
 

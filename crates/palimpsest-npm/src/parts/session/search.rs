@@ -45,7 +45,7 @@ pub(crate) async fn everywhere(
             hit["title"] = info.head.title.as_str().into();
             all.push((hit["score"].as_f64().unwrap_or_default(), hit));
         }
-        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        palimpsest_text::order::sort_by(&mut all, |a, b| b.0.total_cmp(&a.0));
         all.truncate(limit);
     }
     Ok(all.into_iter().map(|(_, hit)| hit).collect())

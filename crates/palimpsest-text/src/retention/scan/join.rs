@@ -21,7 +21,7 @@ static UNITS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         all.extend(language.tables().quantities.unspaced_units.split('|'));
     }
     all.retain(|unit| !unit.is_empty());
-    all.sort_by_key(|unit| std::cmp::Reverse(unit.len()));
+    crate::order::sort_by_key(&mut all, |unit| std::cmp::Reverse(unit.len()));
     all
 });
 
