@@ -358,6 +358,29 @@ mod audit {
         );
     }
 
+    /// P9: what the line of a later class holds is not told as dropped.
+    #[test]
+    fn a_fact_in_the_line_of_another_is_kept() {
+        let source = "I like the blue kiln for 317 litres of clay. 317 litres.";
+        let missing = Audit::new([(Speaker::User, source)]).check("").missing;
+        let missing: Vec<Fact> = missing
+            .into_iter()
+            .map(|fact| match fact.class {
+                FactClass::Number => Fact {
+                    context: fact.text.clone(),
+                    ..fact
+                },
+                _ => fact,
+            })
+            .collect();
+        let ledger = ledger(&missing, Emphasis::Assistant, 60, &Estimator::default());
+        assert!(
+            missing.iter().any(|f| f.class == FactClass::Number),
+            "{missing:?}"
+        );
+        assert_eq!(ledger.dropped, [], "{:?}", ledger.lines);
+    }
+
     const WORDS: [&str; 20] = [
         "amber", "brass", "copper", "dusty", "early", "faded", "green", "heavy", "iron", "jolly",
         "kind", "lower", "mossy", "narrow", "olive", "plain", "quiet", "rusty", "silver", "tall",

@@ -193,6 +193,8 @@ pub fn ledger(
         .chunk_by(|a, b| missing[*a].class == missing[*b].class)
         .collect();
     packing.take_turns(missing, &mut classes, &mut left_out);
+    // A fact without a line of its own may stand in one that came later.
+    left_out.retain(|&i| !packing.held.holds(&missing[i], &mut packing.scratch));
     left_out.sort_unstable();
     // Each class stays in the order of the conversation.
     crate::order::sort_by_key(&mut packing.lines, |(i, _)| {
