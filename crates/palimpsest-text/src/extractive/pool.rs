@@ -37,14 +37,14 @@ pub(crate) struct Pool {
     arena: Vec<u32>,
     /// The worth of an element when it appears for the first time.
     value: Vec<f32>,
-    /// What each element is.
+    /// The kind of each element.
     kind: Vec<Element>,
     /// Candidates that a later one changes, with the newest such change. A changed candidate is kept only together with
     /// its change.
     changed: Vec<(u32, u32)>,
 }
 
-/// What an element is, which says how its worth is computed.
+/// The kind of an element, from which its worth follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
     /// A word.
