@@ -43,6 +43,16 @@ pub(crate) enum Later {
 }
 
 impl Later {
+    /// The least bytes of code that several parts have in common and that become a file of their own. Who names the files of
+    /// the package should have few to name.
+    const fn least(self) -> usize {
+        if matches!(self, Self::Brought) {
+            8_192
+        } else {
+            0
+        }
+    }
+
     fn is_apart(self) -> bool {
         self != Self::Together
     }
@@ -94,7 +104,8 @@ pub(crate) fn build(
                     .arg("apart")
                     .arg(&compiled)
                     .arg(&parts)
-                    .arg(format!("{name}.js")),
+                    .arg(format!("{name}.js"))
+                    .arg(later.least().to_string()),
             )?;
             parts.join("main.wasm")
         }
