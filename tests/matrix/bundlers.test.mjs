@@ -9,7 +9,7 @@ import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { launch, open, POLICY, result, serve } from "../packaging/browser.mjs";
 import { install, remove } from "../packaging/consumer.mjs";
 
-/** What every page does: a list is compacted, and a session in IndexedDB. Its text says whether all of it held. */
+/** What every page does: a list is compacted, a session in IndexedDB, and a transcript is read and replayed. Its text says whether all of it held. */
 const WORK = `
   await init();
   const list = Array.from({ length: 80 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: "Message " + i + ": parcel " + (1000 + i) + " goes to gate " + (i % 9) + ", never to the neighbour." }));
@@ -18,9 +18,11 @@ const WORK = `
   await session.append(list.slice(0, 30));
   const done = await session.compact();
   await session.close();
-  return [report.changed, report.after.tokens <= report.limit, done.report.after < done.report.before].join();
+  const { policies } = await replay(list, { window: 1024, policies: ["balanced"] });
+  const [found] = await readConversations(JSON.stringify({ messages: list }));
+  return [report.changed, report.after.tokens <= report.limit, done.report.after < done.report.before, policies[0].peak <= report.limit, found.messages.length === 80].join();
 `;
-const PAGE = `import { compact, init, openSession } from "palimpsest";
+const PAGE = `import { compact, init, openSession, readConversations, replay } from "palimpsest";
 async function work() {${WORK}}
 work().then((said) => { document.getElementById("result").textContent = said; }, (error) => { document.getElementById("result").textContent = error.code + ": " + error.message; });
 `;
@@ -57,7 +59,7 @@ async function says(out, policy = POLICY) {
   const server = await serve(out, { policy });
   const { page, problems } = await open(chrome.browser, server.url);
   try {
-    assert.equal(await result(page, /\S/), "true,true,true", problems.join("\n"));
+    assert.equal(await result(page, /\S/), "true,true,true,true,true", problems.join("\n"));
     assert.deepEqual(problems, []);
   } finally {
     await page.close();
@@ -127,7 +129,7 @@ test("webpack 5 takes the modules along by itself", async () => {
     `export default { mode: "production", entry: "./page.js", output: { path: ${JSON.stringify(out)}, filename: "main.js", module: true, publicPath: "auto" }, experiments: { outputModule: true }, performance: { hints: false } };`,
   );
   tool("webpack", ["--config", "webpack.config.mjs"]);
-  assert.equal(fs.readdirSync(out).filter((name) => name.endsWith(".wasm")).length, 4, "the module and its three parts, each once");
+  assert.equal(fs.readdirSync(out).filter((name) => name.endsWith(".wasm")).length, 6, "the module and its five parts, each once");
   await check(out);
 });
 
@@ -162,7 +164,7 @@ test("Next: a client component, exported as static pages", async () => {
     path.join(app, "page.js"),
     `"use client";
 import { useEffect, useState } from "react";
-import { compact, init, openSession } from "palimpsest";
+import { compact, init, openSession, readConversations, replay } from "palimpsest";
 async function work() {${WORK}}
 export default function Page() {
   const [said, say] = useState("");
@@ -180,7 +182,7 @@ test("Vitest runs it in Node", () => {
   fs.writeFileSync(
     path.join(folder, "some.test.js"),
     `import { expect, test } from "vitest";
-     import { compact, init, openSession } from "palimpsest";
+     import { compact, init, openSession, readConversations, replay } from "palimpsest";
      test("palimpsest", async () => {
        await init();
        expect(compact([{ role: "user", content: "Hello" }], { window: 1024 }).messages).toHaveLength(1);

@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 import { launch, open, POLICY, result, serve } from "../packaging/browser.mjs";
 import { install, remove } from "../packaging/consumer.mjs";
 
-/** What everything here does: a list is compacted, and a session in memory. The text says whether all of it held. */
+/** What everything here does: a list is compacted, a session in memory, and a transcript is read and replayed. The text says whether all of it held. */
 const WORK = `
   const list = Array.from({ length: 80 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: "Message " + i + ": parcel " + (1000 + i) + " goes to gate " + (i % 9) + ", never to the neighbour." }));
   const { report } = compact(list, { window: 1024 });
@@ -19,10 +19,12 @@ const WORK = `
   await session.append(list.slice(0, 30));
   const done = await session.compact();
   await session.close();
-  return [report.changed, report.after.tokens <= report.limit, done.report.after < done.report.before].join();
+  const { policies } = await replay(list, { window: 1024, policies: ["balanced"] });
+  const [found] = await readConversations(JSON.stringify({ messages: list }));
+  return [report.changed, report.after.tokens <= report.limit, done.report.after < done.report.before, policies[0].peak <= report.limit, found.messages.length === 80].join();
 `;
-const HELD = "true,true,true";
-const source = (entry, how = "await init();") => `import { compact, init, openSession } from "${entry}";\nexport async function work() {\n${how}${WORK}}\n`;
+const HELD = "true,true,true,true,true";
+const source = (entry, how = "await init();") => `import { compact, init, openSession, readConversations, replay } from "${entry}";\nexport async function work() {\n${how}${WORK}}\n`;
 
 let folder;
 let load;
@@ -105,8 +107,8 @@ async function workerd(code) {
 }
 
 test("workerd, with the files named; the other entries say how", async () => {
-  const named = `import wasm from "palimpsest/palimpsest.wasm";\nimport sessions from "palimpsest/session.wasm";\nimport shared from "palimpsest/shared.wasm";\n`;
-  assert.equal(await workerd(named + source("palimpsest/slim", "await init(wasm, { session: sessions, shared });")), HELD);
+  const named = `import wasm from "palimpsest/palimpsest.wasm";\nimport sessions from "palimpsest/session.wasm";\nimport shared from "palimpsest/shared.wasm";\nimport transcripts from "palimpsest/transcripts.wasm";\nimport player from "palimpsest/replay.wasm";\n`;
+  assert.equal(await workerd(named + source("palimpsest/slim", "await init(wasm, { session: sessions, shared, transcripts, replay: player });")), HELD);
   for (const entry of ["palimpsest", "palimpsest/inline"]) {
     const refused = await workerd(source(entry));
     assert.match(refused, /^load_failed: /, entry);
@@ -161,7 +163,7 @@ test("Rspack takes the modules along by itself", async () => {
   await new Promise((resolve) => { compiler.close(resolve); });
   const { errors, warnings } = stats.toJson({ all: false, errors: true, warnings: true });
   assert.deepEqual([errors, warnings], [[], []]);
-  assert.equal(fs.readdirSync(out).filter((name) => name.endsWith(".wasm")).length, 4);
+  assert.equal(fs.readdirSync(out).filter((name) => name.endsWith(".wasm")).length, 6);
   fs.writeFileSync(path.join(out, "index.html"), '<!doctype html><link rel="icon" href="data:,"><p id="result"></p><script type="module" src="main.js"></script>');
   await shows(out);
 });

@@ -1,6 +1,6 @@
 // What the package answers to a conformance case. Runs in Node and in browsers.
 
-export function answer({ compact, countTokens, forgotten, replay, validate }, { call, messages, then, window, options }) {
+export async function answer({ compact, countTokens, forgotten, replay, validate }, { call, messages, then, window, options }) {
   if (call === "validate") return validate(messages, options.dialect);
   if (call === "count") return countTokens(messages);
   if (call === "forgotten") return forgotten(messages, window, options);

@@ -29,7 +29,7 @@ function everyPolicy() {
   return run(folder, `
     import { init, replay } from "palimpsest";
     await init();
-    console.log(JSON.stringify(replay(${JSON.stringify(dialogue)}, { window: 8192 }).policies.map(({ policy }) => policy)));
+    console.log(JSON.stringify((await replay(${JSON.stringify(dialogue)}, { window: 8192 })).policies.map(({ policy }) => policy)));
   `);
 }
 

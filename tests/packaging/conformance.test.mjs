@@ -18,7 +18,8 @@ test("conformance cases in Node", () => {
       import { answer } from ${JSON.stringify(path.join(root, "tests/packaging/answer.js"))};
       await palimpsest.init();
       const load = (file) => JSON.parse(readFileSync(${JSON.stringify(cases)} + "/" + file, "utf8"));
-      console.log(JSON.stringify(Object.fromEntries(${JSON.stringify(files)}.map((file) => [file, answer(palimpsest, load(file))]))));
+      const all = ${JSON.stringify(files)}.map(async (file) => [file, await answer(palimpsest, load(file))]);
+      console.log(JSON.stringify(Object.fromEntries(await Promise.all(all))));
     `);
     for (const file of files) {
       const { expected } = JSON.parse(fs.readFileSync(path.join(cases, file), "utf8"));

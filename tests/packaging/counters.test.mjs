@@ -142,7 +142,7 @@ test("a function that counts", async () => {
   assert.equal(countTokens("How long is this?", exact).bound, 0);
   const model = await compactWith(list, { window: 2048, tokenizer: counter }, () => "The harbour keeps a ledger of crates; the tide table is read aloud.");
   assert.ok(model.report.changed);
-  assert.equal(replay(list, { window: 2048, policies: ["balanced"], tokenizer: counter }).policies.length, 1);
+  assert.equal((await replay(list, { window: 2048, policies: ["balanced"], tokenizer: counter })).policies.length, 1);
   assert.equal(typeof resolvePolicy("balanced", 8192, { tokenizer: counter }), "object");
   // a session needs a vocabulary: it says so instead of estimating in silence
   const session = await palimpsest.openSession({ model: "any", window: 2048 });
@@ -199,7 +199,7 @@ test("calibration by usage", async () => {
   const { countTokens: o200k } = await of("gpt-tokenizer");
   // a model of which nothing is known: a third more tokens than o200k, and 7 for each message
   const counted = (messages) => Math.round(messages.reduce((sum, message) => sum + 1.33 * o200k(message.content) + 7, 3));
-  const calibration = new Calibration("claude-sonnet-4-5");
+  const calibration = await Calibration.start("claude-sonnet-4-5");
   const off = (messages) => Math.abs(countTokens(messages, calibration.tokenizer).tokens / counted(messages) - 1);
   const held = list.slice(30, 50);
   const first = off(held);
@@ -223,9 +223,9 @@ test("calibration by usage", async () => {
   // it is kept as text, without what was said
   const saved = calibration.save();
   assert.ok(saved.length < 8000 && !saved.includes("harbour"), saved);
-  const loaded = Calibration.load(saved);
+  const loaded = await Calibration.load(saved);
   assert.equal(countTokens(held, loaded.tokenizer).tokens, countTokens(held, calibration.tokenizer).tokens);
-  assert.throws(() => Calibration.load("{}"), { code: "invalid_options" });
+  await assert.rejects(Calibration.load("{}"), { code: "invalid_options" });
   assert.throws(() => calibration.observe(list, { tokens: 5 }), { code: "bad_input" });
 });
 

@@ -229,6 +229,46 @@ test("bytes in messages come back as they are", () => {
   assert.deepEqual(got, [2, true, true, true, "ai-sdk"]);
 });
 
+/** What reads transcripts, replays and learns from counts is a part, which is loaded by the first call. Lists need none. */
+test("parts are loaded when something needs them", () => {
+  const out = run(folder, `
+    import { readFileSync } from "node:fs";
+    import { createRequire } from "node:module";
+    import * as slim from "palimpsest/slim";
+    const require = createRequire(import.meta.url);
+    const bytes = (name) => readFileSync(require.resolve("palimpsest/" + name + ".wasm"));
+    const list = Array.from({ length: 60 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: "Parcel " + i + " goes to gate " + (i % 7) + "." }));
+    const early = await slim.replay(list, { window: 1024 }).catch((e) => e.code);
+    await slim.init(bytes("palimpsest"));
+    const { messages } = slim.compact(list, { window: 1024 });
+    const calls = {
+      replay: () => slim.replay(list, { window: 1024, policies: ["balanced"] }),
+      forgotten: () => slim.forgotten(list, messages),
+      readConversations: () => slim.readConversations(JSON.stringify({ messages: list })),
+      start: () => slim.Calibration.start("any"),
+    };
+    const refused = {};
+    for (const [name, call] of Object.entries(calls)) refused[name] = await call().then(() => "nothing", ({ code, message }) => code + " " + /file "([^"]*)"/.exec(message)?.[1]);
+    // named later, they are there
+    await slim.init(bytes("palimpsest"), { replay: bytes("replay"), transcripts: bytes("transcripts"), tokenizer: bytes("tokenizer"), shared: bytes("shared") });
+    const [{ policies }, { said }, [first], calibration] = await Promise.all(Object.values(calls).map((call) => call()));
+    // what is given is taken as it is, not as it is when the part is there
+    const mutable = list.slice();
+    const before = slim.forgotten(mutable, messages);
+    mutable.length = 1;
+    console.log(JSON.stringify({ early, refused, there: [policies.length, said >= 20, first.messages.length, calibration.observe(list, 900)], same: (await before).said === said }));
+  `);
+  assert.equal(out.early, "not_initialized");
+  assert.deepEqual(out.refused, {
+    replay: "load_failed replay",
+    forgotten: "load_failed transcripts",
+    readConversations: "load_failed transcripts",
+    start: "load_failed session-tokenizer",
+  });
+  assert.deepEqual(out.there, [1, true, 60, "learned"]);
+  assert.equal(out.same, true);
+});
+
 /** The inline entry fetches nothing, the slim one brings nothing, and all entries share one module. */
 test("inline and slim", () => {
   const got = run(folder, `

@@ -114,7 +114,7 @@ for (const name of ["chrome", "firefox"]) {
       const answers = await page.evaluate(async (files) => {
         const [palimpsest, { answer }] = await Promise.all([import("./palimpsest/dist/index.js"), import("./answer.js")]);
         await palimpsest.init();
-        const load = async (file) => [file, JSON.stringify(answer(palimpsest, await (await fetch(`cases/${file}`)).json()))];
+        const load = async (file) => [file, JSON.stringify(await answer(palimpsest, await (await fetch(`cases/${file}`)).json()))];
         return Object.fromEntries(await Promise.all(files.map(load)));
       }, files);
       for (const file of files) {
@@ -204,7 +204,7 @@ const GUIDE = [
   ['code === "model_missing"', /^Hello there\.$/],
   ["fromOllamaShow", /^17 \{"tokens":\d+,"source":"estimated","bound":\d+\}$/],
   ['setTokenizer("server")', /^\{"tokens":\d+,"source":"\w+","bound":\d+\}$/],
-  ["const calibration = new", /^5\nlearned 14$/],
+  ["Calibration.start(", /^5\nlearned 14$/],
   ["/my/backend", /^Heard: Hello$/],
   ["completeJob", /^$/],
   ["async function next(", /^120 true true$/],

@@ -83,7 +83,7 @@ test("odd values have codes", () => {
       cycle: code(() => compact([circle], options)), bigint: code(() => compact([big], options)),
       "cycle in tools": code(() => compact([], { ...options, tools: [circle] })), "bigint in a goal": code(() => compact([], { ...options, goal: { description: 1n } })),
       "cycle in a policy": code(() => compact([], { ...options, policy })),
-      "counted cycle": code(() => countTokens([circle])), "counted bigint": code(() => countTokens([big])), "replayed bigint": code(() => replay([big], options)),
+      "counted cycle": code(() => countTokens([circle])), "counted bigint": code(() => countTokens([big])), "replayed bigint": await replay([big], options).then(() => "none", (error) => error.name + " " + error.code),
       "object as tokenizer": code(() => compact([], { ...options, tokenizer: { count: () => 1 } })), "null as tokenizer": code(() => countTokens("x", null)),
       "reserve below 0": code(() => compact([], { ...options, reserve: -1 })), "reserve in words": code(() => compact([], { ...options, reserve: "0" })),
       "no number": code(() => compact([], { ...options, reserve: NaN })),

@@ -356,7 +356,7 @@ test("an option that does not exist is refused in every call", async () => {
       openai: () => openai({ url: "http://localhost:1", sever: "llama.cpp" }),
       "openai without an address": () => openai(),
       replay: () => replay(list, { window: 2048, polices: [] }),
-      observe: () => new Calibration("any").observe(list, 5, { windw: 1 }),
+      observe: async () => (await Calibration.start("any")).observe(list, 5, { windw: 1 }),
       fromFunction: () => Tokenizer.fromFunction((text) => text.length, { exct: true }),
       fromTiktoken: () => Tokenizer.fromTiktoken("", { patern: "o200k_base" }),
       resolvePolicy: () => resolvePolicy("balanced", 8192, { reserv: 1 }),

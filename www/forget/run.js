@@ -76,7 +76,7 @@ export class Conversation {
   }
 
   /** Runs one row in one window. */
-  run(row, window) {
+  async run(row, window) {
     const policy = POLICIES.includes(row);
     const made = policy ? this.#compacted(row, window) : this.#ruled(row, window);
     return this.measured({ row, window, ...made });
@@ -121,9 +121,9 @@ export class Conversation {
   }
 
   /** A cell: the window that was made, with what it forgot. */
-  measured({ before = [], ...made }) {
+  async measured({ before = [], ...made }) {
     const { forgotten } = this.#core;
-    const found = forgotten(this.messages, made.messages, { before, ...(this.labels && { labels: this.labels }) });
+    const found = await forgotten(this.messages, made.messages, { before, ...(this.labels && { labels: this.labels }) });
     const people = ({ speaker }) => speaker !== "tool";
     const count = (list, key) => list.reduce((sum, one) => sum + one[key], 0);
     const spoken = found.classes.filter(people);
@@ -131,7 +131,7 @@ export class Conversation {
   }
 
   /** The same cell with some of its layers taken off: their messages stand in their place again, whether that fits or not. */
-  lifted(cell, layers) {
+  async lifted(cell, layers) {
     const off = cell.layers.filter(({ id }) => layers.includes(id));
     const covers = (n) => off.some((layer) => layer.covers.some(({ from, to }) => n >= from && n <= to));
     const shown = new Set(cell.messages);
@@ -141,7 +141,7 @@ export class Conversation {
     const rest = back.filter((message) => !this.system.includes(message));
     const messages = [...head, ...made, ...rest];
     const { row, window, limit, ms } = cell;
-    return { ...this.measured({ row, window, limit, ms, messages, layers: cell.layers.filter(({ id }) => !layers.includes(id)) }), prefix: cell.prefix };
+    return { ...(await this.measured({ row, window, limit, ms, messages, layers: cell.layers.filter(({ id }) => !layers.includes(id)) })), prefix: cell.prefix };
   }
 }
 

@@ -5,7 +5,8 @@ import { Conversation } from "./run.js";
 import { sampleOf } from "./samples.js";
 
 const core = { countTokens, compact, forgotten };
-const ready = load(undefined, () => open(new URL("core.wasm", self.location)));
+const at = (file) => open(new URL(`${file}.wasm`, self.location));
+const ready = load((part) => at(part), () => at("core"));
 
 let found = [];
 let conversation;
@@ -38,17 +39,17 @@ const acts = {
     return { title: conversation.title, outline: conversation.outline(), isLabelled: conversation.labels !== undefined };
   },
   async run({ row, window }) {
-    const cell = conversation.run(row, window);
+    const cell = await conversation.run(row, window);
     cells.set(keyOf(row, window), cell);
     return toPage(cell);
   },
   async lift({ row, window, layers }) {
     const cell = cells.get(keyOf(row, window));
-    return toPage(layers.length === 0 ? cell : conversation.lifted(cell, layers));
+    return toPage(layers.length === 0 ? cell : await conversation.lifted(cell, layers));
   },
   async window({ row, window, layers }) {
     const cell = cells.get(keyOf(row, window));
-    return (layers.length === 0 ? cell : conversation.lifted(cell, layers)).messages;
+    return (layers.length === 0 ? cell : await conversation.lifted(cell, layers)).messages;
   },
   async message({ n }) {
     return conversation.messages[n];

@@ -5,11 +5,12 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `lists/` | the functions for lists: `compact`, `Conversation`, `recall`, `resolvePolicy`, `replay`, `validate`, `forgotten`, `ConversationReader`, counting, calibrating |
+//! | `lists/` | the functions for lists: `compact`, `Conversation`, `recall`, `resolvePolicy`, `validate`, counting |
 //! | `session.rs` | the classes `Session`, `Library`, `Server`, `Answer` |
-//! | `tokenizer.rs` | the class `TokenizerLoader` |
+//! | `tokenizer.rs` | the classes `TokenizerLoader`, `Calibrator` |
+//! | `transcripts.rs` | the classes `Transcripts`, `ConversationReader`, `Replayer` |
 //! | `opening.rs` | the exports that make those: each loads its part |
-//! | `parts.rs`, `parts/` | what is loaded later: `session`, `tokenizer` |
+//! | `parts.rs`, `parts/` | what is loaded later: `session`, `tokenizer`, `transcripts`, `replay` |
 //! | `class.rs` | how a class of the main module has its code in a part |
 //! | `stop.rs` | the class `Stop`: how a signal reaches what runs |
 //! | `host.rs` | what the TypeScript offers: a client, tools, storage, who listens |
@@ -33,5 +34,6 @@ mod parts;
 mod session;
 mod stop;
 mod tokenizer;
+mod transcripts;
 
 pub use codes::CODES;

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::parts;
 use crate::session::{Library, Server, Session};
-use crate::tokenizer::TokenizerLoader;
+use crate::tokenizer::{Calibrator, TokenizerLoader};
+use crate::transcripts::{Replayer, Transcripts};
 
 /// Opens a session: JSON text of options, and what the host offers.
 #[wasm_bindgen]
@@ -33,5 +34,26 @@ pub async fn tokenizer_loader(
     snapshot: Option<Vec<u8>>,
     origin: Option<String>,
 ) -> Result<TokenizerLoader, Failure> {
-    (parts::tokenizer().await?)(snapshot, origin.as_deref())
+    (parts::tokenizer().await?.open)(snapshot, origin.as_deref())
+}
+
+/// Begins to learn from counts: with the family of a model's name, or from what was saved.
+#[wasm_bindgen]
+pub async fn calibrator(
+    model: Option<String>,
+    saved: Option<String>,
+) -> Result<Calibrator, Failure> {
+    (parts::tokenizer().await?.calibrator)(model, saved)
+}
+
+/// What reads and measures transcripts.
+#[wasm_bindgen]
+pub async fn transcripts() -> Result<Transcripts, Failure> {
+    Ok((parts::transcripts().await?)())
+}
+
+/// What replays a conversation.
+#[wasm_bindgen]
+pub async fn replayer() -> Result<Replayer, Failure> {
+    Ok((parts::replay().await?)())
 }

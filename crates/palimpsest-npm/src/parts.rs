@@ -8,13 +8,15 @@
     reason = "the macro asks for a `Result` where a part may fail to load"
 )]
 
+mod replay;
 mod session;
 mod tokenizer;
+mod transcripts;
 
 use wasm_split_helpers::{SplitLoaderError, wasm_split};
 
 use crate::failure::Failure;
-use crate::tokenizer::TokenizerLoader;
+use crate::transcripts::{Replayer, Transcripts};
 
 /// Sessions, libraries and servers.
 pub(crate) async fn session() -> Result<&'static session::Table, Failure> {
@@ -25,14 +27,35 @@ pub(crate) async fn session() -> Result<&'static session::Table, Failure> {
     table().await.map_err(missing)
 }
 
-/// Reads a vocabulary.
-type OpenTokenizer = fn(Option<Vec<u8>>, Option<&str>) -> Result<TokenizerLoader, Failure>;
-
-/// Exact vocabularies.
-pub(crate) async fn tokenizer() -> Result<OpenTokenizer, Failure> {
+/// Exact vocabularies, and what is learned from counts.
+pub(crate) async fn tokenizer() -> Result<&'static tokenizer::Table, Failure> {
     #[wasm_split(tokenizer, fallible)]
-    fn opener() -> Result<OpenTokenizer, SplitLoaderError> {
-        Ok(tokenizer::open)
+    fn table() -> Result<&'static tokenizer::Table, SplitLoaderError> {
+        Ok(&tokenizer::TABLE)
+    }
+    table().await.map_err(missing)
+}
+
+/// Opens the way to what is done with transcripts.
+type OpenTranscripts = fn() -> Transcripts;
+
+/// Transcripts: reading and measuring.
+pub(crate) async fn transcripts() -> Result<OpenTranscripts, Failure> {
+    #[wasm_split(transcripts, fallible)]
+    fn opener() -> Result<OpenTranscripts, SplitLoaderError> {
+        Ok(transcripts::open)
+    }
+    opener().await.map_err(missing)
+}
+
+/// Opens the way to replay.
+type OpenReplayer = fn() -> Replayer;
+
+/// Replaying.
+pub(crate) async fn replay() -> Result<OpenReplayer, Failure> {
+    #[wasm_split(replay, fallible)]
+    fn opener() -> Result<OpenReplayer, SplitLoaderError> {
+        Ok(replay::open)
     }
     opener().await.map_err(missing)
 }

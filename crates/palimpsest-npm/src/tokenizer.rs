@@ -1,4 +1,4 @@
-//! The class that reads a vocabulary, as JavaScript sees it. Its code is the part `tokenizer`.
+//! The classes that read a vocabulary and learn from counts, as JavaScript sees them. Their code is the part `tokenizer`.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -21,5 +21,28 @@ calls! {
         fn step(budget: u32) -> Result<bool, Failure>;
         /// The counter. Once.
         fn finish() -> Result<Counter, Failure>;
+    }
+}
+
+/// What was learned about one model's counts.
+#[wasm_bindgen]
+pub struct Calibrator(pub(crate) Box<dyn Learning>);
+
+calls! {
+    /// What learning from counts takes.
+    Calibrator by Learning {
+        /// What was learned, as JSON text.
+        fn save() -> Result<String, Failure>;
+        /// Learns from the tokens that a provider counted for a list of messages with its tools, in a window of so many tokens (0 if
+        /// that is not known). `learned`, `ignored` or `truncated`.
+        fn observe(
+            messages: &str,
+            tools: Option<String>,
+            dialect: Option<String>,
+            tokens: u32,
+            window: u32,
+        ) -> Result<String, Failure>;
+        /// An estimator with what was learned so far.
+        fn counter() -> Counter;
     }
 }

@@ -1,7 +1,7 @@
 // Bundles www/forget for any static host: node forget.mjs TARGET
 //
 // The page's scripts become two, the page and its worker, with those of the package's sources that they use. The package's module for
-// lists has to be bound in the package's src/wasm; it comes to stand beside them.
+// lists has to be bound in the package's src/wasm; it comes to stand beside them, with the part that reads transcripts.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -63,6 +63,7 @@ for (const [name, file] of [["trip", "trip"], ["coding", "coding"], ["support", 
   put(`samples/${name}.json`, JSON.stringify(talks.map(({ id, kind, system, messages, facts, rules, updates }) => ({ id, kind, system, messages, facts, rules, updates }))));
 }
 fs.copyFileSync(path.join(npm, "wasm/palimpsest_npm_bg.wasm"), path.join(target, "core.wasm"));
+fs.copyFileSync(path.join(npm, "wasm/parts/transcripts.wasm"), path.join(target, "transcripts.wasm"));
 
 // without a network: what stands in one build is kept under its own name
 const files = fs.readdirSync(target, { recursive: true }).map(String).map((name) => name.replaceAll("\\", "/")).filter((name) => fs.statSync(path.join(target, name)).isFile()).sort();

@@ -3,7 +3,7 @@
 import { PalimpsestError } from "./errors.js";
 import { toText } from "./json.js";
 import { check } from "./options.js";
-import { call } from "./runtime.js";
+import { call, module, part } from "./runtime.js";
 import { estimating, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
 import type { Calibrator } from "./wasm/palimpsest_npm.js";
@@ -35,7 +35,7 @@ export interface ObserveOptions {
  * declare function ask(messages: { role: string; content: string }[]): Promise<{ usage: { input_tokens: number } }>;
  * declare let messages: { role: string; content: string }[];
  * await init();
- * const calibration = new Calibration("claude-sonnet-4-5");
+ * const calibration = await Calibration.start("claude-sonnet-4-5");
  * const { messages: sent } = compact(messages, { window: 32768, tokenizer: calibration.tokenizer });
  * const answer = await ask(sent);
  * calibration.observe(sent, answer.usage);
@@ -45,14 +45,18 @@ export class Calibration {
   readonly #inner: Calibrator;
   #tokenizer: Tokenizer | undefined;
 
-  /** @param model the model's name, which says what to begin with */
-  constructor(model?: string, /** @internal */ inner?: Calibrator) {
-    this.#inner = inner ?? call("new Calibration()", (module) => new module.Calibrator(model));
+  private constructor(inner: Calibrator) {
+    this.#inner = inner;
+  }
+
+  /** Begins to learn. @param model the model's name, which says what to begin with */
+  static async start(model?: string): Promise<Calibration> {
+    return new Calibration(await begin("Calibration.start()", model));
   }
 
   /** Goes on from what {@link Calibration.save} gave. @throws `invalid_options` if it is something else */
-  static load(saved: string): Calibration {
-    return new Calibration(undefined, call("Calibration.load()", (module) => module.Calibrator.load(saved)));
+  static async load(saved: string): Promise<Calibration> {
+    return new Calibration(await begin("Calibration.load()", undefined, saved));
   }
 
   /** What was learned, as text to keep: about 2 KB, and nothing of what was said. */
@@ -82,6 +86,17 @@ export class Calibration {
   /** Estimates with what was learned so far. Take it anew for each request. */
   get tokenizer(): Tokenizer {
     return (this.#tokenizer ??= call("tokenizer", () => estimating(this.#inner.counter())));
+  }
+}
+
+/** Loads the part that learns, and begins with a name or with what was saved. */
+async function begin(name: string, model?: string, saved?: string): Promise<Calibrator> {
+  call(name, () => {});
+  await part("tokenizer");
+  try {
+    return await module.wait(call(name, (exports) => exports.calibrator(model, saved)));
+  } catch (error) {
+    throw module.own(error);
   }
 }
 

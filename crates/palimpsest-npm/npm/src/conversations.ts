@@ -1,5 +1,6 @@
 import { PalimpsestError } from "./errors.js";
 import { call } from "./runtime.js";
+import { transcripts, type Transcripts } from "./transcripts.js";
 
 /** A message that was found in a file. */
 export type FoundMessage = { role?: string; content?: unknown; timestamp?: number; [field: string]: unknown };
@@ -78,9 +79,9 @@ class Reading {
   readonly #conversations: FoundConversation[] = [];
   #open: FoundMessage[] = [];
 
-  constructor(name: string) {
+  constructor(name: string, part: Transcripts) {
     this.#name = name;
-    this.#reader = call(name, (module) => new module.ConversationReader());
+    this.#reader = call(name, () => part.reader());
   }
 
   push(bytes: Uint8Array): void {
@@ -117,23 +118,24 @@ class Reading {
 /**
  * The conversations of a file that another program wrote, with all their branches: sessions of Claude Code, Codex, pi, opencode
  * and Gemini CLI, exports of ChatGPT, Claude, Open WebUI, LibreChat, LobeHub, Jan and LM Studio, chats of SillyTavern, and lists
- * of messages in every dialect, as JSON or as JSON Lines. What a file is shows in its content.
+ * of messages in every dialect, as JSON or as JSON Lines. What a file is shows in its content. The first call loads the part
+ * `transcripts` of the module.
  *
  * @param file the text of the file; {@link importConversations} reads large files while they arrive, and reports what was left out
- * @throws {@link PalimpsestError} `bad_input` for text that is no JSON or holds no messages, naming what was found
+ * @throws {@link PalimpsestError} `bad_input` for text that is no JSON or holds no messages, naming what was found; `load_failed`
  *
  * @example
  * ```ts
  * import { init, readConversations } from "palimpsest";
  *
  * await init();
- * const [first] = readConversations('{ "title": "Gate", "messages": [{ "role": "user", "content": "Where?" }] }');
+ * const [first] = await readConversations('{ "title": "Gate", "messages": [{ "role": "user", "content": "Where?" }] }');
  * console.log(first?.title, first?.messages.length); // "Gate" 1
  * ```
  */
-export function readConversations(file: string): FoundConversation[] {
+export async function readConversations(file: string): Promise<FoundConversation[]> {
   if (typeof file !== "string") throw new PalimpsestError("bad_input", "Expected the text of a file.");
-  const reading = new Reading("readConversations()");
+  const reading = new Reading("readConversations()", await transcripts("readConversations()"));
   try {
     reading.push(new TextEncoder().encode(file));
     return reading.finish().conversations;
@@ -161,20 +163,32 @@ export function readConversations(file: string): FoundConversation[] {
  * ```
  */
 export async function importConversations(file: FileSource): Promise<ImportedFile> {
-  const reading = new Reading("importConversations()");
+  const all = pieces(file);
+  // begun at once: a stream may fail while the part is loaded
+  const first = all.next();
+  first.catch(() => {});
+  let reading: Reading | undefined;
   try {
-    for await (const piece of pieces(file)) reading.push(piece);
+    reading = new Reading("importConversations()", await transcripts("importConversations()"));
+    for (let next = await first; next.done !== true; next = await all.next()) reading.push(next.value);
     return reading.finish();
   } finally {
-    reading.end();
+    reading?.end();
+    // lets go of the stream, where something failed before its end
+    await all.return(undefined);
   }
 }
 
 /** The bytes of a file, piece by piece. */
-async function* pieces(file: FileSource): AsyncGenerator<Uint8Array> {
-  if (typeof file === "string") return yield new TextEncoder().encode(file);
-  if (file instanceof Uint8Array) return yield file;
-  if (file instanceof ArrayBuffer) return yield new Uint8Array(file);
+async function* pieces(file: FileSource): AsyncGenerator<Uint8Array, undefined, undefined> {
+  if (typeof file === "string") {
+    yield new TextEncoder().encode(file);
+    return;
+  }
+  if (file instanceof Uint8Array || file instanceof ArrayBuffer) {
+    yield new Uint8Array(file);
+    return;
+  }
   if (typeof Blob !== "undefined" && file instanceof Blob) {
     // not its stream: some browsers hand that out whole
     for (let from = 0; from < file.size; from += 4 * SLICE) yield new Uint8Array(await file.slice(from, from + 4 * SLICE).arrayBuffer());

@@ -1,6 +1,7 @@
 import { check } from "./options.js";
 import { toText, written } from "./json.js";
 import { call } from "./runtime.js";
+import { transcripts } from "./transcripts.js";
 import type { TextCounter } from "./own-counter.js";
 import { counterOf, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
@@ -89,9 +90,10 @@ export interface Forgotten {
  * Looks for everything that a history says in a window that somebody made of it: `compact`, your own code, another library.
  * Facts are found by shape and grammar in seven languages, without a model: rules, denials, decisions, paths, addresses,
  * identifiers, numbers, dates, quotes, preferences. One counts as forgotten if its words do not stand in the window. Nothing is
- * said about whether a model would use what stands, and a paraphrase counts as forgotten.
+ * said about whether a model would use what stands, and a paraphrase counts as forgotten. The first call loads the part
+ * `transcripts` of the module.
  *
- * @throws {@link PalimpsestError} `bad_input` if a list cannot be read, `invalid_options`
+ * @throws {@link PalimpsestError} `bad_input` if a list cannot be read, `invalid_options`, `load_failed`
  *
  * @example
  * ```ts
@@ -99,16 +101,17 @@ export interface Forgotten {
  *
  * await init();
  * const history = Array.from({ length: 300 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `Parcel ${1000 + i} goes to gate ${i % 9}.` }));
- * const ours = forgotten(history, compact(history, { window: 2048 }).messages);
- * const newest = forgotten(history, history.slice(-80));
+ * const ours = await forgotten(history, compact(history, { window: 2048 }).messages);
+ * const newest = await forgotten(history, history.slice(-80));
  * console.log(ours.said === newest.said, ours.lost < ours.said); // true true
  * ```
  */
-export function forgotten(history: readonly unknown[], window: readonly unknown[], options: ForgottenOptions = {}): Forgotten {
+export async function forgotten(history: readonly unknown[], window: readonly unknown[], options: ForgottenOptions = {}): Promise<Forgotten> {
   check(options, ["dialect", "tokenizer", "before", "labels"]);
   const { tokenizer, ...plain } = options;
-  return call(
-    "forgotten()",
-    (module) => JSON.parse(module.forgotten(toText(history), toText(window), written(plain), counterOf(tokenizer))) as Forgotten,
-  );
+  // as they are now: the part may have to be loaded first
+  const given = [toText(history), toText(window), written(plain)] as const;
+  const counter = counterOf(tokenizer);
+  const part = await transcripts("forgotten()");
+  return call("forgotten()", () => JSON.parse(part.forgotten(...given, counter)) as Forgotten);
 }

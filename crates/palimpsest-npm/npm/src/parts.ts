@@ -8,9 +8,13 @@ import { look, PLACES, type Code, type WasmSource } from "./source.js";
 export interface WasmParts {
   /** What sessions, libraries and model servers need: `palimpsest/session.wasm`. */
   session?: WasmSource;
-  /** What reads vocabularies: `palimpsest/tokenizer.wasm`. */
+  /** What reads vocabularies and learns from counts: `palimpsest/tokenizer.wasm`. */
   tokenizer?: WasmSource;
-  /** What these two share, which each of them needs: `palimpsest/shared.wasm`. */
+  /** What reads and measures transcripts: `palimpsest/transcripts.wasm`. */
+  transcripts?: WasmSource;
+  /** What replays a conversation: `palimpsest/replay.wasm`. */
+  replay?: WasmSource;
+  /** What `session` and `tokenizer` share, which each of them needs: `palimpsest/shared.wasm`. */
   shared?: WasmSource;
 }
 
@@ -46,7 +50,7 @@ export async function bring(file: string): Promise<Code> {
   if (way !== undefined) return way(file);
   throw new PalimpsestError(
     "load_failed",
-    `palimpsest/slim does not know where its file "${file}" is. Call init() of "palimpsest" in the application, or give init() of the slim entry the module and its parts: init(palimpsest, { session, tokenizer, shared }).`,
+    `palimpsest/slim does not know where its file "${file}" is. Call init() of "palimpsest" in the application, or give init() of the slim entry the module and its parts: init(palimpsest, { session, tokenizer, transcripts, replay, shared }).`,
   );
 }
 

@@ -8,6 +8,8 @@ const places: Readonly<Record<string, () => URL>> = {
   palimpsest_npm_bg: () => new URL("./wasm/palimpsest_npm_bg.wasm", import.meta.url),
   session: () => new URL("./wasm/parts/session.wasm", import.meta.url),
   tokenizer: () => new URL("./wasm/parts/tokenizer.wasm", import.meta.url),
+  transcripts: () => new URL("./wasm/parts/transcripts.wasm", import.meta.url),
+  replay: () => new URL("./wasm/parts/replay.wasm", import.meta.url),
   "session-tokenizer": () => new URL("./wasm/parts/session-tokenizer.wasm", import.meta.url),
 };
 

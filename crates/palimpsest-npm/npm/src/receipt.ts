@@ -70,7 +70,7 @@ const WHOLE = 0.995;
 export async function receipt(history: readonly unknown[], messages: readonly unknown[], options: ReceiptOptions = {}): Promise<Receipt> {
   check(options, ["dialect", "tokenizer", "before", "labels", "window", "by", "report"]);
   const { window, by, report, ...known } = options;
-  const found = forgotten(history, messages, known);
+  const [found, ofHistory, ofWindow] = await Promise.all([forgotten(history, messages, known), digest(history), digest(messages)]);
   const classes = new Map<FactClass, { kept: number; of: number }>();
   for (const { class: name, said, gone } of found.classes) {
     const sum = classes.get(name) ?? { kept: 0, of: 0 };
@@ -82,8 +82,8 @@ export async function receipt(history: readonly unknown[], messages: readonly un
     version: call("receipt()", (module) => module.version()),
     by: by ?? null,
     limit: { window: window ?? null, tokens: report?.limit ?? null },
-    history: { ...found.history, sha256: await digest(history) },
-    window: { ...found.window, sha256: await digest(messages) },
+    history: { ...found.history, sha256: ofHistory },
+    window: { ...found.window, sha256: ofWindow },
     kept: {
       facts: found.said - found.lost,
       of: found.said,

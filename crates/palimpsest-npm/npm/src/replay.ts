@@ -1,6 +1,7 @@
 import type { Policy, PolicyName } from "./compact.js";
 import { toText, written } from "./json.js";
 import { call } from "./runtime.js";
+import { replayer } from "./transcripts.js";
 import type { TextCounter } from "./own-counter.js";
 import { counterOf, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
@@ -76,7 +77,9 @@ export interface ReplayReport {
 
 /**
  * Replays a conversation under several policies, side by side: what each would have sent, how often it would have
- * compacted, what would be left. Asks no model.
+ * compacted, what would be left. Asks no model. The first call loads the part `replay` of the module.
+ *
+ * @throws {@link PalimpsestError} `bad_input` if the list cannot be read, `invalid_options`, `invalid_window`, `unknown_policy`, `load_failed`
  *
  * @example
  * ```ts
@@ -84,17 +87,15 @@ export interface ReplayReport {
  *
  * await init();
  * const messages = Array.from({ length: 200 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `Message ${i}` }));
- * const { policies } = replay(messages, { window: 8192, policies: ["balanced", "watermark"] });
+ * const { policies } = await replay(messages, { window: 8192, policies: ["balanced", "watermark"] });
  * for (const { policy, sent, compactions } of policies) console.log(policy, sent, compactions);
  * ```
  */
-export function replay(messages: readonly unknown[], options: ReplayOptions): ReplayReport {
+export async function replay(messages: readonly unknown[], options: ReplayOptions): Promise<ReplayReport> {
   const { tools, tokenizer, ...plain } = options;
-  return call(
-    "replay()",
-    (module) =>
-      JSON.parse(
-        module.replay(toText(messages), written(plain), tools === undefined ? undefined : toText(tools), counterOf(tokenizer)),
-      ) as ReplayReport,
-  );
+  // as they are now: the part may have to be loaded first
+  const given = [toText(messages), written(plain), tools === undefined ? undefined : toText(tools)] as const;
+  const counter = counterOf(tokenizer);
+  const part = await replayer("replay()");
+  return call("replay()", () => JSON.parse(part.replay(...given, counter)) as ReplayReport);
 }

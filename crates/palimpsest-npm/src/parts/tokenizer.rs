@@ -1,4 +1,6 @@
-//! Reading vocabularies.
+//! Counting as a model does: reading vocabularies, and learning from what a provider counted.
+
+mod calibrator;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,16 +9,26 @@ use palimpsest_tokens::{Loader, Origin, Progress, Vocabulary};
 
 use crate::failure::Failure;
 use crate::lists::count::{Counter, Kept};
-use crate::tokenizer::{Loading, TokenizerLoader};
+use crate::tokenizer::{Calibrator, Loading, TokenizerLoader};
+
+/// What the part holds.
+pub(crate) struct Table {
+    /// Begins to read a vocabulary.
+    pub(crate) open: fn(Option<Vec<u8>>, Option<&str>) -> Result<TokenizerLoader, Failure>,
+    /// Begins to learn: from a model's name, or from what was saved.
+    pub(crate) calibrator: fn(Option<String>, Option<String>) -> Result<Calibrator, Failure>,
+}
+
+pub(super) static TABLE: Table = Table {
+    open,
+    calibrator: calibrator::open,
+};
 
 /// A vocabulary that is being read; nothing once it was given out.
 struct Reading(RefCell<Option<Loader>>);
 
 /// A loader: of a snapshot, or one that waits for the bytes of an answer.
-pub(super) fn open(
-    snapshot: Option<Vec<u8>>,
-    origin: Option<&str>,
-) -> Result<TokenizerLoader, Failure> {
+fn open(snapshot: Option<Vec<u8>>, origin: Option<&str>) -> Result<TokenizerLoader, Failure> {
     let loader = match (snapshot, origin) {
         (Some(bytes), _) => Loader::from_snapshot(&bytes)?,
         (None, Some("listed")) => Loader::new().of(Origin::Listed),

@@ -203,7 +203,7 @@ async function play(values, file) {
   for (const [i, name] of names.entries()) {
     // a long conversation takes a while under each
     if (names.length > 1) note(`${name}: ${i + 1} of ${names.length} …`);
-    const { policies, ...rest } = replay(messages, { ...options, policies: [name] });
+    const { policies, ...rest } = await replay(messages, { ...options, policies: [name] });
     Object.assign(found, rest);
     found.policies.push(...policies);
   }
@@ -225,7 +225,7 @@ async function forget(values, file) {
   const { messages: shown, by, report: why } = made;
   const found = values.json
     ? await receipt(messages, shown, { ...known, window, by, ...(why && { report: why }) })
-    : forgotten(messages, shown, known);
+    : await forgotten(messages, shown, known);
   const lost = values.json ? found.lost.facts : found.lost;
   if (values["at-most"] !== undefined && lost > natural(values["at-most"], "at-most")) process.exitCode = 1;
   put(values, values.json ? toJson(found) : `${gone(found, by, process.stdout).join("\n")}\n`);

@@ -7,16 +7,14 @@ use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_tokens::{
     Calibration, CountRole, Family, Overhead, Reported, Source, TokenCounter, Verdict, Weigher,
 };
-use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border;
 use crate::failure::Failure;
 use crate::lists::count::Counter;
+use crate::tokenizer::{Calibrator, Learning};
 
 /// What was learned about one model's counts.
-#[wasm_bindgen]
-#[derive(Debug)]
-pub struct Calibrator(RefCell<Calibration>);
+struct Learned(RefCell<Calibration>);
 
 /// Weighs what a count of a list looks at, so that nothing is weighed that is not counted.
 #[derive(Debug)]
@@ -50,34 +48,31 @@ impl TokenCounter for Scale {
     }
 }
 
-#[wasm_bindgen]
-impl Calibrator {
-    /// Begins with the family of a model's name.
-    #[wasm_bindgen(constructor)]
-    pub fn new(model: Option<String>) -> Self {
-        let family = model.map_or_else(Family::default, |name| Family::of_model(&name));
-        Self(RefCell::new(Calibration::new(family)))
-    }
-
-    /// Goes on from what [`Self::save`] gave.
-    pub fn load(saved: &str) -> Result<Self, Failure> {
-        let calibration = palimpsest_text::json::read(saved).map_err(|error| {
+/// Begins with the family of a model's name, or goes on from what [`Learning::save`] gave.
+pub(in crate::parts) fn open(
+    model: Option<String>,
+    saved: Option<String>,
+) -> Result<Calibrator, Failure> {
+    let calibration = match saved {
+        Some(saved) => palimpsest_text::json::read(&saved).map_err(|error| {
             Failure::new(
                 "invalid_options",
                 format!("This is no calibration that save() gave: {error}."),
             )
-        })?;
-        Ok(Self(RefCell::new(calibration)))
-    }
+        })?,
+        None => {
+            Calibration::new(model.map_or_else(Family::default, |name| Family::of_model(&name)))
+        }
+    };
+    Ok(Calibrator(Box::new(Learned(RefCell::new(calibration)))))
+}
 
-    /// What was learned, as JSON text.
-    pub fn save(&self) -> Result<String, Failure> {
+impl Learning for Learned {
+    fn save(&self) -> Result<String, Failure> {
         border::text(&*self.0.borrow())
     }
 
-    /// Learns from the tokens that a provider counted for a list of messages with its tools, in a window of so many tokens (0 if
-    /// that is not known). `learned`, `ignored` or `truncated`.
-    pub fn observe(
+    fn observe(
         &self,
         messages: &str,
         tools: Option<String>,
@@ -100,13 +95,12 @@ impl Calibrator {
         Ok(name.to_owned())
     }
 
-    /// An estimator with what was learned so far.
-    pub fn counter(&self) -> Counter {
+    fn counter(&self) -> Counter {
         Counter(Rc::new(self.0.borrow().estimator()), None)
     }
 }
 
-impl Calibrator {
+impl Learned {
     fn learn(
         &self,
         messages: &str,

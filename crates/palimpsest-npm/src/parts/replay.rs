@@ -1,3 +1,5 @@
+//! Replaying: one conversation under several policies.
+
 use palimpsest_core::dialect::Dialect;
 use palimpsest_core::error::CoreError;
 use palimpsest_core::mode::Mode;
@@ -8,11 +10,30 @@ use palimpsest_core::tool::definitions_tokens;
 use palimpsest_tokens::Source;
 use serde::Deserialize;
 use serde_json::Value;
-use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border::{self, Tokens};
 use crate::failure::Failure;
 use crate::lists::count::Counter;
+use crate::transcripts::{Replayer, Replaying};
+
+struct Player;
+
+/// The way to replay.
+pub(super) fn open() -> Replayer {
+    Replayer(Box::new(Player))
+}
+
+impl Replaying for Player {
+    fn replay(
+        &self,
+        messages: &str,
+        options: &str,
+        tools: Option<String>,
+        counter: &Counter,
+    ) -> Result<String, Failure> {
+        replay(messages, options, tools.as_deref(), counter)
+    }
+}
 
 /// The options of `replay`, as a caller writes them.
 #[derive(Debug, Deserialize)]
@@ -31,23 +52,13 @@ struct Options {
 }
 
 /// Replays a list of messages under several policies with the extractive summariser: JSON text of a report.
-#[wasm_bindgen]
-pub fn replay(
+fn replay(
     messages: &str,
     options: &str,
-    tools: Option<String>,
-    counter: &Counter,
-) -> Result<String, Failure> {
-    let options = border::options(options)?;
-    run(messages, options, tools.as_deref(), counter)
-}
-
-fn run(
-    messages: &str,
-    options: Options,
     tools: Option<&str>,
     counter: &Counter,
 ) -> Result<String, Failure> {
+    let options: Options = border::options(options)?;
     let values = border::messages(messages)?;
     let tools: Vec<Value> = tools.map_or_else(
         || Ok(Vec::new()),

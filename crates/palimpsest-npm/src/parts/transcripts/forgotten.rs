@@ -2,7 +2,6 @@ use palimpsest_core::dialect::Dialect;
 use palimpsest_core::forgotten::{self, Known, Labels};
 use serde::Deserialize;
 use serde_json::Value;
-use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border;
 use crate::failure::Failure;
@@ -18,23 +17,13 @@ struct Options {
 }
 
 /// What `window` forgot of `history`: JSON text of a report.
-#[wasm_bindgen]
-pub fn forgotten(
+pub(super) fn forgotten(
     history: &str,
     window: &str,
     options: &str,
     counter: &Counter,
 ) -> Result<String, Failure> {
-    let options = border::options(options)?;
-    run(history, window, options, counter)
-}
-
-fn run(
-    history: &str,
-    window: &str,
-    options: Options,
-    counter: &Counter,
-) -> Result<String, Failure> {
+    let options: Options = border::options(options)?;
     let known = Known {
         dialect: options.dialect.as_deref().map(Dialect::named).transpose()?,
         labels: options.labels,

@@ -5,21 +5,28 @@ use palimpsest_core::dialect::imports::{
 };
 use serde::Serialize;
 use serde_json::Value;
-use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border;
 use crate::failure::Failure;
+use crate::transcripts::Reading;
 
-/// Reads the conversations of a file that another program wrote, while its bytes arrive.
-#[wasm_bindgen]
-#[derive(Default)]
-pub struct ConversationReader(RefCell<Reading>);
+/// Reads one file.
+pub(super) struct Reader(RefCell<File>);
 
-#[derive(Default)]
-struct Reading {
+struct File {
+    /// Nothing once the file was read to its end.
     importer: Option<Importer>,
     /// How the messages of the open conversation follow each other. The messages themselves are on the other side.
     open: Conversation,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self(RefCell::new(File {
+            importer: Some(Importer::default()),
+            open: Conversation::default(),
+        }))
+    }
 }
 
 /// What was read, in order: messages, and what is known of a conversation at its end.
@@ -55,33 +62,20 @@ struct Rest {
     report: Report,
 }
 
-#[wasm_bindgen]
-impl ConversationReader {
-    /// One that has read nothing.
-    #[wasm_bindgen(constructor)]
-    pub fn new() -> Self {
-        let reading = Reading {
-            importer: Some(Importer::default()),
-            ..Reading::default()
-        };
-        Self(RefCell::new(reading))
-    }
-
-    /// Takes the next bytes of the file. Gives what is complete by now, as JSON text.
-    pub fn push(&self, bytes: &[u8]) -> Result<String, Failure> {
-        let mut reading = self.0.borrow_mut();
-        let importer = reading.importer.as_mut().ok_or_else(over)?;
+impl Reading for Reader {
+    fn push(&self, bytes: &[u8]) -> Result<String, Failure> {
+        let mut file = self.0.borrow_mut();
+        let importer = file.importer.as_mut().ok_or_else(over)?;
         importer.push(bytes);
         let events = importer.take();
-        border::text(&reading.pieces(events))
+        border::text(&file.pieces(events))
     }
 
-    /// Ends the file. Gives the rest and the report, as JSON text. Once.
-    pub fn finish(&self) -> Result<String, Failure> {
-        let mut reading = self.0.borrow_mut();
-        let importer = reading.importer.take().ok_or_else(over)?;
+    fn finish(&self) -> Result<String, Failure> {
+        let mut file = self.0.borrow_mut();
+        let importer = file.importer.take().ok_or_else(over)?;
         let (events, report) = importer.finish().map_err(refused)?;
-        let pieces = reading.pieces(events);
+        let pieces = file.pieces(events);
         border::text(&Rest { pieces, report })
     }
 }
@@ -94,7 +88,7 @@ fn over() -> Failure {
     Failure::new("bad_input", "The file was read to its end.")
 }
 
-impl Reading {
+impl File {
     fn pieces(&mut self, events: Vec<Event>) -> Vec<Piece> {
         let mut pieces = Vec::with_capacity(events.len());
         for event in events {

@@ -1,0 +1,48 @@
+//! The classes that read, measure and replay transcripts, as JavaScript sees them. Their code is the parts `transcripts` and
+//! `replay`.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::class::calls;
+use crate::failure::Failure;
+use crate::lists::count::Counter;
+
+/// What is found in a conversation that is over.
+#[wasm_bindgen]
+pub struct Transcripts(pub(crate) Box<dyn Examining>);
+
+calls! {
+    /// The ways to examine a transcript.
+    Transcripts by Examining {
+        /// What `window` forgot of `history`: JSON text of a report.
+        fn forgotten(history: &str, window: &str, options: &str, counter: &Counter) -> Result<String, Failure>;
+        /// A reader that has read nothing.
+        fn reader() -> ConversationReader;
+    }
+}
+
+/// Reads the conversations of a file that another program wrote, while its bytes arrive.
+#[wasm_bindgen]
+pub struct ConversationReader(pub(crate) Box<dyn Reading>);
+
+calls! {
+    /// The steps of reading a file.
+    ConversationReader by Reading {
+        /// Takes the next bytes of the file. Gives what is complete by now, as JSON text.
+        fn push(bytes: &[u8]) -> Result<String, Failure>;
+        /// Ends the file. Gives the rest and the report, as JSON text. Once.
+        fn finish() -> Result<String, Failure>;
+    }
+}
+
+/// Replays a conversation under several policies.
+#[wasm_bindgen]
+pub struct Replayer(pub(crate) Box<dyn Replaying>);
+
+calls! {
+    /// The way to replay.
+    Replayer by Replaying {
+        /// Replays a list of messages under several policies with the extractive summariser: JSON text of a report.
+        fn replay(messages: &str, options: &str, tools: Option<String>, counter: &Counter) -> Result<String, Failure>;
+    }
+}
