@@ -11,12 +11,15 @@ use crate::failure::Failure;
 use crate::lists::count::{Counter, Kept};
 use crate::tokenizer::{Calibrator, Loading, TokenizerLoader};
 
+/// Begins to read a vocabulary, from a snapshot or for who described it.
+type Open = fn(Option<Vec<u8>>, Option<&str>) -> Result<TokenizerLoader, Failure>;
+/// Begins to learn, from a model's name or from what was saved.
+type Learn = fn(Option<String>, Option<String>) -> Result<Calibrator, Failure>;
+
 /// What the part holds.
 pub(crate) struct Table {
-    /// Begins to read a vocabulary.
-    pub(crate) open: fn(Option<Vec<u8>>, Option<&str>) -> Result<TokenizerLoader, Failure>,
-    /// Begins to learn: from a model's name, or from what was saved.
-    pub(crate) calibrator: fn(Option<String>, Option<String>) -> Result<Calibrator, Failure>,
+    pub(crate) open: Open,
+    pub(crate) calibrator: Learn,
 }
 
 pub(super) static TABLE: Table = Table {
