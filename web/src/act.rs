@@ -81,7 +81,8 @@ use model::{give_model, thinks, usual_model};
 use opening::Opening;
 use page::{Progress, contents, toast};
 use parts::{
-    prose, reload_profiles, say, settle_in, tell, tended, undo_even_if_over, want_vocabulary,
+    equip, keep_arrived, prose, reload_profiles, say, settle_in, tell, tended, undo_even_if_over,
+    want_vocabulary,
 };
 use profiles::take_profiles;
 use reply::take_in;

@@ -80,8 +80,10 @@ part! {
         fn survey() = server::survey_now;
         /// The same, with a question to the open session's model at the end: it is loaded with the session's window.
         fn try_model() = server::try_model;
-        /// A session that was opened gets its model and that model's vocabulary.
+        /// A session that was opened gets what had arrived of a reply, its model and that model's vocabulary.
         fn settle_in(back: Rc<Back>, session: Session) = server::settle_in;
+        /// A session gets its model and that model's vocabulary, once everything that had arrived is in it.
+        fn equip(back: Rc<Back>, session: Session) = server::equip;
         /// Asks for the vocabulary of the open session's model, where it is to be had.
         fn want_vocabulary(back: Rc<Back>) = server::want_vocabulary;
         /// Reads every profile there is.
@@ -120,6 +122,8 @@ part! {
         fn say(back: Rc<Back>, session: Session, message: Option<NewMessage>) = saying::say_now;
         /// Does what is due after a reply or another limit.
         fn tended(back: Rc<Back>, session: Session) = compaction::tended;
+        /// Stores what had arrived of a reply when the page ended. Then the session settles in.
+        fn keep_arrived(back: Rc<Back>, session: Session) = saying::keep_arrived_now;
         /// Copies a text.
         fn copy(text: String) = page::copy;
         /// Takes text files along with the next message.

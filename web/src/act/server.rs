@@ -9,8 +9,8 @@ use palimpsest_engine::Session;
 
 use super::sessions::offer_reply;
 use super::{
-    Back, back, change, forget_key, give_model, key_of, list, remember_key, send_held, show_all,
-    survey,
+    Back, back, change, forget_key, give_model, keep_arrived, key_of, list, remember_key,
+    send_held, survey,
 };
 use crate::key::Key;
 use crate::settings::{Place, Server, Settings};
@@ -100,18 +100,24 @@ fn ask(state: AppState, try_model: bool) {
     });
 }
 
-/// A session that was opened gets its model and that model's vocabulary.
+/// A session that was opened gets what had arrived of a reply, its model and that model's vocabulary. Few sessions have an
+/// unfinished reply, and what stores one is a third of a first visit: it stays in the part that makes replies.
 pub(super) fn settle_in(back: Rc<Back>, session: Session) {
+    // another one may have been opened while this part came
+    if !back.shows(&session) {
+        return;
+    }
+    if session.partial().is_some() {
+        keep_arrived(back, session);
+    } else {
+        equip(back, session);
+    }
+}
+
+/// A session gets its model and that model's vocabulary, once everything that had arrived is in it.
+pub(super) fn equip(back: Rc<Back>, session: Session) {
     spawn_local(async move {
-        // another one may have been opened while this part came
         if back.shows(&session) {
-            if session.partial().is_some() {
-                session.keep_arrived().await;
-                if !back.shows(&session) {
-                    return;
-                }
-                show_all(&back).await;
-            }
             offer_reply(back.state, &session);
             if give_model(&back, &session).await {
                 list(&back).await;

@@ -14,7 +14,7 @@ use web_sys::File;
 use super::compaction::tend;
 use super::sessions::{arrived, forget_failure, offer_reply, together};
 use super::{
-    Back, Incoming, back, contents, failed, give_model, keep_draft, list, note, open_now,
+    Back, Incoming, back, contents, equip, failed, give_model, keep_draft, list, note, open_now,
     parameters, say, show_all, survey, take_in, title, tokens_of, with_engine,
 };
 use crate::state::{AppState, Notice, Reply, Until, Waiting};
@@ -55,6 +55,17 @@ pub fn send(text: String) -> bool {
     let message = with_files(state, text);
     say(back, session, Some(message));
     true
+}
+
+/// Stores what had arrived of a reply when the page ended. Then the session settles in.
+pub(super) fn keep_arrived_now(back: Rc<Back>, session: Session) {
+    spawn_local(async move {
+        session.keep_arrived().await;
+        if back.shows(&session) {
+            show_all(&back).await;
+            equip(back, session);
+        }
+    });
 }
 
 /// Lets a message wait. Returns `false` if another one waits already.
