@@ -99,27 +99,52 @@ impl Language {
     }
 }
 
+/// The texts of one field of the tables, in the order of the languages. They are put together when the program is compiled:
+/// who reads them needs no other field, so that the rest of the tables can be in a part of a module that is loaded later.
+macro_rules! each {
+    ($($field:ident).+) => {
+        $crate::languages::each!(|tables| tables.$($field).+)
+    };
+    (|$tables:ident| $text:expr) => {{
+        const TEXTS: [&str; $crate::languages::COUNT] = {
+            let mut all = [""; $crate::languages::COUNT];
+            let mut at = 0;
+            while at < all.len() {
+                let $tables = $crate::languages::Language::ALL[at].tables();
+                all[at] = $text;
+                at += 1;
+            }
+            all
+        };
+        &TEXTS
+    }};
+}
+pub(crate) use each;
+
+/// The texts of one field of the tables: see [`each`].
+pub(crate) type Texts = &'static [&'static str; COUNT];
+
 /// A list of all languages together, assembled on first use.
 pub(crate) struct List {
-    of: fn(&'static Tables) -> &'static str,
+    texts: Texts,
     between: char,
     all: OnceLock<Vec<&'static str>>,
 }
 
 impl List {
     /// A list of words, with a space between two of them.
-    pub(crate) const fn words(of: fn(&'static Tables) -> &'static str) -> Self {
-        Self::new(of, ' ')
+    pub(crate) const fn words(texts: Texts) -> Self {
+        Self::new(texts, ' ')
     }
 
     /// A list of phrases, with a `|` between two of them.
-    pub(crate) const fn phrases(of: fn(&'static Tables) -> &'static str) -> Self {
-        Self::new(of, '|')
+    pub(crate) const fn phrases(texts: Texts) -> Self {
+        Self::new(texts, '|')
     }
 
-    const fn new(of: fn(&'static Tables) -> &'static str, between: char) -> Self {
+    const fn new(texts: Texts, between: char) -> Self {
         Self {
-            of,
+            texts,
             between,
             all: OnceLock::new(),
         }
@@ -128,7 +153,7 @@ impl List {
     /// The entries of all languages, in the order of the languages.
     pub(crate) fn all(&self) -> &[&'static str] {
         self.all.get_or_init(|| {
-            let lists = Language::ALL.into_iter().map(|l| (self.of)(l.tables()));
+            let lists = self.texts.iter();
             let entries = lists.flat_map(|list| list.split(self.between));
             entries.filter(|entry| !entry.is_empty()).collect()
         })

@@ -1,6 +1,6 @@
 //! Days of the calendar: reads dates that a person wrote and writes them in one form.
 
-use crate::languages::{Language, Tables};
+use crate::languages::{Tables, each};
 use crate::words::script::fold;
 
 /// A day, counted from 1 January 1970 (UTC).
@@ -93,11 +93,11 @@ pub(crate) fn month(word: &str) -> Option<u32> {
     if letters.chars().count() < 3 || folded.chars().any(|c| c.is_ascii_digit()) {
         return None;
     }
-    let in_language = |language: Language| {
-        let mut months = language.tables().time.months.split(' ');
+    let among = |months: &&str| {
+        let mut months = months.split(' ');
         months.position(|forms| forms.split(',').any(|form| form == letters))
     };
-    let found = Language::ALL.into_iter().find_map(in_language);
+    let found = each!(time.months).iter().find_map(among);
     found.map(|at| at as u32 + 1)
 }
 
@@ -149,6 +149,7 @@ pub(crate) fn read(text: &str) -> Option<Day> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::languages::Language;
 
     #[test]
     fn days_are_those_of_the_calendar() {

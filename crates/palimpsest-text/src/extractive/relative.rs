@@ -5,11 +5,11 @@ use std::borrow::Cow;
 
 use super::date::{Day, civil, day_of, month, month_name, weekday, written};
 use crate::languages::tables::{Time, TimeUnit, TimeWord};
-use crate::languages::{Language, List, Tables};
+use crate::languages::{Language, List, Tables, each};
 use crate::words::script::fold;
 
 /// Words before a phrase of time that make it a comparison: "it feels like just yesterday".
-static LIKENING: List = List::words(|t| t.time.likening);
+static LIKENING: List = List::words(each!(time.likening));
 
 /// Returns `text`, said on `day`, with the date in brackets after each phrase of time that counts from that day.
 pub(crate) fn dated(text: &str, day: Day, language: Option<Language>) -> Cow<'_, str> {

@@ -12,17 +12,17 @@ use super::grammar::{Figures, Sentence};
 use super::pasted::Pasted;
 use super::scan::{Found, Scanner, Writer};
 use super::secret::holds_secret;
-use crate::languages::List;
 use crate::languages::cue::Cue;
 pub use crate::languages::rules::ConstraintKind;
 use crate::languages::tables::Script;
+use crate::languages::{List, each};
 use crate::standing::{Gist, Instructions, Level, asked, bound, closest, reports};
 use crate::words::cues::Reading;
 use crate::words::script::{kana, unspaced};
 use crate::words::segment::{Unit, UnitKind, prose};
 use crate::words::{Evidence, Language, without_code};
 
-static ERRORS: List = List::words(|t| t.errors);
+static ERRORS: List = List::words(each!(errors));
 
 /// A demand, word for word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,9 +4,9 @@
 //! languages.
 
 use super::scan::Found;
-use crate::languages::List;
 use crate::languages::cue::Cue;
 use crate::languages::rules::{ConstraintKind, Forms, Grammar, Row, Rule, SHARED, Test, When};
+use crate::languages::{List, each};
 use crate::words::Language;
 use crate::words::cues::{Hit, Reading};
 use crate::words::script::fold;
@@ -14,15 +14,15 @@ use crate::words::script::fold;
 /// Bytes between the subject of a clause and what it does, in a script without spaces.
 const SUBJECT_REACH: usize = 12;
 
-static TELLERS: List = List::words(|t| match t.grammar {
+static TELLERS: List = List::words(each!(|t| match t.grammar {
     Some(Grammar::Spaced(forms)) => forms.tellers,
     _ => "",
-});
+}));
 
-static NEEDS: List = List::words(|t| match t.grammar {
+static NEEDS: List = List::words(each!(|t| match t.grammar {
     Some(Grammar::Spaced(forms)) => forms.needs,
     _ => "",
-});
+}));
 
 /// Numbers and dates of a sentence.
 pub(super) struct Figures {

@@ -7,18 +7,18 @@
 
 use std::sync::OnceLock;
 
-use crate::languages::List;
+use crate::languages::{List, each};
 use crate::words::script::unspaced;
 use crate::words::segment::list_item;
 
-static HEADERS: List = List::phrases(|t| t.pasted.headers);
-static FORMAL_GREETINGS: List = List::phrases(|t| t.pasted.formal_greetings);
-static GREETINGS: List = List::phrases(|t| t.pasted.greetings);
-static RULES: List = List::phrases(|t| t.pasted.rules);
-static OWN: List = List::words(|t| t.pasted.own);
-static UNSPACED_OWN: List = List::phrases(|t| t.pasted.unspaced_own);
-static BEFORE_COLON: Stems = Stems::new(List::phrases(|t| t.pasted.before_colon));
-static BEFORE_TEXT: Stems = Stems::new(List::phrases(|t| t.pasted.before_text));
+static HEADERS: List = List::phrases(each!(pasted.headers));
+static FORMAL_GREETINGS: List = List::phrases(each!(pasted.formal_greetings));
+static GREETINGS: List = List::phrases(each!(pasted.greetings));
+static RULES: List = List::phrases(each!(pasted.rules));
+static OWN: List = List::words(each!(pasted.own));
+static UNSPACED_OWN: List = List::phrases(each!(pasted.unspaced_own));
+static BEFORE_COLON: Stems = Stems::new(List::phrases(each!(pasted.before_colon)));
+static BEFORE_TEXT: Stems = Stems::new(List::phrases(each!(pasted.before_text)));
 
 /// A longer message counts as a document after its first paragraph, in bytes.
 const DOCUMENT: usize = 1_500;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::languages::List;
+use crate::languages::{List, each};
 use crate::words::script::{closer, full_stop, soft_stop};
 use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term, hash, mix};
@@ -16,11 +16,11 @@ mod garbage;
 use super::audit::words_of;
 use garbage::{counts_on, invented, is_json, leaked, repeats_instructions, repeats_lines};
 
-static OPENINGS: List = List::phrases(|t| t.refusal.openings);
-static DECLINED: List = List::phrases(|t| t.refusal.declined);
-static NOTHING: List = List::phrases(|t| t.refusal.nothing);
-static PLACEHOLDERS: List = List::phrases(|t| t.refusal.placeholders);
-static OPEN_ENDS: List = List::words(|t| t.open_ends);
+static OPENINGS: List = List::phrases(each!(refusal.openings));
+static DECLINED: List = List::phrases(each!(refusal.declined));
+static NOTHING: List = List::phrases(each!(refusal.nothing));
+static PLACEHOLDERS: List = List::phrases(each!(refusal.placeholders));
+static OPEN_ENDS: List = List::words(each!(open_ends));
 
 /// The reason to refuse a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

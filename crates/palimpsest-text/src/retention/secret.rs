@@ -3,7 +3,7 @@
 
 use std::cell::LazyCell;
 
-use crate::languages::List;
+use crate::languages::{List, each};
 
 /// The beginnings of keys of known services.
 #[rustfmt::skip]
@@ -12,7 +12,7 @@ const PREFIXES: [&str; 24] = [
     "xoxp-", "xoxa-", "xapp-", "AKIA", "ASIA", "AIza", "ya29.", "hf_", "npm_", "pypi-", "eyJ", "SG.",];
 
 /// Words before a password.
-static NAMES: List = List::phrases(|t| t.secrets);
+static NAMES: List = List::phrases(each!(secrets));
 
 /// Returns `true` if `text` contains something that looks like a secret.
 pub(super) fn holds_secret(text: &str) -> bool {

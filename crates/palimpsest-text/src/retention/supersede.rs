@@ -3,18 +3,18 @@
 use super::FactClass;
 use super::constraint::{ConstraintKind, Judge};
 use super::scan::{Found, Scanner, Writer};
-use crate::languages::List;
 use crate::languages::cue::Cue;
 use crate::languages::tables::Choice;
+use crate::languages::{List, each};
 use crate::words::cues::{Hit, Reading};
 use crate::words::script::{fold, unspaced};
 use crate::words::segment::{Unit, prose};
 use crate::words::terms::{TermKind, each_term, hash};
 use crate::words::{Language, small_word};
 
-static FRAME: List = List::words(|t| t.rules.frame);
-static DENIALS: List = List::words(|t| t.rules.denials);
-static UNSPACED_DENIALS: List = List::phrases(|t| t.rules.unspaced_denials);
+static FRAME: List = List::words(each!(rules.frame));
+static DENIALS: List = List::words(each!(rules.denials));
+static UNSPACED_DENIALS: List = List::phrases(each!(rules.unspaced_denials));
 
 /// Returns `true` if the newer rule replaces the older one: the same topic with the opposite demand or another value.
 /// Two rules that can both be kept never replace each other.

@@ -5,13 +5,13 @@ mod unspaced;
 
 use super::features::{Flag, Seen};
 use super::table::{Phrases, Set, blank, next, phrases, set, wide};
-use crate::languages::List;
+use crate::languages::{List, each};
 use crate::words::Language;
 use crate::words::cues::{Word, quotes, words_of};
 use crate::words::script::unspaced;
 
-static QUESTION_ENDS: List = List::phrases(|t| t.standing.question_ends);
-static MONEY: List = List::phrases(|t| t.standing.money);
+static QUESTION_ENDS: List = List::phrases(each!(standing.question_ends));
+static MONEY: List = List::phrases(each!(standing.money));
 
 /// The facts about a sentence besides its words.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use super::script::{fold, kana, unspaced};
 use super::terms::hash;
 pub use crate::languages::Language;
 use crate::languages::tables::Script;
-use crate::languages::{COUNT, List};
+use crate::languages::{COUNT, List, each};
 
 struct SmallWords {
     /// Bit per language.
@@ -70,7 +70,7 @@ static RANGES: LazyLock<Vec<(u32, u32, Language)>> = LazyLock::new(|| {
 });
 
 /// Small letters that only one language of a script has.
-static OWN_LETTERS: List = List::words(|t| t.own_letters);
+static OWN_LETTERS: List = List::words(each!(own_letters));
 
 /// The evidence that each letter of a language with its own script adds.
 const OWN_SCRIPT: f32 = 0.25;

@@ -1,10 +1,10 @@
 //! Cuts a text into the units that are kept or dropped whole: sentences, list items, code blocks, lines.
 
 use super::script::{closer, full_stop, phrase_spaced, soft_stop};
-use crate::languages::List;
+use crate::languages::{List, each};
 
-static ABBREVIATIONS: List = List::words(|t| t.abbreviations);
-static MONTHS: List = List::words(|t| t.months_after_ordinals);
+static ABBREVIATIONS: List = List::words(each!(abbreviations));
+static MONTHS: List = List::words(each!(months_after_ordinals));
 
 /// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

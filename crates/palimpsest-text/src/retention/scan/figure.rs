@@ -2,11 +2,11 @@
 
 use super::shape::identifier;
 use super::{Eye, Found, LexKind, Scanner};
-use crate::languages::List;
+use crate::languages::{List, each};
 use crate::retention::FactClass;
 use crate::retention::quantity::{UNIT, listed};
 
-static ORDINALS: List = List::words(|t| t.quantities.ordinals);
+static ORDINALS: List = List::words(each!(quantities.ordinals));
 
 /// The meaning of a run of digits.
 enum Figure {

@@ -4,15 +4,15 @@ use std::sync::LazyLock;
 
 use super::figure::unit_mark;
 use super::{Eye, Found, Lex, LexKind, Scanner};
-use crate::languages::{Language, List};
+use crate::languages::{Language, List, each};
 use crate::retention::FactClass;
 use crate::retention::quantity::{COUNT, JOINS, MONTH, UNIT, WEEKDAY};
 use crate::words::small_word;
 use crate::words::terms::fold_hash;
 
-static HOURS: List = List::words(|t| t.quantities.hours);
-static OF: List = List::words(|t| t.quantities.of);
-static MAGNITUDES: List = List::words(|t| t.quantities.magnitudes);
+static HOURS: List = List::words(each!(quantities.hours));
+static OF: List = List::words(each!(quantities.of));
+static MAGNITUDES: List = List::words(each!(quantities.magnitudes));
 
 /// Units of the scripts without spaces, the longest first.
 static UNITS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
