@@ -171,6 +171,13 @@ pub fn seconds(milliseconds: f64) -> String {
     }
 }
 
+/// A number as CSS reads it, with two decimals. The standard library's way to write one is 5 KB of the page.
+pub fn css(x: f64) -> String {
+    let hundredths = (x.abs() * 100.0).round() as u64;
+    let sign = if x < 0.0 && hundredths > 0 { "-" } else { "" };
+    format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
 /// Bytes in the unit people read.
 pub fn bytes(n: f64) -> String {
     let (value, unit) = if n < 1e6 {
@@ -205,6 +212,17 @@ mod tests {
 
     /// Every text has the same number of gaps in both languages, appears once, and uses the table's words (compaction,
     /// never compression) and no exclamation marks.
+    #[test]
+    fn numbers_in_css() {
+        let check = |x: f64, expected: &str| assert_eq!(css(x), expected);
+        check(0.0, "0.00");
+        check(-0.001, "0.00");
+        check(12.345, "12.35");
+        check(-3.5, "-3.50");
+        check(100.0, "100.00");
+        check(2_000_000.126, "2000000.13");
+    }
+
     #[test]
     fn the_table_is_consistent() {
         let mut names = BTreeSet::new();

@@ -155,17 +155,27 @@ async fn told(engine: Engine, model: String, answer: JsValue) {
     }
 }
 
-/// Builds the tables in slices and counts with them from then on.
+/// Counts with a vocabulary from then on, once the part that can is there.
 async fn take(engine: Engine, model: String, bytes: Vec<u8>) {
-    let Ok(vocabulary) = build(&bytes).await else {
-        return;
-    };
-    drop(bytes);
-    let current = JOB.with(|job| job.borrow().as_ref().is_some_and(|j| j.wanted.1 == model));
-    if current {
-        engine.set_vocabulary(Some((&model, vocabulary)));
-        engine.settle().await;
+    act::reader().wait().await;
+    if let Some(taken) = act::count_with(engine, model, bytes) {
+        taken.await;
     }
+}
+
+/// Builds the tables in slices and counts with them from then on.
+pub fn count_with(engine: Engine, model: String, bytes: Vec<u8>) -> LocalFuture<'static, ()> {
+    Box::pin(async move {
+        let Ok(vocabulary) = build(&bytes).await else {
+            return;
+        };
+        drop(bytes);
+        let current = JOB.with(|job| job.borrow().as_ref().is_some_and(|j| j.wanted.1 == model));
+        if current {
+            engine.set_vocabulary(Some((&model, vocabulary)));
+            engine.settle().await;
+        }
+    })
 }
 
 /// A worker with our script, or none where the host has no workers or its rules do not name our policy.

@@ -11,7 +11,7 @@ use palimpsest_core::mode::Mode;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::ports::{LocalFuture, Store};
 use palimpsest_engine::session::NewMessage;
-use palimpsest_engine::{Profile, Sampling, Session};
+use palimpsest_engine::{Engine, Profile, Sampling, Session};
 use wasm_bindgen::JsValue;
 use web_sys::{Element, File};
 
@@ -63,9 +63,11 @@ pub(crate) fn write(element: Element, text: String, whole: bool) {
 }
 
 part! {
-    /// Reading a model's vocabulary, which a worker does.
+    /// A model's vocabulary: a worker reads it, and the page counts with it.
     reader: Reader {
         answer {
+            /// Counts with a vocabulary: see [`tokenizer::count_with`].
+            fn count_with(engine: Engine, model: String, bytes: Vec<u8>) -> LocalFuture<'static, ()> = tokenizer::count_with;
             /// Brings a model's vocabulary: see [`tokenizer::bring`].
             fn bring(host: Option<HostTransport>, address: String, key: String, model: String) -> LocalFuture<'static, JsValue> =
                 tokenizer::bring;

@@ -7,7 +7,7 @@ use crate::el::{El, IntoChild, el, live, live_if, nothing};
 use crate::icon::icon;
 use crate::signal::Shown;
 use crate::state::AppState;
-use crate::text::{T, fill, number, t};
+use crate::text::{T, css, fill, number, t};
 use crate::view::address::Screen;
 use crate::view::budget::{Age, Budget, Kind, Segment, State};
 
@@ -268,15 +268,15 @@ impl Label {
         const LETTER: f64 = 0.64;
         let ems = |letters: usize| letters as f64 * LETTER + 0.5;
         let way = (f64::from(from) - f64::from(self.at)) * 100.0 / f64::from(width);
+        let way = css(way);
         let (own, words) = (ems(text.chars().count() + 1), ems(self.letters));
         // 8 and 9 pixels are between a tick and its words
         if self.before {
-            format!(
-                "max({way:.2}% + 9px, -1*{way:.2}% - 9px - {:.2}em)",
-                words + own
-            )
+            let both = css(words + own);
+            format!("max({way}% + 9px, -1*{way}% - 9px - {both}em)")
         } else {
-            format!("max({way:.2}% - 8px - {words:.2}em, 8px - {way:.2}% - {own:.2}em)")
+            let (words, own) = (css(words), css(own));
+            format!("max({way}% - 8px - {words}em, 8px - {way}% - {own}em)")
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::page;
 use crate::settings::WINDOWS;
 use crate::signal::Signal;
 use crate::state::{AppState, Figures, Replayed};
-use crate::text::{T, decimal, fill, language, number, t};
+use crate::text::{T, css, decimal, fill, language, number, t};
 use crate::ui::header::selected;
 use crate::ui::settings::POLICIES;
 use crate::view::turns::turns;
@@ -188,7 +188,7 @@ fn by_turn(state: AppState) -> El {
         .iter()
         .map(|turn| turn.said.saturating_add(turn.answered));
     let most = most.max().unwrap_or(1).max(1);
-    let height = |tokens: u32| format!("{:.1}%", f64::from(tokens) * 100.0 / f64::from(most));
+    let height = |tokens: u32| format!("{}%", css(f64::from(tokens) * 100.0 / f64::from(most)));
     let columns = shown.iter().map(|turn| {
         let part = |class: &'static str, tokens: u32| {
             el("i").class(class).var("block-size", height(tokens))

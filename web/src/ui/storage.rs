@@ -10,7 +10,7 @@ use crate::embed;
 use crate::icon::icon;
 use crate::page;
 use crate::state::{AppState, Dialog};
-use crate::text::{self, T, bytes, count, fill, language, number, t};
+use crate::text::{self, T, bytes, count, css, fill, language, number, t};
 
 /// Days without an export after which the library reminds of one.
 const REMIND_AFTER: u32 = 7;
@@ -179,7 +179,7 @@ fn meter(state: AppState) -> AnyView {
             let share = *bytes_of as f64 * 100.0 / all;
             el("li")
                 .child(el("span").child(t(name)))
-                .child(el("i").child(el("i").var("--p", format!("{share:.1}%"))))
+                .child(el("i").child(el("i").var("--p", format!("{}%", css(share)))))
                 .child(el("b").child(bytes(*bytes_of as f64)))
         };
         el("ul")

@@ -17,7 +17,7 @@ use crate::markdown::dom::{Clicked, clicked};
 use crate::page;
 use crate::signal::{Kept, Signal, derived, effect, kept};
 use crate::state::AppState;
-use crate::text::{T, fill, number, t};
+use crate::text::{T, css, fill, number, t};
 use crate::ui::{chat::start, message::message};
 use crate::view::rows::Rows;
 use crate::view::thread::Entry;
@@ -394,7 +394,7 @@ impl Strip {
             if let Some(blank) = place.borrow().as_ref() {
                 let _ = blank
                     .style()
-                    .set_property("block-size", &format!("{height}px"));
+                    .set_property("block-size", &format!("{}px", css(height)));
             }
         }
         self.shown.set(shown);
