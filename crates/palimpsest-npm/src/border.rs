@@ -86,7 +86,7 @@ impl Tokens {
             Self::Number(n) if n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&n) => {
                 return Ok(n as u32);
             }
-            Self::Number(n) => (n.to_string(), "whole number of tokens, 0 or more"),
+            Self::Number(n) => (written(n), "whole number of tokens, 0 or more"),
             Self::Other(what) => (what, "number of tokens"),
         };
         Err(Failure::new(
@@ -100,11 +100,20 @@ impl Tokens {
             Self::Number(n) if n.fract() == 0.0 && n > 0.0 && n <= f64::from(u32::MAX) => {
                 return Ok(n as u32);
             }
-            Self::Number(n) => (n.to_string(), "it must be a whole number above 0"),
+            Self::Number(n) => (written(n), "it must be a whole number above 0"),
             Self::Other(what) => (what, "it must be a number"),
         };
         Err(CoreError::InvalidWindow { window, why })
     }
+}
+
+/// A number as JavaScript writes it, by the writer of JSON. That of the standard library would be 4 KB more of the module.
+fn written(n: f64) -> String {
+    if !n.is_finite() {
+        return if n.is_nan() { "NaN" } else { "Infinity" }.to_owned();
+    }
+    let text = serde_json::Value::from(n).to_string();
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 impl<'de> Deserialize<'de> for Tokens {
