@@ -112,7 +112,7 @@ fn written(n: f64) -> String {
     if !n.is_finite() {
         return if n.is_nan() { "NaN" } else { "Infinity" }.to_owned();
     }
-    let text = serde_json::Value::from(n).to_string();
+    let text = Value::from(n).to_string();
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
