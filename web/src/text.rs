@@ -210,8 +210,6 @@ mod tests {
     use super::en::KEYS;
     use super::*;
 
-    /// Every text has the same number of gaps in both languages, appears once, and uses the table's words (compaction,
-    /// never compression) and no exclamation marks.
     #[test]
     fn numbers_in_css() {
         let check = |x: f64, expected: &str| assert_eq!(css(x), expected);
@@ -223,6 +221,8 @@ mod tests {
         check(2_000_000.126, "2000000.13");
     }
 
+    /// Every text has the same number of gaps in both languages, appears once, and uses the table's words (compaction,
+    /// never compression) and no exclamation marks.
     #[test]
     fn the_table_is_consistent() {
         let mut names = BTreeSet::new();

@@ -46,13 +46,13 @@ pub async fn calibrator(
     (parts::tokenizer().await?.calibrator)(model, saved)
 }
 
-/// What reads and measures transcripts.
+/// Opens the way to reading and measuring transcripts.
 #[wasm_bindgen]
 pub async fn transcripts() -> Result<Transcripts, Failure> {
     Ok((parts::transcripts().await?)())
 }
 
-/// What replays a conversation.
+/// Opens the way to replaying a conversation.
 #[wasm_bindgen]
 pub async fn replayer() -> Result<Replayer, Failure> {
     Ok((parts::replay().await?)())

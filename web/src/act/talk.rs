@@ -59,6 +59,10 @@ pub fn send(text: String) -> bool {
 
 /// Stores what had arrived of a reply when the page ended. Then the session settles in.
 pub(super) fn keep_arrived_now(back: Rc<Back>, session: Session) {
+    // another one may have been opened while this part came
+    if !back.shows(&session) {
+        return;
+    }
     spawn_local(async move {
         session.keep_arrived().await;
         if back.shows(&session) {

@@ -3,7 +3,7 @@
 import { PalimpsestError } from "./errors.js";
 import { toText } from "./json.js";
 import { check } from "./options.js";
-import { call, module, part } from "./runtime.js";
+import { begin, call } from "./runtime.js";
 import { estimating, type Tokenizer } from "./tokenizer.js";
 import type { Dialect } from "./validate.js";
 import type { Calibrator } from "./wasm/palimpsest_npm.js";
@@ -51,12 +51,12 @@ export class Calibration {
 
   /** Begins to learn. @param model the model's name, which says what to begin with */
   static async start(model?: string): Promise<Calibration> {
-    return new Calibration(await begin("Calibration.start()", model));
+    return new Calibration(await begin("tokenizer", "Calibration.start()", (module) => module.calibrator(model)));
   }
 
   /** Goes on from what {@link Calibration.save} gave. @throws `invalid_options` if it is something else */
   static async load(saved: string): Promise<Calibration> {
-    return new Calibration(await begin("Calibration.load()", undefined, saved));
+    return new Calibration(await begin("tokenizer", "Calibration.load()", (module) => module.calibrator(undefined, saved)));
   }
 
   /** What was learned, as text to keep: about 2 KB, and nothing of what was said. */
@@ -86,17 +86,6 @@ export class Calibration {
   /** Estimates with what was learned so far. Take it anew for each request. */
   get tokenizer(): Tokenizer {
     return (this.#tokenizer ??= call("tokenizer", () => estimating(this.#inner.counter())));
-  }
-}
-
-/** Loads the part that learns, and begins with a name or with what was saved. */
-async function begin(name: string, model?: string, saved?: string): Promise<Calibrator> {
-  call(name, () => {});
-  await part("tokenizer");
-  try {
-    return await module.wait(call(name, (exports) => exports.calibrator(model, saved)));
-  } catch (error) {
-    throw module.own(error);
   }
 }
 

@@ -6,15 +6,15 @@ import { look, PLACES, type Code, type WasmSource } from "./source.js";
 
 /** Where the parts of the module are, where they are not found beside the package's JavaScript. */
 export interface WasmParts {
-  /** What sessions, libraries and model servers need: `palimpsest/session.wasm`. */
+  /** The code of sessions, libraries and model servers: `palimpsest/session.wasm`. */
   session?: WasmSource;
-  /** What reads vocabularies and learns from counts: `palimpsest/tokenizer.wasm`. */
+  /** The code that reads vocabularies and learns from counts: `palimpsest/tokenizer.wasm`. */
   tokenizer?: WasmSource;
-  /** What reads and measures transcripts: `palimpsest/transcripts.wasm`. */
+  /** The code that reads and measures transcripts: `palimpsest/transcripts.wasm`. */
   transcripts?: WasmSource;
-  /** What replays a conversation: `palimpsest/replay.wasm`. */
+  /** The code that replays a conversation: `palimpsest/replay.wasm`. */
   replay?: WasmSource;
-  /** What `session` and `tokenizer` share, which each of them needs: `palimpsest/shared.wasm`. */
+  /** The code that `session` and `tokenizer` share, which each of them needs: `palimpsest/shared.wasm`. */
   shared?: WasmSource;
 }
 

@@ -35,6 +35,17 @@ export async function part(name: keyof typeof parts): Promise<void> {
   }
 }
 
+/** Has a part begin something. It is loaded first, and the module must have been started. `name` is the caller's function. @internal */
+export async function begin<T>(of: keyof typeof parts, name: string, open: (module: Exports) => Promise<T>): Promise<T> {
+  call(name, () => {});
+  await part(of);
+  try {
+    return await module.wait(call(name, open));
+  } catch (error) {
+    throw module.own(error);
+  }
+}
+
 /** Starts the module and loads the part that sessions need, from `source` if that is said. @internal */
 export async function loadSession(files: Files | undefined, source?: () => Promise<Code>): Promise<void> {
   if (source !== undefined) name("session", source);

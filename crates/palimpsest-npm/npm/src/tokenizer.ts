@@ -2,7 +2,7 @@ import { PalimpsestError } from "./errors.js";
 import { toText } from "./json.js";
 import { check } from "./options.js";
 import { guarded, type TextCounter } from "./own-counter.js";
-import { call, module, part } from "./runtime.js";
+import { begin, call } from "./runtime.js";
 import { ofTiktoken, ofTokenizerJson, type Description, type TiktokenOptions, type TiktokenRanks } from "./tokenizer-files.js";
 import type { Dialect } from "./validate.js";
 import type { Counter, TokenizerLoader } from "./wasm/palimpsest_npm.js";
@@ -61,7 +61,7 @@ export class Tokenizer {
   ): Promise<Tokenizer> {
     options.signal?.throwIfAborted();
     const bytes = typeof json === "string" ? new TextEncoder().encode(json) : new Uint8Array(json as ArrayBuffer);
-    const loader = await begin("Tokenizer.fromOllamaShow()");
+    const loader = await loaderOf("Tokenizer.fromOllamaShow()");
     return new Tokenizer(await read(loader, bytes, options.signal));
   }
 
@@ -112,7 +112,7 @@ export class Tokenizer {
   }
 
   static async #described({ origin, json }: Description, signal: AbortSignal | undefined): Promise<Tokenizer> {
-    const loader = await begin("Tokenizer", { origin });
+    const loader = await loaderOf("Tokenizer", { origin });
     return new Tokenizer(await read(loader, new TextEncoder().encode(json), signal));
   }
 
@@ -176,7 +176,7 @@ export class Tokenizer {
   ): Promise<Tokenizer> {
     options.signal?.throwIfAborted();
     const own = new Uint8Array(bytes as ArrayBuffer).slice();
-    const loader = await begin("Tokenizer.fromSnapshot()", { snapshot: own });
+    const loader = await loaderOf("Tokenizer.fromSnapshot()", { snapshot: own });
     return new Tokenizer(await load(loader, options.signal, () => {}), own);
   }
 
@@ -245,15 +245,9 @@ function read(loader: TokenizerLoader, bytes: Uint8Array, signal: AbortSignal | 
   });
 }
 
-/** Begins to read a vocabulary: from a snapshot, or from bytes that are pushed, which say by `origin` who described it. The code for it is loaded first. */
-async function begin(name: string, from: { origin?: Description["origin"]; snapshot?: Uint8Array } = {}): Promise<TokenizerLoader> {
-  call(name, () => {});
-  await part("tokenizer");
-  try {
-    return await module.wait(call(name, (exports) => exports.tokenizerLoader(from.snapshot, from.origin)));
-  } catch (error) {
-    throw module.own(error);
-  }
+/** Begins to read a vocabulary: from a snapshot, or from bytes that are pushed, which say by `origin` who described it. */
+function loaderOf(name: string, from: { origin?: Description["origin"]; snapshot?: Uint8Array } = {}): Promise<TokenizerLoader> {
+  return begin("tokenizer", name, (module) => module.tokenizerLoader(from.snapshot, from.origin));
 }
 
 /** Lets a loader do its work in slices between which others run. */

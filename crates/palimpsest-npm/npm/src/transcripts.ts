@@ -1,38 +1,26 @@
-// The parts of the module that read, measure and replay transcripts. Each is loaded when the first call asks for it.
+// The parts of the module that read, measure and replay transcripts.
 
-import { call, module, part, type Exports } from "./runtime.js";
+import { begin, type Exports } from "./runtime.js";
 
-/**
- * A way to what a part does, which loads the part once; after a failure the next call tries again. The module must have been
- * started.
- */
-function later<T>(of: Parameters<typeof part>[0], open: (exports: Exports) => Promise<T>): (name: string) => Promise<T> {
-  let loading: Promise<T> | undefined;
-  async function load(name: string): Promise<T> {
-    await part(of);
-    try {
-      return await module.wait(call(name, open));
-    } catch (error) {
-      throw module.own(error);
-    }
-  }
+/** A way to the object through which a part is called. It is made once; after a failure the next call tries again. */
+function once<T>(of: Parameters<typeof begin>[0], open: (module: Exports) => Promise<T>): (name: string) => Promise<T> {
+  let made: Promise<T> | undefined;
   return async (name) => {
-    call(name, () => {});
-    loading ??= load(name);
+    made ??= begin(of, name, open);
     try {
-      return await loading;
+      return await made;
     } catch (error) {
-      loading = undefined;
+      made = undefined;
       throw error;
     }
   };
 }
 
-/** What reads and measures transcripts. @internal */
-export const transcripts = /* @__PURE__ */ later("transcripts", (exports) => exports.transcripts());
+/** The part that reads and measures transcripts. @internal */
+export const transcripts = /* @__PURE__ */ once("transcripts", (module) => module.transcripts());
 
-/** What reads and measures transcripts. @internal */
+/** Its object. @internal */
 export type Transcripts = Awaited<ReturnType<typeof transcripts>>;
 
-/** What replays a conversation. @internal */
-export const replayer = /* @__PURE__ */ later("replay", (exports) => exports.replayer());
+/** The part that replays a conversation. @internal */
+export const replayer = /* @__PURE__ */ once("replay", (module) => module.replayer());
