@@ -264,8 +264,7 @@ pub fn exact(state: AppState, request: &ChatRequest) -> String {
     let server = state.settings.with_untracked(|s| s.server);
     let body = encode(dialect(server), request).body;
     let text = String::from_utf8_lossy(&body);
-    json::read::<serde_json::Value>(&text)
-        .map_or_else(|_| text.clone().into_owned(), |value| format!("{value:#}"))
+    json::parse(&text).map_or_else(|_| text.clone().into_owned(), |value| format!("{value:#}"))
 }
 
 /// An address that is none: every question gets the reason.

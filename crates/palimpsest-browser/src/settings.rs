@@ -132,7 +132,7 @@ fn salvage<T: Serialize + DeserializeOwned + Default>(text: &str) -> Loaded<T> {
         settings: T::default(),
         dropped: vec!["*".into()],
     };
-    let Ok(Value::Object(found)) = json::read(text) else {
+    let Ok(Value::Object(found)) = json::parse(text) else {
         return nothing();
     };
     let Ok(Value::Object(mut good)) = json::value_of(&T::default()) else {

@@ -145,7 +145,7 @@ impl Importer {
         let Ok(text) = std::str::from_utf8(record.bytes) else {
             return self.sink.skip(Reason::NotText, "no UTF-8");
         };
-        match palimpsest_text::json::read::<Value>(text) {
+        match palimpsest_text::json::parse(text) {
             Ok(value) => {
                 self.is_json = true;
                 if self.found.is_none() {

@@ -491,7 +491,7 @@ impl Reader {
 }
 
 fn is_object_text(text: &str) -> bool {
-    matches!(palimpsest_text::json::read(text), Ok(Value::Object(_)))
+    matches!(palimpsest_text::json::parse(text), Ok(Value::Object(_)))
 }
 
 /// Text that is no JSON object, as one.

@@ -176,7 +176,7 @@ pub(crate) fn write(group: &Group<'_>, writer: &Writer<'_>) -> Value {
                     out.insert("arguments".into(), arguments.as_str().into());
                 }
                 "custom_tool_call" => {
-                    let read = palimpsest_text::json::read::<Value>(arguments).ok();
+                    let read = palimpsest_text::json::parse(arguments).ok();
                     let input = read.as_ref().and_then(|value| value.get("input")?.as_str());
                     out.insert("input".into(), input.unwrap_or(arguments).into());
                 }

@@ -727,7 +727,7 @@ fn given_ids(raw: &[Value], dialect: Dialect) -> BTreeSet<String> {
 
 /// Arguments as an object.
 pub(crate) fn object(arguments: &str) -> Value {
-    match palimpsest_text::json::read(arguments) {
+    match palimpsest_text::json::parse(arguments) {
         Ok(object @ Value::Object(_)) => object,
         Ok(Value::Null) => json!({}),
         Ok(other) => json!({ "value": other }),

@@ -360,7 +360,7 @@ impl Config {
             why,
         };
         let value: Value =
-            palimpsest_text::json::read(text).map_err(|e| invalid("settings", e.to_string()))?;
+            palimpsest_text::json::parse(text).map_err(|e| invalid("settings", e.to_string()))?;
         for (group, keys) in KEYS {
             let fields = if group.is_empty() {
                 Some(&value)
@@ -391,8 +391,8 @@ impl Config {
                     .map_err(|e| invalid(&place(group, key), e.to_string()))?;
             }
         }
-        let config: Self = palimpsest_text::json::read_value(&value)
-            .map_err(|e| invalid("settings", e.to_string()))?;
+        let config: Self =
+            palimpsest_text::json::take(value).map_err(|e| invalid("settings", e.to_string()))?;
         config.validate()?;
         Ok(config)
     }

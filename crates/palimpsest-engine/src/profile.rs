@@ -74,7 +74,7 @@ impl Profile {
     ///
     /// An unknown key gives an error with the nearest name, an unusable policy an error with the reason.
     pub fn from_json(text: &str) -> Result<Self, EngineError> {
-        let value: Value = palimpsest_text::json::read(text).map_err(|e| wrong("profile", &e))?;
+        let value: Value = palimpsest_text::json::parse(text).map_err(|e| wrong("profile", &e))?;
         let object = value
             .as_object()
             .ok_or_else(|| wrong("profile", &"it must be an object"))?;

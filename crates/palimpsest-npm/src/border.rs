@@ -21,7 +21,7 @@ use crate::failure::Failure;
 
 /// A list of messages from its JSON text.
 pub(crate) fn messages(json: &str) -> Result<Vec<Value>, Failure> {
-    match palimpsest_text::json::read(json) {
+    match palimpsest_text::json::parse(json) {
         Ok(Value::Array(values)) => Ok(values),
         Ok(_) => Err(Failure::new("bad_input", "Expected an array of messages.")),
         Err(error) => Err(Failure::new(

@@ -68,7 +68,7 @@ impl Failure {
             outline["details"] = details.into();
         }
         for (name, json) in &self.beside {
-            outline[*name] = palimpsest_text::json::read(json).expect("it is JSON");
+            outline[*name] = palimpsest_text::json::parse(json).expect("it is JSON");
         }
         outline
     }

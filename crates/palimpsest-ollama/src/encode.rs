@@ -225,7 +225,7 @@ impl<'a> Parts<'a> {
 
 /// Returns the arguments as an object, which both protocols require. A model may have written something else.
 fn call_arguments(text: &str) -> Value {
-    match palimpsest_text::json::read(text) {
+    match palimpsest_text::json::parse(text) {
         Ok(Value::Object(fields)) => Value::Object(fields),
         Ok(Value::Null) => json!({}),
         Ok(other) => json!({ "value": other }),

@@ -17,11 +17,11 @@ pub(crate) fn object(bytes: &[u8]) -> Result<Value, ModelError> {
         return Err(bad("its JSON is nested too deeply"));
     }
     let text = String::from_utf8_lossy(bytes);
-    let value: Value = palimpsest_text::json::read(&text)
+    let value: Value = palimpsest_text::json::parse(&text)
         .or_else(|error| {
             mend_surrogates(&text)
                 .ok_or(error)
-                .and_then(|t| palimpsest_text::json::read(&t))
+                .and_then(|t| palimpsest_text::json::parse(&t))
         })
         .map_err(|_| bad("its JSON is broken"))?;
     if value.is_object() {

@@ -82,7 +82,7 @@ pub struct Wrong {
 
 /// The preset that a policy's text begins from.
 pub fn base_of(text: &str) -> String {
-    let base = palimpsest_text::json::read::<Value>(text)
+    let base = palimpsest_text::json::parse(text)
         .ok()
         .and_then(|value| value.get("base")?.as_str().map(str::to_owned));
     match base {

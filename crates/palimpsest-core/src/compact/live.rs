@@ -347,7 +347,7 @@ impl Saved {
             why: why.to_owned(),
         };
         let value: Value =
-            palimpsest_text::json::read(text).map_err(|e| damaged(&e.to_string()))?;
+            palimpsest_text::json::parse(text).map_err(|e| damaged(&e.to_string()))?;
         if value.get("palimpsest").and_then(Value::as_str) != Some(KIND) {
             return Err(damaged("it is something else"));
         }
@@ -359,7 +359,7 @@ impl Saved {
             _ => return Err(damaged("it has no version")),
         }
         let read: Read =
-            palimpsest_text::json::read(text).map_err(|error| damaged(&error.to_string()))?;
+            palimpsest_text::json::take(value).map_err(|error| damaged(&error.to_string()))?;
         let written = Written {
             palimpsest: KIND,
             version: SAVED_VERSION,

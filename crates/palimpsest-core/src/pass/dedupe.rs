@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use siphasher::sip::SipHasher13;
 
 use crate::context::{Context, Lookup};
@@ -129,7 +129,9 @@ fn file_use<'a>(
     } else {
         return None;
     };
-    let mut arguments: Map<String, Value> = palimpsest_text::json::read(call.arguments).ok()?;
+    let Ok(Value::Object(mut arguments)) = palimpsest_text::json::parse(call.arguments) else {
+        return None;
+    };
     let key = options
         .paths
         .iter()
@@ -284,7 +286,9 @@ fn shorter(part: &Part, note: &str, role: Role, options: &DedupeOptions) -> Opti
 /// The arguments with the note in place of every long text, still a JSON object with the same keys. `None` if no text
 /// is long.
 fn outdated(arguments: &str, note: &str, floor: usize) -> Option<String> {
-    let mut object: Map<String, Value> = palimpsest_text::json::read(arguments).ok()?;
+    let Ok(Value::Object(mut object)) = palimpsest_text::json::parse(arguments) else {
+        return None;
+    };
     let mut changed = false;
     for (_, value) in &mut object {
         let long = match value {

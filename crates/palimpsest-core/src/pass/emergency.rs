@@ -344,15 +344,14 @@ fn shorter_arguments(
     room: u32,
     counter: &dyn palimpsest_tokens::TokenCounter,
 ) -> String {
-    use serde_json::{Map, Value};
+    use serde_json::Value;
     let gone = |bytes: usize| Value::String(format!("[{bytes} bytes not shown]"));
     let bytes_of = |value: &Value| {
         value
             .as_str()
             .map_or_else(|| value.to_string().len(), str::len)
     };
-    let read: Result<Map<String, Value>, _> = palimpsest_text::json::read(arguments);
-    if let Ok(whole) = read {
+    if let Ok(Value::Object(whole)) = palimpsest_text::json::parse(arguments) {
         let with = |most: usize| {
             let mut object = whole.clone();
             for (_, value) in &mut object {

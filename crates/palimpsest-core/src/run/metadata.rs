@@ -145,7 +145,7 @@ fn written(name: &str, arguments: &str, files: &mut Vec<String>) {
     if !WRITES.iter().any(|w| name.contains(w)) {
         return;
     }
-    let Ok(serde_json::Value::Object(fields)) = palimpsest_text::json::read(arguments) else {
+    let Ok(serde_json::Value::Object(fields)) = palimpsest_text::json::parse(arguments) else {
         return;
     };
     for key in PATHS {

@@ -148,7 +148,7 @@ pub fn check(
 fn with_next_epoch(head: &str) -> Option<(u32, String)> {
     let numbers: HeadNumbers = palimpsest_text::json::read(head).ok()?;
     let epoch = numbers.epoch.wrapping_add(1);
-    let mut row: Value = palimpsest_text::json::read(head).ok()?;
+    let mut row: Value = palimpsest_text::json::parse(head).ok()?;
     *row.get_mut("epoch")? = epoch.into();
     Some((epoch, row.to_string()))
 }

@@ -115,7 +115,7 @@ impl Session {
         } else {
             arguments
         };
-        let arguments: Value = palimpsest_text::json::read(text)
+        let arguments: Value = palimpsest_text::json::parse(text)
             .map_err(|e| format!("The arguments are not JSON: {e}"))?;
         let name = {
             let state = self.0.state.borrow();

@@ -122,7 +122,7 @@ pub(super) fn ratio(layer: &Layer) -> f64 {
 pub(super) fn is_ours(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     first.starts_with('{')
-        && json::read::<Value>(first).is_ok_and(|v| v.get("palimpsest").is_some_and(Value::is_u64))
+        && json::parse(first).is_ok_and(|v| v.get("palimpsest").is_some_and(Value::is_u64))
 }
 
 pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
@@ -132,7 +132,7 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
             continue;
         }
         let damaged = |why: String| TransferError::Damaged { line: n + 1, why };
-        let value: Value = json::read(line).map_err(|e| damaged(e.to_string()))?;
+        let value: Value = json::parse(line).map_err(|e| damaged(e.to_string()))?;
         if let Some(version) = value.get("palimpsest").and_then(Value::as_u64)
             && version > VERSION
         {

@@ -160,7 +160,7 @@ pub(super) fn read(text: &str) -> Result<Transfer, TransferError> {
             .trim_end();
         let (name, json) = inside.split_once(' ').unwrap_or((inside, "null"));
         let value: Value =
-            palimpsest_text::json::read(json).map_err(|e| damaged(&e.to_string()))?;
+            palimpsest_text::json::parse(json).map_err(|e| damaged(&e.to_string()))?;
         let wrong = |e: serde_json::Error| damaged(&e.to_string());
         match name {
             "session" => {

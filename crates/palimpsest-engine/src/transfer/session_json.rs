@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{SessionFacts, Transfer, TransferError, path};
 
 pub(super) fn is_one(text: &str) -> Option<Value> {
-    let value: Value = palimpsest_text::json::read(text).ok()?;
+    let value: Value = palimpsest_text::json::parse(text).ok()?;
     (value.get("sessionId").is_some() && value.get("messages").is_some_and(Value::is_array))
         .then_some(value)
 }
@@ -55,7 +55,7 @@ pub(super) fn write(transfer: &Transfer) -> String {
             } = part
             {
                 let args: Value =
-                    palimpsest_text::json::read(arguments).unwrap_or_else(|_| json!(arguments));
+                    palimpsest_text::json::parse(arguments).unwrap_or_else(|_| json!(arguments));
                 calls.push(json!({ "id": id, "name": name, "args": args,
                     "result": result_of(id, message.seq), "timestamp": to_iso(message.at) }));
             }

@@ -23,7 +23,7 @@ struct Found {
 
 /// Returns web results as a numbered list of title, address and snippet. `None` if there are none.
 pub(super) fn web(text: &str) -> Option<String> {
-    let found = match crate::json::read::<Value>(text) {
+    let found = match crate::json::parse(text) {
         Ok(json) => from_json(&json, 0)?,
         Err(_) => from_text(text),
     };

@@ -2,10 +2,10 @@
 //!
 //! serde's derived code for `#[serde(tag = …)]` first reads the whole object into a buffer and then each variant from
 //! it, which doubles the code for every type inside. This module reads the tag, and then the variant from the rest,
-//! with the one reader that reads everything. If the tag is not the first field, it rewrites the object with the tag in
+//! with the one reader that reads everything. If the tag is not the first field, it makes the object anew with the tag in
 //! front.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Serialize;
@@ -72,9 +72,7 @@ impl<'de, T: Choice> Visitor<'de> for Object<T> {
     fn visit_map<A: MapAccess<'de>>(self, mut rest: A) -> Result<T, A::Error> {
         match begin(T::TAG, &mut rest)? {
             Begun::Tag(tag) => T::choose(Variant { tag, rest }),
-            Begun::Text(text) => {
-                super::read(&text).map_err(|e| A::Error::custom(super::unplaced(e)))
-            }
+            Begun::Whole(object) => super::take(object).map_err(A::Error::custom),
         }
     }
 }
@@ -83,7 +81,7 @@ enum Begun {
     /// The tag is the first field.
     Tag(String),
     /// The whole object, with the tag first.
-    Text(String),
+    Whole(Value),
 }
 
 fn begin<'de, A: MapAccess<'de>>(tag: &'static str, fields: &mut A) -> Result<Begun, A::Error> {
@@ -101,17 +99,8 @@ fn begin<'de, A: MapAccess<'de>>(tag: &'static str, fields: &mut A) -> Result<Be
         }
     }
     let name = found.ok_or_else(|| A::Error::missing_field(tag))?;
-    Ok(Begun::Text(anew(tag, name, before)))
-}
-
-fn anew(tag: &str, name: String, fields: Vec<(String, Value)>) -> String {
-    let mut text = format!("{{{}:{}", Value::from(tag), Value::from(name));
-    for (key, value) in fields {
-        // Writing to a string cannot fail.
-        let _ = write!(text, ",{}:{value}", Value::from(key));
-    }
-    text.push('}');
-    text
+    let front = (tag.to_owned(), Value::from(name));
+    Ok(Begun::Whole(std::iter::once(front).chain(before).collect()))
 }
 
 /// A variant whose name is read and whose fields are not.

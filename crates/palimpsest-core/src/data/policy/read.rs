@@ -13,7 +13,7 @@ impl Policy {
         if !text.trim_start().starts_with('{') {
             return Self::preset(text);
         }
-        let value: Value = palimpsest_text::json::read(text)
+        let value: Value = palimpsest_text::json::parse(text)
             .map_err(|e| CoreError::InvalidPolicy(format!("it is not JSON: {e}")))?;
         Self::from_value(&value)
     }
@@ -55,7 +55,7 @@ impl Policy {
         if !named {
             whole.insert("name".into(), format!("custom {}", base.name).into());
         }
-        let policy: Self = palimpsest_text::json::read_value(&Value::Object(whole))
+        let policy: Self = palimpsest_text::json::take(Value::Object(whole))
             .map_err(|e| CoreError::InvalidPolicy(explain(&e.to_string())))?;
         policy.validate()?;
         Ok(policy)

@@ -6,6 +6,7 @@ use palimpsest_engine::session::NewMessage;
 use palimpsest_engine::{Fault, Format};
 use serde_json::{Value, json};
 
+use crate::border;
 use crate::failure::Failure;
 
 /// The dialect of that name; what a list looks like where none is named.
@@ -21,12 +22,7 @@ pub(crate) fn messages(
     json: &str,
     name: Option<&str>,
 ) -> Result<(String, Vec<NewMessage>), Failure> {
-    let values: Vec<Value> = palimpsest_text::json::read(json).map_err(|error| {
-        Failure::new(
-            "bad_input",
-            format!("The messages are not JSON that can be read: {error}."),
-        )
-    })?;
+    let values = border::messages(json)?;
     let parsed: Parsed = dialect::parse(&values, dialect(name, &values)?, Origin::Host)?;
     let system = parsed.system_text();
     let said = parsed.messages.into_iter().map(|from| NewMessage {

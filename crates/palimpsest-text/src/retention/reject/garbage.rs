@@ -87,7 +87,7 @@ pub(super) fn is_json(text: &str) -> bool {
         .join("\n");
     let is_value = |text: &str| {
         let text = text.trim().trim_start_matches("- ");
-        text.starts_with(['{', '[']) && crate::json::read::<serde_json::Value>(text).is_ok()
+        text.starts_with(['{', '[']) && crate::json::parse(text).is_ok()
     };
     let mut lines = inner
         .lines()
