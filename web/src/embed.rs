@@ -12,7 +12,7 @@ use js_sys::Promise;
 use leptos::mount::mount_to;
 use leptos::prelude::Owner;
 use palimpsest_browser::settings::{self, Entries};
-use palimpsest_browser::{HostStore, HostTransport, StorageHost, TransportHost};
+use palimpsest_browser::{HostStore, HostTransport, StorageHost, Transport, TransportHost};
 use palimpsest_engine::event::Event;
 use palimpsest_engine::ports::Store;
 use serde::Deserialize;
@@ -138,6 +138,11 @@ pub fn storage() -> Option<Rc<dyn Store>> {
         let store: Rc<dyn Store> = Rc::new(HostStore::new(host.clone()));
         mounted.options.storage.then_some(store)
     })?
+}
+
+/// The host's way to the model server as the page uses it, if it brings one.
+pub fn shared_transport() -> Option<Rc<dyn Transport>> {
+    Some(Rc::new(transport()?))
 }
 
 /// The host's way to the model server, if it brings one.

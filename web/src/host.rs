@@ -22,7 +22,7 @@ const HOSTED: &str = "palimpsest-hosted";
 /// Nothing where it allows none and what would keep them in memory cannot be loaded.
 pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> Option<(Rc<dyn Store>, Kept)> {
     if embed::keeps() {
-        act::wire().wait().await;
+        act::guest().wait().await;
         if let Some(store) = act::hosted_store().flatten() {
             return Some((store, Kept::Whole));
         }
@@ -35,7 +35,7 @@ pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> Option<(Rc<dyn 
     if let Ok(store) = IndexedDbStore::open(options).await {
         return Some((Rc::new(store), Kept::Whole));
     }
-    act::wire().wait().await;
+    act::spare().wait().await;
     match act::small_store().flatten() {
         Some(store) => Some((store, Kept::Small)),
         None => Some((act::memory_store()?, Kept::Memory)),

@@ -10,7 +10,7 @@ use palimpsest_browser::{
 use palimpsest_core::request::{ChatRequest, ModelError};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_ollama::catalog::{self, same_model};
-use palimpsest_ollama::doctor::{Case, Finding, Os, Severity};
+use palimpsest_ollama::doctor::{Case, Finding, Os, Severity, Trial};
 use palimpsest_ollama::{Dialect, HttpRequest, encode};
 use palimpsest_text::json;
 
@@ -37,26 +37,26 @@ pub struct Survey {
     pub connection: Connection,
 }
 
-/// Examines a server. `try_model`: it is asked for one token at the end, which loads the model with the session's window.
+/// Examines a server. A trial loads the model with the session's window.
 async fn examined(
     state: AppState,
     place: &Place,
     key: &Key,
-    try_model: bool,
+    trial: Option<Trial>,
 ) -> (Vec<Finding>, Vec<Check>) {
     let open = state.open.get_untracked();
     let case = Case {
         server: place.address.clone(),
         dialect: dialect(place.server),
         // For the server, a request through a host does not come from a page.
-        origin: embed::transport().is_none().then(page::origin),
+        origin: (!embed::asks()).then(page::origin),
         os: os(),
         model: open
             .as_ref()
             .map(|o| o.model.clone())
             .filter(|m| !m.is_empty()),
         window: open.map(|o| o.window).filter(|w| *w > 0),
-        try_model,
+        trial,
     };
     let (last, took) = (Cell::new(act::now()), RefCell::new(Vec::new()));
     let heard = |_: &Finding| {
@@ -64,8 +64,8 @@ async fn examined(
         took.borrow_mut().push(now - last.replace(now));
     };
     let key = key.sent_to(place.server, &place.address);
-    let findings = match embed::transport() {
-        Some(host) => examine_over(case, &host, Signal::never(), heard).await,
+    let findings = match transport() {
+        Some(host) => examine_over(case, &*host, Signal::never(), heard).await,
         None => examine(case, key, Signal::never(), heard).await,
     };
     let took = took.into_inner();
@@ -79,16 +79,16 @@ async fn examined(
 
 /// Returns the doctor's findings about a server that is not in use, without those about models.
 pub async fn visit(state: AppState, place: &Place, key: &Key) -> Vec<Check> {
-    let mut checks = examined(state, place, key, false).await.1;
+    let mut checks = examined(state, place, key, None).await.1;
     checks.retain(|check| !matches!(check.code, "model_missing" | "window" | "window_smaller"));
     checks
 }
 
 /// Examines the server in use, and lists its models if it is well.
-pub async fn survey(state: AppState, try_model: bool) -> Survey {
+pub async fn survey(state: AppState, trial: Option<Trial>) -> Survey {
     let place = state.settings.with_untracked(Settings::in_use);
     let key = state.key.get_untracked();
-    let (findings, checks) = examined(state, &place, &key, try_model).await;
+    let (findings, checks) = examined(state, &place, &key, trial).await;
     let empty = findings.iter().any(|f| f.code == "no_model");
     // A model that is not installed any more is the session's trouble, not the connection's.
     let broken = findings.iter().any(|f| {
@@ -164,6 +164,12 @@ async fn models(place: &Place, key: &Key) -> Result<Vec<ModelEntry>, ModelError>
         .collect())
 }
 
+/// The host's way to the model server, if it brings one.
+fn transport() -> Option<Rc<dyn Transport>> {
+    // its code comes with the package, and not with a page of our own
+    embed::asks().then(act::host_transport).flatten().flatten()
+}
+
 /// The way to the server: through the host if it offers one, otherwise by `fetch`, with the key if it belongs there.
 fn way(
     server: Server,
@@ -171,8 +177,8 @@ fn way(
     key: &Key,
     patience: Patience,
 ) -> Result<Rc<dyn Transport>, ModelError> {
-    Ok(match embed::transport() {
-        Some(host) => Rc::new(host),
+    Ok(match transport() {
+        Some(host) => host,
         None => Rc::new(
             FetchTransport::new(address)?
                 .with_key(key.sent_to(server, address))

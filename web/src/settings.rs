@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use palimpsest_core::policy::Policy;
+use palimpsest_text::number;
 use serde::{Deserialize, Serialize};
 
 use crate::key::{Key, origin_of};
@@ -332,8 +333,8 @@ pub fn temperature_of(text: &str) -> Result<Option<f32>, NoTemperature> {
     if text.is_empty() {
         return Ok(None);
     }
-    match text.parse::<f32>() {
-        Ok(t) if (0.0..=2.0).contains(&t) => Ok(Some(t)),
+    match number::read(&text) {
+        Some(t) if t <= 2.0 => Ok(Some(t)),
         _ => Err(NoTemperature),
     }
 }
@@ -345,9 +346,9 @@ pub struct NoNumber;
 /// `text` as a share of probability, above 0 and at most 1; nothing for the model's own.
 pub fn share_of(text: &str) -> Result<Option<f32>, NoNumber> {
     let text = text.trim().replace(',', ".");
-    match text.parse::<f32>() {
+    match number::read(&text) {
         _ if text.is_empty() => Ok(None),
-        Ok(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
+        Some(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
         _ => Err(NoNumber),
     }
 }

@@ -540,7 +540,7 @@ async fn findings(answer: &str, server: &str) -> (Vec<&'static str>, String) {
         os: Os::Linux,
         model: Some("m".into()),
         window: None,
-        try_model: false,
+        trial: None,
     };
     let told = RefCell::new(0);
     let all = examine(case, "", Signal::never(), |_| *told.borrow_mut() += 1).await;
@@ -683,7 +683,7 @@ async fn a_hosts_transport_carries_requests() {
         os: Os::Linux,
         model: Some("m".into()),
         window: None,
-        try_model: false,
+        trial: None,
     };
     let found = examine_over(case, &transport, Signal::never(), |_| {}).await;
     let codes: Vec<_> = found.iter().map(|finding| finding.code).collect();

@@ -25,13 +25,20 @@ pub fn days_left(deleted_at: f64, now: f64) -> u32 {
 }
 
 impl Engine {
+    /// Returns the sessions that were deleted more than thirty days ago, in no order.
+    pub async fn expired_sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
+        let now = self.host.world.clock.now();
+        let mut expired = self.deleted_sessions().await?;
+        expired.retain(|session| is_due(&session.head, now));
+        Ok(expired)
+    }
+
     /// Purges at most `most` of the sessions that were deleted more than thirty days ago, the oldest first. A session
     /// that another tab holds, or that cannot be purged now, waits for the next time. Returns the identifiers of the
     /// purged ones.
     pub async fn purge_expired(&self, most: u32) -> Result<Vec<String>, EngineError> {
         let now = self.host.world.clock.now();
-        let mut due: Vec<SessionInfo> = self.deleted_sessions().await?;
-        due.retain(|s| is_due(&s.head, now));
+        let mut due = self.expired_sessions().await?;
         palimpsest_text::order::sort_by(&mut due, |a, b| {
             a.head
                 .deleted_at

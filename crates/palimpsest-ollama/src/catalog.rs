@@ -2,6 +2,7 @@
 //! answers.
 
 use palimpsest_core::request::ModelError;
+use palimpsest_text::number::fixed;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -230,9 +231,9 @@ fn parameters(count: u64) -> String {
     const MILLION: f64 = 1e6;
     let count = count as f64;
     if count >= BILLION {
-        format!("{:.1}B", count / BILLION)
+        format!("{}B", fixed(count / BILLION, 1))
     } else {
-        format!("{:.2}M", count / MILLION)
+        format!("{}M", fixed(count / MILLION, 2))
     }
 }
 

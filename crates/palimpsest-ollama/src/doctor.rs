@@ -18,6 +18,7 @@ use crate::decode::Decoder;
 use crate::dialect::Dialect;
 use crate::encode::encode;
 use crate::error::Refusal;
+use crate::http::HttpRequest;
 use crate::limits::Limits;
 use address::{Address, Scheme};
 
@@ -43,8 +44,30 @@ pub struct Case {
     pub model: Option<String>,
     /// The window the user has chosen, in tokens.
     pub window: Option<u32>,
-    /// At the end, ask the model for one token. This loads the model, which may take a while.
-    pub try_model: bool,
+    /// A question to the model at the end, if there is to be one. It loads the model, which may take a while.
+    pub trial: Option<Trial>,
+}
+
+/// The smallest question to a model, and the reader of its answer. A program that only looks at servers names no trial, so
+/// what writes questions and reads answers is not in it.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial {
+    question: fn(Dialect, &ChatRequest) -> HttpRequest,
+    answer: fn(Dialect, &str, &[u8]) -> Result<(), ModelError>,
+}
+
+impl Trial {
+    /// Asks the model for one token.
+    pub const ONE_TOKEN: Self = Self {
+        question: encode,
+        answer: one_token_read,
+    };
+}
+
+/// Reads the beginning of an answer to [`Trial::ONE_TOKEN`].
+fn one_token_read(dialect: Dialect, model: &str, beginning: &[u8]) -> Result<(), ModelError> {
+    let mut decoder = Decoder::new(dialect, Limits::for_answer(1), model);
+    decoder.push(beginning).map(|_| ())
 }
 
 /// The severity of a finding.
@@ -177,7 +200,7 @@ impl Doctor {
         self.ask(Step::List, catalog::list(self.case.dialect));
     }
 
-    fn ask(&mut self, step: Step, request: crate::http::HttpRequest) {
+    fn ask(&mut self, step: Step, request: HttpRequest) {
         self.todo.push_back(Probe::Ask { step, request });
     }
 
@@ -399,10 +422,10 @@ impl Doctor {
         if let Some(window) = model.window {
             self.compare_window(window);
         }
-        if self.case.try_model {
+        if let Some(trial) = self.case.trial {
             // This request loads the model; the next probe compares the window of the loaded copy.
             let request = self.one_token(name);
-            self.ask(Step::Try, encode(self.case.dialect, &request));
+            self.ask(Step::Try, (trial.question)(self.case.dialect, &request));
         } else if self.case.dialect == Dialect::Ollama {
             self.ask(Step::Loaded, catalog::loaded());
         }
@@ -469,14 +492,12 @@ impl Doctor {
     }
 
     fn tried(&mut self, result: Result<&[u8], ModelError>) {
-        let limits = Limits::for_answer(1);
-        let mut decoder = Decoder::new(
-            self.case.dialect,
-            limits,
-            self.case.model.as_deref().unwrap_or_default(),
-        );
-        match result.and_then(|beginning| decoder.push(beginning)) {
-            Ok(_) => {
+        let Some(trial) = self.case.trial else {
+            return;
+        };
+        let model = self.case.model.as_deref().unwrap_or_default();
+        match result.and_then(|beginning| (trial.answer)(self.case.dialect, model, beginning)) {
+            Ok(()) => {
                 self.good("model_answers", "The model answers.".to_owned());
                 if self.case.dialect == Dialect::Ollama {
                     self.ask(Step::Loaded, catalog::loaded());

@@ -162,10 +162,7 @@ fn set(body: &mut Value, name: &str, value: Option<Value>) {
 
 /// 0.7 and not 0.699999988079071.
 fn short(value: f32) -> Value {
-    value
-        .to_string()
-        .parse::<f64>()
-        .map_or(Value::Null, Value::from)
+    palimpsest_text::json::value_of(&value).unwrap_or_default()
 }
 
 /// The parts of a message, sorted by their kind.

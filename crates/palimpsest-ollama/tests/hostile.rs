@@ -11,7 +11,7 @@ use palimpsest_core::message::Role;
 use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose, RequestMessage, RequestOptions,
 };
-use palimpsest_ollama::doctor::{Case, Doctor, Observation, Os, Probe};
+use palimpsest_ollama::doctor::{Case, Doctor, Observation, Os, Probe, Trial};
 use palimpsest_ollama::{Dialect, HttpRequest, catalog};
 use serde_json::json;
 use wire::{complete, send, text};
@@ -255,7 +255,7 @@ fn the_doctor_examines_a_server() {
             os: Os::Linux,
             model: Some("llama3.2:3b".into()),
             window: Some(window),
-            try_model: true,
+            trial: Some(Trial::ONE_TOKEN),
         };
         let mut doctor = Doctor::new(case);
         while let Some(probe) = doctor.next().cloned() {

@@ -21,6 +21,7 @@ pub mod glob;
 mod goldens;
 pub mod json;
 pub(crate) mod languages;
+pub mod number;
 pub mod order;
 pub mod recall;
 pub mod retention;

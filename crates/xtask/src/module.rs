@@ -43,13 +43,14 @@ pub(crate) enum Later {
 }
 
 impl Later {
-    /// The least bytes of code that several parts have in common and that become a file of their own. Who names the files of
-    /// the package should have few to name.
+    /// The least bytes of code that several parts have in common and that become a file of their own; less stays in the first
+    /// module. Who names the files of the package should have few to name, and a page should not ask for a file of a few
+    /// hundred bytes.
     const fn least(self) -> usize {
         if matches!(self, Self::Brought) {
             8_192
         } else {
-            0
+            2_048
         }
     }
 

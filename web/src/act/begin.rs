@@ -10,8 +10,8 @@ use palimpsest_tokens::{Estimator, TokenCounter};
 
 use super::{
     BACK, Back, Opening, back, create_now, follow, leave_draft, list, memory_store, note, open_now,
-    parts, prose, read_along, reload_profiles, send_held, settle, superseded, survey, talk, title,
-    toast, wire,
+    parts, prose, read_along, reload_profiles, send_held, settle, spare, superseded, survey, talk,
+    title, toast,
 };
 use crate::state::{AppState, Notice};
 use crate::text::{T, t};
@@ -53,7 +53,7 @@ pub fn start(state: AppState) {
                 // The store opened and then failed: work from memory, and say so.
                 state.notice.set(Some(Notice::Saving(error.to_string())));
                 kept = Kept::Memory;
-                wire().wait().await;
+                spare().wait().await;
                 let Some(store) = memory_store() else {
                     return;
                 };
@@ -140,12 +140,23 @@ pub fn start(state: AppState) {
     survey();
 }
 
-/// Lets other pages count this one, and removes what was deleted long ago, in its own time.
+/// Lets other pages count this one, and has what was deleted long ago removed, in its own time.
 pub(super) fn be_present(back: Rc<Back>) {
     spawn_local(async move {
         let presence = Presence::begin(host::NAME, back.world.ids.as_ref()).await;
         back.presence.replace(presence);
-        // what waits for its end since long ago; the rest goes when the library is looked at
+        // few have something that waits for its end: what removes it comes with the conversation
+        match back.engine.expired_sessions().await {
+            Ok(expired) if expired.is_empty() => {}
+            Ok(_) => parts::sweep(back),
+            Err(error) => note(error.to_string(), true),
+        }
+    });
+}
+
+/// Removes what waits for its end since long ago; the rest goes when the library is looked at.
+pub(super) fn sweep(back: Rc<Back>) {
+    spawn_local(async move {
         if let Err(error) = back.engine.purge_expired(PURGED_AT_BEGIN).await {
             note(error.to_string(), true);
         }

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
-use palimpsest_browser::HostTransport;
+use palimpsest_browser::{HostTransport, Transport};
 use palimpsest_core::mode::Mode;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::ports::{LocalFuture, Store};
@@ -80,8 +80,6 @@ part! {
     wire: Wire {
         /// Asks the model server what there is, and the doctor what is wrong.
         fn survey() = server::survey_now;
-        /// The same, with a question to the open session's model at the end: it is loaded with the session's window.
-        fn try_model() = server::try_model;
         /// A session that was opened gets what had arrived of a reply, its model and that model's vocabulary.
         fn settle_in(back: Rc<Back>, session: Session) = server::settle_in;
         /// A session gets its model and that model's vocabulary, once everything that had arrived is in it.
@@ -92,21 +90,13 @@ part! {
         fn reload_profiles(back: Rc<Back>) = profiles::reload_profiles;
         /// Looks how much is stored.
         fn measure() = storage::measure_now;
-        /// Lets other pages count this one, and removes what was deleted long ago.
+        /// Lets other pages count this one, and has what was deleted long ago removed.
         fn be_present(back: Rc<Back>) = begin::be_present;
         /// Writes here from now on; the other tab reads along.
         fn take_over() = sessions::take_over;
         answer {
-            /// The host hears of what happens to the open session.
-            fn tell(event: &Event) -> () = embed::tell;
             /// Makes a session and shows it, if it is still the last wish.
             fn create(back: Rc<Back>, wish: u32) -> LocalFuture<'static, ()> = sessions::create;
-            /// The storage of a host, if it brings one.
-            fn hosted_store() -> Option<Rc<dyn Store>> = embed::storage;
-            /// A store that is gone with the tab.
-            fn memory_store() -> Rc<dyn Store> = host::memory;
-            /// A store for little, where the browser refuses the better one.
-            fn small_store() -> Option<Rc<dyn Store>> = host::small;
         }
         view {
             /// What stands in the notes.
@@ -118,10 +108,40 @@ part! {
 }
 
 part! {
+    /// What the app as a guest asks of its host. A page of our own has none.
+    guest: Guest {
+        answer {
+            /// The host hears of what happens to the open session.
+            fn tell(event: &Event) -> () = embed::tell;
+            /// The storage of a host, if it brings one.
+            fn hosted_store() -> Option<Rc<dyn Store>> = embed::storage;
+            /// The host's way to the model server, if it brings one.
+            fn host_transport() -> Option<Rc<dyn Transport>> = embed::shared_transport;
+        }
+    }
+}
+
+part! {
+    /// Stores for a browser that refuses the best one.
+    spare: Spare {
+        answer {
+            /// A store that is gone with the tab.
+            fn memory_store() -> Rc<dyn Store> = host::memory;
+            /// A store for little.
+            fn small_store() -> Option<Rc<dyn Store>> = host::small;
+        }
+    }
+}
+
+part! {
     /// The conversation: replies and compactions. It is loaded when somebody begins to do something, or has a session already.
     talk: Talk {
         /// Says something, or has the last question answered.
         fn say(back: Rc<Back>, session: Session, message: Option<NewMessage>) = saying::say_now;
+        /// Asks the model server, with a question to the open session's model at the end: it is loaded with the session's window.
+        fn try_model() = server::try_model;
+        /// Removes what was deleted long ago.
+        fn sweep(back: Rc<Back>) = begin::sweep;
         /// Does what is due after a reply or another limit.
         fn tended(back: Rc<Back>, session: Session) = compaction::tended;
         /// Stores what had arrived of a reply when the page ended. Then the session settles in.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use leptos::task::spawn_local;
 use palimpsest_core::message::Role;
 use palimpsest_engine::Session;
+use palimpsest_ollama::doctor::Trial;
 
 use super::sessions::offer_reply;
 use super::{
@@ -43,14 +44,14 @@ fn was_there(state: AppState) -> bool {
 /// Asks the model server for its models, and the doctor for its problems.
 pub(super) fn survey_now() {
     if let Some(state) = AppState::remembered() {
-        ask(state, false);
+        ask(state, None);
     }
 }
 
 /// The same, with a question to the open session's model at the end: it is loaded with the session's window.
 pub(super) fn try_model() {
     if let Some(state) = AppState::remembered() {
-        ask(state, true);
+        ask(state, Some(Trial::ONE_TOKEN));
     }
 }
 
@@ -67,16 +68,16 @@ fn ask_later(state: AppState) {
             .connection
             .with_untracked(|c| *c == Connection::Failed);
         if failed && was_there(state) {
-            ask(state, false);
+            ask(state, None);
         }
     });
 }
 
-fn ask(state: AppState, try_model: bool) {
+fn ask(state: AppState, trial: Option<Trial>) {
     state.connection.set(Connection::Asking);
     let asked = in_use(state);
     spawn_local(async move {
-        let found = server::survey(state, try_model).await;
+        let found = server::survey(state, trial).await;
         if let Some(back) = back() {
             for model in &found.models {
                 back.engine.know_model(&model.name, &model.size);

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use leptos::prelude::AnyView;
 use palimpsest_core::mode::Mode;
 use palimpsest_engine::Sampling;
+use palimpsest_text::number::shortest;
 use wasm_bindgen::JsCast;
 use web_sys::{File, HtmlDialogElement, HtmlInputElement};
 
@@ -173,7 +174,7 @@ fn system(state: AppState) -> AnyView {
             ..now
         })
     };
-    let text_of = |value: Option<f32>| value.map(|v| v.to_string()).unwrap_or_default();
+    let text_of = |value: Option<f32>| value.map(shortest).unwrap_or_default();
     let fields = [
         (
             TEMPERATURE,

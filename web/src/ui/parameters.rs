@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
+use palimpsest_text::number::shortest;
 
 use crate::act;
 use crate::el::{El, el, live_on, nothing};
@@ -49,8 +50,12 @@ const THINKS: [(&str, Think, T); 5] = [
     ("high", Think::High, T::ThinkHigh),
 ];
 
-fn text(value: Option<impl ToString>) -> String {
+fn whole(value: Option<u32>) -> String {
     value.map(|v| v.to_string()).unwrap_or_default()
+}
+
+fn share(value: Option<f32>) -> String {
+    value.map(shortest).unwrap_or_default()
 }
 
 static FIELDS: [Field; 4] = [
@@ -58,7 +63,7 @@ static FIELDS: [Field; 4] = [
         id: "own-window",
         name: T::Window,
         wrong: T::OwnWindowWrong,
-        shown: |own| text(own.window),
+        shown: |own| whole(own.window),
         typed: |typed| {
             let window = match typed.trim() {
                 "" => None,
@@ -73,7 +78,7 @@ static FIELDS: [Field; 4] = [
         id: "own-temperature",
         name: T::Temperature,
         wrong: T::TemperatureWrong,
-        shown: |own| text(own.temperature),
+        shown: |own| share(own.temperature),
         typed: |typed| {
             let value = temperature_of(typed).ok()?;
             Some(Box::new(move |own: &mut ModelSettings| {
@@ -85,7 +90,7 @@ static FIELDS: [Field; 4] = [
         id: "own-share",
         name: T::TopP,
         wrong: T::TopPWrong,
-        shown: |own| text(own.top_p),
+        shown: |own| share(own.top_p),
         typed: |typed| {
             let value = share_of(typed).ok()?;
             Some(Box::new(move |own: &mut ModelSettings| {
@@ -97,7 +102,7 @@ static FIELDS: [Field; 4] = [
         id: "own-seed",
         name: T::Seed,
         wrong: T::SeedWrong,
-        shown: |own| text(own.seed),
+        shown: |own| whole(own.seed),
         typed: |typed| {
             let value = seed_of(typed).ok()?;
             Some(Box::new(move |own: &mut ModelSettings| {

@@ -10,6 +10,7 @@ use palimpsest_core::pass::PassKind;
 use palimpsest_core::policy::{
     Cover, Denominator, Fading, KeepRecent, Levels, OnFailure, Pass, Policy, Trigger, UserWords,
 };
+use palimpsest_text::number;
 use serde_json::{Map, Value};
 
 /// The passes that can be left out, in their order. The last resort stands in every policy.
@@ -120,7 +121,7 @@ impl Form {
             of: fill.map_or_else(String::new, |(of, _)| word(of)),
             at: fill.map_or_else(
                 || "80".to_owned(),
-                |(_, at)| (f64::from(at) * 100.0).round().to_string(),
+                |(_, at)| number::fixed(f64::from(at) * 100.0, 0),
             ),
             keep: keep.to_owned(),
             count,

@@ -2,6 +2,7 @@
 
 use palimpsest_core::policy::Policy;
 use palimpsest_engine::{ModelPolicy, Profile};
+use palimpsest_text::number;
 use serde_json::{Value, json};
 
 use crate::settings::percent_of;
@@ -86,7 +87,7 @@ impl Entry {
         match (self.kind, value) {
             (Kind::Percent, Value::Number(n)) => {
                 let share = n.as_f64().unwrap_or_default();
-                (share * 100.0).round().to_string()
+                number::fixed(share * 100.0, 0)
             }
             (_, Value::Number(n)) => n.to_string(),
             (_, Value::String(word)) => word.clone(),

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::context::Cause;
 use palimpsest_core::pass::Shed;
+use palimpsest_text::number::fixed;
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
@@ -129,11 +130,11 @@ pub fn log_markdown(title: &str, entries: &[LogEntry], time: &dyn Fn(f64) -> Str
     // Writing to a string cannot fail.
     let mut out = format!("# Session log: {}\n", one_line(title));
     for entry in entries {
-        let share = |tokens: u32| percent(tokens, entry.window);
+        let share = |tokens: u32| fixed(percent(tokens, entry.window), 1);
         let (before, after) = entry.tokens;
         let _ = write!(
             out,
-            "\n## {} @ {}\n\n- Before: {before} / {} tokens ({:.1} %), {} messages\n- After: {after} / {} tokens ({:.1} %), {} messages\n- Saved: {} tokens ({:.1} %)\n- To read again: {} tokens\n",
+            "\n## {} @ {}\n\n- Before: {before} / {} tokens ({} %), {} messages\n- After: {after} / {} tokens ({} %), {} messages\n- Saved: {} tokens ({} %)\n- To read again: {} tokens\n",
             capital(entry.action.words()),
             time(entry.at),
             entry.window,
@@ -143,7 +144,7 @@ pub fn log_markdown(title: &str, entries: &[LogEntry], time: &dyn Fn(f64) -> Str
             share(after),
             entry.messages.1,
             entry.saved(),
-            entry.saving_percent(),
+            fixed(entry.saving_percent(), 1),
             entry.reread,
         );
         for shed in &entry.passes {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use palimpsest_core::message::{Message, Part, Role};
 use palimpsest_core::record::Records;
+use palimpsest_text::number::{fixed, shortest};
 use palimpsest_text::time::to_iso;
 use serde_json::{Value, json};
 
@@ -78,15 +79,15 @@ pub(super) fn write(transfer: &Transfer) -> String {
             let range = layer.range();
             _ = writeln!(
                 out,
-                "| {} | {}–{} | {} | {} | {} | {} | {:.2} |",
+                "| {} | {}–{} | {} | {} | {} | {} | {} |",
                 layer.id,
                 range.from,
                 range.to,
                 u8::from(layer.level),
                 layer.original_tokens,
                 layer.tokens,
-                ratio(layer),
-                layer.retention
+                shortest(ratio(layer)),
+                fixed(layer.retention.into(), 2)
             );
         }
     }

@@ -8,7 +8,7 @@ fn case() -> Case {
         os: Os::MacOs,
         model: Some("llama3.2:3b".into()),
         window: Some(16_384),
-        try_model: true,
+        trial: Some(Trial::ONE_TOKEN),
     }
 }
 
@@ -353,7 +353,7 @@ fn windows() {
     assert!(doctor.is_well(), "it works, with a smaller window");
     let tiny = Case {
         model: Some("tiny".into()),
-        try_model: false,
+        trial: None,
         ..case()
     };
     let (_, found, doctor) = examine(tiny, &[Observation::Opaque, VERSION, TAGS, NOTHING_LOADED]);
