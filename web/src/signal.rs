@@ -95,6 +95,8 @@ impl<T: Default> Signal<T> {
     }
 
     /// A signal that stays as long as the module.
+    // One copy for each type: the page makes dozens of them in one function.
+    #[inline(never)]
     pub fn lasting(value: T) -> Self {
         let slot = free().unwrap_or_else(|| {
             Box::leak(Box::new(Slot {
