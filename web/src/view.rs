@@ -9,6 +9,7 @@ pub mod card;
 pub mod hit;
 pub mod kept;
 pub mod layer;
+pub mod line;
 pub mod model;
 pub mod policy;
 pub mod profile;

@@ -14,6 +14,7 @@ use crate::state::{AppState, Dialog};
 use crate::text::{T, count, fill, number, seconds, t};
 use crate::ui::bar::{layer_by_number, mini};
 use crate::view::card::{Card, Done, Stage, State};
+use crate::view::line::shortened;
 
 /// Facts that were not carried over, shown at a time.
 const FACTS: usize = 200;
@@ -293,6 +294,9 @@ fn written(number_of: u32, done: &Done, body: El) -> El {
         .child(done.id.map(|_| hands(number_of)))
 }
 
+/// The most letters of a fact that stand in its line.
+const LETTERS: usize = 60;
+
 /// Lists facts that a layer does not say any more, the first few in full. `unnamed` more were lost that the list does not have.
 pub fn dropped(list: &[String], unnamed: u32) -> El {
     let cell = el("dd");
@@ -303,15 +307,10 @@ pub fn dropped(list: &[String], unnamed: u32) -> El {
         };
     }
     let shown = 3;
-    let first = list
-        .iter()
-        .take(shown)
-        .enumerate()
-        .fold(cell, |cell, (i, fact)| {
-            let short: String = fact.chars().take(60).collect();
-            cell.child(if i > 0 { ", " } else { "" })
-                .child(el("q").child(short))
-        });
+    let lines = list.iter().take(shown);
+    let first = lines.fold(cell, |cell, fact| {
+        cell.child(el("p").child(el("q").child(shortened(fact, LETTERS))))
+    });
     if list.len() > shown {
         first.child(" ").child(rest(list[shown..].into(), unnamed))
     } else if unnamed > 0 {
