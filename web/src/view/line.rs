@@ -28,6 +28,9 @@ mod tests {
         check("metro, from, then", "metro, from …");
         check("metro from a street", "metro from a …");
         check("Donaudampfschifffahrt", "Donaudampfsc …");
-        check("明日の会議は十時から始まります", "明日の会議は十時から始ま …");
+        check(
+            "明日の会議は十時から始まります",
+            "明日の会議は十時から始ま …",
+        );
     }
 }

@@ -11,7 +11,7 @@ macro_rules! numbered {
 
 // The features of the sentence as a whole. Objects are the words after the first order's verb.
 numbered! { Flag
-    Question Exclaimed Quoted AllQuoted Number Money File Item Fragment Tiny Long
+    Question Exclaimed Quoted AllQuoted Number Code Money File Item Fragment Tiny Long
     Unknown LateKnown UnknownVerb Create CreateOne PoliteOrder Idle Veto
     Manner Task Action TaskOnly MannerOnly Denied DeniedVerb DeniedLater Avoids Never Always Only
     Leads Speaks Makes ToMe
@@ -74,9 +74,10 @@ const WITH_SHAPE: Set = set!(
 );
 
 /// The flags that count together with a shape.
-const FLAGS_WITH_SHAPE: [Flag; 18] = [
+const FLAGS_WITH_SHAPE: [Flag; 19] = [
     Flag::Question,
     Flag::Number,
+    Flag::Code,
     Flag::Money,
     Flag::File,
     Flag::DefinitePhrase,

@@ -65,6 +65,7 @@ impl Reader {
             Flag::Number,
             sentence.contains(|c: char| c.is_ascii_digit()),
         );
+        seen.on_if(Flag::Code, sentence.split_whitespace().any(code));
         seen.on_if(Flag::Money, money(sentence));
         seen.on_if(Flag::File, frame.file);
         seen.on_if(Flag::Item, frame.item);
@@ -458,6 +459,12 @@ fn question(sentence: &str) -> bool {
     }
     let body = body.trim_end_matches('。');
     QUESTION_ENDS.all().iter().any(|end| body.ends_with(end))
+}
+
+/// Whether a word is the name of one thing: capitals and digits, as in "RA21-4096".
+fn code(word: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(|byte| is(byte));
+    word.len() > 4 && has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase)
 }
 
 fn money(sentence: &str) -> bool {
