@@ -25,6 +25,7 @@ pub use crate::words::worth::{LITTLE, worth};
 pub use date::{Day, day_at};
 pub use excerpt::excerpt;
 pub use fade::{Piece, fade, faded, joined};
+pub use lines::lines_of;
 pub use relative::undated;
 pub use shorten::shorten;
 pub(crate) use turns::speaker;

@@ -322,10 +322,42 @@ pub(super) fn push_layer(view: &mut View, layer: Layer) {
     view.layers.push(Rc::new(layer));
 }
 
-/// Counts the layer, and drops the last lines of its ledger until it fits `room`.
+/// Counts the layer, and drops the last lines of its ledger until it fits `room`. Beside facts no prose stands of which
+/// only a speaker's name is left.
 pub(super) fn keep_within(layer: &mut Layer, room: u32, counter: &dyn TokenCounter) {
     layer.recount(counter);
     while layer.tokens > room && layer.ledger.pop().is_some() {
         layer.recount(counter);
+    }
+    if !layer.ledger.is_empty() && is_bare(&layer.summary) {
+        layer.summary.clear();
+        layer.recount(counter);
+    }
+}
+
+/// Returns `true` if every line is a single word in Latin letters, as the label of a speaker is, or says that something was
+/// left out.
+fn is_bare(summary: &str) -> bool {
+    let is_word = |line: &str| line.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let mut lines = summary
+        .lines()
+        .map(|line| line.trim().trim_end_matches(':'));
+    lines.all(|line| line.starts_with("[…") || is_word(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_alone_say_nothing() {
+        let check = |summary: &str, expected: bool| assert_eq!(is_bare(summary), expected);
+        check("User", true);
+        check("User:\n[…]", true);
+        check("", true);
+        check("User: Yes.", false);
+        check("I never fly.", false);
+        check("返事は必ず三文以内", false);
+        check("v2", false);
     }
 }

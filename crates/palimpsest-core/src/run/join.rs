@@ -83,6 +83,7 @@ fn fitting(part: Vec<JobPassage>, room: u32, counter: &dyn TokenCounter) -> Vec<
                     text: words.to_owned(),
                     calls: None,
                     day: from.day,
+                    is_summary: from.is_summary,
                 }),
             }
             last = Some(kept.id);

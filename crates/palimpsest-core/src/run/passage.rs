@@ -21,6 +21,8 @@ pub struct JobPassage {
     pub calls: Option<usize>,
     /// The day it was said, if that is known.
     pub day: Option<extractive::Day>,
+    /// The words are a summary, with speakers and days in them.
+    pub is_summary: bool,
 }
 
 impl JobPassage {
@@ -32,6 +34,7 @@ impl JobPassage {
             text,
             calls: None,
             day: None,
+            is_summary: true,
         }
     }
 
@@ -48,6 +51,7 @@ impl JobPassage {
             calls: first.map(|at| words_of(&parts[..at]).len().min(text.len())),
             day: extractive::day_at(message.at),
             text,
+            is_summary: false,
         }
     }
 

@@ -73,15 +73,23 @@ impl SummaryJob {
 
     /// Selects the best pieces of the deterministic summary in at most `room` tokens.
     fn selection(&self, room: u32, known: Option<&Known>, counter: &dyn TokenCounter) -> Summary {
-        let passages: Vec<Passage<'_>> = self
-            .passages
-            .iter()
-            .map(|p| Passage {
-                calls: p.calls,
-                day: p.day,
-                ..Passage::new(p.seq, retention::Speaker::from(p.role), &p.text)
-            })
-            .collect();
+        let mut passages: Vec<Passage<'_>> = Vec::new();
+        for passage in &self.passages {
+            let whole = Passage {
+                calls: passage.calls,
+                day: passage.day,
+                ..Passage::new(
+                    passage.seq,
+                    retention::Speaker::from(passage.role),
+                    &passage.text,
+                )
+            };
+            if passage.is_summary {
+                passages.extend(extractive::lines_of(&whole));
+            } else {
+                passages.push(whole);
+            }
+        }
         let options = extractive::Options {
             target_tokens: room,
             emphasis: emphasis(self.mode),

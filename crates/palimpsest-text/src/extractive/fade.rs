@@ -112,7 +112,7 @@ fn form(text: &str, places: &[Piece], order: &[Piece]) -> (String, Vec<Piece>) {
 }
 
 /// Returns `true` for the heading of a day.
-fn is_heading(line: &str) -> bool {
+pub(super) fn is_heading(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(']')
 }
 
