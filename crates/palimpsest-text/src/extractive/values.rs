@@ -352,6 +352,16 @@ fn each_word(text: &str, mut f: impl FnMut(usize, usize, Option<(usize, usize)>)
                 key = None;
             }
             at += 2;
+            // A program inside of the JSON has escapes of its own. Before a small letter it may be a folder: "C:\\new".
+            if bytes.get(at - 1) == Some(&b'\\')
+                && matches!(bytes.get(at), Some(b'n' | b't' | b'r'))
+                && bytes
+                    .get(at + 1)
+                    .is_none_or(|byte| !byte.is_ascii_lowercase())
+            {
+                key = None;
+                at += 1;
+            }
             continue;
         }
         if ends(bytes[at]) {
@@ -544,5 +554,19 @@ mod tests {
             ]
         );
         assert!(value_lines(&passages, 0, &Estimator::default()).is_empty());
+    }
+
+    /// A program's own escapes inside of JSON are no letters, and a lone backslash at the end is read.
+    #[test]
+    fn escapes_are_no_letters() {
+        let check = |text: &str, expected: &[&str]| {
+            let mut words = Vec::new();
+            each_word(text, |start, end, _| words.push(&text[start..end]));
+            assert_eq!(words, expected, "{text}");
+        };
+        check(r#"{"a": "1\\nPER_DAY 2"}"#, &["1", "PER_DAY", "2"]);
+        check(r"587\\nPER_DAY\\t200", &["587", "PER_DAY", "200"]);
+        check(r"C:\\new\\Table", &["new", "Table"]);
+        check(r"end\", &["end"]);
     }
 }
