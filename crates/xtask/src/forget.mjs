@@ -41,7 +41,9 @@ for (const name of ["page", "worker"]) {
       emptyOutDir: false,
       copyPublicDir: false,
       target: "es2022",
-      lib: { entry: path.join(source, `${name}.js`), formats: ["es"], fileName: () => `${name}.js` },
+      modulePreload: false,
+      // not as a library: those keep their white space
+      rolldownOptions: { input: path.join(source, `${name}.js`), output: { format: "es", entryFileNames: "[name].js", codeSplitting: false } },
     },
   });
 }
