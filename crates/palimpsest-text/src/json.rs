@@ -142,7 +142,7 @@ mod tests {
         check(r#"[{"Two":[1,"x",2]}]"#);
         check(r#"["Two"]"#);
         check(r#"["Other"]"#);
-        check(r#"[{}]"#);
+        check("[{}]");
         check(r#"[{"Bare":1}]"#);
         check(r#"[{"Bare":null,"One":null}]"#);
         check("[7]");

@@ -352,7 +352,7 @@ impl<'a> Variant<'a> {
     }
 }
 
-impl<'de, 'a> EnumAccess<'de> for Variant<'a> {
+impl<'de> EnumAccess<'de> for Variant<'_> {
     type Error = Error;
     type Variant = Self;
 

@@ -463,7 +463,7 @@ fn question(sentence: &str) -> bool {
 
 /// Whether a word is the name of one thing: capitals and digits, as in "RA21-4096".
 fn code(word: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(|byte| is(byte));
+    let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
     word.len() > 4 && has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase)
 }
 
