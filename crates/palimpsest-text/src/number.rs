@@ -82,7 +82,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is as short as what the standard library writes, and is read as the same number.
+        /// The texts are as short as those of the standard library, and are read as the same number.
         #[test]
         fn as_the_standard_library(value in 0.0f32..2000.0, thousandths in 0u32..2_000_000) {
             // of two that are as short the writers do not always choose the same

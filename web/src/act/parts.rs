@@ -108,7 +108,7 @@ part! {
 }
 
 part! {
-    /// What the app as a guest asks of its host. A page of our own has none.
+    /// The host of an app that is a guest: its storage, its way to the server, its ear. A page of our own has none.
     guest: Guest {
         answer {
             /// The host hears of what happens to the open session.

@@ -461,7 +461,7 @@ fn question(sentence: &str) -> bool {
     QUESTION_ENDS.all().iter().any(|end| body.ends_with(end))
 }
 
-/// Whether a word is the name of one thing: capitals and digits, as in "RA21-4096".
+/// Returns `true` for the name of one thing: capitals and digits, as in "RA21-4096".
 fn code(word: &str) -> bool {
     let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
     word.len() > 4 && has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase)

@@ -146,7 +146,7 @@ fn size(module: &[u8]) -> Result<(u32, usize)> {
     Ok((imported, code))
 }
 
-/// Whether a module has neither functions of its own nor of others.
+/// Returns `true` for a module with neither functions of its own nor of others.
 fn has_no_functions(module: &[u8]) -> Result<bool> {
     let (imported, code) = size(module)?;
     Ok(imported == 0 && code <= 1)
