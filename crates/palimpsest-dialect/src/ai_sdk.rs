@@ -327,8 +327,9 @@ pub(crate) fn read_ui(reader: &mut Reader, message: &Map<String, Value>) {
                 slot,
             )),
             "file" => said.push(file(fields, "url", slot)),
+            // only the assistant works in steps
             "step-start" => {
-                if !said.is_empty() || !results.is_empty() {
+                if role == Role::Assistant && !(said.is_empty() && results.is_empty()) {
                     step(reader, role, &mut said, &mut results, time);
                     pushed = true;
                 }

@@ -164,9 +164,7 @@ fn written(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
             name,
             arguments,
         } => {
-            if writer.is_callers_id(id) {
-                inner.insert("id".into(), id.as_str().into());
-            }
+            named_by(&mut inner, id, writer);
             inner.insert("name".into(), name.as_str().into());
             inner.insert("args".into(), object(arguments));
             out.insert("functionCall".into(), Value::Object(inner));
@@ -177,9 +175,7 @@ fn written(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
             text,
             error,
         } => {
-            if writer.is_callers_id(call) {
-                inner.insert("id".into(), call.as_str().into());
-            }
+            named_by(&mut inner, call, writer);
             let name = name.as_deref().or_else(|| writer.tool_of(call));
             inner.insert("name".into(), name.unwrap_or("unknown").into());
             if !writer.verbatim(atom) {
@@ -206,4 +202,13 @@ fn written(atom: &Atom<'_>, writer: &Writer<'_>) -> Value {
         }
     }
     Value::Object(out)
+}
+
+/// A call and its result have an id where the caller gave one that can be used.
+fn named_by(inner: &mut Map<String, Value>, id: &str, writer: &Writer<'_>) {
+    if writer.is_callers_id(id) {
+        inner.insert("id".into(), id.into());
+    } else {
+        inner.shift_remove("id");
+    }
 }

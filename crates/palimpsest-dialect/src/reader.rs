@@ -20,6 +20,8 @@ const IMAGE_TEXT: usize = 1024;
 struct OpenCall {
     id: String,
     name: String,
+    /// A result of the value that is being read answers it.
+    is_taken: bool,
 }
 
 /// The identifier of a call, as the caller gives it.
@@ -291,14 +293,26 @@ impl Reader {
             Part::ToolCall { id, name, .. } => self.open.push(OpenCall {
                 id: id.clone(),
                 name: name.clone(),
+                is_taken: false,
             }),
             Part::ToolResult { call, .. } => {
-                if let Some(at) = self.open.iter().position(|open| open.id == *call) {
+                let is_it = |open: &OpenCall| open.id == *call;
+                let taken = |open: &OpenCall| open.is_taken && is_it(open);
+                let at = self.open.iter().position(taken);
+                if let Some(at) = at.or_else(|| self.open.iter().position(is_it)) {
                     self.open.remove(at);
                 }
             }
             _ => {}
         }
+    }
+
+    /// Takes the first open call of which `is_it` is true, so that another result of the same message takes the next one.
+    fn take_open(&mut self, is_it: impl Fn(&OpenCall) -> bool) -> Option<&str> {
+        let mut open = self.open.iter_mut();
+        let call = open.find(|open| !open.is_taken && is_it(open))?;
+        call.is_taken = true;
+        Some(&call.id)
     }
 
     /// The id of a call: its own, or one made from its position where the dialect or the caller has none.
@@ -336,6 +350,7 @@ impl Reader {
             && !id.is_empty()
         {
             return if self.check_id(id) {
+                self.take_open(|open| open.id == *id);
                 (id.clone(), Fault::None)
             } else {
                 (self.next_open(name), Fault::Identity)
@@ -405,12 +420,11 @@ impl Reader {
         );
     }
 
-    fn next_open(&self, name: Option<&str>) -> String {
-        let next = self
-            .open
-            .iter()
-            .find(|open| name.is_none_or(|name| open.name == name));
-        next.map_or_else(|| format!("result_{}", self.index), |open| open.id.clone())
+    /// The id of the next open call, of that tool if it has a name.
+    fn next_open(&mut self, name: Option<&str>) -> String {
+        let otherwise = format!("result_{}", self.index);
+        let next = self.take_open(|open| name.is_none_or(|name| open.name == name));
+        next.map_or(otherwise, str::to_owned)
     }
 
     fn check_id(&mut self, id: &str) -> bool {

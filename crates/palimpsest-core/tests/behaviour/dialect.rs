@@ -1203,6 +1203,30 @@ fn a_file_without_data_is_named() {
     assert_eq!(repaired, [json!({"role": "user", "content": expected})]);
 }
 
+/// I3: Gemini's calls need no ids. Two results of one tool in one message answer its two calls, in their order.
+#[test]
+fn results_without_ids_answer_calls_in_order() {
+    let call = json!({"functionCall": {"name": "read", "args": {}}});
+    let result =
+        |text: &str| json!({"functionResponse": {"name": "read", "response": {"output": text}}});
+    let values = [
+        json!({"role": "user", "parts": [{"text": "Read both."}]}),
+        json!({"role": "model", "parts": [call, call]}),
+        json!({"role": "user", "parts": [result("one"), result("two")]}),
+        json!({"role": "model", "parts": [{"text": "Done."}]}),
+    ];
+    let check = validate(&values, Some(Dialect::Gemini));
+    assert!(check.ok, "{:?}", check.problems);
+    let parsed = parse(&values, Dialect::Gemini, Origin::Host).expect("a list");
+    let parts = parsed.messages.iter().flat_map(|m| &m.message.parts);
+    let answers = parts.filter_map(|part| match part {
+        Part::ToolResult { call, text, .. } => Some((call.as_str(), text.as_str())),
+        _ => None,
+    });
+    let expected = [("call_1_0", "one"), ("call_1_1", "two")];
+    assert_eq!(answers.collect::<Vec<_>>(), expected);
+}
+
 proptest! {
     /// I3, I10: whatever is handed in, what the linter mends passes the linter.
     #[test]
