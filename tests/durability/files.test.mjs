@@ -189,6 +189,20 @@ const KINDS = {
     for (const one of [first, third, second]) one.kill();
     return { programs: [first, second, third], writers: [first, second, third], takenOver: true };
   },
+  /** One who takes over stands still before its seal, the holder writes what will never count, a third one reads: it must not see that. */
+  async readBesideTakeOver(round, given) {
+    const first = start({ ...given, role: "writer" });
+    const reader = start({ ...given, role: "reader" });
+    await Promise.all([first.said("acked", 2), reader.said("read")]);
+    const second = start({ ...given, role: "writer", takeOver: true, stopAt: 1 + (round % 8) });
+    await second.said("halted");
+    await sleep(Math.random() * 60);
+    second.thaw();
+    await second.said("acked", 2);
+    total.takenOver += second.of("claimed").length;
+    for (const one of [first, second, reader]) one.kill();
+    return { programs: [first, second, reader], writers: [first, second], takenOver: true };
+  },
   /** Another session with the same large texts is made and removed meanwhile, and its remover killed. */
   async deleter(round, given) {
     const writer = start({ ...given, role: "writer" });

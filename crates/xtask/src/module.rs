@@ -45,12 +45,12 @@ pub(crate) enum Later {
 impl Later {
     /// The least bytes of code that several parts have in common and that become a file of their own; less stays in the first
     /// module. Who names the files of the package should have few to name, and a page should not ask for a file of a few
-    /// hundred bytes.
-    const fn least(self) -> usize {
-        if matches!(self, Self::Brought) {
-            8_192
-        } else {
-            2_048
+    /// hundred bytes. Functions of a quick build are several times as large.
+    const fn least(self, quality: Quality) -> usize {
+        match (self, quality) {
+            (Self::Brought, Quality::Release) => 8_192,
+            (Self::Brought, _) => 65_536,
+            _ => 2_048,
         }
     }
 
@@ -106,7 +106,7 @@ pub(crate) fn build(
                     .arg(&compiled)
                     .arg(&parts)
                     .arg(format!("{name}.js"))
-                    .arg(later.least().to_string()),
+                    .arg(later.least(quality).to_string()),
             )?;
             parts.join("main.wasm")
         }

@@ -4,7 +4,7 @@
 //!
 //! Both take what was linked with `--emit-relocs`. The functions to part at are those that `#[wasm_split]` names.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::env;
 use std::fs;
 use std::ops::Range;
@@ -59,8 +59,7 @@ fn apart(module: &str, folder: &Path, main: &str, least: usize) -> Result<()> {
     }
     if least > 0 {
         for chunk in chunks(folder)? {
-            // A few functions of two chunks look alike and stay where they are.
-            if has_no_functions(&fs::read(&chunk)?)? {
+            if is_data_only(&fs::read(&chunk)?)? {
                 taken_in(&chunk, folder)?;
             }
         }
@@ -146,15 +145,22 @@ fn size(module: &[u8]) -> Result<(u32, usize)> {
     Ok((imported, code))
 }
 
-/// Returns `true` for a module with neither functions of its own nor of others.
-fn has_no_functions(module: &[u8]) -> Result<bool> {
-    let (imported, code) = size(module)?;
-    Ok(imported == 0 && code <= 1)
+/// Returns `true` for a module of which nobody can call a function: it exports none, and puts none into the table.
+fn is_data_only(module: &[u8]) -> Result<bool> {
+    for payload in Parser::new(0).parse_all(module) {
+        match payload? {
+            Payload::ExportSection(exports) if exports.count() > 0 => return Ok(false),
+            Payload::ElementSection(elements) if elements.count() > 0 => return Ok(false),
+            Payload::StartSection { .. } => return Ok(false),
+            _ => {}
+        }
+    }
+    Ok(true)
 }
 
-/// The functions that have a name, with their index.
-fn named(module: &[u8]) -> Result<HashMap<String, u32>> {
-    let mut all = HashMap::new();
+/// The functions that have a name, with their index. Copies of a generic function may share one.
+fn named(module: &[u8]) -> Result<Vec<(String, u32)>> {
+    let mut all = Vec::new();
     for payload in Parser::new(0).parse_all(module) {
         let Payload::CustomSection(section) = payload? else {
             continue;
@@ -166,7 +172,7 @@ fn named(module: &[u8]) -> Result<HashMap<String, u32>> {
             if let Name::Function(names) = names? {
                 for name in names {
                     let name = name?;
-                    all.insert(name.name.to_owned(), name.index);
+                    all.push((name.name.to_owned(), name.index));
                 }
             }
         }
@@ -270,10 +276,9 @@ fn range_of(range: &Range<u64>) -> Result<Range<usize>> {
 /// The module with these functions exported: what is exported stays in the main module. Everything else is copied as it is,
 /// since relocations count the bytes of code.
 fn kept_in_main(module: &[u8], functions: &HashSet<String>) -> Result<Vec<u8>> {
-    let known = named(module)?;
-    let mut indices: Vec<u32> = functions
-        .iter()
-        .filter_map(|name| known.get(name).copied())
+    let known = named(module)?.into_iter();
+    let mut indices: Vec<u32> = known
+        .filter_map(|(name, index)| functions.contains(&name).then_some(index))
         .collect();
     indices.sort_unstable();
     let mut out = wasm_encoder::Module::new();

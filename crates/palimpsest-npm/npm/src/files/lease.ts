@@ -14,16 +14,14 @@
 
 import { open, rmdir, type FileHandle } from "node:fs/promises";
 import { numbersOf, touchesHead, withEpoch } from "./contents.js";
-import { discard, removeDrafts, statOf, syncFile, syncFolder, takePlace, writeAt, type Durability } from "./disk.js";
+import { discard, removeDrafts, syncFile, syncFolder, takePlace, writeAt, type Durability } from "./disk.js";
 import { dropClaim, lifeOf, thisProgram, type Holder } from "./holder.js";
 import { oldHolder } from "./older.js";
 import { codeOf, refuse } from "./refusal.js";
 import { beginningOf, encoded, nameOf, VERSION, type Line, type Seal } from "./segment.js";
-import { pause, type Claim, type SessionLog } from "./session-log.js";
+import { pause, SEALING, type Claim, type SessionLog } from "./session-log.js";
 import type { StorageOp } from "../storage.js";
 
-/** Milliseconds that a claim by another program may take until its seal. */
-const SEALING = 2000;
 /** Claims that may come between one's look and one's own before it is given up. */
 const TRIES = 20;
 /** Bytes of a segment that are worth writing the session anew, if most of them are no longer true. */
@@ -206,24 +204,10 @@ export class Lease {
     for (const until = Date.now() + SEALING; ;) {
       const numbers = await log.numbers();
       if (log.number !== number || !numbers.includes(number) || !(await log.isInPlace())) return false;
-      const higher = numbers.filter((one) => one > number);
-      const [top] = higher;
-      if (top === undefined) return true;
-      const looked = await Promise.all(higher.map((one) => log.beginning(one)));
-      const lives = await Promise.all(higher.map(async (one, i) => {
-        const header = looked[i]?.header;
-        if (header !== undefined) return lifeOf(header.holder);
-        return (await isAbandoned(log.pathOf(one))) ? "gone" : "unknown";
-      }));
-      // what a program has written that is gone now is seen by a look after that
-      const found = await Promise.all(higher.map((one) => log.beginning(one)));
-      const seal = found[0]?.seal;
-      if (seal !== undefined) return end !== undefined && seal.from.some(([one, bytes]) => one === number && bytes >= end);
-      const isSealed = found.some((one) => one?.seal !== undefined);
-      if (isSealed && end === undefined) return false;
-      const isSame = found.every((one, i) => one !== undefined && one.header?.holder.claim === looked[i]?.header?.holder.claim);
-      // claims that were never finished and never will be
-      if (!isSealed && isSame && lives.every((life) => life === "gone")) return true;
+      const above = await log.above(numbers);
+      if (above.seal !== undefined) return end !== undefined && above.seal.from.some(([one, bytes]) => one === number && bytes >= end);
+      if (above.isSealed && end === undefined) return false;
+      if (above.isOver) return true;
       if (Date.now() > until) return false;
       await pause(10);
     }
@@ -287,15 +271,6 @@ export class Lease {
 
 function unlessMissing(error: unknown): void {
   if (codeOf(error) !== "ENOENT") throw error;
-}
-
-/**
- * Whether a segment that does not say whose it is never will: on a file system without links it appears before its header does, and its
- * program has ended between the two. One that only waits has not looked at the session yet, and finds what is written meanwhile.
- */
-async function isAbandoned(path: string): Promise<boolean> {
-  const found = await statOf(path);
-  return found !== undefined && Date.now() - Number(found.mtimeMs) > SEALING;
 }
 
 /** Claims grow with the segments, also beside one that was never finished. */

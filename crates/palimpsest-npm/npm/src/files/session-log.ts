@@ -3,18 +3,24 @@
 // The highest segment with a seal counts, and those that its seal names. Segments above it are claims that are being made, or were
 // never finished. A segment that a seal names goes away only after a higher one has a seal that does not name it: who finds one
 // missing looks again.
+//
+// What its holder writes while a claim is being made counts only if that claim's seal says so. Who reads waits for the seal, so that
+// nothing is shown that is gone a moment later.
 
 import { open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { Contents, touchesHead } from "./contents.js";
 import { fileOf, namesIn, statOf } from "./disk.js";
-import type { Holder } from "./holder.js";
+import { lifeOf, type Holder } from "./holder.js";
 import { takeOld } from "./older.js";
 import { codeOf } from "./refusal.js";
 import { beginningOf, linesOf, nameOf, numberOf, type Beginning, type Line, type Seal } from "./segment.js";
 
 /** Looks at a session that is being written anew before a missing segment counts as lost. */
 const LOOKS = 50;
+
+/** Milliseconds that a claim may take until its seal. */
+export const SEALING = 2000;
 
 /** Waits. */
 export const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
@@ -30,6 +36,16 @@ export interface Claim {
   isSealed: boolean;
   /** When the segment was last written. */
   at: number;
+}
+
+/** The segments above the one that was read. */
+export interface Above {
+  /** What the highest one says before it. */
+  seal: Seal | undefined;
+  /** Whether one of them has a seal. */
+  isSealed: boolean;
+  /** Whether there is none, or they are claims that were never finished and never will be. */
+  isOver: boolean;
 }
 
 /** A session's segments, read as far as they are known. */
@@ -54,6 +70,8 @@ export class SessionLog {
   headAt = 0;
   /** Whether anything was written after the seal. */
   isWritten = false;
+  /** How far what was read is known to count. */
+  #settled = "";
 
   constructor(folder: string, session: string) {
     this.session = session;
@@ -83,6 +101,37 @@ export class SessionLog {
         await pause(4);
       }
     }
+  }
+
+  /** Reads what others have written since and what of it counts. */
+  async look(): Promise<void> {
+    for (const until = Date.now() + SEALING; ;) {
+      await this.refresh();
+      const read = `${this.number} ${this.size}`;
+      if (this.number <= 0 || read === this.#settled) return;
+      // lines that were there before anybody has begun a claim are found by every claim
+      const { isOver } = await this.above(await this.numbers());
+      if (isOver) this.#settled = read;
+      if (isOver || Date.now() > until) return;
+      await pause(4);
+    }
+  }
+
+  /** What stands above the segment that was read. */
+  async above(numbers: number[]): Promise<Above> {
+    const higher = numbers.filter((one) => one > this.number);
+    if (higher.length === 0) return { seal: undefined, isSealed: false, isOver: true };
+    const looked = await Promise.all(higher.map((one) => this.beginning(one)));
+    const lives = await Promise.all(higher.map(async (one, i) => {
+      const header = looked[i]?.header;
+      if (header !== undefined) return lifeOf(header.holder);
+      return (await isAbandoned(this.pathOf(one))) ? "gone" : "unknown";
+    }));
+    // what a program has written that is gone now is seen by a look after that
+    const found = await Promise.all(higher.map((one) => this.beginning(one)));
+    const isSealed = found.some((one) => one?.seal !== undefined);
+    const isSame = found.every((one, i) => one !== undefined && one.header?.holder.claim === looked[i]?.header?.holder.claim);
+    return { seal: found[0]?.seal, isSealed, isOver: !isSealed && isSame && lives.every((life) => life === "gone") };
   }
 
   /** The highest segment. */
@@ -218,6 +267,7 @@ export class SessionLog {
     this.handle = handle;
     this.holder = header?.holder;
     this.from = named;
+    this.#settled = "";
     Object.assign(this, { isReleased: false, isWritten: false, size: end, headAt: sealAt });
     await this.#readOn();
   }
@@ -245,6 +295,15 @@ export class SessionLog {
     this.contents.take(line.ops);
     if (line.ops.some((op) => touchesHead(op, this.session))) this.headAt = start;
   }
+}
+
+/**
+ * Whether a segment that does not say whose it is never will: on a file system without links it appears before its header does, and its
+ * program has ended between the two. One that only waits has not looked at the session yet, and finds what is written meanwhile.
+ */
+async function isAbandoned(path: string): Promise<boolean> {
+  const found = await statOf(path);
+  return found !== undefined && Date.now() - Number(found.mtimeMs) > SEALING;
 }
 
 /** What a segment says before its first write. */

@@ -311,7 +311,7 @@ class Files implements FileStorage {
   /** The rows of a session's table. */
   async #rows(session: string, table: StorageTable): Promise<Rows> {
     const log = await this.#log(session);
-    await log.refresh();
+    await log.look();
     return log.contents.rows(table);
   }
 
