@@ -20,6 +20,7 @@ use crate::data::policy::Policy;
 use crate::data::record::{Demand, Records, RenderedRecords};
 use crate::data::rendition::{Reduced, Rendition, verbatim_tokens};
 use crate::data::shares::{ShareOptions, Shares};
+use crate::data::tool::OpenCalls;
 pub use crate::data::view::{Cause, Quote, Recalled, View};
 use crate::error::CoreError;
 
@@ -132,29 +133,26 @@ impl Sums {
 /// Calls without a result and results without a call among the shown messages. Each costs a few tokens more in a
 /// window, for the stand-in or the label that keeps it valid.
 #[derive(Debug, Clone, Default)]
-struct OpenCalls {
-    open: SortedMap<String, u32>,
+struct Unpaired {
+    open: OpenCalls<String, ()>,
     unanswered: u32,
     orphans: u32,
     /// Parts whose form in a prompt only the template knows.
     loose: u32,
 }
 
-impl OpenCalls {
+impl Unpaired {
     fn see(&mut self, role: Role, parts: &[Part]) {
         for part in parts {
             self.loose += u32::from(part.is_loose());
             match part {
                 Part::ToolCall { id, .. } if role == Role::Assistant => {
-                    *self.open.entry(id.clone()).or_default() += 1;
+                    self.open.ask(id.clone(), ());
                     self.unanswered += 1;
                 }
-                Part::ToolResult { call, .. } => match self.open.get_mut(call) {
-                    Some(n) if *n > 0 => {
-                        *n -= 1;
-                        self.unanswered -= 1;
-                    }
-                    _ => self.orphans += 1,
+                Part::ToolResult { call, .. } => match self.open.answer(call) {
+                    Some(()) => self.unanswered -= 1,
+                    None => self.orphans += 1,
                 },
                 _ => {}
             }
@@ -182,7 +180,7 @@ pub struct Context {
     pub(crate) shown: Vec<usize>,
     pub(crate) sums: Sums,
     pub(crate) slot: Option<Slot>,
-    calls: OpenCalls,
+    unpaired: Unpaired,
     last_user: Option<usize>,
     /// Tokens of the reasoning that is sent with an entry, where any is.
     reasoning: Rc<SortedMap<usize, u32>>,
@@ -226,7 +224,7 @@ impl Context {
             shown: Vec::new(),
             sums: Sums::default(),
             slot: None,
-            calls: OpenCalls::default(),
+            unpaired: Unpaired::default(),
             last_user: None,
             reasoning: Rc::default(),
             reasoning_from: 0,
@@ -335,8 +333,8 @@ impl Context {
         let sum = self.sums.of(role);
         *sum = sum.saturating_add(tokens);
         match self.view.reduced.get(&seq) {
-            Some(reduced) => self.calls.see(role, &reduced.parts),
-            None => self.calls.see(role, &self.entries[index].message.parts),
+            Some(reduced) => self.unpaired.see(role, &reduced.parts),
+            None => self.unpaired.see(role, &self.entries[index].message.parts),
         }
         self.shown.push(index);
     }
@@ -366,7 +364,7 @@ impl Context {
     fn refresh(&mut self) {
         self.shown.clear();
         self.sums = Sums::default();
-        self.calls = OpenCalls::default();
+        self.unpaired = Unpaired::default();
         self.stale = 0;
         let mut from = 0;
         for span in self.covered() {
@@ -588,7 +586,7 @@ impl Context {
     fn beside(&self) -> u32 {
         self.recalled_now()
             .map_or(0, |r| r.tokens)
-            .saturating_add(self.calls.tokens())
+            .saturating_add(self.unpaired.tokens())
     }
 
     /// Tokens of the messages from the path's `from`-th on, as they are shown.
@@ -718,7 +716,7 @@ impl Context {
         let exact = self.counter.source() == Source::Exact;
         let loose = if exact {
             LOOSE_TOKENS
-                .saturating_mul(self.calls.loose)
+                .saturating_mul(self.unpaired.loose)
                 .saturating_add(self.setup.tools / 4)
         } else {
             0

@@ -13,7 +13,6 @@ pub mod offload;
 pub mod strip;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use palimpsest_text::sorted::SortedMap;
@@ -24,6 +23,7 @@ use crate::data::message::{Part, Role};
 pub use crate::data::policy::PassKind;
 use crate::data::policy::{KeepRecent, scaled};
 use crate::data::rendition::{Reduced, Rendition, verbatim_parts};
+use crate::data::tool;
 use palimpsest_text::retention::Facts;
 
 /// The result of one pass.
@@ -192,13 +192,6 @@ pub(crate) fn has_tools(context: &Context, index: usize) -> bool {
         .any(|p| matches!(p, Part::ToolCall { .. } | Part::ToolResult { .. }))
 }
 
-/// Walks over the shown tool calls and finds for every result the call that it answers: the nearest preceding one with
-/// its id that has no result yet.
-#[derive(Debug, Default)]
-pub(crate) struct OpenCalls<'a> {
-    open: BTreeMap<&'a str, Vec<Call<'a>>>,
-}
-
 /// A tool call in the history.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call<'a> {
@@ -212,32 +205,29 @@ pub(crate) struct Call<'a> {
     pub(crate) arguments: &'a str,
 }
 
-impl<'a> OpenCalls<'a> {
-    /// Adds the calls of an entry.
-    pub(crate) fn see(&mut self, context: &'a Context, entry: usize) {
-        let message = &context.entries[entry].message;
-        if message.role != Role::Assistant {
-            return;
-        }
-        for (p, part) in message.parts.iter().enumerate() {
-            if let Part::ToolCall {
-                id,
+/// The shown calls that have no result yet.
+pub(crate) type OpenCalls<'a> = tool::OpenCalls<&'a str, Call<'a>>;
+
+/// Adds the calls of an entry.
+pub(crate) fn see_calls<'a>(calls: &mut OpenCalls<'a>, context: &'a Context, entry: usize) {
+    let message = &context.entries[entry].message;
+    if message.role != Role::Assistant {
+        return;
+    }
+    for (p, part) in message.parts.iter().enumerate() {
+        if let Part::ToolCall {
+            id,
+            name,
+            arguments,
+        } = part
+        {
+            let call = Call {
+                entry,
+                part: p,
                 name,
                 arguments,
-            } = part
-            {
-                self.open.entry(id).or_default().push(Call {
-                    entry,
-                    part: p,
-                    name,
-                    arguments,
-                });
-            }
+            };
+            calls.ask(id, call);
         }
-    }
-
-    /// Returns the call that a result answers.
-    pub(crate) fn answer(&mut self, id: &str) -> Option<Call<'a>> {
-        self.open.get_mut(id)?.pop()
     }
 }

@@ -1,7 +1,7 @@
 //! Pairs tool calls with their results, finds the places where a conversation may be cut (I3), and counts tool
 //! definitions.
 
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
 
 use palimpsest_tokens::TokenCounter;
 use serde_json::Value;
@@ -37,10 +37,41 @@ pub struct PartAt {
     pub part: usize,
 }
 
-/// The pairs of a list of messages.
+/// The calls of a walk through messages, oldest first, that have no result yet.
 ///
 /// A result belongs to the nearest preceding call with its id that has no result yet; ids may be reused later in the
 /// conversation. A result without a call is an orphan.
+#[derive(Debug, Clone)]
+pub struct OpenCalls<Id, Call> {
+    open: SortedMap<Id, Vec<Call>>,
+}
+
+impl<Id: Ord, Call> Default for OpenCalls<Id, Call> {
+    fn default() -> Self {
+        Self {
+            open: SortedMap::default(),
+        }
+    }
+}
+
+impl<Id: Ord + Borrow<str>, Call> OpenCalls<Id, Call> {
+    /// Adds a call that waits for its result.
+    pub fn ask(&mut self, id: Id, call: Call) {
+        self.open.entry(id).or_default().push(call);
+    }
+
+    /// Returns the call that a result with this id answers, which waits no more.
+    pub fn answer(&mut self, id: &str) -> Option<Call> {
+        self.open.get_mut(id)?.pop()
+    }
+
+    /// Returns the calls that still wait.
+    pub fn into_unanswered(self) -> impl Iterator<Item = Call> {
+        self.open.into_values().flatten()
+    }
+}
+
+/// The pairs of a list of messages, as [`OpenCalls`] finds them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pairing {
     /// Result → the call it answers.
@@ -62,7 +93,7 @@ impl Pairing {
     /// Pairs the calls and results in the shown parts of messages.
     pub fn of_parts<'a>(messages: impl IntoIterator<Item = (Role, &'a [Part])>) -> Self {
         let mut pairing = Self::default();
-        let mut open: BTreeMap<&str, Vec<PartAt>> = BTreeMap::new();
+        let mut open: OpenCalls<&str, PartAt> = OpenCalls::default();
         for (m, (role, parts)) in messages.into_iter().enumerate() {
             for (p, part) in parts.iter().enumerate() {
                 let at = PartAt {
@@ -71,22 +102,20 @@ impl Pairing {
                 };
                 match part {
                     Part::ToolCall { id, .. } if role == Role::Assistant => {
-                        open.entry(id).or_default().push(at);
+                        open.ask(id, at);
                     }
-                    Part::ToolResult { call, .. } => {
-                        match open.get_mut(call.as_str()).and_then(Vec::pop) {
-                            Some(call) => {
-                                pairing.call_of.insert(at, call);
-                                pairing.result_of.insert(call, at);
-                            }
-                            None => pairing.orphans.push(at),
+                    Part::ToolResult { call, .. } => match open.answer(call) {
+                        Some(call) => {
+                            pairing.call_of.insert(at, call);
+                            pairing.result_of.insert(call, at);
                         }
-                    }
+                        None => pairing.orphans.push(at),
+                    },
                     _ => {}
                 }
             }
         }
-        pairing.unanswered = open.into_values().flatten().collect();
+        pairing.unanswered = open.into_unanswered().collect();
         palimpsest_text::order::sort(&mut pairing.unanswered);
         pairing
     }

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::{Context, OpenCalls, Recalled, Setup, Sums, View};
+use super::{Context, Recalled, Setup, Sums, Unpaired, View};
 use crate::data::record::Records;
 
 impl Context {
@@ -32,7 +32,7 @@ impl Context {
             shown: Vec::new(),
             sums: Sums::default(),
             slot: None,
-            calls: OpenCalls::default(),
+            unpaired: Unpaired::default(),
             last_user: self.last_user,
             reasoning: Rc::clone(&self.reasoning),
             reasoning_from: 0,

@@ -5,7 +5,7 @@ use crate::data::message::{Part, Role, number_of};
 use crate::data::rendition::{Reduced, ReducedKind, Rendition, escape_fences, verbatim_parts};
 use palimpsest_text::condense::{self, CondenseOptions, ToolText};
 
-use super::{Edits, OpenCalls};
+use super::{Edits, OpenCalls, see_calls};
 
 /// Returns shorter forms of the messages before entry `end`. It only takes verbatim messages, so nothing is condensed
 /// twice.
@@ -13,7 +13,7 @@ pub fn edits(context: &Context, end: usize, options: &CondenseOptions) -> Edits 
     let mut calls = OpenCalls::default();
     let mut edits = Edits::new();
     for &index in context.shown.iter().take_while(|i| **i < end) {
-        calls.see(context, index);
+        see_calls(&mut calls, context, index);
         if let Some(reduced) = shorter(context, index, options, &mut calls) {
             edits.insert(index, reduced);
         }
@@ -28,7 +28,7 @@ pub fn on_arrival(context: &Context, options: &CondenseOptions) -> Option<Reduce
     // A result answers a call of its own turn.
     let turn = context.last_user().map_or(0, |u| u.min(last));
     for index in turn..last {
-        calls.see(context, index);
+        see_calls(&mut calls, context, index);
         for call in context.entries[index].message.results() {
             calls.answer(call);
         }

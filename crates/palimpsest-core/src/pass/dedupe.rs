@@ -14,7 +14,7 @@ pub use crate::data::policy::DedupeOptions;
 use crate::data::rendition::{Reduced, ReducedKind, Rendition};
 use palimpsest_text::glob;
 
-use super::{Call, Edits, OpenCalls};
+use super::{Call, Edits, OpenCalls, see_calls};
 
 /// The action of a tool on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn edits(context: &Context, end: usize, options: &DedupeOptions) -> Edits {
     // The replacements, by entry and part.
     let mut notes: BTreeMap<(usize, usize), Note> = BTreeMap::new();
     for &index in &context.shown {
-        calls.see(context, index);
+        see_calls(&mut calls, context, index);
         for (p, part) in context.entries[index].message.parts.iter().enumerate() {
             let Part::ToolResult {
                 call, text, error, ..

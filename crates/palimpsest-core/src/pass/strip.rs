@@ -7,7 +7,7 @@ use crate::data::message::Part;
 use crate::data::rendition::{Reduced, ReducedKind, escape_part};
 use palimpsest_text::retention;
 
-use super::{Call, Edits, OpenCalls};
+use super::{Call, Edits, OpenCalls, see_calls};
 
 pub use crate::data::policy::StripOptions;
 
@@ -160,7 +160,7 @@ fn pairs(context: &Context, end: usize) -> Vec<Pair<'_>> {
             }
         }
         if index < end {
-            calls.see(context, index);
+            see_calls(&mut calls, context, index);
             let parts = message.parts.iter().enumerate();
             open.extend(
                 parts

@@ -7,6 +7,7 @@
 
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::record::Records;
+use palimpsest_core::tool::{Pairing, PartAt};
 use palimpsest_text::time::{from_iso, to_iso};
 use serde_json::{Value, json};
 
@@ -31,34 +32,36 @@ pub(super) fn write(transfer: &Transfer) -> String {
             one
         })
         .collect();
-    let result_of = |id: &str, after: u32| {
-        path.iter().filter(|m| m.seq > after).find_map(|m| {
-            m.parts.iter().find_map(|p| match p {
-                Part::ToolResult {
-                    call, text, error, ..
-                } if call == id => Some(if *error {
-                    json!({ "llmContent": text, "error": true })
-                } else {
-                    json!({ "llmContent": text })
-                }),
-                _ => None,
-            })
-        })
+    let pairing = Pairing::of(path.iter().copied());
+    let result_of = |call| {
+        let at = pairing.result_of.get(&call)?;
+        match &path[at.message].parts[at.part] {
+            Part::ToolResult { text, error, .. } if *error => {
+                Some(json!({ "llmContent": text, "error": true }))
+            }
+            Part::ToolResult { text, .. } => Some(json!({ "llmContent": text })),
+            _ => None,
+        }
     };
     let mut calls = Vec::new();
-    for message in &path {
-        for part in &message.parts {
-            if let Part::ToolCall {
+    for (m, message) in path.iter().enumerate() {
+        for (p, part) in message.parts.iter().enumerate() {
+            let Part::ToolCall {
                 id,
                 name,
                 arguments,
             } = part
-            {
-                let args: Value =
-                    palimpsest_text::json::parse(arguments).unwrap_or_else(|_| json!(arguments));
-                calls.push(json!({ "id": id, "name": name, "args": args,
-                    "result": result_of(id, message.seq), "timestamp": to_iso(message.at) }));
-            }
+            else {
+                continue;
+            };
+            let at = PartAt {
+                message: m,
+                part: p,
+            };
+            let args: Value =
+                palimpsest_text::json::parse(arguments).unwrap_or_else(|_| json!(arguments));
+            calls.push(json!({ "id": id, "name": name, "args": args,
+                "result": result_of(at), "timestamp": to_iso(message.at) }));
         }
     }
     let value = json!({
