@@ -287,19 +287,23 @@ fn brought(machine: &Machine, name: &str, quality: Quality, folder: &Path) -> Re
     Ok(())
 }
 
-/// Has `../parts.js` look at what calls the module back, so that somebody hears when it traps there.
+/// Has `../parts.js` look at what calls the module back, so that somebody hears when it traps there, and at every text that
+/// goes in: of anything else the module would read memory that is not there.
 fn guard(script: &Path) -> Result<()> {
     let text = fs::read_to_string(script)?;
     let start = "wasm = instance.exports;";
+    let texts = "function passStringToWasm0(arg, malloc, realloc) {\n";
     ensure!(
-        text.contains(start) && text.contains("convert__closures"),
-        "{} has no {start}, or no closures",
+        text.contains(start) && text.contains("convert__closures") && text.contains(texts),
+        "{} has no {start}, no closures, or no texts",
         script.display()
     );
-    let guarded = text.replace(start, "wasm = guarded(instance.exports);");
+    let guarded = text
+        .replace(start, "wasm = guarded(instance.exports);")
+        .replace(texts, &format!("{texts}    textual(arg);\n"));
     fs::write(
         script,
-        format!("import {{ guarded }} from \"../parts.js\";\n{guarded}"),
+        format!("import {{ guarded, textual }} from \"../parts.js\";\n{guarded}"),
     )?;
     Ok(())
 }

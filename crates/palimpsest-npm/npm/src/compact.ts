@@ -48,7 +48,11 @@ export interface Policy {
   keepRecent?: { by: "share" } | { by: "tokens"; tokens: number } | { by: "messages"; messages: number };
   /** What happens to the user's own words in a covered range. */
   userWords?: "share" | "summarize" | "never";
-  /** The role of the message that holds the layers. */
+  /**
+   * The role of the message that holds the layers. With `"assistant"`, as in `checkpoints` and `auto-summarize`, that message comes
+   * first in the list. A model whose template wants turns that begin with the user (Gemma, Mistral) needs `"user"`; so does a list
+   * for Anthropic that is plain enough to pass for OpenAI's, unless you say `dialect: "anthropic"`.
+   */
   slotRole?: "user" | "assistant" | "system";
   /** Where the user's demands stand that are found in covered messages; see {@link Demands}. */
   demands?: Demands;

@@ -32,6 +32,7 @@ export class LiveLibrary implements Library {
   }
 
   async pin(id: string, pinned = true): Promise<void> {
+    if (typeof pinned !== "boolean") throw new PalimpsestError("invalid_options", "`pinned` is true, or false to take the pin away.");
     await this.#act((l) => l.pin(text("id", id), pinned));
   }
 

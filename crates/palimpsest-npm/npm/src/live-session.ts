@@ -183,6 +183,7 @@ export class LiveSession implements Session {
 
   async editLayer(layer: number, text: string, options: { ifOver?: "refuse" | "show" } = {}): Promise<Compaction> {
     check(options, ["ifOver"]);
+    whole(layer, "A layer");
     return this.#act((s) => s.editLayer(layer, text, options.ifOver === "show"));
   }
 
@@ -237,6 +238,7 @@ export class LiveSession implements Session {
 
   async lift(layer: number, options: { ifOver?: "refuse" | "show" } = {}): Promise<void> {
     check(options, ["ifOver"]);
+    whole(layer, "A layer");
     return this.#done((s) => s.lift(layer, options.ifOver === "show"));
   }
 
@@ -299,7 +301,9 @@ export class LiveSession implements Session {
     return null;
   }
 
-  completeJob(id: number, summary: string | null): Promise<Compaction | null> {
+  async completeJob(id: number, summary: string | null): Promise<Compaction | null> {
+    whole(id, "A job");
+    if (summary !== null && typeof summary !== "string") throw new PalimpsestError("bad_input", "A summary is a text, or null where there is none.");
     return this.#act((s) => s.completeJob(id, summary === null ? undefined : mended(summary)));
   }
 
@@ -402,7 +406,7 @@ export class LiveSession implements Session {
     options: SendOptions,
     use: (inner: Exports.Session, how: string, stop: Exports.Stop, on: (text: string) => void) => Promise<unknown>,
   ): SendStream {
-    const { signal, tools = this.#tools, dialect: _, ...chosen } = options as SendOptions & { dialect?: unknown };
+    const { signal, tools = this.#tools, dialect: _, ...chosen } = Object(options) as SendOptions & { dialect?: unknown };
     const stop = new AbortController();
     const host = this.#host;
     const stream = new Stream(stop);
@@ -532,6 +536,12 @@ function closed(): PalimpsestError {
 /** One message, several, or the user's words, as the text of a list. */
 function listed(messages: string | object | readonly object[]): string {
   return toText(typeof messages === "string" ? [{ role: "user", content: messages }] : Array.isArray(messages) ? messages : [messages]);
+}
+
+/** Refuses what is no number that something of ours has. */
+function whole(number: unknown, what: string): void {
+  if (typeof number === "number" && Number.isInteger(number) && number >= 0 && number < 2 ** 32) return;
+  throw new PalimpsestError("bad_input", `${what} is named by its number, a whole one that is not negative.`);
 }
 
 /** A number of things; all of them if it is none. */

@@ -2,8 +2,15 @@
 
 import { PalimpsestError } from "./errors.js";
 
+/** Refuses options that are none. */
+export function isOptions(options: unknown): asserts options is object {
+  if (typeof options === "object" && options !== null && !Array.isArray(options)) return;
+  throw new PalimpsestError("invalid_options", "The options must be an object, such as { window: 8192 }.");
+}
+
 /** Refuses an option that does not exist, with the nearest one that does. */
 export function check(options: object, known: readonly string[]): void {
+  isOptions(options);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const like = (other: string): number => [...other.toLowerCase()].filter((letter) => name.toLowerCase().includes(letter)).length - Math.abs(other.length - name.length);

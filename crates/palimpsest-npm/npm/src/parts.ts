@@ -86,3 +86,10 @@ export function guarded(exports: WebAssembly.Exports): WebAssembly.Exports {
   }
   return all;
 }
+
+/** Refuses what is no text where the module takes one. `wasm/palimpsest_npm.js` uses it. @internal */
+export function textual(given: unknown): void {
+  if (typeof given === "string") return;
+  const found = given === null ? "null" : Array.isArray(given) ? "a list" : typeof given === "object" ? "an object" : `a ${typeof given}`;
+  throw new PalimpsestError("bad_input", `A string is expected where ${found} was given. Compare the arguments with the declarations of the function.`);
+}

@@ -59,8 +59,9 @@ export class Tokenizer {
     json: Uint8Array | ArrayBuffer | string,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Tokenizer> {
+    check(options, ["signal"]);
     options.signal?.throwIfAborted();
-    const bytes = typeof json === "string" ? new TextEncoder().encode(json) : new Uint8Array(json as ArrayBuffer);
+    const bytes = typeof json === "string" ? new TextEncoder().encode(json) : bytesOf(json);
     const loader = await loaderOf("Tokenizer.fromOllamaShow()");
     return new Tokenizer(await read(loader, bytes, options.signal));
   }
@@ -84,6 +85,7 @@ export class Tokenizer {
    * ```
    */
   static async fromTokenizerJson(json: Uint8Array | ArrayBuffer | string, options: { signal?: AbortSignal | undefined } = {}): Promise<Tokenizer> {
+    check(options, ["signal"]);
     options.signal?.throwIfAborted();
     return Tokenizer.#described(ofTokenizerJson(textOf(json)), options.signal);
   }
@@ -174,8 +176,9 @@ export class Tokenizer {
     bytes: Uint8Array | ArrayBuffer,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Tokenizer> {
+    check(options, ["signal"]);
     options.signal?.throwIfAborted();
-    const own = new Uint8Array(bytes as ArrayBuffer).slice();
+    const own = bytesOf(bytes).slice();
     const loader = await loaderOf("Tokenizer.fromSnapshot()", { snapshot: own });
     return new Tokenizer(await load(loader, options.signal, () => {}), own);
   }
@@ -229,6 +232,14 @@ function textOf(file: Uint8Array | ArrayBuffer | ArrayBufferView | string): stri
   if (typeof file === "string") return file;
   if (file instanceof ArrayBuffer || ArrayBuffer.isView(file)) return new TextDecoder().decode(file);
   throw new PalimpsestError("bad_input", "Expected the text or the bytes of a file.");
+}
+
+/** The bytes of what a caller gives as such. */
+function bytesOf(given: Uint8Array | ArrayBuffer): Uint8Array {
+  if (ArrayBuffer.isView(given)) return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+  // also one of another window
+  if (/ArrayBuffer\]$/.test(Object.prototype.toString.call(given))) return new Uint8Array(given);
+  throw new PalimpsestError("bad_input", "Expected the bytes of a file: a Uint8Array or an ArrayBuffer.");
 }
 
 /** Feeds a loader with bytes. */
