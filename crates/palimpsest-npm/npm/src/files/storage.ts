@@ -9,6 +9,7 @@
 // A write to one session is all or nothing. The large texts that it brings are there before it, those that it removes go after it.
 
 import { mkdir, open } from "node:fs/promises";
+import { PalimpsestError } from "../errors.js";
 import type { StorageAdapter, StorageChange, StorageKey, StorageLease, StorageOp, StorageQuery, StorageRow, StorageTable, StorageWrite } from "../storage.js";
 import { Blobs, NOBODY } from "./blobs.js";
 import { keyOf, numbersOf, SHARED, touchesHead } from "./contents.js";
@@ -49,6 +50,7 @@ const storages: Map<string, Files> = new Map();
  * ```
  */
 export function fileStorage(folder: string): FileStorage {
+  if (typeof folder !== "string" || folder === "") throw new PalimpsestError("invalid_options", 'fileStorage() needs the path of a folder, such as "/tmp/sessions".');
   const known = storages.get(folder);
   if (known !== undefined) return known;
   const made = new Files(folder);
