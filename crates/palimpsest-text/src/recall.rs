@@ -13,6 +13,9 @@ use crate::words::terms::each_term;
 use crate::words::{Plain, small_word};
 
 mod question;
+mod unsaid;
+
+pub use unsaid::unsaid;
 
 use question::{Question, each_beginning, speaker};
 
@@ -27,6 +30,8 @@ pub struct Recalled {
     pub end: u32,
     /// The score, with what its neighbours add; comparable within one query only.
     pub score: f32,
+    /// The share of the query's weight that its own words hold, 0 to 1.
+    pub held: f32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -187,6 +192,7 @@ impl Recall {
                     start: chunk.start,
                     end: chunk.end,
                     score,
+                    held: if whole > 0.0 { held[i] / whole } else { 0.0 },
                 });
             }
         }

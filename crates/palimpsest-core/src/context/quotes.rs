@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::context::window::{RECALL_FRAME, quote_tokens};
-use crate::context::{Context, Quote, Recalled};
+use crate::context::{self, Context, Quote};
 use crate::data::message::{Message, Seq};
 use crate::data::rendition::Rendition;
 use palimpsest_text::extractive;
-use palimpsest_text::recall::{Recall, within};
+use palimpsest_text::recall::{Recall, Recalled, unsaid, within};
 use palimpsest_text::retention::{self, Fact, FactClass, Speaker};
 
 /// The number of best passages that are considered.
@@ -28,6 +28,14 @@ pub struct Passage {
 }
 
 impl Passage {
+    const fn of(hit: &Recalled) -> Self {
+        Self {
+            seq: hit.seq,
+            start: hit.start,
+            end: hit.end,
+        }
+    }
+
     /// Returns the passage with its words.
     pub fn quote(&self, context: &Context) -> Option<Quote> {
         let entries = context.entries();
@@ -53,29 +61,90 @@ pub(crate) fn quote(seq: Seq, text: &str, context: &Context) -> Quote {
     }
 }
 
+/// A message that asks nothing, and of which no passage holds this share of the words, is small talk: what resembles it says
+/// little.
+const TALKS_OF: f32 = 0.5;
+/// The share of the room, as a divisor, that goes to what resembles small talk. The rest goes to what nothing in the window says.
+const FOR_LIKE: u32 = 3;
+/// The bytes of the newest covered messages that are read for what nothing in the window says.
+const NEWEST_BYTES: usize = 1 << 16;
+
 /// Returns the passages of covered messages that answer `message`, in the order of the conversation, within `room`
 /// tokens including their frame. Messages that are quoted in the slot already are left out. `index` holds the words of
-/// covered messages.
+/// covered messages. Where the message asks nothing, most of the room goes to sentences with words that nothing in the window
+/// says.
 pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -> Vec<Passage> {
     let shown: Vec<Seq> = context.view().quotes.iter().map(|q| q.seq).collect();
-    let mut hits = index.search(&message.words(), MOST_HITS, |seq| !shown.contains(&seq));
+    let words = message.words();
+    let mut hits = index.search(&words, MOST_HITS, |seq| !shown.contains(&seq));
     let least = hits.first().map_or(0.0, |best| best.score * LEAST);
     hits.retain(|hit| hit.score >= least);
-    let passage = |hit: &palimpsest_text::recall::Recalled| Passage {
-        seq: hit.seq,
-        start: hit.start,
-        end: hit.end,
-    };
-    let chosen = within(&hits, room.saturating_sub(RECALL_FRAME), |hit| {
-        let quote = passage(hit).quote(context);
-        quote.map_or(u32::MAX, |quote| quote.tokens)
-    });
-    let chosen = chosen.iter().map(passage).collect();
     // References of tools resemble each other without replacing each other.
     if context.has_tools() {
-        return chosen;
+        return fitting(context, &hits, room);
     }
+    let asks = words.contains(['?', '？', '؟']);
+    let is_talk = !asks && hits.iter().all(|hit| hit.held < TALKS_OF);
+    if !is_talk {
+        let chosen = fitting(context, &hits, room);
+        return with_changes(context, index, chosen, room);
+    }
+    let like = fitting(context, &hits, room / FOR_LIKE);
+    let chosen = with_news(context, like, &shown, room);
     with_changes(context, index, chosen, room)
+}
+
+/// Returns the hits that fit into `room` tokens, in the order of the conversation.
+fn fitting(context: &Context, hits: &[Recalled], room: u32) -> Vec<Passage> {
+    let chosen = within(hits, room.saturating_sub(RECALL_FRAME), |hit| {
+        let quote = Passage::of(hit).quote(context);
+        quote.map_or(u32::MAX, |quote| quote.tokens)
+    });
+    chosen.iter().map(Passage::of).collect()
+}
+
+/// Adds sentences of the newest covered messages with words that nothing in the window says, within `room` tokens. Messages of
+/// `shown` are quoted already.
+fn with_news(
+    context: &Context,
+    mut chosen: Vec<Passage>,
+    shown: &[Seq],
+    room: u32,
+) -> Vec<Passage> {
+    let mut sight = vec![context.slot_text().to_owned()];
+    let mut covered: Vec<(Seq, String)> = Vec::new();
+    let mut bytes = 0;
+    for entry in context.entries().iter().rev() {
+        let message = &entry.message;
+        if bytes > NEWEST_BYTES {
+            break;
+        }
+        let words = message.words();
+        if !matches!(context.view().rendition(message.seq), Rendition::Covered(_)) {
+            sight.push(words);
+        } else if !shown.contains(&message.seq) {
+            bytes += words.len();
+            covered.push((message.seq, words));
+        }
+    }
+    covered.reverse();
+    let quotes = chosen.iter().filter_map(|p| p.quote(context));
+    let mut used = RECALL_FRAME;
+    for quote in quotes {
+        used = used.saturating_add(quote.tokens);
+        sight.push(quote.text);
+    }
+    let texts = covered.iter().map(|(seq, text)| (*seq, text.as_str()));
+    let news = unsaid(texts, sight.iter().map(String::as_str), MOST_HITS);
+    for passage in news.iter().map(Passage::of) {
+        let tokens = passage.quote(context).map_or(u32::MAX, |q| q.tokens);
+        if used.saturating_add(tokens) <= room {
+            used += tokens;
+            chosen.push(passage);
+        }
+    }
+    palimpsest_text::order::sort_by_key(&mut chosen, |p| (p.seq, p.start));
+    chosen
 }
 
 /// Adds to each passage the newest one that changes its value, within `room` tokens. A passage whose change has no room is
@@ -155,11 +224,11 @@ fn change_of(context: &Context, index: &Recall, passage: &Passage) -> Option<(Pa
 }
 
 /// Returns the block of these quotes before the message `before`, or `None` without quotes.
-pub fn block(before: Seq, quotes: Vec<Quote>) -> Option<Recalled> {
+pub fn block(before: Seq, quotes: Vec<Quote>) -> Option<context::Recalled> {
     let tokens = quotes
         .iter()
         .fold(RECALL_FRAME, |sum, q| sum.saturating_add(q.tokens));
-    (!quotes.is_empty()).then_some(Recalled {
+    (!quotes.is_empty()).then_some(context::Recalled {
         before,
         quotes,
         tokens,

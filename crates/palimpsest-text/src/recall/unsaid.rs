@@ -1,0 +1,146 @@
+//! Finds sentences of earlier messages with words that nothing in sight says.
+
+use std::collections::HashMap;
+
+use crate::words::segment::{UnitKind, prose};
+use crate::words::terms::{TermKind, each_term};
+use crate::words::worth::{LITTLE, worth};
+use crate::words::{Plain, small_word};
+
+use super::{Recalled, estimate, log2};
+
+/// The least number of content words of a sentence.
+const LEAST_WORDS: usize = 2;
+/// Tokens on top of a sentence, so that very short ones do not win by shortness alone: its number among them.
+const FRAME: u32 = 5;
+
+/// A sentence that can be chosen.
+struct Sentence {
+    place: Recalled,
+    terms: Vec<u64>,
+    tokens: u32,
+    worth: f32,
+}
+
+/// Returns at most `most` sentences of `texts` (each with its message), the one with the most news for its length first. News
+/// are content words that neither `sight` nor a sentence before it says; the fewer sentences say a word, the more it counts.
+/// Questions and sentences of little [`worth`] are left out.
+pub fn unsaid<'a>(
+    texts: impl IntoIterator<Item = (u32, &'a str)>,
+    sight: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<Recalled> {
+    let mut said: HashMap<u64, (), Plain> = HashMap::default();
+    for text in sight {
+        each_term(text, |term| {
+            said.insert(term.hash, ());
+        });
+    }
+    let mut spread: HashMap<u64, u32, Plain> = HashMap::default();
+    let mut open: Vec<Sentence> = Vec::new();
+    for (seq, text) in texts {
+        let units = prose(text);
+        for unit in units.iter().filter(|unit| unit.kind != UnitKind::Code) {
+            open.extend(sentence(seq, text, (unit.start, unit.end), &mut spread));
+        }
+    }
+    let all = open.len() as f32;
+    let mut chosen = Vec::new();
+    while chosen.len() < most {
+        let news = |sentence: &Sentence| {
+            let new = sentence.terms.iter().filter(|t| !said.contains_key(t));
+            let sum: f32 = new.map(|t| log2(all / spread[t].max(1) as f32) + 0.2).sum();
+            sum * sentence.worth / (sentence.tokens + FRAME) as f32
+        };
+        let scores = open.iter().map(news).enumerate();
+        // Of two with the same news the newer one counts.
+        let best = scores.max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let Some((at, score)) = best.filter(|(_, score)| *score > 0.0) else {
+            break;
+        };
+        let sentence = open.remove(at);
+        said.extend(sentence.terms.into_iter().map(|term| (term, ())));
+        chosen.push(Recalled {
+            score,
+            ..sentence.place
+        });
+    }
+    chosen
+}
+
+/// Reads a sentence and counts its words; `None` if it says too little.
+fn sentence(
+    seq: u32,
+    text: &str,
+    (start, end): (usize, usize),
+    spread: &mut HashMap<u64, u32, Plain>,
+) -> Option<Sentence> {
+    let body = &text[start..end];
+    let mut terms: Vec<u64> = Vec::new();
+    let mut words = 0;
+    each_term(body, |term| {
+        if small_word(term.hash) != 0 || terms.contains(&term.hash) {
+            return;
+        }
+        // Of scripts without spaces two pairs of characters make a word.
+        words += if term.kind == TermKind::Pair { 1 } else { 2 };
+        terms.push(term.hash);
+    });
+    for term in &terms {
+        *spread.entry(*term).or_default() += 1;
+    }
+    let worth = worth(body);
+    let is_question = body.trim_end().ends_with(['?', '？', '؟']);
+    if words < 2 * LEAST_WORDS || worth < LITTLE || is_question {
+        return None;
+    }
+    Some(Sentence {
+        place: Recalled {
+            seq,
+            start: start as u32,
+            end: end as u32,
+            score: 0.0,
+            held: 0.0,
+        },
+        terms,
+        tokens: estimate(body),
+        worth,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unsaid;
+
+    fn check(texts: &[&str], sight: &str, most: usize, expected: &[&str]) {
+        let numbered = texts.iter().enumerate().map(|(n, text)| (n as u32, *text));
+        let found = unsaid(numbered, [sight], most);
+        let got: Vec<&str> = found
+            .iter()
+            .map(|one| &texts[one.seq as usize][one.start as usize..one.end as usize])
+            .collect();
+        assert_eq!(got, expected);
+    }
+
+    /// R1: what nothing in sight says comes first, each thing once; small talk and questions never.
+    #[test]
+    fn news_come_first() {
+        let texts = [
+            "Wow, that's so great! The spare key hangs behind the blue lantern.",
+            "Do you like my garden? My garden is full of roses.",
+            "My garden is full of roses this year. Ines paid 450 euros for the gate.",
+        ];
+        check(
+            &texts,
+            "We spoke about roses in the garden.",
+            2,
+            &[
+                "Ines paid 450 euros for the gate.",
+                "The spare key hangs behind the blue lantern.",
+            ],
+        );
+        check(&texts, &texts.join(" "), 9, &[]);
+        check(&["Haha, thanks! Sounds good."], "", 9, &[]);
+        check(&[], "", 9, &[]);
+    }
+}
