@@ -149,19 +149,23 @@ impl Recall {
         let asked = Question::of(query, is_speaker);
         let n = self.chunks.len() as f32;
         let mean = (self.length as f32 / n).max(1.0);
-        let terms = asked.terms.iter().filter_map(|(key, weight)| {
-            let id = *self.ids.get(key)? as usize;
-            Some((*weight, self.terms[id].1.as_slice()))
-        });
-        let terms: Vec<(f32, &[u32])> = terms.collect();
+        let rarity = |df: f32| log2(1.0 + (n - df + 0.5) / (df + 0.5));
+        // the weight of words that no chunk says
+        let mut unknown = 0f32;
+        let mut terms: Vec<(f32, &[u32])> = Vec::new();
+        for (key, weight) in &asked.terms {
+            match self.ids.get(key) {
+                Some(id) => terms.push((*weight, self.terms[*id as usize].1.as_slice())),
+                None => unknown += weight * rarity(0.0),
+            }
+        }
         let mut scores = vec![0f32; self.chunks.len()];
         // what of the question's weight a chunk holds
         let mut held = vec![0f32; self.chunks.len()];
         let mut whole = 0f32;
         let mut touched: Vec<usize> = Vec::new();
         for ((weight, postings), looked_at) in terms.iter().zip(newest_of(&terms)) {
-            let df = postings.len() as f32;
-            let idf = log2(1.0 + (n - df + 0.5) / (df + 0.5));
+            let idf = rarity(postings.len() as f32);
             whole += weight * idf;
             for &p in &postings[postings.len() - looked_at..] {
                 let (chunk, tf) = ((p >> 8) as usize, (p & 0xFF) as f32);
@@ -192,7 +196,7 @@ impl Recall {
                     start: chunk.start,
                     end: chunk.end,
                     score,
-                    held: if whole > 0.0 { held[i] / whole } else { 0.0 },
+                    held: held[i] / (whole + unknown),
                 });
             }
         }

@@ -15,8 +15,10 @@ mod weights;
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::Language;
+use crate::extractive::speaker;
 use crate::words::cues::Word;
+use crate::words::segment::prose;
+use crate::words::{Language, detect_language};
 use features::{Flag, Seen, Shape};
 pub(crate) use personal::{asked, bound, reports};
 use reader::{Frame, Reader};
@@ -159,6 +161,24 @@ impl Instructions {
         let seen = self.reader.read(text, span, frame)?;
         Some(Judged { seen })
     }
+}
+
+/// Returns `true` if a sentence of the text asks for something: a question, also one without its mark, or an order that begins
+/// with its verb.
+pub fn asks(text: &str) -> bool {
+    let from = speaker(text).map_or(0, |name| name.len() + 1);
+    let said = text.get(from..).unwrap_or(text);
+    let language = detect_language(said).unwrap_or(Language::English);
+    let mut reader = Reader::default();
+    prose(said).iter().any(|unit| {
+        let frame = Frame {
+            language,
+            item: false,
+            file: false,
+        };
+        let read = reader.read(said, (unit.start, unit.end), frame);
+        reader::question(&said[unit.start..unit.end]) || read.is_some() && reader.opens_a_request()
+    })
 }
 
 /// The sum of the weights.

@@ -9,6 +9,7 @@ use crate::data::rendition::Rendition;
 use palimpsest_text::extractive;
 use palimpsest_text::recall::{Recall, Recalled, unsaid, within};
 use palimpsest_text::retention::{self, Fact, FactClass, Speaker};
+use palimpsest_text::standing::asks;
 
 /// The number of best passages that are considered.
 const MOST_HITS: usize = 64;
@@ -83,8 +84,7 @@ pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -
     if context.has_tools() {
         return fitting(context, &hits, room);
     }
-    let asks = words.contains(['?', '？', '؟']);
-    let is_talk = !asks && hits.iter().all(|hit| hit.held < TALKS_OF);
+    let is_talk = !asks(&words) && hits.iter().all(|hit| hit.held < TALKS_OF);
     if !is_talk {
         let chosen = fitting(context, &hits, room);
         return with_changes(context, index, chosen, room);

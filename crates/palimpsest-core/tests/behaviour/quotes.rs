@@ -101,6 +101,30 @@ fn what_is_asked_for_is_quoted() {
     assert!(none.report.recalled.is_empty());
 }
 
+/// R1: a message that asks nothing is answered by what nothing in the window says, each thing once, more than by what resembles
+/// it. A question is answered by what resembles it.
+#[test]
+fn small_talk_brings_what_is_out_of_sight() {
+    let recalled = |list: &[Value], options: &CompactOptions| {
+        let got = text(&fill(&compact(list, options, None), list));
+        let (_, block) = got.split_once("<recalled_quotes>").unwrap();
+        block.split_once("</recalled_quotes>").unwrap().0.to_owned()
+    };
+    let thanks = "Thank you, that river sounds like a nice place to sit.";
+    let mut list = asked(80, thanks);
+    let block = recalled(&list, &CompactOptions::new(1_024));
+    assert!(block.contains(FACT), "{block}");
+    // the answers say the same of one garden after the other
+    let alike = |block: &str| block.matches("they are watered each week").count();
+    let beside_news = alike(&block);
+    list.last_mut().unwrap()["content"] = json!(format!("{thanks} Or does it not?"));
+    let block = recalled(&list, &CompactOptions::new(1_024));
+    assert!(
+        !block.contains(FACT) && alike(&block) > 2 * beside_news,
+        "{block}"
+    );
+}
+
 /// R1: a quote that says what was changed later comes with the change, or not at all.
 #[test]
 fn a_quoted_value_stands_with_its_change() {

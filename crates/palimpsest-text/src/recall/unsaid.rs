@@ -1,6 +1,6 @@
 //! Finds sentences of earlier messages with words that nothing in sight says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term};
@@ -30,10 +30,10 @@ pub fn unsaid<'a>(
     sight: impl IntoIterator<Item = &'a str>,
     most: usize,
 ) -> Vec<Recalled> {
-    let mut said: HashMap<u64, (), Plain> = HashMap::default();
+    let mut said: HashSet<u64, Plain> = HashSet::default();
     for text in sight {
         each_term(text, |term| {
-            said.insert(term.hash, ());
+            said.insert(term.hash);
         });
     }
     let mut spread: HashMap<u64, u32, Plain> = HashMap::default();
@@ -48,7 +48,7 @@ pub fn unsaid<'a>(
     let mut chosen = Vec::new();
     while chosen.len() < most {
         let news = |sentence: &Sentence| {
-            let new = sentence.terms.iter().filter(|t| !said.contains_key(t));
+            let new = sentence.terms.iter().filter(|t| !said.contains(*t));
             let sum: f32 = new.map(|t| log2(all / spread[t].max(1) as f32) + 0.2).sum();
             sum * sentence.worth / (sentence.tokens + FRAME) as f32
         };
@@ -59,7 +59,7 @@ pub fn unsaid<'a>(
             break;
         };
         let sentence = open.remove(at);
-        said.extend(sentence.terms.into_iter().map(|term| (term, ())));
+        said.extend(sentence.terms);
         chosen.push(Recalled {
             score,
             ..sentence.place

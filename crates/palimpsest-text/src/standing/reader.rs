@@ -142,6 +142,11 @@ impl Reader {
         self.at.get(word).copied().unwrap_or(0)
     }
 
+    /// Returns `true` if the sentence begins with a word of questions, or with a verb as an order does.
+    pub(super) fn opens_a_request(&self) -> bool {
+        self.begin(0) & (set!(Wh | YesNo) | VERB) != 0
+    }
+
     fn single(&self, word: usize) -> Set {
         self.alone.get(word).copied().unwrap_or(0)
     }
@@ -452,7 +457,7 @@ impl Reader {
 }
 
 /// Returns `true` if the sentence asks, also through a particle without a question mark.
-fn question(sentence: &str) -> bool {
+pub(super) fn question(sentence: &str) -> bool {
     let body = sentence.trim_end_matches(['"', '”', '」', ' ', ')']);
     if body.ends_with(['?', '？']) {
         return true;

@@ -281,3 +281,32 @@ fn weights_are_those_that_training_gives() {
     assert_eq!(bias, BIAS);
     assert_eq!(weights, WEIGHTS);
 }
+
+/// Whoever asks or orders gets an answer; what only tells something, thanks or agrees is talk.
+#[test]
+fn asking_is_told_from_telling() {
+    let check = |text: &str, expected: bool| assert_eq!(super::asks(text), expected, "{text}");
+    for text in [
+        "Where does the spare key hang?",
+        "what colour is the boat",
+        "Ines: Can you find the bill",
+        "Thanks! Show me the list again.",
+        "Wo hängt der Schlüssel?",
+        "¿Dónde está la llave?",
+        "鍵はどこですか。",
+        "钥匙在哪里吗",
+        "Где висит ключ?",
+    ] {
+        check(text, true);
+    }
+    for text in [
+        "Yeah, a mentor can do wonders.",
+        "Jon: Thanks, that really helps!",
+        "We moved to Lisbon last year.",
+        "Danke, das klingt gut.",
+        "ありがとう、助かりました。",
+        "",
+    ] {
+        check(text, false);
+    }
+}
