@@ -65,6 +65,8 @@ pub(crate) fn quote(seq: Seq, text: &str, context: &Context) -> Quote {
 /// A message that asks nothing, and of which no passage holds this share of the words, is small talk: what resembles it says
 /// little.
 const TALKS_OF: f32 = 0.5;
+/// The bytes of a message that is too long for small talk.
+const TOO_LONG: usize = 4_096;
 /// The share of the room, as a divisor, that goes to what resembles small talk. The rest goes to what nothing in the window says.
 const FOR_LIKE: u32 = 3;
 /// The bytes of the newest covered messages that are read for what nothing in the window says.
@@ -84,7 +86,8 @@ pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -
     if context.has_tools() {
         return fitting(context, &hits, room);
     }
-    let is_talk = !asks(&words) && hits.iter().all(|hit| hit.held < TALKS_OF);
+    let is_talk =
+        words.len() < TOO_LONG && hits.iter().all(|hit| hit.held < TALKS_OF) && !asks(&words);
     if !is_talk {
         let chosen = fitting(context, &hits, room);
         return with_changes(context, index, chosen, room);
@@ -116,14 +119,18 @@ fn with_news(
     let mut bytes = 0;
     for entry in context.entries().iter().rev() {
         let message = &entry.message;
-        if bytes > NEWEST_BYTES {
-            break;
-        }
         let words = message.words();
+        if words.len() > NEWEST_BYTES {
+            // a paste, of which a window shows the ends at most
+            continue;
+        }
         if !matches!(context.view().rendition(message.seq), Rendition::Covered(_)) {
             sight.push(words);
         } else if !shown.contains(&message.seq) {
             bytes += words.len();
+            if bytes > NEWEST_BYTES {
+                break;
+            }
             covered.push((message.seq, words));
         }
     }

@@ -11,6 +11,8 @@ use super::{Recalled, estimate, log2};
 
 /// The least number of content words of a sentence.
 const LEAST_WORDS: usize = 2;
+/// The bytes of the longest sentence: a longer one is a paste, not a statement.
+const LONGEST: usize = 600;
 /// Tokens on top of a sentence, so that very short ones do not win by shortness alone: its number among them.
 const FRAME: u32 = 5;
 
@@ -45,24 +47,31 @@ pub fn unsaid<'a>(
         }
     }
     let all = open.len() as f32;
+    let news = |sentence: &Sentence, said: &HashSet<u64, Plain>| {
+        let new = sentence.terms.iter().filter(|t| !said.contains(*t));
+        let sum: f32 = new.map(|t| log2(all / spread[t].max(1) as f32) + 0.2).sum();
+        sum * sentence.worth / (sentence.tokens + FRAME) as f32
+    };
+    // News only become fewer, so that an earlier score is a bound.
+    let mut bounds: Vec<f32> = open.iter().map(|one| news(one, &said)).collect();
     let mut chosen = Vec::new();
     while chosen.len() < most {
-        let news = |sentence: &Sentence| {
-            let new = sentence.terms.iter().filter(|t| !said.contains(*t));
-            let sum: f32 = new.map(|t| log2(all / spread[t].max(1) as f32) + 0.2).sum();
-            sum * sentence.worth / (sentence.tokens + FRAME) as f32
-        };
-        let scores = open.iter().map(news).enumerate();
         // Of two with the same news the newer one counts.
-        let best = scores.max_by(|(_, a), (_, b)| a.total_cmp(b));
-        let Some((at, score)) = best.filter(|(_, score)| *score > 0.0) else {
+        let best = bounds.iter().copied().enumerate();
+        let best = best.max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let Some((at, bound)) = best.filter(|(_, bound)| *bound > 0.0) else {
             break;
         };
-        let sentence = open.remove(at);
-        said.extend(sentence.terms);
+        let score = news(&open[at], &said);
+        if score < bound {
+            bounds[at] = score;
+            continue;
+        }
+        bounds[at] = 0.0;
+        said.extend(std::mem::take(&mut open[at].terms));
         chosen.push(Recalled {
             score,
-            ..sentence.place
+            ..open[at].place
         });
     }
     chosen
@@ -76,6 +85,9 @@ fn sentence(
     spread: &mut HashMap<u64, u32, Plain>,
 ) -> Option<Sentence> {
     let body = &text[start..end];
+    if body.len() > LONGEST {
+        return None;
+    }
     let mut terms: Vec<u64> = Vec::new();
     let mut words = 0;
     each_term(body, |term| {
