@@ -28,7 +28,7 @@ const cyclic = {};
 cyclic.self = cyclic;
 const list = [{ role: "user", content: "Hello there." }, { role: "assistant", content: "Hi." }, { role: "user", content: "What is new?" }];
 
-/** What callers pass by mistake, by what to call it. */
+/** Values that callers pass by mistake, each under a name. */
 const GIVEN = {
   undefined, null: null, 0: 0, NaN, "-1": -1, "1.5": 1.5, "1e300": 1e300, true: true, "an empty text": "", "a text": "x", "half a character": "\ud800",
   "an empty list": [], "an empty object": {}, "a function": () => 1, "a symbol": Symbol("s"), "a big integer": 10n, "a circle": cyclic, "a list": list,
@@ -72,18 +72,23 @@ test("functions and classes", async () => {
   assert.deepEqual([faults, unhandled], [[], []]);
 });
 
-/** The names of an object's methods. */
+/** The names of an object's methods. Getters are not called. */
 function methods(object) {
   const names = new Set();
-  for (let at = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) for (const name of Object.getOwnPropertyNames(at)) names.add(name);
-  return [...names].filter((name) => !["constructor", "close"].includes(name) && typeof Object.getOwnPropertyDescriptor(Object.getPrototypeOf(object), name)?.value === "function");
+  for (let at = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) if (typeof value === "function") names.add(name);
+  }
+  names.delete("constructor");
+  names.delete("close");
+  assert.ok(names.size > 0);
+  return [...names];
 }
 
 test("methods", async () => {
-  const { Calibration, Conversation, fileStorage, openLibrary, openSession, recallTool, Tokenizer } = palimpsest;
-  const { fileStorage: files } = fileStorage === undefined ? await import(pathToFileURL(path.join(fs.realpathSync(folder), "node_modules/palimpsest/dist/vscode-host.js"))) : { fileStorage };
+  const { Calibration, Conversation, openLibrary, openSession, recallTool, Tokenizer } = palimpsest;
+  const { fileStorage } = await import(pathToFileURL(path.join(fs.realpathSync(folder), "node_modules/palimpsest/dist/vscode-host.js")));
   const place = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-arguments-"));
-  const store = files(place);
+  const store = fileStorage(place);
   const makers = {
     conversation: () => { const made = new Conversation({ window: 4096 }); made.push(...list); return made; },
     calibration: () => Calibration.start("any"),
@@ -99,6 +104,11 @@ test("methods", async () => {
       await tried(`${name}.${method}`, (...given) => object[method](...given), faults);
       await object.close?.();
     }
+  }
+  for (const part of ["prompt", "offloaded", "recalled", "watermark", "branches", "goals", "snapshots"]) {
+    const session = await makers.session();
+    for (const method of methods(session[part])) await tried(`session.${part}.${method}`, (...given) => session[part][method](...given), faults);
+    await session.close();
   }
   await store.close();
   fs.rmSync(place, { recursive: true, force: true });

@@ -69,7 +69,7 @@ const answers = ({ calls, reversed }) => (reversed ? [...calls].reverse() : call
 
 // ── shapes ──
 
-/** How each shape writes a request, a reply and a step. */
+/** The writers of each shape: of a request, a reply and a step. */
 const SHAPES = {
   openai: {
     request: ({ text, image }) => [{ role: "user", content: image ? [{ type: "text", text }, { type: "image_url", image_url: { url: URL_OF } }] : text }],

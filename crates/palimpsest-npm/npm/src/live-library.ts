@@ -2,7 +2,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import type { DeletedSession, Library, Loss, StoredHit, StoredSession } from "./library.js";
-import { camel, check } from "./options.js";
+import { camel, check, checkBoolean } from "./options.js";
 import type { Instance } from "./instance.js";
 import type { SessionHost } from "./session-host.js";
 import { withCause } from "./session-options.js";
@@ -32,8 +32,7 @@ export class LiveLibrary implements Library {
   }
 
   async pin(id: string, pinned = true): Promise<void> {
-    if (typeof pinned !== "boolean") throw new PalimpsestError("invalid_options", "`pinned` is true, or false to take the pin away.");
-    await this.#act((l) => l.pin(text("id", id), pinned));
+    await this.#act((l) => l.pin(text("id", id), checkBoolean(pinned, "pinned")));
   }
 
   async duplicate(id: string, title?: string): Promise<string> {

@@ -4,7 +4,7 @@ import { PalimpsestError } from "./errors.js";
 import { mended, toText, written } from "./json.js";
 import type { Loss } from "./library.js";
 import type { Address } from "./language-model.js";
-import { camel, check } from "./options.js";
+import { camel, check, checkBoolean } from "./options.js";
 import type { Instance } from "./instance.js";
 import { raced, type SessionHost } from "./session-host.js";
 import { policyText, size, withCause } from "./session-options.js";
@@ -66,10 +66,10 @@ export class LiveSession implements Session {
     this.goals = {
       current: () => (this.#records().goal ?? null) as ReturnType<Session["goals"]["current"]>,
       set: (goal) => this.#done((s) => (typeof goal === "string" ? s.describeGoal(goal) : s.setGoal(goal === null ? undefined : written(goal)))),
-      edit: (edit) => this.#done((s) => s.editGoal(written(TIMED.includes(edit.edit) ? { at: Date.now(), ...edit } : edit))),
+      edit: (edit) => this.#done((s) => s.editGoal(written(TIMED.includes((edit as typeof edit | undefined)?.edit ?? "") ? { at: Date.now(), ...edit } : edit))),
       proposals: () => this.#records().pending ?? [],
-      accept: (proposal) => this.#done((s) => s.decide(proposal, true)),
-      decline: (proposal) => this.#done((s) => s.decide(proposal, false)),
+      accept: (proposal) => this.#done((s) => s.decide(whole(proposal, "A proposal"), true)),
+      decline: (proposal) => this.#done((s) => s.decide(whole(proposal, "A proposal"), false)),
     };
     this.pins = {
       list: () => this.#records().pins,
@@ -79,33 +79,33 @@ export class LiveSession implements Session {
     this.snapshots = {
       list: () => this.#ask<SessionSnapshot[]>((s) => s.snapshots()),
       create: (name) => this.#act((s) => s.snapshot(name)),
-      restore: (n) => this.#done((s) => s.restore(n)),
-      pin: (n, pinned = true) => this.#done((s) => s.pinSnapshot(n, pinned)),
-      remove: (n) => this.#done((s) => s.deleteSnapshot(n)),
+      restore: (n) => this.#done((s) => s.restore(whole(n, "A snapshot"))),
+      pin: (n, pinned = true) => this.#done((s) => s.pinSnapshot(whole(n, "A snapshot"), checkBoolean(pinned, "pinned"))),
+      remove: (n) => this.#done((s) => s.deleteSnapshot(whole(n, "A snapshot"))),
     };
     this.prompt = {
       current: () => this.#ask((s) => s.prompt()),
       set: (parts) => this.#done((s) => s.setPrompt(written(parts))),
-      activate: (...patterns) => this.#act((s) => s.switchSkills(patterns, true)),
-      deactivate: (...patterns) => this.#act((s) => s.switchSkills(patterns, false)),
+      activate: (...patterns) => this.#act((s) => s.switchSkills(texts(patterns), true)),
+      deactivate: (...patterns) => this.#act((s) => s.switchSkills(texts(patterns), false)),
     };
     this.offloaded = {
       list: () => this.#ask((s) => s.references()),
-      read: (message) => JSON.parse(this.#call((s) => s.offloaded(message))) as string[],
-      bringBack: (message) => this.#done((s) => s.bringBack(message)),
+      read: (message) => JSON.parse(this.#call((s) => s.offloaded(whole(message, "A message")))) as string[],
+      bringBack: (message) => this.#done((s) => s.bringBack(whole(message, "A message"))),
     };
     this.recalled = {
       list: () => this.#ask((s) => s.recalled()),
-      remove: (message) => this.#done((s) => s.forgetRecalled(message)),
+      remove: (message) => this.#done((s) => s.forgetRecalled(message === undefined ? undefined : whole(message, "A message"))),
     };
     this.watermark = {
       mark: () => this.#done((s) => s.mark()),
-      anchor: (message, keep = true) => this.#done((s) => s.anchor(message, keep)),
+      anchor: (message, keep = true) => this.#done((s) => s.anchor(whole(message, "A message"), checkBoolean(keep, "keep"))),
     };
     this.branches = {
-      of: (message) => this.#ask((s) => s.siblings(message)),
-      show: (message) => this.#done((s) => s.switchTo(message)),
-      rewindBefore: (message) => this.#done((s) => s.rewindBefore(message)),
+      of: (message) => this.#ask((s) => s.siblings(whole(message, "A message"))),
+      show: (message) => this.#done((s) => s.switchTo(whole(message, "A message"))),
+      rewindBefore: (message) => this.#done((s) => s.rewindBefore(whole(message, "A message"))),
     };
   }
 
@@ -183,8 +183,7 @@ export class LiveSession implements Session {
 
   async editLayer(layer: number, text: string, options: { ifOver?: "refuse" | "show" } = {}): Promise<Compaction> {
     check(options, ["ifOver"]);
-    whole(layer, "A layer");
-    return this.#act((s) => s.editLayer(layer, text, options.ifOver === "show"));
+    return this.#act((s) => s.editLayer(whole(layer, "A layer"), text, options.ifOver === "show"));
   }
 
   async rewriteLayer(layer: number, options: Parameters<Session["rewriteLayer"]>[1] = {}): Promise<Compaction> {
@@ -238,8 +237,7 @@ export class LiveSession implements Session {
 
   async lift(layer: number, options: { ifOver?: "refuse" | "show" } = {}): Promise<void> {
     check(options, ["ifOver"]);
-    whole(layer, "A layer");
-    return this.#done((s) => s.lift(layer, options.ifOver === "show"));
+    return this.#done((s) => s.lift(whole(layer, "A layer"), options.ifOver === "show"));
   }
 
   get system(): string {
@@ -302,9 +300,8 @@ export class LiveSession implements Session {
   }
 
   async completeJob(id: number, summary: string | null): Promise<Compaction | null> {
-    whole(id, "A job");
     if (summary !== null && typeof summary !== "string") throw new PalimpsestError("bad_input", "A summary is a text, or null where there is none.");
-    return this.#act((s) => s.completeJob(id, summary === null ? undefined : mended(summary)));
+    return this.#act((s) => s.completeJob(whole(id, "A job"), summary === null ? undefined : mended(summary)));
   }
 
   on(type: string, listener: (event: never) => void): () => void {
@@ -406,6 +403,7 @@ export class LiveSession implements Session {
     options: SendOptions,
     use: (inner: Exports.Session, how: string, stop: Exports.Stop, on: (text: string) => void) => Promise<unknown>,
   ): SendStream {
+    // options that are no object are refused below, by the promise
     const { signal, tools = this.#tools, dialect: _, ...chosen } = Object(options) as SendOptions & { dialect?: unknown };
     const stop = new AbortController();
     const host = this.#host;
@@ -538,10 +536,16 @@ function listed(messages: string | object | readonly object[]): string {
   return toText(typeof messages === "string" ? [{ role: "user", content: messages }] : Array.isArray(messages) ? messages : [messages]);
 }
 
-/** Refuses what is no number that something of ours has. */
-function whole(number: unknown, what: string): void {
-  if (typeof number === "number" && Number.isInteger(number) && number >= 0 && number < 2 ** 32) return;
+/** A number that something of ours has. The module would take anything else for 0, and do it to the first message. */
+function whole(number: unknown, what: string): number {
+  if (typeof number === "number" && Number.isInteger(number) && number >= 0 && number < 2 ** 32) return number;
   throw new PalimpsestError("bad_input", `${what} is named by its number, a whole one that is not negative.`);
+}
+
+/** Names of skills, as they are handed on. */
+function texts(patterns: readonly unknown[]): string[] {
+  if (patterns.every((one) => typeof one === "string")) return [...patterns];
+  throw new PalimpsestError("bad_input", 'A skill is named by a text, which may hold "*".');
 }
 
 /** A number of things; all of them if it is none. */

@@ -3,7 +3,7 @@
 import { type AgentMessage, unwired, type Wire, wired } from "./agent-messages.js";
 import { PalimpsestError } from "./errors.js";
 import { fitter, type HostFitOptions } from "./fitter.js";
-import { isOptions } from "./options.js";
+import { checkObject } from "./options.js";
 import { countTokens } from "./tokenizer.js";
 
 export type { FitOptions, FitProblem, HostFitOptions, StateStore } from "./fitter.js";
@@ -76,7 +76,7 @@ const TURNS = 4096;
  * ```
  */
 export function contextEngine(options: ContextEngineOptions = {}): () => PalimpsestEngine {
-  isOptions(options);
+  checkObject(options);
   const { id = "palimpsest", window: own, ...rest } = options;
   if (typeof id !== "string" || id === "") throw new PalimpsestError("invalid_options", "The id of a context engine must be a text that is not empty.");
   // a host makes an engine for each operation: what they know of sessions is shared

@@ -2,15 +2,21 @@
 
 import { PalimpsestError } from "./errors.js";
 
-/** Refuses options that are none. */
-export function isOptions(options: unknown): asserts options is object {
+/** Refuses options that are no object. */
+export function checkObject(options: unknown): asserts options is object {
   if (typeof options === "object" && options !== null && !Array.isArray(options)) return;
   throw new PalimpsestError("invalid_options", "The options must be an object, such as { window: 8192 }.");
 }
 
+/** Refuses what is neither true nor false. */
+export function checkBoolean(value: unknown, name: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw new PalimpsestError("invalid_options", `\`${name}\` is true or false.`);
+}
+
 /** Refuses an option that does not exist, with the nearest one that does. */
 export function check(options: object, known: readonly string[]): void {
-  isOptions(options);
+  checkObject(options);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const like = (other: string): number => [...other.toLowerCase()].filter((letter) => name.toLowerCase().includes(letter)).length - Math.abs(other.length - name.length);

@@ -3,7 +3,7 @@
 import { type AgentMessage, rendered, unwired, type Wire, wired } from "./agent-messages.js";
 import { compact, compactWith, type CompactOptions, type CompactState } from "./compact.js";
 import { fitter, type HostFitOptions } from "./fitter.js";
-import { isOptions } from "./options.js";
+import { checkObject } from "./options.js";
 
 export type { FitOptions, FitProblem, HostFitOptions, StateStore } from "./fitter.js";
 
@@ -63,7 +63,7 @@ interface Entry {
  * ```
  */
 export function fitPi(options: FitPiOptions = {}): (pi: PiApi) => void {
-  isOptions(options);
+  checkObject(options);
   const { summaryTokens, window: own, ...rest } = options;
   const fit = fitter<PiContext>({ ...rest, window: own ?? 1 });
   return (pi) => {

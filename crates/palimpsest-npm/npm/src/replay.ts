@@ -1,6 +1,6 @@
 import type { Policy, PolicyName } from "./compact.js";
 import { toText, written } from "./json.js";
-import { isOptions } from "./options.js";
+import { checkObject } from "./options.js";
 import { call } from "./runtime.js";
 import { replayer } from "./transcripts.js";
 import type { TextCounter } from "./own-counter.js";
@@ -93,7 +93,7 @@ export interface ReplayReport {
  * ```
  */
 export async function replay(messages: readonly unknown[], options: ReplayOptions): Promise<ReplayReport> {
-  isOptions(options);
+  checkObject(options);
   const { tools, tokenizer, ...plain } = options;
   // as they are now: the part may have to be loaded first
   const given = [toText(messages), written(plain), tools === undefined ? undefined : toText(tools)] as const;

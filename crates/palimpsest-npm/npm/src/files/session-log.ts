@@ -40,11 +40,11 @@ export interface Claim {
 
 /** The segments above the one that was read. */
 export interface Above {
-  /** What the highest one says before it. */
+  /** The seal of the highest one. */
   seal: Seal | undefined;
-  /** Whether one of them has a seal. */
+  /** True where any of them has a seal. */
   isSealed: boolean;
-  /** Whether there is none, or they are claims that were never finished and never will be. */
+  /** True where there is none, or none that will ever have a seal: their programs are gone. */
   isOver: boolean;
 }
 
@@ -70,7 +70,7 @@ export class SessionLog {
   headAt = 0;
   /** Whether anything was written after the seal. */
   isWritten = false;
-  /** How far what was read is known to count. */
+  /** The segment and its bytes up to which every line counts. */
   #settled = "";
 
   constructor(folder: string, session: string) {
@@ -117,7 +117,7 @@ export class SessionLog {
     }
   }
 
-  /** What stands above the segment that was read. */
+  /** Looks at the segments above the one that was read. */
   async above(numbers: number[]): Promise<Above> {
     const higher = numbers.filter((one) => one > this.number);
     if (higher.length === 0) return { seal: undefined, isSealed: false, isOver: true };
@@ -298,8 +298,8 @@ export class SessionLog {
 }
 
 /**
- * Whether a segment that does not say whose it is never will: on a file system without links it appears before its header does, and its
- * program has ended between the two. One that only waits has not looked at the session yet, and finds what is written meanwhile.
+ * Tells a segment without a header that will never have one: on a file system without links a segment appears before its header does,
+ * and its program may end between the two. One that only waits has not looked at the session yet, and finds what is written meanwhile.
  */
 async function isAbandoned(path: string): Promise<boolean> {
   const found = await statOf(path);
