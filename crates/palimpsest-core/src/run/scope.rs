@@ -109,6 +109,9 @@ fn covered(context: &Context, from: Seq, to: Seq) -> Vec<usize> {
         .collect()
 }
 
+/// At most this part of the messages that a person named stays, as a divisor.
+const KEPT_OF_NAMED: u32 = 3;
+
 /// How large the new layer may be, and what the window comes to with it.
 fn plan(context: &Context, covered: &[usize], remade: Option<&Layer>) -> Result<Plan, Refusal> {
     if covered.is_empty() {
@@ -145,12 +148,15 @@ fn plan(context: &Context, covered: &[usize], remade: Option<&Layer>) -> Result<
         _ => words.min(shares.user),
     };
     let projected = rest + SLOT_FRAME + most + said;
+    // What is free under the policy's target is used, but a person who names messages frees most of their room.
+    let roomy = rest + SLOT_FRAME + tokens / KEPT_OF_NAMED;
+    let aim = projected.max(roomy.min(context.target()));
     Ok(Plan {
         covered: covered.to_vec(),
         form: Form::Summary,
         covered_tokens: tokens,
         newest: most,
-        aim: projected.min(shares.limit),
+        aim: aim.min(shares.limit),
         projected,
     })
 }

@@ -93,8 +93,12 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     if plan.form != Form::Summary {
         return candidate;
     }
-    candidate.fill_ledger(aging.mode);
     let talks = !base.has_tools();
+    if !talks && base.setup().policy.fading == Fading::Notes {
+        // what its note says next comes in sentences, and a fact in the list beside it stands alone
+        candidate.widen(candidate.left() / 2);
+    }
+    candidate.fill_ledger(aging.mode);
     if talks {
         // a sentence of a layer says more for its room than a whole message of a talk
         candidate.lengthen(&aging);
@@ -155,8 +159,10 @@ impl Candidate {
     fn lengthen(&mut self, aging: &Aging<'_>) {
         if aging.base.setup().policy.fading == Fading::Notes {
             self.restore(aging);
-            self.widen();
+            // half for the new layer, so that the older ones get something; then what they leave
+            self.widen(self.left() / 2);
             self.grow(aging);
+            self.widen(self.left());
         }
     }
 
@@ -281,8 +287,8 @@ impl Candidate {
         }
     }
 
-    /// Half of what is left under the aim goes to the new layer, as far as its note has more to say.
-    fn widen(&mut self) {
+    /// Gives the new layer `more` tokens, as far as its note has more to say.
+    fn widen(&mut self, more: u32) {
         // where somebody said how long a summary may be, that holds
         let shares = self.context.setup().shares;
         let usual = ShareOptions {
@@ -296,7 +302,7 @@ impl Candidate {
         let counter = self.context.counter.as_ref();
         let view = self.context.view();
         let mut layer = (*view.layers[at]).clone();
-        let room = self.plan.newest.max(layer.tokens) + self.left() / 2;
+        let room = counter.count(&layer.summary) + more;
         let longer = of_notes(view, &layer.notes, room, counter);
         let Some(longer) = longer.filter(|text| text.len() > layer.summary.len()) else {
             return;

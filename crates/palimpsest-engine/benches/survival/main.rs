@@ -31,6 +31,7 @@ fn main() {
         Some(file) => report::layers(file),
         None if has("--planted") => planted::print(),
         None if has("--room") => report::room(),
+        None if has("--values") => report::needed_values(),
         None => report::tables(report::Extent::of(&has), has("--bless")),
     }
 }

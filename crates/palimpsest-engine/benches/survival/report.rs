@@ -267,6 +267,15 @@ fn values(extent: Extent, recorded: bool, all: &[Who]) -> Table {
     table
 }
 
+/// `cargo bench -p palimpsest-engine --bench survival -- --values`: the table of values that calls need, ours and the newest messages alone.
+pub(crate) fn needed_values() {
+    let few = [Who::List("balanced"), Who::Session, Who::Peer(Kind::Tail)];
+    println!(
+        "{}",
+        values(Extent::Whole, corpus::is_recorded(), &few).markdown()
+    );
+}
+
 fn rule_tables(recorded: bool, all: &[Who]) -> Table {
     let window = 2_048;
     let mut sets = vec![("ours", own_rules())];

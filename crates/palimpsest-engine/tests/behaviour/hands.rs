@@ -7,15 +7,17 @@ use std::rc::Rc;
 use futures_executor::block_on;
 use futures_util::future::join;
 use palimpsest_core::context::Cause;
+use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::layer::{Author, Layer};
-use palimpsest_core::message::Seq;
+use palimpsest_core::message::{Origin, Seq};
 use palimpsest_core::run::{Refusal, Scope};
 use palimpsest_engine::ports::{Abort, LanguageModel, Signal, Store};
-use palimpsest_engine::session::{CompactOptions, IfOver, LogAction};
+use palimpsest_engine::session::{CompactOptions, IfOver, LogAction, NewMessage};
 use palimpsest_engine::testing::model::{Answer, ScriptedModel};
 use palimpsest_engine::testing::world::world;
 use palimpsest_engine::{Engine, EngineError, MemoryStore, NewSession, Session};
 use palimpsest_tokens::Estimator;
+use serde_json::Value;
 
 use super::scene::talk;
 
@@ -243,6 +245,48 @@ fn a_person_names_what_is_covered() {
         let last = s.layers().iter().map(|l| l.range().to).max();
         assert!(last.is_some_and(|to| to < 23));
         assert!(sent(&s).contains("It sets the limit of part 11 to 11 seconds."));
+    });
+}
+
+/// What is free is used: of an agent's work that fits its window, a layer that a person asks for keeps about a third, however
+/// small the policy's own layers are.
+#[test]
+fn what_a_person_covers_keeps_a_third() {
+    block_on(async {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/fixtures/survival/coding.json"
+        );
+        let all: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let messages = all[0]["messages"].as_array().unwrap();
+        let new = NewSession {
+            window: 32_768,
+            ..NewSession::default()
+        };
+        let s = engine(&Rc::new(MemoryStore::new()))
+            .await
+            .create(new)
+            .await
+            .unwrap();
+        let parsed = dialect::parse(messages, Dialect::OpenAi, Origin::Host).unwrap();
+        let new = parsed.messages.into_iter().map(|from| NewMessage {
+            role: from.message.role,
+            origin: from.message.origin,
+            parts: from.message.parts,
+            at: 0.0,
+            ended: None,
+        });
+        s.append_all(new.collect()).await.unwrap();
+        let scope = Scope::Range { from: 0, to: 119 };
+        let done = s.compact(by_hand(scope), Signal::never()).await.unwrap();
+        let report = done.report;
+        let kept = report.covered_tokens - (report.before - report.after);
+        let third = report.covered_tokens / 3;
+        assert!(
+            kept.abs_diff(third) <= third / 8,
+            "{kept} of {} tokens",
+            report.covered_tokens
+        );
     });
 }
 
