@@ -193,3 +193,29 @@ for (const engine of ENGINES) {
     await world.end({ tolerate: [/policy|Trusted|example\.org|Content.Security|TypeError/i] });
   });
 }
+
+for (const engine of ENGINES) {
+  /// A module that traps while a timer calls it says so, in the page's language, and a reload shows everything that was said.
+  test(`a module that traps says so, in ${engine}`, { timeout: 180_000 }, async () => {
+    const world = await begin({ engine, settings: { language: "de" }, script: { replies: ["Stored before it broke."] } });
+    const { page } = world;
+    await ready(page);
+    await say(page, "Hello");
+    await messages(page, 2);
+    await page.evaluate(async () => {
+      const script = performance.getEntriesByType("resource").find((one) => /palimpsest_web\.[0-9a-f]+\.js$/.test(one.name));
+      const { default: begun } = await import(script.name);
+      const exports = await begun();
+      const back = Object.keys(exports).find((name) => name.includes("convert__closures"));
+      // a closure that is not there
+      setTimeout(() => exports[back](0x7ffffff0, 0));
+    });
+    await until(page, () => !document.getElementById("crash").hidden);
+    assert.match(await text(page, "#crash p"), /Daten sind sicher/);
+    assert.notEqual(await text(page, "#crash code"), "");
+    await Promise.all([page.waitForNavigation(), page.$eval("#reload", (button) => button.click())]);
+    await messages(page, 2);
+    assert.match(await text(page, ".thread"), /Stored before it broke\./);
+    await world.end({ tolerate: [/null function|indirect call/] });
+  });
+}

@@ -297,12 +297,12 @@ pub fn title(text: &str) {
     }
 }
 
-/// Shows the note of a crash, which stands hidden in the shell.
+/// Shows the note of a crash, which stands hidden in the shell. Of several crashes it tells the first.
 pub fn crashed(text: &str, detail: &str) {
     if embed::crashed(text, detail) {
         return;
     }
-    if let Some(note) = find("#crash") {
+    if let Some(note) = find("#crash").filter(|note| note.has_attribute("hidden")) {
         if let Ok(Some(paragraph)) = note.query_selector("p") {
             paragraph.set_text_content(Some(text));
         }

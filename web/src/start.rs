@@ -47,10 +47,17 @@ pub(crate) fn spoken(then: impl FnOnce() + 'static) {
     }
 }
 
+/// The module trapped and cannot go on. Its script calls this, to tell the user that the conversation is safe.
+#[wasm_bindgen]
+pub fn trapped(detail: &str) {
+    page::crashed(t(T::Crashed), detail);
+}
+
 /// The state of a page, dressed in its settings, which are `edit`ed before.
 pub(crate) fn begin(edit: impl FnOnce(&mut Settings)) -> AppState {
+    // A release traps without a message, and its script says so: see `trapped`.
+    #[cfg(debug_assertions)]
     std::panic::set_hook(Box::new(|info| {
-        // The module cannot continue. Tell the user that the conversation is safe.
         page::crashed(t(T::Crashed), &info.to_string());
     }));
     let mut settings = act::load_settings();

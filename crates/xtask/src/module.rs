@@ -79,7 +79,7 @@ pub(crate) fn build(
         .args(["--package", package, "--profile", quality.profile()])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", remapping());
     if quality == Quality::Release {
-        with_small_std(machine, package, &mut cargo);
+        with_small_std(machine, &mut cargo);
     }
     // which function leads to which, for `wasm-split`
     cargo.args(["--", "-Clink-arg=--emit-relocs"]);
@@ -134,6 +134,9 @@ pub(crate) fn build(
     }
     process::quiet(bindgen.arg(&main))?;
     fs::remove_file(&main)?;
+    if package == APP {
+        guard_app(machine, &folder.join(format!("{name}.js")))?;
+    }
     if quality == Quality::Release {
         let module = folder.join(format!("{name}_bg.wasm"));
         if later.is_apart() {
@@ -151,14 +154,10 @@ pub(crate) fn build(
     }
 }
 
-/// The package whose module tells nobody why it panics: its JavaScript hears of the trap (`npm/src/parts.ts`). The app's has a
-/// hook that does tell.
-const SAYS_NOT_WHY: &str = "palimpsest-npm";
-
 /// The standard library comes compiled for speed. A release compiles it again for size, without the source places that
-/// panics name: this saves 20 KB of each of the package's modules. In a module whose panic messages nobody reads, a
-/// panic traps at once, and its message is left out, too.
-fn with_small_std(machine: &Machine, package: &str, cargo: &mut Command) {
+/// panics name: this saves 20 KB of each of the package's modules. A panic traps at once, and its message is left out, too: the
+/// modules' scripts hear of the trap ([`guard`], [`guard_app`]).
+fn with_small_std(machine: &Machine, cargo: &mut Command) {
     if !has_std_source(machine) {
         say(
             "wasm",
@@ -166,10 +165,10 @@ fn with_small_std(machine: &Machine, package: &str, cargo: &mut Command) {
         );
         return;
     }
-    let mut flags = format!("{} -Zlocation-detail=none", remapping());
-    if package == SAYS_NOT_WHY {
-        flags += " -Zunstable-options -Cpanic=immediate-abort";
-    }
+    let flags = format!(
+        "{} -Zlocation-detail=none -Zunstable-options -Cpanic=immediate-abort",
+        remapping()
+    );
     cargo
         .arg("-Zbuild-std=std,panic_abort")
         .arg("-Zbuild-std-features=optimize_for_size")
@@ -291,15 +290,14 @@ fn brought(machine: &Machine, name: &str, quality: Quality, folder: &Path) -> Re
 /// goes in: of anything else the module would read memory that is not there.
 fn guard(script: &Path) -> Result<()> {
     let text = fs::read_to_string(script)?;
-    let start = "wasm = instance.exports;";
     let texts = "function passStringToWasm0(arg, malloc, realloc) {\n";
     ensure!(
-        text.contains(start) && text.contains("convert__closures") && text.contains(texts),
-        "{} has no {start}, no closures, or no texts",
+        text.contains(EXPORTS) && text.contains(CLOSURES) && text.contains(texts),
+        "{} has no {EXPORTS}, no closures, or no texts",
         script.display()
     );
     let guarded = text
-        .replace(start, "wasm = guarded(instance.exports);")
+        .replace(EXPORTS, "wasm = guarded(instance.exports);")
         .replace(texts, &format!("{texts}    textual(arg);\n"));
     fs::write(
         script,
@@ -307,6 +305,30 @@ fn guard(script: &Path) -> Result<()> {
     )?;
     Ok(())
 }
+
+/// The app's package.
+const APP: &str = "palimpsest-web";
+
+/// Has the app's script say on the page that the module trapped.
+fn guard_app(machine: &Machine, script: &Path) -> Result<()> {
+    let text = fs::read_to_string(script)?;
+    ensure!(
+        text.contains(EXPORTS) && text.contains(CLOSURES) && text.contains("function trapped("),
+        "{} has no {EXPORTS}, no closures, or no `trapped`",
+        script.display()
+    );
+    let beginning = fs::read_to_string(machine.places.root.join("web/trapped.js"))?;
+    let lines = beginning.lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.starts_with("//")).collect();
+    let guarded = text.replace(EXPORTS, "wasm = guarded(instance.exports);");
+    fs::write(script, format!("{}\n{guarded}", lines.join("\n")))?;
+    Ok(())
+}
+
+/// The way in which the generated script takes a module's exports, and what the names of those have in common that something
+/// calls back.
+const EXPORTS: &str = "wasm = instance.exports;";
+const CLOSURES: &str = "convert__closures";
 
 /// The way in which the generated script instantiates a part.
 const STREAMED: &str = "WebAssembly.instantiateStreaming(src, imports)";
