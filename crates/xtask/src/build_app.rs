@@ -52,6 +52,12 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
     fs::write(work.join("index.html"), policy::write(&page, connect)?)?;
     if web.join("public").is_dir() {
         copy_tree(&web.join("public"), &work)?;
+        if quality == Quality::Release {
+            let names = files(&web.join("public"))?.into_iter();
+            let scripts = names.filter(|name| name.ends_with(".js"));
+            let scripts: Vec<PathBuf> = scripts.map(|name| work.join(name)).collect();
+            module::minify(machine, scripts.iter())?;
+        }
     }
     write_sample(machine, &work)?;
     named::name_by_content(&work)?;

@@ -148,10 +148,29 @@ pub(crate) fn build(
         }
     }
     match later {
-        Later::Fetched => fetched(machine, &name, quality, folder),
-        Later::Brought => brought(machine, &name, quality, folder),
-        Later::Together => Ok(()),
+        Later::Fetched => fetched(machine, &name, quality, folder)?,
+        Later::Brought => brought(machine, &name, quality, folder)?,
+        Later::Together => {}
     }
+    if quality == Quality::Release {
+        let scripts = [format!("{name}.js"), LOADER.to_owned()];
+        let scripts = scripts.map(|script| folder.join(script));
+        minify(machine, scripts.iter().filter(|script| script.is_file()))?;
+    }
+    Ok(())
+}
+
+/// Shortens scripts in their place.
+pub(crate) fn minify<'a>(
+    machine: &Machine,
+    scripts: impl Iterator<Item = &'a PathBuf>,
+) -> Result<()> {
+    process::quiet(
+        machine
+            .node()
+            .arg("crates/xtask/src/minify.mjs")
+            .args(scripts),
+    )
 }
 
 /// The standard library comes compiled for speed. A release compiles it again for size, without the source places that

@@ -18,7 +18,7 @@ const FIXED: [&str; 2] = ["index.html", "sw.js"];
 const NAMING: [&str; 4] = [".html", ".js", ".css", ".json"];
 
 /// The characters that may stand before a name in quotes.
-const QUOTED: [&str; 4] = ["\"", "\"./", "'", "'./"];
+const QUOTED: [&str; 6] = ["\"", "\"./", "'", "'./", "`", "`./"];
 
 /// Renames the files of `folder`, and writes the version of the whole build into the page and `sw.js`. Returns that
 /// version.
@@ -184,7 +184,7 @@ mod tests {
             ),
             (
                 "later.js",
-                "import \"./main.js\"; load(\"./parts/a.0123456789abcdef.wasm\")",
+                "import \"./main.js\"; load(`./parts/a.0123456789abcdef.wasm`, `app.css`)",
             ),
             ("main_bg.wasm", "\0asm \"app.css\""),
             ("parts/a.0123456789abcdef.wasm", "\0asm"),
@@ -214,6 +214,8 @@ mod tests {
         assert!(text("later.").1.contains(&format!("\"./{main}\"")));
         assert!(text("boot.").1.contains(&format!("'./{main}'")));
         assert!(text("boot.").1.contains("\"sw.js\""));
+        let styles = text("app.").0;
+        assert!(text("later.").1.contains(&format!("`{styles}`")));
         assert!(
             text("index")
                 .1
