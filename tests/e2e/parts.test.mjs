@@ -5,7 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
 import { app, begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
-import { click, messages, ready, until } from "./acts.mjs";
+import { click, messages, ready, text, until } from "./acts.mjs";
 
 test.afterEach(cleanUp);
 
@@ -20,8 +20,8 @@ const sent = (names) => [...new Set(names)].reduce((sum, name) => {
   return sum + fs.statSync(fs.existsSync(`${file}.br`) ? `${file}.br` : file).size;
 }, 0);
 
-/// What a first visit fetches before anybody does something: the page, Markdown, what asks the model server and begins a
-/// session. Replies and compactions come with the first key or touch.
+/// What a first visit fetches before anybody does something: the page, what asks the model server and begins a
+/// session. Markdown, replies and compactions come with the first key or touch.
 test("a first visit fetches little before the first key", SLOW, async () => {
   const world = await begin({ ready: false });
   const { page } = world;
@@ -42,7 +42,7 @@ test("a first visit fetches little before the first key", SLOW, async () => {
   await ready(page);
   // quiet: nothing more is asked for
   for (let n = -1; n !== asked.length; await new Promise((done) => setTimeout(done, 1000))) n = asked.length;
-  assert.deepEqual(asked.filter((name) => /split_(talk|desk|german)/.test(name)), []);
+  assert.deepEqual(asked.filter((name) => /split_(talk|desk|german|prose)/.test(name)), []);
   const module = asked.find((name) => /^palimpsest_web_bg\./.test(name));
   const first = sent(asked);
   // the gate is of the small build; a quick one is twice as large
@@ -51,6 +51,7 @@ test("a first visit fetches little before the first key", SLOW, async () => {
   console.log(`first visit: ${first} bytes${isSmall ? "" : " (quick build)"}`);
   await page.keyboard.press("Shift");
   await until(page, () => performance.getEntriesByType("resource").some((entry) => /split_talk/.test(entry.name)));
+  await until(page, () => performance.getEntriesByType("resource").some((entry) => /split_prose/.test(entry.name)));
   await world.end();
 });
 
@@ -140,6 +141,41 @@ test("a page without its first parts shows what was said", SLOW, async () => {
   await until(page, () => document.querySelector(".msg .prose strong")?.textContent === "Spelt");
   assert.match(await page.$eval(".new", (element) => element.textContent), /New session/);
   await world.end({ tolerate: [/ERR_FAILED|Failed to fetch/] });
+});
+
+/// Who says something before Markdown is there sees the words as they stand, and then as they are meant.
+test("what is said before Markdown is there is written by it later", SLOW, async () => {
+  const world = await begin({ script: { replies: ["**Rye**\n\nit is."] } });
+  const { page } = world;
+  await page.setBypassServiceWorker(true);
+  let release;
+  const held = new Promise((done) => { release = done; });
+  await page.setRequestInterception(true);
+  page.on("request", async (request) => {
+    if (/split_prose/.test(request.url())) await held;
+    await request.continue();
+  });
+  // as on a first visit: no session was open before
+  await page.evaluate(() => {
+    const settings = JSON.parse(localStorage.getItem("palimpsest.settings"));
+    localStorage.setItem("palimpsest.settings", JSON.stringify({ ...settings, session: "" }));
+  });
+  await page.goto(`${world.site.url}/empty`);
+  await page.evaluate(async () => {
+    const removed = (name) => new Promise((done, failed) => Object.assign(indexedDB.deleteDatabase(name), { onsuccess: done, onerror: failed }));
+    for (const one of await indexedDB.databases()) await removed(one.name);
+  });
+  await page.goto(world.site.url);
+  await ready(page);
+  await say(page, "Which *flour*?");
+  await messages(page, 2);
+  assert.match(await text(page, ".thread"), /Which \*flour\*\?[\s\S]*\*\*Rye\*\*/);
+  assert.equal(await page.$(".msg .prose strong"), null);
+  release();
+  await until(page, () => document.querySelector(".msg .prose strong")?.textContent === "Rye");
+  assert.deepEqual(await page.$$eval(".msg .prose > *", (all) => all.map((one) => one.localName)), ["p", "p", "p"]);
+  assert.equal(await page.$(".verbatim"), null);
+  await world.end();
 });
 
 /// A new session that waits for its code is not shown, and not made, once another was chosen.

@@ -914,6 +914,33 @@ test("bad input of mount", async () => {
   }
 });
 
+/** A module that traps while a timer calls it says so in the element where the app stands. */
+test("a mounted app that traps says so", async () => {
+  const server = await serve(path.join(folder, "plain"));
+  const page = await chrome.browser.newPage();
+  try {
+    await page.goto(`${server.url}/mounted.html`);
+    const said = await page.evaluate(async () => {
+      const { mount } = await import("./palimpsest/dist/ui.js");
+      const app = await mount(document.getElementById("chat"));
+      const exports = await (await import("./palimpsest/dist/ui/palimpsest_web.js")).default();
+      const back = Object.keys(exports).find((name) => name.includes("convert__closures"));
+      // a closure that is not there
+      setTimeout(() => { try { exports[back](0x7ffffff0, 0); } catch { /* told already */ } });
+      const within = document.getElementById("chat").firstElementChild;
+      const find = () => (within.shadowRoot ?? within).querySelector(".crash");
+      for (let n = 0; n < 100 && find() === null; n += 1) await new Promise((resolve) => setTimeout(resolve, 50));
+      const words = find()?.textContent;
+      app.unmount?.();
+      return words;
+    });
+    assert.match(said ?? "nothing", /Your data is safe.*RuntimeError/s);
+  } finally {
+    await page.close();
+    await server.close();
+  }
+});
+
 // ── a frame of another origin ──
 
 /** in a frame of another origin the app has its sessions and its model server from the page around it, and from nobody else. */

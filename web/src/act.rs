@@ -45,7 +45,7 @@ mod title;
 mod trash;
 
 pub use address::{link, turn};
-pub use begin::{end, start};
+pub use begin::{end, expect_talk, start};
 pub use branch::{last_said, words};
 pub use compaction::cancel_compaction;
 pub use hosted::changed_elsewhere;

@@ -354,6 +354,7 @@ pub fn look(what: &str, before: Option<u32>, limit: u32) -> Option<String> {
 #[wasm_bindgen]
 pub fn ask(what: String, given: String) -> Promise {
     future_to_promise(async move {
+        act::expect_talk();
         act::talk().wait().await;
         Ok(match act::asked(what, given) {
             Some(answer) => answer.await.into(),

@@ -36,7 +36,11 @@ pub(super) fn early(action: Early) {
 
 /// Opens the store, the last session, and asks the model server.
 pub fn start(state: AppState) {
-    prose().load();
+    let asked = page::address();
+    let last = state.settings.with_untracked(|s| s.session.clone());
+    if asked.session.is_some() || !last.is_empty() {
+        prose().load();
+    }
     spawn_local(async move {
         let tabs = host::tabs();
         let world = match palimpsest_browser::world(&tabs) {
@@ -99,13 +103,6 @@ pub fn start(state: AppState) {
         note_of(state).save(host::NAME);
         follow_tabs(&back, &tabs);
         parts::be_present(Rc::clone(&back));
-        // what a session says is written by it: it stands at once, and whole
-        prose().wait().await;
-        if state.is_gone() {
-            return;
-        }
-        let asked = page::address();
-        let last = state.settings.with_untracked(|s| s.session.clone());
         let wanted = asked.session.clone().unwrap_or(last);
         let known = state.sessions.with_untracked(|all| {
             all.iter()
@@ -113,6 +110,13 @@ pub fn start(state: AppState) {
                 .or_else(|| all.first())
                 .map(|s| s.id.clone())
         });
+        if known.is_some() {
+            // what a session says is written by it: it stands at once, and whole
+            prose().wait().await;
+            if state.is_gone() {
+                return;
+            }
+        }
         if asked.session.is_some() && asked.session != known {
             note(t(T::NoSuchSession).to_owned(), true);
             settle(state);
@@ -123,7 +127,7 @@ pub fn start(state: AppState) {
             Some(id) => {
                 open_now(&back, &id, false).await;
                 // who has said something before will soon say more
-                talk().load();
+                expect_talk();
             }
             None => create_now(&back).await,
         }
@@ -138,6 +142,12 @@ pub fn start(state: AppState) {
         parts::measure();
     });
     survey();
+}
+
+/// Somebody begins to do something, or has a session already: the conversation's code is on its way before it is needed.
+pub fn expect_talk() {
+    prose().load();
+    talk().load();
 }
 
 /// Lets other pages count this one, and has what was deleted long ago removed, in its own time.

@@ -44,7 +44,7 @@ fn learn_german_now() {
 }
 
 part! {
-    /// Markdown. It is there before a session is shown.
+    /// Markdown. It is there before a stored session is shown; a first visit does without it until somebody begins to do something.
     prose: Prose {
         answer {
             /// Writes a text into an element; its code is coloured if nothing more is coming.
@@ -53,13 +53,33 @@ part! {
     }
 }
 
-/// Writes a text into an element; its code is coloured if nothing more is coming. Where the part could not be loaded, as it
-/// stands: nothing that was said is hidden.
+/// Writes a text into an element; its code is coloured if nothing more is coming. Until the part is there, and where it could
+/// not be loaded, the text stands as it is: nothing that was said is hidden.
 pub(crate) fn write(element: Element, text: String, whole: bool) {
-    if mark_up(element.clone(), text.clone(), whole).is_none() {
-        let _ = element.class_list().add_1("verbatim");
-        let _ = element.append_with_str_1(&text);
+    if mark_up(element.clone(), text.clone(), whole).is_some() {
+        return;
     }
+    let Some(raw) = beside(&element) else { return };
+    raw.set_class_name("verbatim");
+    raw.set_text_content(Some(&text));
+    let _ = element.append_child(&raw);
+    prose().then(move |part| {
+        // a reply goes on while the part comes: what stands there now may be another text
+        let (Some(_), Some(parent)) = (part, raw.parent_node()) else {
+            return;
+        };
+        let Some(written) = beside(&raw) else { return };
+        let _ = mark_up(written.clone(), text, whole);
+        while let Some(child) = written.first_child() {
+            let _ = parent.insert_before(&child, Some(&raw));
+        }
+        raw.remove();
+    });
+}
+
+/// A new element for the document of another one.
+fn beside(element: &Element) -> Option<Element> {
+    element.owner_document()?.create_element("div").ok()
 }
 
 part! {

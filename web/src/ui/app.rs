@@ -24,8 +24,8 @@ pub fn app() -> AnyView {
     el("div")
         .class("root")
         // who touches the page is about to say something: the conversation's code is on its way before it is needed
-        .on("pointerdown", |_| act::talk().load())
-        .on("keydown", |_| act::talk().load())
+        .on("pointerdown", |_| act::expect_talk())
+        .on("keydown", |_| act::expect_talk())
         .child(
             el("a")
                 .class("skip")
@@ -103,7 +103,7 @@ pub fn listen(state: AppState) {
 
     let on_key = Closure::<dyn FnMut(KeyboardEvent)>::new(move |event: KeyboardEvent| {
         // a key that goes to no element of the page is a sign of somebody, too
-        act::talk().load();
+        act::expect_talk();
         key(state, &event);
     });
     let _ = window.add_event_listener_with_callback("keydown", on_key.as_ref().unchecked_ref());
