@@ -11,7 +11,7 @@ use palimpsest_tokens::{Estimator, TokenCounter};
 use super::{
     BACK, Back, Opening, back, create_now, follow, leave_draft, list, memory_store, note, open_now,
     parts, prose, read_along, reload_profiles, send_held, settle, spare, superseded, survey, talk,
-    title, toast,
+    title, toast, want_vocabulary,
 };
 use crate::state::{AppState, Notice};
 use crate::text::{T, t};
@@ -27,6 +27,7 @@ type Early = Box<dyn FnOnce(Rc<Back>)>;
 
 thread_local! {
     static EARLY: RefCell<Vec<Early>> = const { RefCell::new(Vec::new()) };
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Keeps an action until the first session is open.
@@ -144,10 +145,21 @@ pub fn start(state: AppState) {
     survey();
 }
 
-/// Somebody begins to do something, or has a session already: the conversation's code is on its way before it is needed.
+/// Somebody begins to do something, or has a session already: the conversation's code and the model's vocabulary are on their
+/// way before they are needed.
 pub fn expect_talk() {
     prose().load();
     talk().load();
+    if !EXPECTED.replace(true)
+        && let Some(back) = back()
+    {
+        want_vocabulary(back);
+    }
+}
+
+/// Returns `true` once a conversation is to be expected: see [`expect_talk`].
+pub(super) fn is_talk_expected() -> bool {
+    EXPECTED.get()
 }
 
 /// Lets other pages count this one, and has what was deleted long ago removed, in its own time.
@@ -216,6 +228,7 @@ fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
 /// Lets go of everything, where the app is taken away and its page stays.
 pub fn end() {
     EARLY.take();
+    EXPECTED.set(false);
     let Some(back) = BACK.take() else { return };
     // a session that is being opened is not shown any more
     back.wish();

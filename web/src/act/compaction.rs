@@ -262,15 +262,21 @@ async fn run(
     };
     match &result {
         Ok(Some(done)) => {
-            state.say(fill(
+            let report = &done.report;
+            let mut said = fill(
                 T::StatusCompacted,
                 &[
-                    &number_of(done.report.before),
-                    &number_of(done.report.after),
-                    &number_of(done.report.freed()),
-                    &number_of(done.report.released.len() as u32),
+                    &number_of(report.before),
+                    &number_of(report.after),
+                    &number_of(report.freed()),
                 ],
-            ));
+            );
+            if !report.released.is_empty() {
+                let released = number_of(report.released.len() as u32);
+                said.push(' ');
+                said.push_str(&fill(T::StatusReleased, &[&released]));
+            }
+            state.say(said);
             // who typed /compact sees it, not only hears it
             if manual {
                 note(state.status.get_untracked(), false);

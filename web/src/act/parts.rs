@@ -63,18 +63,17 @@ pub(crate) fn write(element: Element, text: String, whole: bool) {
     raw.set_class_name("verbatim");
     raw.set_text_content(Some(&text));
     let _ = element.append_child(&raw);
-    prose().then(move |part| {
+    prose().with(Box::new(move |part| {
         // a reply goes on while the part comes: what stands there now may be another text
-        let (Some(_), Some(parent)) = (part, raw.parent_node()) else {
+        let (Some(parent), Some(written)) = (raw.parent_node(), beside(&raw)) else {
             return;
         };
-        let Some(written) = beside(&raw) else { return };
-        let _ = mark_up(written.clone(), text, whole);
+        (part.mark_up)(written.clone(), text, whole);
         while let Some(child) = written.first_child() {
             let _ = parent.insert_before(&child, Some(&raw));
         }
         raw.remove();
-    });
+    }));
 }
 
 /// A new element for the document of another one.

@@ -9,6 +9,7 @@ use palimpsest_core::message::Role;
 use palimpsest_engine::Session;
 use palimpsest_ollama::doctor::Trial;
 
+use super::begin::is_talk_expected;
 use super::sessions::offer_reply;
 use super::{
     Back, back, change, forget_key, give_model, keep_arrived, key_of, list, remember_key,
@@ -142,7 +143,8 @@ pub(super) fn want_vocabulary(back: Rc<Back>) {
     if server != Server::Ollama {
         return tokenizer::forget();
     }
-    if state.connection.get_untracked() != Connection::Connected {
+    // a page that only stands there does without: nothing is counted yet
+    if state.connection.get_untracked() != Connection::Connected || !is_talk_expected() {
         return;
     }
     tokenizer::want(&back.engine, &address, "", &session.head().model);

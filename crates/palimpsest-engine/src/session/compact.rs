@@ -297,7 +297,8 @@ impl Session {
         };
         self.warn(&result);
         match &result {
-            Ok(_) => {}
+            // The compaction stands, with quotes or without. What cannot be stored is told by whatever is stored next.
+            Ok(_) => drop(self.recall_anew().await),
             Err(EngineError::Refused(refusal)) => {
                 if !options.manual && *refusal != Refusal::Cancelled {
                     self.edit_head(|head| head.strikes = head.strikes.saturating_add(1))

@@ -10,6 +10,7 @@ use palimpsest_core::window::RECALL_FRAME;
 use palimpsest_text::recall::Recall;
 
 use crate::error::EngineError;
+use crate::event::Event;
 
 use super::revise::Revision;
 use super::{Session, State};
@@ -79,7 +80,34 @@ pub(super) fn recall(state: &State, message: &Message, tokens: u32) -> Option<Re
     quotes::block(message.seq, quotes)
 }
 
+/// Returns quotes for the last message, if it is the user's and has no quotes yet.
+fn for_the_last(state: &State) -> Option<Recalled> {
+    let context = &state.context;
+    let last = &context.entries().last()?.message;
+    let is_quoted = context.view().recalled.is_some();
+    recall(state, last, 0).filter(|_| !is_quoted)
+}
+
 impl Session {
+    /// Quotes covered passages for a question that waits for its reply, after a compaction has written its window anew. What
+    /// answers it may have been covered just now.
+    pub(super) async fn recall_anew(&self) -> Result<(), EngineError> {
+        if for_the_last(&self.0.state.borrow()).is_none() {
+            return Ok(());
+        }
+        let revision = self
+            .revise(|state, draft| {
+                let (from, to) = (state.context.view().recalled.clone(), for_the_last(state));
+                let edits = vec![ViewEdit::Recall { from, to }];
+                draft.show(state, Revision::of(state, Cause::Recall, edits))
+            })
+            .await?;
+        self.emit_view(revision);
+        let seqs: Vec<Seq> = self.recalled().iter().map(|q| q.seq).collect();
+        self.emit(&Event::Recalled { seqs });
+        Ok(())
+    }
+
     /// Returns the covered messages that can be recalled now, oldest first.
     pub fn recallable(&self) -> Vec<Seq> {
         let state = self.0.state.borrow();

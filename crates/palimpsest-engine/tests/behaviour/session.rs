@@ -700,6 +700,34 @@ fn covered_passages_are_recalled() {
     });
 }
 
+/// R1: a question that waits while the window is made to fit is answered by what was covered for it. Undo takes both back.
+#[test]
+fn a_question_is_quoted_for_after_a_compaction() {
+    block_on(async {
+        let (_, s) = session(4096).await;
+        talk(&s, 60).await;
+        s.append(NewMessage::user(
+            "What limit does config/part_7.toml set for part 7?",
+        ))
+        .await
+        .unwrap();
+        let before = s.window();
+        assert!(!s.context().check_limit().valid, "the window is too full");
+        let options = CompactOptions {
+            manual: true,
+            ..CompactOptions::default()
+        };
+        s.compact(options, Signal::never()).await.unwrap();
+        let last = s.window().messages().last().unwrap().clone();
+        let quoted = last.parts()[0].words();
+        assert!(quoted.starts_with("<recalled_quotes>"), "{quoted}");
+        assert!(quoted.contains("limit of part 7 to 7 seconds"), "{quoted}");
+        assert!(s.context().check_limit().valid);
+        s.undo_with(IfOver::Show).await.unwrap();
+        assert_eq!(s.window(), before);
+    });
+}
+
 /// B6, B7: the limit check and the report say the same as the window; segments add up in window order.
 #[test]
 fn the_budget_adds_up() {
