@@ -788,7 +788,7 @@ impl Context {
     }
 
     /// Index of the last user message.
-    pub(crate) fn last_user(&self) -> Option<usize> {
+    pub fn last_user(&self) -> Option<usize> {
         self.last_user
     }
 

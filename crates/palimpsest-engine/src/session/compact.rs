@@ -297,8 +297,10 @@ impl Session {
         };
         self.warn(&result);
         match &result {
-            // The compaction stands, with quotes or without. What cannot be stored is told by whatever is stored next.
-            Ok(_) => drop(self.recall_anew().await),
+            // A person who asks sees what it freed. The compaction stands, with quotes or without: what cannot be stored is told
+            // by whatever is stored next.
+            Ok(_) if !options.manual => drop(self.recall_anew().await),
+            Ok(_) => {}
             Err(EngineError::Refused(refusal)) => {
                 if !options.manual && *refusal != Refusal::Cancelled {
                     self.edit_head(|head| head.strikes = head.strikes.saturating_add(1))

@@ -68,30 +68,49 @@ fn follow(state: &State) {
 /// most a quarter of the limit and no more than is free (R1).
 pub(super) fn recall(state: &State, message: &Message, tokens: u32) -> Option<Recalled> {
     let context = &state.context;
+    let room = context.recall_room(context.setup().shares.limit, tokens);
+    within(state, message, room)
+}
+
+/// Does the same within `room` tokens.
+fn within(state: &State, message: &Message, room: u32) -> Option<Recalled> {
+    let context = &state.context;
     let view = context.view();
     if !context.setup().policy.recall || view.layers.is_empty() || message.role != Role::User {
         return None;
     }
     follow(state);
     let known = state.covered_index.borrow();
-    let room = context.recall_room(context.setup().shares.limit, tokens);
     let passages = quotes::choose(context, &known.index, message, room);
     let quotes = passages.iter().filter_map(|p| p.quote(context)).collect();
     quotes::block(message.seq, quotes)
 }
 
-/// Returns quotes for the last message, if it is the user's and has no quotes yet.
+/// Returns quotes for the user's last message, if it waits for its reply and has none yet. In the middle of a turn what is free
+/// above the target belongs to the next calls and their results.
 fn for_the_last(state: &State) -> Option<Recalled> {
     let context = &state.context;
-    let last = &context.entries().last()?.message;
-    let is_quoted = context.view().recalled.is_some();
-    recall(state, last, 0).filter(|_| !is_quoted)
+    if context.view().recalled.is_some() {
+        return None;
+    }
+    let entries = context.entries();
+    let last = &entries.last()?.message;
+    let question = &entries.get(context.last_user()?)?.message;
+    let room = context.recall_room(context.setup().shares.limit, 0);
+    match last.role {
+        Role::User => within(state, question, room),
+        Role::Tool => {
+            let free = context.target().saturating_sub(context.tokens());
+            within(state, question, room.min(free))
+        }
+        Role::Assistant | Role::System => None,
+    }
 }
 
 impl Session {
     /// Quotes covered passages for a question that waits for its reply, after a compaction has written its window anew. What
-    /// answers it may have been covered just now.
-    pub(super) async fn recall_anew(&self) -> Result<(), EngineError> {
+    /// answers it may have been covered just now. [`Session::send`] does it by itself.
+    pub async fn recall_anew(&self) -> Result<(), EngineError> {
         if for_the_last(&self.0.state.borrow()).is_none() {
             return Ok(());
         }

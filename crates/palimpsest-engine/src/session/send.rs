@@ -406,7 +406,7 @@ impl Session {
         let run = Box::pin(self.compact(compact, signal.clone()));
         let result = self.no_longer_than(&mut late, run).await;
         if self.0.state.borrow().context.check_limit().valid {
-            return Ok(());
+            return self.recall_anew().await;
         }
         match result {
             Err(error @ EngineError::Store(_)) => Err(error),

@@ -713,11 +713,9 @@ fn a_question_is_quoted_for_after_a_compaction() {
         .unwrap();
         let before = s.window();
         assert!(!s.context().check_limit().valid, "the window is too full");
-        let options = CompactOptions {
-            manual: true,
-            ..CompactOptions::default()
-        };
-        s.compact(options, Signal::never()).await.unwrap();
+        s.compact(CompactOptions::default(), Signal::never())
+            .await
+            .unwrap();
         let last = s.window().messages().last().unwrap().clone();
         let quoted = last.parts()[0].words();
         assert!(quoted.starts_with("<recalled_quotes>"), "{quoted}");

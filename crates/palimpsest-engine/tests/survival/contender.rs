@@ -265,7 +265,7 @@ async fn make_fit(session: &Session) -> Result<(), EngineError> {
         drop(session.compact(options, Signal::never()).await);
     }
     if fits() {
-        Ok(())
+        session.recall_anew().await
     } else {
         session.emergency().await
     }
