@@ -54,7 +54,8 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
         copy_tree(&web.join("public"), &work)?;
         if quality == Quality::Release {
             let names = files(&web.join("public"))?.into_iter();
-            let scripts = names.filter(|name| name.ends_with(".js"));
+            let is_script = |name: &String| Path::new(name).extension().is_some_and(|e| e == "js");
+            let scripts = names.filter(is_script);
             let scripts: Vec<PathBuf> = scripts.map(|name| work.join(name)).collect();
             module::minify(machine, scripts.iter())?;
         }
