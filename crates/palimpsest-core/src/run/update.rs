@@ -162,7 +162,9 @@ impl Candidate {
             // half for the new layer, so that the older ones get something; then what they leave
             self.widen(self.left() / 2);
             self.grow(aging);
-            self.widen(self.left());
+            if aging.base.has_tools() {
+                self.widen(self.left());
+            }
         }
     }
 
