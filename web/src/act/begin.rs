@@ -17,7 +17,7 @@ use crate::state::{AppState, Notice};
 use crate::text::{T, t};
 use crate::tokenizer;
 use crate::view::kept::Kept;
-use crate::{host, page};
+use crate::{embed, host, page};
 
 /// Sessions that are removed for good at the beginning.
 const PURGED_AT_BEGIN: u32 = 2;
@@ -157,9 +157,9 @@ pub fn expect_talk() {
     }
 }
 
-/// Returns `true` once a conversation is to be expected: see [`expect_talk`].
+/// Returns `true` once a conversation is to be expected: see [`expect_talk`]. Who mounts the app in another page expects one.
 pub(super) fn is_talk_expected() -> bool {
-    EXPECTED.get()
+    EXPECTED.get() || embed::is_guest()
 }
 
 /// Lets other pages count this one, and has what was deleted long ago removed, in its own time.
