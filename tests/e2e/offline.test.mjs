@@ -169,8 +169,12 @@ for (const engine of ["chrome", "firefox"]) {
     assert.equal(await page.evaluate(() => document.activeElement.className), "link", "the button stays under the focus");
 
     // what comes in while somebody reads further up does not move them
-    await page.$eval(".thread", (thread) => (thread.scrollTop = thread.scrollHeight / 3));
-    const before = await seen();
+    // (the rows that came in just now may take the first scroll back: who wants to be further up scrolls again)
+    let before;
+    for (let n = 0; n < 5 && !(before?.at[0] < 2000); n += 1) {
+      await page.$eval(".thread", (thread) => (thread.scrollTop = thread.scrollHeight / 3));
+      before = await seen();
+    }
     await say(page, "And now?");
     await until(page, () => document.querySelector(".toast, .notice") || !document.querySelector(".replying"));
     await new Promise((done) => setTimeout(done, 500));
