@@ -20,18 +20,34 @@ const sent = (names) => [...new Set(names)].reduce((sum, name) => {
   return sum + fs.statSync(fs.existsSync(`${file}.br`) ? `${file}.br` : file).size;
 }, 0);
 
-/// What a first visit fetches before anybody does something: the page, what asks the model server and begins a
-/// session. Markdown, replies and compactions come with the first key or touch.
-test("a first visit fetches little before the first key", SLOW, async () => {
-  const world = await begin({ ready: false });
-  const { page } = world;
-  // away from the app first: a page that is still beginning would make its databases after they were removed
-  await page.goto(`${world.site.url}/empty`);
+/** Holds back the requests whose addresses match; what it gives lets them go. */
+async function holdBack(page, pattern) {
+  let release;
+  const held = new Promise((done) => { release = done; });
+  await page.setRequestInterception(true);
+  page.on("request", async (request) => {
+    if (pattern.test(request.url())) await held;
+    await request.continue();
+  });
+  return release;
+}
+
+/** Leaves the app, and removes what it stored in databases: a page that is still beginning would make them again. */
+async function leave({ page, site }) {
+  await page.goto(`${site.url}/empty`);
   await page.evaluate(async () => {
     for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
     const removed = (name) => new Promise((done, failed) => Object.assign(indexedDB.deleteDatabase(name), { onsuccess: done, onerror: failed }));
     for (const one of await indexedDB.databases()) await removed(one.name);
   });
+}
+
+/// A first visit fetches little before anybody does something: the page, what asks the model server and begins a
+/// session. Markdown, replies and compactions come with the first key or touch.
+test("a first visit fetches little before the first key", SLOW, async () => {
+  const world = await begin({ ready: false });
+  const { page } = world;
+  await leave(world);
   await page.setBypassServiceWorker(true);
   const asked = [];
   page.on("request", (request) => {
@@ -143,28 +159,18 @@ test("a page without its first parts shows what was said", SLOW, async () => {
   await world.end({ tolerate: [/ERR_FAILED|Failed to fetch/] });
 });
 
-/// Who says something before Markdown is there sees the words as they stand, and then as they are meant.
+/// Words that are said before Markdown is there are seen as they stand, and then as they are meant.
 test("what is said before Markdown is there is written by it later", SLOW, async () => {
   const world = await begin({ script: { replies: ["**Rye**\n\nit is."] } });
   const { page } = world;
   await page.setBypassServiceWorker(true);
-  let release;
-  const held = new Promise((done) => { release = done; });
-  await page.setRequestInterception(true);
-  page.on("request", async (request) => {
-    if (/split_prose/.test(request.url())) await held;
-    await request.continue();
-  });
+  const release = await holdBack(page, /split_prose/);
   // as on a first visit: no session was open before
   await page.evaluate(() => {
     const settings = JSON.parse(localStorage.getItem("palimpsest.settings"));
     localStorage.setItem("palimpsest.settings", JSON.stringify({ ...settings, session: "" }));
   });
-  await page.goto(`${world.site.url}/empty`);
-  await page.evaluate(async () => {
-    const removed = (name) => new Promise((done, failed) => Object.assign(indexedDB.deleteDatabase(name), { onsuccess: done, onerror: failed }));
-    for (const one of await indexedDB.databases()) await removed(one.name);
-  });
+  await leave(world);
   await page.goto(world.site.url);
   await ready(page);
   await say(page, "Which *flour*?");
@@ -188,13 +194,7 @@ test("a session that is chosen while a new one is on its way stays", SLOW, async
     await until(page, (title) => document.querySelector("#h-chat").textContent === title, title);
   }
   await page.setBypassServiceWorker(true);
-  let release;
-  const held = new Promise((done) => { release = done; });
-  await page.setRequestInterception(true);
-  page.on("request", async (request) => {
-    if (/split_wire/.test(request.url())) await held;
-    await request.continue();
-  });
+  const release = await holdBack(page, /split_wire/);
   await page.reload();
   await until(page, () => document.querySelector("#h-chat")?.textContent === "Cake");
   const before = await page.$$eval("[data-session]", (rows) => rows.length);

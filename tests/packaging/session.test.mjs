@@ -196,6 +196,30 @@ test("the window that a server was started with holds before anything is sent", 
   await check({}, ', server: "llama.cpp"', ["/v1/models", "/props"]);
 });
 
+/** R1: a message that makes the window too full is compacted for before it is sent, and what answers it is quoted from what is
+ * covered since then. */
+test("a question that was compacted for is quoted for", async () => {
+  const fake = await startFake({ models: defaultModels().slice(0, 1) });
+  try {
+    const got = await run(`
+      const session = await openSession({ model: ${JSON.stringify(defaultModels()[0].name)}, window: 4096, llm: ollama({ url: ${JSON.stringify(fake.url)} }) });
+      await session.append(talk(160));
+      out.before = session.budget();
+      out.layers = session.layers().length;
+      await session.send("How heavy is parcel 1007, and to which gate does it go?").reply();
+      out.quotes = session.recalled.list().map((quote) => quote.text);
+      await session.close();
+    `);
+    assert.ok(got.before.used.tokens > got.before.limit && got.layers === 0, JSON.stringify(got.before));
+    assert.ok(got.quotes.some((text) => text.includes("parcel 1007 weighs 7 kg and goes to gate 7")), got.quotes.join("\n"));
+    const asked = fake.requests.filter((r) => r.path === "/api/chat").map((r) => JSON.parse(r.body).messages.at(-1).content);
+    const sent = asked.find((text) => text.endsWith("How heavy is parcel 1007, and to which gate does it go?"));
+    assert.match(sent ?? asked.join("\n"), /^<recalled_quotes>[^]*parcel 1007 weighs 7 kg[^]*<\/recalled_quotes>/);
+  } finally {
+    await fake.close();
+  }
+});
+
 /** I10, P7: a signal stops a reply, what had arrived is stored; leaving the loop does the same; failures have codes. */
 test("stopping a reply, and a server that fails", async () => {
   const slow = Array.from({ length: 200 }, (_, i) => `word${i} `);

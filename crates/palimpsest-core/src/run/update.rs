@@ -94,7 +94,7 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         return candidate;
     }
     let talks = !base.has_tools();
-    if !talks && base.setup().policy.fading == Fading::Notes {
+    if !talks {
         // what its note says next comes in sentences, and a fact in the list beside it stands alone
         candidate.widen(candidate.left() / 2);
     }
@@ -291,8 +291,12 @@ impl Candidate {
 
     /// Gives the new layer `more` tokens, as far as its note has more to say.
     fn widen(&mut self, more: u32) {
+        let setup = self.context.setup();
+        if setup.policy.fading != Fading::Notes {
+            return;
+        }
         // where somebody said how long a summary may be, that holds
-        let shares = self.context.setup().shares;
+        let shares = setup.shares;
         let usual = ShareOptions {
             reserve: Some(shares.reserve),
             ..ShareOptions::default()

@@ -5,7 +5,7 @@ use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
 use palimpsest_core::quotes;
 use palimpsest_core::rendition::Rendition;
-use palimpsest_core::view_edit::ViewEdit;
+use palimpsest_core::view_edit::{Stale, ViewEdit};
 use palimpsest_core::window::RECALL_FRAME;
 use palimpsest_text::recall::Recall;
 
@@ -96,11 +96,11 @@ fn for_the_last(state: &State) -> Option<Recalled> {
     let entries = context.entries();
     let last = &entries.last()?.message;
     let question = &entries.get(context.last_user()?)?.message;
-    let room = context.recall_room(context.setup().shares.limit, 0);
     match last.role {
-        Role::User => within(state, question, room),
+        Role::User => recall(state, question, 0),
         Role::Tool => {
             let free = context.target().saturating_sub(context.tokens());
+            let room = context.recall_room(context.setup().shares.limit, 0);
             within(state, question, room.min(free))
         }
         Role::Assistant | Role::System => None,
@@ -111,16 +111,29 @@ impl Session {
     /// Quotes covered passages for a question that waits for its reply, after a compaction has written its window anew. What
     /// answers it may have been covered just now. [`Session::send`] does it by itself.
     pub async fn recall_anew(&self) -> Result<(), EngineError> {
-        if for_the_last(&self.0.state.borrow()).is_none() {
-            return Ok(());
-        }
-        let revision = self
+        let place = |state: &State| (state.head.revision, state.head.tip);
+        let (seen, found) = {
+            let state = self.0.state.borrow();
+            (place(&state), for_the_last(&state))
+        };
+        let Some(found) = found else { return Ok(()) };
+        let done = self
             .revise(|state, draft| {
-                let (from, to) = (state.context.view().recalled.clone(), for_the_last(state));
-                let edits = vec![ViewEdit::Recall { from, to }];
+                if place(state) != seen {
+                    return Err(Stale.into());
+                }
+                let edits = vec![ViewEdit::Recall {
+                    from: None,
+                    to: Some(found),
+                }];
                 draft.show(state, Revision::of(state, Cause::Recall, edits))
             })
-            .await?;
+            .await;
+        let revision = match done {
+            // a message that came in meanwhile has quotes of its own
+            Err(_) if place(&self.0.state.borrow()) != seen => return Ok(()),
+            done => done?,
+        };
         self.emit_view(revision);
         let seqs: Vec<Seq> = self.recalled().iter().map(|q| q.seq).collect();
         self.emit(&Event::Recalled { seqs });

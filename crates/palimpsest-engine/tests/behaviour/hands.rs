@@ -248,7 +248,7 @@ fn a_person_names_what_is_covered() {
     });
 }
 
-/// What is free is used: of an agent's work that fits its window, a layer that a person asks for keeps about a third, however
+/// A layer that a person asks for uses what is free: of an agent's work that fits its window it keeps about a third, however
 /// small the policy's own layers are.
 #[test]
 fn what_a_person_covers_keeps_a_third() {
